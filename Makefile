@@ -1,0 +1,49 @@
+# Every target builds .venv when it is missing or when pyproject.toml has changed.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help demo test bench docs format clean
+
+help:
+	@echo "make demo   the headline result, in a fresh environment"
+	@echo "make test   format check, lint, types, tests and doctests"
+	@echo "make bench  speed and memory, as ratios within one run"
+	@echo "make docs   the documentation site, in docs/_build/html"
+	@echo "make format rewrite the code in the house format"
+	@echo "make clean  remove everything that was built"
+
+.venv/base: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+.venv/dev: .venv/base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+.venv/docs: .venv/base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
+demo: .venv/base
+	$(BIN)/sparsetoken demo
+
+test: .venv/dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+bench: .venv/dev
+	$(BIN)/python -m benchmarks
+
+docs: .venv/docs
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+format: .venv/dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf .venv docs/_build dist .mypy_cache .ruff_cache .pytest_cache

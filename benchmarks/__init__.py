@@ -1,0 +1,1 @@
+"""What is fast, as ratios within one run: ``make bench``. Never part of the tests."""

@@ -1,0 +1,11 @@
+"""Run every benchmark, or those named on the command line."""
+
+import importlib
+import sys
+
+from benchmarks.report import print_rows
+
+TOPICS = ("sampling", "startup")
+
+for topic in sys.argv[1:] or TOPICS:
+    print_rows(topic, importlib.import_module(f"benchmarks.{topic}").rows())

@@ -1,0 +1,23 @@
+"""Find the few tokens that matter in a sequence, and know beforehand how well that will work."""
+
+import importlib
+from typing import Any
+
+from sparsetoken.problem import SparseTokenProblem
+
+__version__ = "0.1.0.dev0"
+
+# Everything heavier than NumPy is imported when it is first used.
+_MODULES = ("losses", "pooling", "sampling")
+
+__all__ = ["SparseTokenProblem", *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

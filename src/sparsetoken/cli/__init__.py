@@ -1,0 +1,5 @@
+"""The ``sparsetoken`` command: data on stdout, messages on stderr."""
+
+from sparsetoken.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,193 @@
+"""Poolings: how the scores of a sequence's tokens become the weights of their sum.
+
+A pooling takes scores either as a rectangular array (the last axis runs over the tokens) or as one
+flat array with ``offsets``: the tokens of sequence i are ``scores[offsets[i]:offsets[i + 1]]``.
+
+To add one, write a class like those below and name it in ``_BUILT_IN``.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sparsetoken._validation import check_choice
+
+__all__ = ["Elementwise", "Hardmax", "Mean", "Pooling", "Softmax", "get_pooling"]
+
+Array = NDArray[Any]
+
+
+class Pooling:
+    """Base of the poolings: a map from token scores to token weights.
+
+    A subclass gives ``_weights(scores, segments)``, where ``segments`` reduces over the tokens of
+    each sequence and spreads a value per sequence back over its tokens.
+
+    Examples
+    --------
+    >>> from sparsetoken.pooling import Softmax
+    >>> Softmax().weights([[0.0, 0.0], [1e4, -1e4]])
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    >>> Softmax().weights([0.0, 0.0, 3.0], offsets=[0, 2, 3])
+    array([0.5, 0.5, 1. ])
+    """
+
+    name: ClassVar[str]
+
+    def weights(self, scores: ArrayLike, offsets: ArrayLike | None = None) -> Array:
+        """Return the token weights, in the shape of ``scores``.
+
+        Parameters
+        ----------
+        scores : array-like of shape (..., n_tokens), or (total_tokens,) with ``offsets``
+            One finite score per token.
+        offsets : array-like of int, shape (n_sequences + 1,), optional
+            Where each sequence starts in the flat ``scores``, and where the last one ends.
+        """
+        scores = np.asarray(scores)
+        if not np.issubdtype(scores.dtype, np.floating):
+            scores = scores.astype(float)
+        if not np.isfinite(scores).all():
+            raise ValueError("scores must be finite, got NaN or infinity")
+        segments = _Rows(scores) if offsets is None else _Segments(scores, offsets)
+        return self._weights(scores, segments)
+
+    def _weights(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+
+class Mean(Pooling):
+    """The same weight 1/L for every token, whatever the scores."""
+
+    name = "mean"
+
+    def _weights(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        return np.ones_like(scores) / segments.spread(segments.lengths)
+
+
+class Softmax(Pooling):
+    """Weights proportional to exp(score)."""
+
+    name = "softmax"
+
+    def _weights(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        weights = scores - segments.spread(segments.reduce(np.maximum, scores))
+        np.exp(weights, out=weights)
+        weights /= segments.spread(segments.reduce(np.add, weights))
+        return weights
+
+
+class Hardmax(Pooling):
+    """All the weight on the largest score: softmax at infinite sharpness (ties share evenly)."""
+
+    name = "hardmax"
+
+    def _weights(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        largest = segments.spread(segments.reduce(np.maximum, scores))
+        weights = (scores == largest).astype(scores.dtype)
+        weights /= segments.spread(segments.reduce(np.add, weights))
+        return weights
+
+
+class Elementwise(Pooling):
+    """Weights σ(score)/L from an element-wise function: tokens do not compete.
+
+    Parameters
+    ----------
+    function : {"sigmoid", "relu", "identity"}, default="sigmoid"
+        The function σ.
+    """
+
+    name = "elementwise"
+
+    def __init__(self, function: str = "sigmoid") -> None:
+        self.function = check_choice("function", function, _FUNCTIONS)
+
+    def _weights(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        return _FUNCTIONS[self.function](scores) / segments.spread(segments.lengths)
+
+    def __repr__(self) -> str:
+        return f"Elementwise({self.function!r})"
+
+
+def _sigmoid(x: Array) -> Array:
+    decay = np.exp(-np.abs(x))
+    return np.where(x < 0, decay, 1.0) / (1.0 + decay)
+
+
+_FUNCTIONS = {
+    "sigmoid": _sigmoid,
+    "relu": lambda x: np.maximum(x, 0.0),
+    "identity": lambda x: x,
+}
+
+_BUILT_IN = {pooling.name: pooling for pooling in (Mean, Softmax, Hardmax, Elementwise)}
+
+
+def get_pooling(pooling: str | Pooling) -> Pooling:
+    """Return the pooling for a name, or the pooling itself.
+
+    Examples
+    --------
+    >>> from sparsetoken.pooling import get_pooling
+    >>> get_pooling("hardmax")
+    Hardmax()
+    """
+    if isinstance(pooling, Pooling):
+        return pooling
+    return _BUILT_IN[check_choice("pooling", pooling, _BUILT_IN)]()
+
+
+class _Rows:
+    """Sequences as the last axis of a rectangular array."""
+
+    def __init__(self, scores: Array) -> None:
+        if scores.ndim == 0 or scores.shape[-1] == 0:
+            raise ValueError(
+                f"a sequence must have at least one token, got scores of {scores.shape=}"
+            )
+        self.lengths = np.asarray(scores.shape[-1], dtype=scores.dtype)
+
+    def reduce(self, ufunc: np.ufunc, values: Array) -> Array:
+        return ufunc.reduce(values, axis=-1, keepdims=True)
+
+    def spread(self, per_sequence: Array) -> Array:
+        return per_sequence
+
+
+class _Segments:
+    """Sequences of any length, one after the other in a flat array."""
+
+    def __init__(self, scores: Array, offsets: ArrayLike) -> None:
+        offsets = np.asarray(offsets)
+        bounds_ok = (
+            offsets.ndim == 1 and offsets.size > 1 and np.issubdtype(offsets.dtype, np.integer)
+        )
+        if scores.ndim != 1 or not bounds_ok or offsets[0] != 0 or offsets[-1] != scores.size:
+            raise ValueError(
+                "offsets must be integers from 0 to the number of tokens "
+                f"({scores.size}, in flat scores), got {offsets!r}"
+            )
+        counts = np.diff(offsets)
+        if counts.min() <= 0:
+            bad = int(np.argmax(counts <= 0))
+            raise ValueError(f"a sequence must have at least one token, sequence {bad} has none")
+        self.starts, self.counts = offsets[:-1], counts
+        self.lengths = counts.astype(scores.dtype)
+
+    def reduce(self, ufunc: np.ufunc, values: Array) -> Array:
+        return ufunc.reduceat(values, self.starts)
+
+    def spread(self, per_sequence: Array) -> Array:
+        return np.repeat(per_sequence, self.counts)

@@ -1,0 +1,161 @@
+"""Attention features of fresh samples, from n·d + n·L normals (THEORY sections 2 and 7)."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from sparsetoken._validation import check_count, check_float_type, check_real, check_unit_vector
+from sparsetoken.pooling import Mean, Pooling, get_pooling
+from sparsetoken.problem import RandomState, SparseTokenProblem
+
+__all__ = ["Geometry", "TokenSums", "draw_token_sums", "sample_features"]
+
+_BLOCK = 1 << 17  # numbers in flight at once: small enough to stay in the cache
+
+
+class Geometry(NamedTuple):
+    """How a query lies to the signal: all of it that the features' law depends on."""
+
+    unit: NDArray[np.float64]
+    """The query's direction û (any unit vector for a zero query)."""
+    cosine: float
+    """γ = ⟨û, ξ⟩."""
+    sharpness: float
+    """κ = β‖q‖."""
+
+
+class TokenSums(NamedTuple):
+    """Sums over the weighted tokens of each sample, s being its token weights."""
+
+    signal: NDArray[np.float64]
+    """s·v: the weight on tokens that carry the signal."""
+    noise: NDArray[np.float64]
+    """s·g: the weighted noise along the query."""
+    scale: NDArray[np.float64]
+    """‖s‖: the standard deviation of the feature's noise orthogonal to the query."""
+
+
+def query_geometry(query: ArrayLike, direction: NDArray[np.float64], beta: float) -> Geometry:
+    """Split a query into what matters for the features."""
+    query = np.asarray(query, dtype=float)
+    if query.shape != direction.shape or not np.isfinite(query).all():
+        raise ValueError(
+            f"query must be finite and have the shape {direction.shape}, got {query!r}"
+        )
+    norm = float(np.linalg.norm(query))
+    unit = query / norm if norm > 0 else direction
+    return Geometry(unit, float(unit @ direction), beta * norm)
+
+
+def draw_token_sums(
+    problem: SparseTokenProblem,
+    positive: NDArray[np.bool_],
+    cosine: float,
+    sharpness: float,
+    pooling: Pooling,
+    rng: np.random.Generator,
+) -> TokenSums:
+    """Draw the token sums of one sample per entry of ``positive``; O(n·L) normals.
+
+    The law does not depend on which tokens carry the signal, so they are the first ones.
+    """
+    n_samples, n_signal = positive.size, problem.n_signal
+    if isinstance(pooling, Mean):  # the weights are all 1/L: one normal per sample suffices
+        root = math.sqrt(problem.n_tokens)
+        signal = np.where(positive, problem.sparsity, 0.0)
+        return TokenSums(
+            signal, rng.standard_normal(n_samples) / root, np.full(n_samples, 1 / root)
+        )
+    noise = rng.standard_normal((n_samples, problem.n_tokens))
+    scores = sharpness * noise
+    scores[positive, :n_signal] += sharpness * problem.signal * cosine
+    weights = pooling.weights(scores)
+    return TokenSums(
+        np.where(positive, weights[:, :n_signal].sum(axis=1), 0.0),
+        np.einsum("nl,nl->n", weights, noise),
+        np.sqrt(np.einsum("nl,nl->n", weights, weights)),
+    )
+
+
+def sample_features(
+    problem: SparseTokenProblem,
+    n_samples: int,
+    query: ArrayLike,
+    direction: ArrayLike,
+    *,
+    pooling: str | Pooling = "softmax",
+    beta: float = 1.0,
+    dtype: DTypeLike = np.float64,
+    random_state: RandomState = None,
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Draw the features f = Xᵀ s of fresh samples for a frozen query, without drawing the tokens.
+
+    Parameters
+    ----------
+    problem : SparseTokenProblem
+        The model the samples come from.
+    n_samples : int
+        Number of samples.
+    query : array-like of shape (dim,)
+        The frozen query q; the scores are βXq.
+    direction : array-like of shape (dim,)
+        The signal's unit vector ξ.
+    pooling : str or Pooling, default="softmax"
+        How scores become token weights; "mean" gives the pooled linear features.
+    beta : float, default=1.0
+        Inverse temperature of the attention.
+    dtype : {float64, float32}, default=float64
+        Type of the features.
+    random_state : int, Generator or None, default=None
+        Source of randomness.
+
+    Returns
+    -------
+    F : ndarray of shape (n_samples, dim)
+        The features.
+    y : ndarray of shape (n_samples,)
+        Labels, 0 or 1.
+
+    Examples
+    --------
+    >>> import numpy as np, sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+    >>> direction = np.eye(50)[0]
+    >>> F, y = st.sampling.sample_features(problem, 200, 1.5 * direction, direction, random_state=0)
+    >>> F.shape
+    (200, 50)
+    """
+    n_samples = check_count("n_samples", n_samples)
+    dim = check_count("dim", np.size(direction))
+    direction = check_unit_vector("direction", direction, dim)
+    geometry = query_geometry(query, direction, check_real("beta", beta, low=0.0))
+    pooling = get_pooling(pooling)
+    rng = np.random.default_rng(random_state)
+
+    y = problem.sample_labels(n_samples, rng)
+    features = np.empty((n_samples, dim), dtype=check_float_type("dtype", dtype))
+    axes = np.stack([problem.signal * direction, geometry.unit]).astype(features.dtype)
+    rows = max(1, _BLOCK // max(dim, problem.n_tokens))
+    for start in range(0, n_samples, rows):
+        block = features[start : start + rows]
+        positive = y[start : start + rows] == 1
+        sums = draw_token_sums(problem, positive, *geometry[1:], pooling, rng)
+        rng.standard_normal(out=block, dtype=features.dtype)
+        _combine(block, *sums, *axes)
+    return features, y
+
+
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def _combine(block, signal, noise, scale, signal_axis, unit):  # type: ignore[no-untyped-def]
+    """Turn normals h into features θ(s·v)ξ + (s·g)û + ‖s‖(h − ûûᵀh), row by row and in place."""
+    for i in range(block.shape[0]):
+        row = block[i]
+        dot = 0.0
+        for j in range(row.size):
+            dot += row[j] * unit[j]
+        along = noise[i] - scale[i] * dot
+        for j in range(row.size):
+            row[j] = scale[i] * row[j] + signal[i] * signal_axis[j] + along * unit[j]

@@ -1,0 +1,215 @@
+"""Two gradient steps from zero, sampled in O(n + d) (THEORY sections 3 and 7)."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sparsetoken._validation import check_count, check_real, check_unit_vector
+from sparsetoken.problem import RandomState, SparseTokenProblem, random_direction
+
+__all__ = ["LearnedQuery", "sample_query"]
+
+
+class Differentiable(Protocol):
+    """What the gradient steps need of a loss: its derivative in the score."""
+
+    def derivative(self, z: Any, y: Any) -> Any:
+        """Return ℓ′(z; y) for labels y = ±1."""
+
+
+@dataclass(frozen=True, repr=False)
+class LearnedQuery:
+    """What two gradient steps have learned, and how it lies to the signal's direction.
+
+    Parameters
+    ----------
+    query, readout : ndarray of shape (dim,)
+        The query q after the second step and the readout w after the first.
+    bias : float
+        The bias after the first step.
+    direction : ndarray of shape (dim,)
+        The signal's unit vector ξ.
+    beta : float
+        Inverse temperature of the attention.
+    """
+
+    query: NDArray[np.float64]
+    readout: NDArray[np.float64]
+    bias: float
+    direction: NDArray[np.float64]
+    beta: float
+
+    @property
+    def query_norm(self) -> float:
+        """Norm of the query, ‖q‖."""
+        return float(np.linalg.norm(self.query))
+
+    @property
+    def query_overlap(self) -> float:
+        """Overlap ⟨q, ξ⟩."""
+        return float(self.query @ self.direction)
+
+    @property
+    def cosine(self) -> float:
+        """Cosine between the query and the signal's direction; 0 for a zero query."""
+        norm = self.query_norm
+        return self.query_overlap / norm if norm > 0 else 0.0
+
+    @property
+    def sharpness(self) -> float:
+        """Sharpness κ = β‖q‖ of the attention."""
+        return self.beta * self.query_norm
+
+    @property
+    def readout_norm(self) -> float:
+        """Norm of the readout after one step, ‖w₁‖."""
+        return float(np.linalg.norm(self.readout))
+
+    @property
+    def readout_overlap(self) -> float:
+        """Overlap ⟨w₁, ξ⟩."""
+        return float(self.readout @ self.direction)
+
+    def __repr__(self) -> str:
+        return (
+            f"LearnedQuery(cosine={self.cosine:.4f}, query_norm={self.query_norm:.4f}, "
+            f"sharpness={self.sharpness:.4f}, dim={self.query.size})"
+        )
+
+
+def sample_query(
+    problem: SparseTokenProblem,
+    n_samples: int,
+    dim: int,
+    *,
+    loss: Differentiable,
+    beta: float = 1.0,
+    lr_readout: float = 1.0,
+    lr_bias: float = 1.0,
+    lr_query: float = 20.0,
+    direction: ArrayLike | None = None,
+    random_state: RandomState = None,
+) -> LearnedQuery:
+    """Draw the query that two gradient steps learn from fresh samples, without drawing the samples.
+
+    The result has exactly the law that dense samples give at these sizes. All parameters start at
+    zero; the first step on the mean loss moves readout and bias, the second moves the query.
+
+    Parameters
+    ----------
+    problem : SparseTokenProblem
+        The model the samples come from.
+    n_samples, dim : int
+        Number of samples and features per token.
+    loss : object
+        A loss with a method ``derivative(z, y)``, for instance ``Logistic()``.
+    beta : float, default=1.0
+        Inverse temperature of the attention.
+    lr_readout, lr_bias, lr_query : float
+        Learning rates.
+    direction : array-like of shape (dim,), optional
+        The signal's unit vector; drawn unless given.
+    random_state : int, Generator or None, default=None
+        Source of randomness.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+    >>> st.sampling.sample_query(
+    ...     problem, n_samples=2000, dim=1000, loss=st.losses.Logistic(), random_state=0
+    ... )
+    LearnedQuery(cosine=0.9592, query_norm=1.5940, sharpness=1.5940, dim=1000)
+    """
+    n_samples = check_count("n_samples", n_samples)
+    dim = check_count("dim", dim)
+    beta = check_real("beta", beta, low=0.0)
+    rates = {"lr_readout": lr_readout, "lr_bias": lr_bias, "lr_query": lr_query}
+    for name, rate in rates.items():
+        check_real(name, rate, low=0.0)
+    rng = np.random.default_rng(random_state)
+    if direction is None:
+        direction = random_direction(dim, rng)
+    direction = check_unit_vector("direction", direction, dim)
+
+    positive = problem.sample_labels(n_samples, rng) == 1
+    sign = np.where(positive, 1.0, -1.0)
+    residual = np.asarray(loss.derivative(np.zeros(n_samples), sign))
+    readout, pooled_score = _readout_step(problem, positive, residual, direction, lr_readout, rng)
+    bias = -lr_bias * float(residual.mean())
+    slope = np.asarray(loss.derivative(pooled_score + bias, sign))
+    query = _query_step(problem, positive, slope, readout, direction, rng)
+    query *= -lr_query * beta / (n_samples * problem.n_tokens)
+    return LearnedQuery(query, readout, bias, direction, beta)
+
+
+def _readout_step(
+    problem: SparseTokenProblem,
+    positive: NDArray[np.bool_],
+    residual: NDArray[np.float64],
+    direction: NDArray[np.float64],
+    lr_readout: float,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draw w₁ and, given it, the scores ⟨w₁, X̄ᵢ⟩ of the samples it was learned from.
+
+    With ℓ′ᵢ = residual and z̄ᵢ ~ N(0, I/L) the noise of the pooled tokens, w₁ needs only the sum
+    S = Σ ℓ′ᵢ z̄ᵢ; given S, the z̄ᵢ are Gaussian with mean ℓ′ᵢS/Σℓ′² and with the covariance that
+    removes the component along the vector of the ℓ′ᵢ.
+    """
+    n_samples = residual.size
+    mean = problem.signal * problem.sparsity
+    size = float(np.linalg.norm(residual))
+    noise_sum = size / math.sqrt(problem.n_tokens) * rng.standard_normal(direction.size)
+    signal_sum = mean * float(residual[positive].sum())
+    readout = -lr_readout / n_samples * (signal_sum * direction + noise_sum)
+
+    unit = residual / size if size > 0 else np.zeros_like(residual)
+    fresh = rng.standard_normal(n_samples)
+    fresh -= unit * (unit @ fresh)
+    memory = float(readout @ noise_sum) / size if size > 0 else 0.0
+    score = np.linalg.norm(readout) / math.sqrt(problem.n_tokens) * fresh + memory * unit
+    score[positive] += mean * float(readout @ direction)
+    return readout, score
+
+
+def _query_step(
+    problem: SparseTokenProblem,
+    positive: NDArray[np.bool_],
+    slope: NDArray[np.float64],
+    readout: NDArray[np.float64],
+    direction: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Draw Σᵢ hᵢ Xᵢᵀ P Xᵢ w₁ given w₁ and the hᵢ, where P removes the mean over the tokens.
+
+    The centred tokens are independent of everything before this step. Along w₁ their noise is P g
+    with g ~ N(0, I_L), of which only the component ν along P v (of squared length k) and the
+    squared length of the rest matter, so no vector over the tokens is drawn.
+    """
+    n_tokens, n_positive = problem.n_tokens, int(positive.sum())
+    norm = float(np.linalg.norm(readout))
+    if norm == 0.0:
+        return np.zeros_like(readout)
+    k = problem.n_signal * (1.0 - problem.sparsity)
+    shift = problem.signal * float(readout @ direction) * math.sqrt(k)
+    # t = P X w₁: (shift + ‖w₁‖ν) along P v, ‖w₁‖·rest orthogonal to it; negatives have no shift.
+    along = np.zeros(positive.size) if k == 0 else rng.standard_normal(positive.size)
+    degrees = n_tokens - 1 - (1 if k > 0 else 0)
+    rest = 2.0 * rng.standard_gamma(degrees / 2, size=positive.size)  # a χ² of `degrees`
+    t_along = norm * along + np.where(positive, shift, 0.0)
+    noise_overlap = along * t_along + norm * rest  # g·t
+    t_squared = t_along**2 + norm**2 * rest
+
+    unit = readout / norm
+    spread = rng.standard_normal(readout.size)
+    spread -= unit * (unit @ spread)
+    total = math.sqrt(float(slope**2 @ t_squared)) * spread
+    total += float(slope @ noise_overlap) * unit
+    if n_positive:
+        signal_overlap = math.sqrt(k) * float(slope[positive] @ t_along[positive])  # Σ h v·t
+        total += problem.signal * signal_overlap * direction
+    return total

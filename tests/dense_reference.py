@@ -1,0 +1,37 @@
+"""The published pipeline on dense tokens, in plain NumPy: what the reduced samplers must match."""
+
+import numpy as np
+
+
+def softmax(scores):
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def two_gradient_steps(X, y, loss, beta, lr_readout, lr_bias, lr_query):
+    """One step on readout and bias, one on the query, all from zero (THEORY section 3)."""
+    n_samples, n_tokens, _ = X.shape
+    sign = 2.0 * y - 1.0
+    pooled = X.mean(axis=1)
+    residual = loss.derivative(np.zeros(n_samples), sign)
+    readout = -lr_readout * pooled.T @ residual / n_samples
+    bias = -lr_bias * residual.mean()
+    slope = loss.derivative(pooled @ readout + bias, sign)
+    centred = X - pooled[:, np.newaxis]
+    moments = np.einsum("nld,nl->nd", X, centred @ readout)
+    query = -lr_query * beta / (n_samples * n_tokens) * slope @ moments
+    return query, readout, bias
+
+
+def attention_features(X, query, beta=1.0):
+    return np.einsum("nld,nl->nd", X, softmax(beta * X @ query))
+
+
+def ridge_readout(features, y, reg):
+    """Minimiser of the ridge-regularised square loss, with an unpenalised bias."""
+    sign = 2.0 * y - 1.0
+    centre, level = features.mean(axis=0), sign.mean()
+    centred = features - centre
+    gram = centred.T @ centred / len(y) + reg * np.eye(features.shape[1])
+    readout = np.linalg.solve(gram, centred.T @ (sign - level) / len(y))
+    return readout, level - centre @ readout

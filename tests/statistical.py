@@ -1,0 +1,38 @@
+"""Judging agreement in standard errors."""
+
+import numpy as np
+from scipy import stats
+
+Z_LIMIT = 4.0  # about 6e-5 two-sided: hundreds of comparisons with fixed seeds still pass
+
+
+def standard_score(values, expected):
+    """How many standard errors the mean of ``values`` is from ``expected``."""
+    values = np.asarray(values, dtype=float)
+    spread = values.std(ddof=1) / np.sqrt(values.size)
+    return (values.mean() - expected) / max(spread, 1e-300)
+
+
+def disagreements(first, second):
+    """Name each way in which two samples of a quantity differ: mean, variance, quantiles."""
+    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if np.ptp(first) == 0 and np.ptp(second) == 0:
+        return [] if first[0] == second[0] else [f"constants {first[0]} and {second[0]}"]
+    found = []
+    centred = [(x - x.mean()) ** 2 for x in (first, second)]
+    for name, a, b in [("mean", first, second), ("variance", *centred)]:
+        error = np.sqrt(a.var(ddof=1) / a.size + b.var(ddof=1) / b.size)
+        score = (a.mean() - b.mean()) / error
+        if abs(score) > Z_LIMIT:
+            found.append(f"{name}: {a.mean():.5g} and {b.mean():.5g}, {score:.1f} standard errors")
+    p_value = stats.ks_2samp(first, second).pvalue
+    if p_value < 6e-5:
+        found.append(f"quantiles: Kolmogorov-Smirnov p = {p_value:.1e}")
+    return found
+
+
+def assert_same_law(first, second):
+    """Compare two records of samples, {name: values}, in every entry."""
+    assert first.keys() == second.keys()
+    found = {name: disagreements(first[name], second[name]) for name in first}
+    assert not any(found.values()), {name: lines for name, lines in found.items() if lines}

@@ -1,0 +1,100 @@
+"""The import directions that keep the layers apart, and a light ``import sparsetoken``."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sparsetoken
+
+ROOT = Path(sparsetoken.__file__).parent
+CORE = {"_validation", "problem", "losses", "pooling"}
+MAY_IMPORT = {
+    "_validation": set(),
+    "problem": {"_validation"},
+    "losses": {"_validation"},
+    "pooling": {"_validation"},
+    "sampling": {"_validation", "problem", "pooling"},
+    "theory": CORE,
+    "estimators": {"_validation", "losses", "pooling"},
+    "planner": CORE | {"theory"},
+    "planner.pilot": CORE | {"theory", "estimators"},
+    "experiments": CORE | {"sampling", "theory", "estimators", "planner"},
+    "plotting": set(),
+    "cli": None,  # anything
+    "app": None,
+    "__init__": None,  # the public names
+    "__main__": {"cli"},
+}
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+def layer_of(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    dotted = ".".join(parts)
+    return dotted if dotted in MAY_IMPORT else parts[0]
+
+
+def imported_layers(path):
+    """Every layer of ours that a file imports, also inside functions and for type checking."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names = [node.module]
+            if node.module == "sparsetoken":
+                names = [f"sparsetoken.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            package, _, rest = name.partition(".")
+            if package == "sparsetoken":
+                yield rest.split(".")[0] or "__init__"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_one_way(path):
+    layer = layer_of(path)
+    assert layer in MAY_IMPORT, f"{layer} is a new layer: say in this test what it may import"
+    allowed = MAY_IMPORT[layer]
+    if allowed is not None:
+        own = layer.split(".")[0]
+        wrong = set(imported_layers(path)) - allowed - {own}
+        assert not wrong, f"{layer} must not import {sorted(wrong)}"
+
+
+def test_nothing_imports_the_top():
+    for path in FILES:
+        if layer_of(path) not in {"cli", "app", "__main__"}:
+            assert not {"cli", "app"} & set(imported_layers(path)), path
+
+
+def test_import_is_light():
+    code = (
+        "import sys, sparsetoken; "
+        "heavy = {'matplotlib', 'dask', 'distributed', 'dash', 'torch', 'sklearn', 'numba'}; "
+        "print(*sorted(heavy & set(sys.modules)))"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert output.split() == []
+
+
+def test_public_names_resolve():
+    for name in sparsetoken.__all__:
+        assert getattr(sparsetoken, name) is not None
+    assert set(sparsetoken.__all__) < set(dir(sparsetoken))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = sparsetoken.nonsense
+
+
+def test_one_version_number():
+    from importlib.metadata import version
+
+    assert version("sparsetoken") == sparsetoken.__version__
+    citation = ROOT.parents[1] / "CITATION.cff"
+    assert f"version: {sparsetoken.__version__}\n" in citation.read_text()

@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+from dense_reference import softmax
+
+from sparsetoken.pooling import Elementwise, Hardmax, Mean, Softmax, get_pooling
+
+ALL = [Mean(), Softmax(), Hardmax(), *map(Elementwise, ("sigmoid", "relu", "identity"))]
+COMPETING = [Mean(), Softmax(), Hardmax()]
+each_pooling = pytest.mark.parametrize("pooling", ALL, ids=repr)
+
+
+def test_exact_values():
+    scores = np.array([[0.0, np.log(3.0), 0.0], [1.0, 1.0, -2.0]])
+    assert Mean().weights(scores) == pytest.approx(np.full((2, 3), 1 / 3))
+    assert Softmax().weights(scores)[0] == pytest.approx([0.2, 0.6, 0.2])
+    assert Hardmax().weights(scores).tolist() == [[0, 1, 0], [0.5, 0.5, 0]]
+    assert Elementwise("relu").weights(scores)[1] == pytest.approx([1 / 3, 1 / 3, 0])
+    assert Elementwise("identity").weights(scores)[1] == pytest.approx([1 / 3, 1 / 3, -2 / 3])
+    assert Elementwise("sigmoid").weights(scores)[0] == pytest.approx([1 / 6, 1 / 4, 1 / 6])
+
+
+@each_pooling
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_ragged_equals_one_sequence_at_a_time(pooling, dtype):
+    rng = np.random.default_rng(0)
+    lengths = np.array([3, 1, 7, 1, 2])
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    scores = (10 * rng.standard_normal(lengths.sum())).astype(dtype)
+    ragged = pooling.weights(scores, offsets)
+    alone = [pooling.weights(part) for part in np.split(scores, offsets[1:-1])]
+    assert ragged.dtype == dtype
+    assert ragged == pytest.approx(
+        np.concatenate(alone), rel=1e-6 if dtype == np.float32 else 1e-14
+    )
+
+
+@each_pooling
+def test_leaves_the_scores_alone_and_ignores_their_layout(pooling):
+    scores = np.asfortranarray(np.random.default_rng(1).standard_normal((6, 8)))[::2]
+    scores.flags.writeable = False
+    before = scores.copy()
+    weights = pooling.weights(scores)
+    assert np.array_equal(scores, before)
+    assert weights.flags.writeable
+    assert not np.shares_memory(weights, scores)
+    assert weights == pytest.approx(pooling.weights(before), rel=1e-14)
+
+
+@pytest.mark.parametrize("pooling", COMPETING, ids=repr)
+def test_competing_poolings_sum_to_one(pooling):
+    scores = np.random.default_rng(2).standard_normal((5, 4, 9)) * 50
+    assert pooling.weights(scores).sum(axis=-1) == pytest.approx(np.ones((5, 4)))
+
+
+@each_pooling
+def test_no_overflow_at_extreme_scores(pooling):
+    scores = np.array([[1e4, -1e4, 0.0], [-1e4, -1e4, -1e4], [1e4, 1e4, 1e4]])
+    weights = pooling.weights(scores)
+    assert np.isfinite(weights).all()
+    if pooling in COMPETING:
+        assert weights.sum(axis=1) == pytest.approx([1, 1, 1])
+
+
+def test_limits_of_softmax():
+    scores = np.random.default_rng(3).standard_normal((20, 6))
+    assert Softmax().weights(0 * scores) == pytest.approx(Mean().weights(scores))
+    assert Softmax().weights(1e4 * scores) == pytest.approx(Hardmax().weights(scores), abs=1e-6)
+    assert Softmax().weights(scores) == pytest.approx(softmax(scores))
+
+
+@each_pooling
+def test_integer_scores_are_scores(pooling):
+    assert np.array_equal(pooling.weights([1, 2, 3]), pooling.weights([1.0, 2.0, 3.0]))
+
+
+@each_pooling
+def test_bad_scores_are_refused(pooling):
+    with pytest.raises(ValueError, match="at least one token"):
+        pooling.weights(np.zeros((3, 0)))
+    with pytest.raises(ValueError, match="sequence 1 has none"):
+        pooling.weights([1.0, 2.0], offsets=[0, 1, 1, 2])
+    with pytest.raises(ValueError, match="offsets must be integers from 0"):
+        pooling.weights([1.0, 2.0], offsets=[0, 1])
+    with pytest.raises(ValueError, match="offsets must be integers from 0"):
+        pooling.weights([1.0, 2.0], offsets=[0.0, 2.0])
+    for value in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="scores must be finite"):
+            pooling.weights([1.0, value])
+
+
+def test_get_pooling():
+    assert get_pooling("softmax") == Softmax()
+    assert get_pooling("elementwise") == Elementwise("sigmoid")
+    own = Elementwise("relu")
+    assert get_pooling(own) is own
+    assert own != Elementwise("sigmoid")
+    assert len({Elementwise("relu"), own, Mean()}) == 2
+    with pytest.raises(ValueError, match=r"pooling must be one of 'mean', 'softmax', .*'max'"):
+        get_pooling("max")
+    with pytest.raises(ValueError, match="function must be one of 'sigmoid'"):
+        Elementwise("tanh")

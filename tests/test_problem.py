@@ -1,0 +1,123 @@
+import math
+
+import numpy as np
+import pytest
+from statistical import Z_LIMIT, standard_score
+
+from sparsetoken import SparseTokenProblem
+
+
+def test_is_a_comparable_printable_record():
+    problem = SparseTokenProblem(n_tokens=np.int64(10), n_signal=2, signal=3, positive_rate=0.25)
+    assert problem == SparseTokenProblem(10, 2, 3.0, 0.25)
+    assert hash(problem) == hash(SparseTokenProblem(10, 2, 3.0, 0.25))
+    assert problem != SparseTokenProblem(10, 2, 3.0, 0.5)
+    assert (
+        repr(problem)
+        == "SparseTokenProblem(n_tokens=10, n_signal=2, signal=3.0, positive_rate=0.25)"
+    )
+    with pytest.raises(AttributeError):
+        problem.signal = 1.0
+
+
+def test_derived_quantities():
+    problem = SparseTokenProblem(16, 2, 3.0)
+    assert problem.sparsity == 0.125
+    assert problem.snr == pytest.approx(3.0 * 2 / math.sqrt(16))
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("n_tokens", 0),
+        ("n_tokens", 10.5),
+        ("n_tokens", "10"),
+        ("n_tokens", True),
+        ("n_tokens", None),
+        ("n_signal", 0),
+        ("n_signal", 11),
+        ("n_signal", 1.0),
+        ("signal", -1.0),
+        ("signal", math.inf),
+        ("signal", math.nan),
+        ("signal", "strong"),
+        ("positive_rate", -0.1),
+        ("positive_rate", 1.1),
+        ("positive_rate", math.nan),
+    ],
+)
+def test_bad_field_is_named_with_what_is_allowed(argument, value):
+    fields = {"n_tokens": 10, "n_signal": 1, "signal": 1.0, "positive_rate": 0.5, argument: value}
+    with pytest.raises(ValueError, match=f"^{argument} must be .*(integer|number).*got {value!r}"):
+        SparseTokenProblem(**fields)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("n_samples", 0),
+        ("n_samples", 2.5),
+        ("dim", 0),
+        ("dim", -3),
+        ("direction", [1.0, 0.0]),
+        ("direction", [2.0, 0.0, 0.0]),
+        ("direction", [math.nan, 0.0, 0.0]),
+        ("dtype", int),
+        ("dtype", "long"),
+    ],
+)
+def test_bad_sample_argument_is_named(argument, value):
+    arguments = {"n_samples": 5, "dim": 3, argument: value}
+    with pytest.raises(ValueError, match=f"^{argument} must"):
+        SparseTokenProblem(4).sample(**arguments)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sample_shapes_types_and_reproducibility(dtype):
+    problem = SparseTokenProblem(7, 3, 2.0)
+    X, y = problem.sample(50, 11, random_state=3, dtype=dtype)
+    assert X.shape == (50, 7, 11)
+    assert X.dtype == dtype
+    assert set(np.unique(y)) == {0, 1}
+    again, labels, truth = problem.sample(50, 11, random_state=3, dtype=dtype, return_truth=True)
+    assert np.array_equal(X, again)
+    assert np.array_equal(y, labels)
+    assert np.linalg.norm(truth.direction) == pytest.approx(1.0)
+    assert truth.positions.dtype == bool
+    assert np.array_equal(truth.positions.sum(axis=1), 3 * y)
+    given, _, same = problem.sample(
+        9, 11, random_state=np.random.default_rng(1), direction=truth.direction, return_truth=True
+    )
+    assert given.shape == (9, 7, 11)
+    assert np.allclose(same.direction, truth.direction)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        SparseTokenProblem(6, 2, 3.0, 0.3),
+        SparseTokenProblem(1, 1, 1.5, 0.5),
+        SparseTokenProblem(4, 4, 0.7, 0.8),
+        SparseTokenProblem(5, 1, 0.0, 0.5),
+    ],
+)
+def test_sample_follows_the_model(problem):
+    X, y, truth = problem.sample(4000, 5, random_state=0, return_truth=True)
+    assert abs(standard_score(y, problem.positive_rate)) < Z_LIMIT
+    noise = X - problem.signal * truth.positions[..., np.newaxis] * truth.direction
+    assert abs(standard_score(noise.ravel(), 0.0)) < Z_LIMIT
+    assert abs(standard_score(noise.ravel() ** 2, 1.0)) < Z_LIMIT
+    # Every position is equally likely, and pairs of positions too.
+    chosen = truth.positions[y == 1].astype(float)
+    for token in range(problem.n_tokens):
+        if problem.n_signal < problem.n_tokens:
+            assert abs(standard_score(chosen[:, token], problem.sparsity)) < Z_LIMIT
+    if 1 < problem.n_signal < problem.n_tokens:
+        both = problem.sparsity * (problem.n_signal - 1) / (problem.n_tokens - 1)
+        assert abs(standard_score(chosen[:, 0] * chosen[:, 1], both)) < Z_LIMIT
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+def test_one_class_only(rate):
+    _, y = SparseTokenProblem(3, positive_rate=rate).sample(20, 2, random_state=0)
+    assert (y == rate).all()
