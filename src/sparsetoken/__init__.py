@@ -8,7 +8,7 @@ from sparsetoken.problem import SparseTokenProblem
 __version__ = "0.1.0.dev0"
 
 # Everything heavier than NumPy is imported when it is first used.
-_MODULES = ("losses", "pooling", "sampling")
+_MODULES = ("losses", "pooling", "sampling", "theory")
 
 __all__ = ["SparseTokenProblem", *_MODULES]
 

@@ -1,0 +1,95 @@
+"""The architectures as the theory sees them: a feature law, a sample ratio and a ridge."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from sparsetoken._validation import check_count, check_real
+from sparsetoken.pooling import Elementwise, Hardmax, Pooling, Softmax
+from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.theory.law import FeatureLaw, attention_law, linear_law
+
+__all__ = ["DEFAULT_POINTS", "Model", "get_model"]
+
+DEFAULT_POINTS = 16384
+_POOLINGS: dict[str, Pooling] = {
+    "attention": Softmax(),
+    "hardmax": Hardmax(),
+    "elementwise": Elementwise(),
+}
+_LINEAR = ("vectorized", "pooled")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A linear model, or a pooling with a query at a known cosine and sharpness."""
+
+    name: str
+    pooling: Pooling | None
+    cosine: float
+    sharpness: float
+    n_points: int
+
+    def law(self, problem: SparseTokenProblem) -> FeatureLaw:
+        """Law of the model's features; a linear model's are rescaled to unit noise."""
+        if self.pooling is None:
+            return linear_law(problem.snr, problem.positive_rate)
+        return attention_law(problem, self.pooling, self.cosine, self.sharpness, self.n_points)
+
+    def ratio(self, problem: SparseTokenProblem, alpha: float) -> float:
+        """Return the samples per weight: a vectorized readout has L weights per dimension."""
+        return alpha / problem.n_tokens if self.name == "vectorized" else alpha
+
+    def ridge(self, problem: SparseTokenProblem, reg: float) -> float:
+        """Ridge on the rescaled weights."""
+        return reg * self.readout_scale(problem) ** 2
+
+    def readout_scale(self, problem: SparseTokenProblem) -> float:
+        """Original weights over rescaled ones: pooled features have noise 1/√L."""
+        return math.sqrt(problem.n_tokens) if self.name == "pooled" else 1.0
+
+    def law_on(self, problem: SparseTokenProblem, trained: SparseTokenProblem) -> FeatureLaw:
+        """Law under another problem, in the units of the one the readout was trained on."""
+        if self.name == "vectorized" and problem.n_tokens != trained.n_tokens:
+            raise ValueError(
+                "problem.n_tokens must stay the same for a vectorized model, "
+                f"got {problem.n_tokens} after training on {trained.n_tokens}"
+            )
+        law = self.law(problem)
+        if self.name != "pooled":
+            return law
+        factor = math.sqrt(trained.n_tokens / problem.n_tokens)
+        positive, negative = (
+            t._replace(along_rest=factor * t.along_rest, scale=factor * t.scale)
+            for t in (law.positive, law.negative)
+        )
+        return FeatureLaw(positive, negative, law.positive_rate, law.batches)
+
+
+def get_model(
+    model: str | Pooling, cosine: Any = None, sharpness: Any = None, n_points: Any = DEFAULT_POINTS
+) -> Model:
+    """Return the model for a name or a pooling, its arguments checked."""
+    if isinstance(model, Pooling):
+        name, pooling = repr(model), model
+    elif model in _LINEAR:
+        for argument, value in (("cosine", cosine), ("sharpness", sharpness)):
+            if value is not None:
+                raise ValueError(f"{argument} has no meaning for model {model!r}, got {value!r}")
+        return Model(model, None, 0.0, 0.0, 0)
+    elif model in _POOLINGS:
+        name, pooling = model, _POOLINGS[model]
+    else:
+        known = ", ".join(map(repr, (*_LINEAR, *_POOLINGS)))
+        raise ValueError(f"model must be one of {known} or a Pooling, got {model!r}")
+    if cosine is None:
+        raise ValueError(f"cosine must be given for model {name!r}: it says how the query lies")
+    if sharpness is None and not isinstance(pooling, Hardmax):
+        raise ValueError(f"sharpness must be given for model {name!r}: it is β‖q‖")
+    return Model(
+        name,
+        pooling,
+        check_real("cosine", cosine, low=-1.0, high=1.0),
+        1.0 if sharpness is None else check_real("sharpness", sharpness, low=0.0),
+        check_count("n_points", n_points, minimum=256),
+    )

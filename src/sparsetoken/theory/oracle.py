@@ -1,0 +1,245 @@
+"""What each architecture can reach at all, with the signal's direction known (THEORY section 6)."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import log_ndtr, ndtr
+from scipy.stats import hypergeom
+
+from sparsetoken._validation import check_choice, check_count, check_real
+from sparsetoken.pooling import Elementwise, Pooling, Softmax
+from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.theory.bayes import bayes_error
+from sparsetoken.theory.law import attention_law
+from sparsetoken.theory.models import DEFAULT_POINTS
+from sparsetoken.theory.records import Estimate
+
+__all__ = ["oracle_error", "required_signal"]
+
+Array = NDArray[np.float64]
+
+_LARGEST_SIGNAL = 1e6
+
+
+def oracle_error(
+    problem: SparseTokenProblem, model: str, *, n_points: int = DEFAULT_POINTS
+) -> Estimate:
+    """Return the least error of an architecture whose weights are chosen with the signal known.
+
+    No amount of data brings a trained classifier below it. The readout is along the signal, the
+    threshold is the best one, and so are the sharpness of attention and the number of tokens over
+    which a vectorized rule spreads.
+
+    Parameters
+    ----------
+    problem : SparseTokenProblem
+        The model of the data.
+    model : {"pooled", "vectorized", "attention", "hardmax", "elementwise", "bayes"}
+        The architecture; "bayes" is the floor for any classifier. Pooled, vectorized and hardmax
+        are exact at any length.
+    n_points : int, default=16384
+        Points per class for the others.
+
+    Returns
+    -------
+    Estimate
+        A float with ``uncertainty``; for attention and elementwise also the best ``sharpness``.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=100, signal=4.0)
+    >>> st.theory.oracle_error(problem, "pooled")
+    Estimate(0.42074 ± 0)
+    >>> st.theory.oracle_error(problem, "hardmax")
+    Estimate(0.129754 ± 0)
+    """
+    check_choice("model", model, _ORACLES)
+    n_points = check_count("n_points", n_points, minimum=256)
+    if min(problem.positive_rate, 1.0 - problem.positive_rate) == 0.0:
+        return Estimate(0.0)
+    return _ORACLES[model](problem, n_points)
+
+
+def required_signal(
+    problem: SparseTokenProblem, model: str, *, error: float, n_points: int = 4096
+) -> float:
+    """Return the signal at which an architecture can reach a given error.
+
+    Parameters
+    ----------
+    problem : SparseTokenProblem
+        Length, sparsity and rate; its signal is ignored.
+    model : {"pooled", "vectorized", "attention", "hardmax", "elementwise", "bayes"}
+        The architecture.
+    error : float
+        The error to reach, above 0. At or above min(rate, 1 − rate) no signal is needed.
+    n_points : int, default=4096
+        Points per class where there is no closed form.
+
+    Examples
+    --------
+    Linear rules need a signal of order √L, attention one of order √(2 log L):
+
+    >>> import sparsetoken as st
+    >>> for n_tokens in (100, 10_000, 1_000_000):
+    ...     problem = st.SparseTokenProblem(n_tokens)
+    ...     pooled = st.theory.required_signal(problem, "pooled", error=0.05)
+    ...     hardmax = st.theory.required_signal(problem, "hardmax", error=0.05)
+    ...     print(f"{pooled:.1f} {hardmax:.1f}")
+    32.9 4.9
+    329.0 6.0
+    3289.7 6.9
+    """
+    check_choice("model", model, _ORACLES)
+    error = check_real("error", error, low=0.0, high=1.0, above=True)
+    if error >= min(problem.positive_rate, 1.0 - problem.positive_rate):
+        return 0.0
+
+    def excess(signal: float) -> float:
+        strong = SparseTokenProblem(
+            problem.n_tokens, problem.n_signal, signal, problem.positive_rate
+        )
+        return float(oracle_error(strong, model, n_points=n_points)) - error
+
+    high = 1.0
+    while excess(high) > 0.0:
+        high *= 2.0
+        if high > _LARGEST_SIGNAL:
+            raise ValueError(
+                f"error must be reachable: {model} stays above {error:g} up to signal {high / 2:g}"
+            )
+    low = 0.5 * high if high > 1.0 else 0.0
+    return float(brentq(excess, low, high, xtol=1e-6 * high, rtol=1e-6))
+
+
+def _pooled(problem: SparseTokenProblem, n_points: int) -> Estimate:
+    return Estimate(_mixture_error(np.array([problem.snr]), np.ones(1), problem.positive_rate))
+
+
+def _vectorized(problem: SparseTokenProblem, n_points: int) -> Estimate:
+    """Best even spread over some number of tokens: a mixture, by how many of them carry signal."""
+    n_tokens, n_signal = problem.n_tokens, problem.n_signal
+    counts = np.unique(np.geomspace(1, n_tokens, 60).round().astype(int))
+    best = math.inf
+    for count in counts:
+        low, high = hypergeom.interval(1 - 1e-12, n_tokens, n_signal, count)
+        found = np.arange(max(low - 1, 0), min(high + 1, n_signal, count) + 1)
+        share = hypergeom.pmf(found, n_tokens, n_signal, count)
+        means = problem.signal * found / math.sqrt(count)
+        best = min(best, _mixture_error(means, share / share.sum(), problem.positive_rate))
+    return Estimate(best)
+
+
+def _hardmax(problem: SparseTokenProblem, n_points: int) -> Estimate:
+    """All the weight on the largest token: the law of a maximum, in closed form."""
+    others = problem.n_tokens - problem.n_signal
+
+    def error(threshold: Array) -> Array:
+        below = problem.n_signal * log_ndtr(threshold - problem.signal)
+        below = below + others * log_ndtr(threshold)
+        above = -np.expm1(problem.n_tokens * log_ndtr(threshold))
+        return problem.positive_rate * np.exp(below) + (1.0 - problem.positive_rate) * above
+
+    top = problem.signal + math.sqrt(2 * math.log(problem.n_tokens + 1)) + 9.0
+    return Estimate(_least(error, -9.0, top, problem.positive_rate))
+
+
+def _mixture_error(means: Array, share: Array, rate: float) -> float:
+    """Least error of a threshold between N(0, 1) and a mixture of N(mean, 1)."""
+
+    def error(threshold: Array) -> Array:
+        missed = ndtr(np.subtract.outer(threshold, means)) @ share
+        return rate * missed + (1.0 - rate) * ndtr(-threshold)
+
+    return _least(error, -9.0, float(means.max()) + 9.0, rate)
+
+
+def _least(error: Callable[[Array], Array], low: float, high: float, rate: float) -> float:
+    """Minimum over the threshold: a grid, a local search, and the trivial rules."""
+    grid = np.linspace(low, high, min(20_000, max(200, int(20 * (high - low)))))
+    values = error(grid)
+    best = int(np.argmin(values))
+    bracket = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
+    found = minimize_scalar(
+        lambda t: float(error(np.array([t]))[0]), bounds=bracket, method="bounded"
+    )
+    return min(float(found.fun), float(values[best]), rate, 1.0 - rate)
+
+
+def _pooling_oracle(pooling: Pooling) -> Callable[[SparseTokenProblem, int], Estimate]:
+    def oracle(problem: SparseTokenProblem, n_points: int) -> Estimate:
+        """Search the sharpness on some of the points, which it does not move; then use all."""
+        fewer = max(256, n_points // 4)
+
+        def at(log_sharpness: float) -> float:
+            return _threshold_error(problem, pooling, math.exp(log_sharpness), fewer)[0]
+
+        grid = np.linspace(math.log(0.1), math.log(30.0), 13)
+        values = np.array([at(point) for point in grid])
+        reached = []
+        lower = np.diff(values) < 0
+        for index in 1 + np.flatnonzero(lower[:-1] & ~lower[1:]):
+            bracket = float(grid[index - 1]), float(grid[index + 1])
+            found = minimize_scalar(at, bounds=bracket, method="bounded", options={"xatol": 0.05})
+            sharpness = math.exp(float(found.x))
+            error, uncertainty = _threshold_error(problem, pooling, sharpness, n_points)
+            reached.append(Estimate(error, uncertainty, sharpness=sharpness))
+        if isinstance(pooling, Softmax):  # its limits are known exactly
+            reached.append(Estimate(_pooled(problem, 0), sharpness=0.0))
+            reached.append(Estimate(_hardmax(problem, 0), sharpness=math.inf))
+        else:
+            for point in grid[[0, -1]]:
+                error, uncertainty = _threshold_error(problem, pooling, math.exp(point), n_points)
+                reached.append(Estimate(error, uncertainty, sharpness=math.exp(point)))
+        return min(reached)
+
+    return oracle
+
+
+def _threshold_error(
+    problem: SparseTokenProblem, pooling: Pooling, sharpness: float, n_points: int
+) -> tuple[float, float]:
+    """Least error of a threshold on the feature along the signal, and its standard error.
+
+    The distribution functions are smoothed by a kernel of fourth order, 2Φ(·/h) − Φ(·/√2h): steps
+    at the points would favour the threshold that suits the sample, and spoil the Sobol points.
+    """
+    law = attention_law(problem, pooling, 1.0, sharpness, n_points)
+    scores = np.concatenate([law.positive.along_query, law.negative.along_query])
+    sign = np.repeat([1.0, -1.0], law.positive.weight.size)
+    weight = law.points().weight
+    width = 0.15 * float(law.negative.along_query.std()) + 1e-12
+
+    def wrong(threshold: float) -> Array:
+        z = sign * (threshold - scores) / width
+        return 2.0 * ndtr(z) - ndtr(z / math.sqrt(2.0))
+
+    # Start from the best threshold of the points themselves.
+    order = np.argsort(scores)
+    best = int(np.argmin(np.cumsum((sign * weight)[order])))
+    start = float(scores[order[best]])
+    found = minimize_scalar(
+        lambda t: float(weight @ wrong(t)),
+        bounds=(start - 5 * width, start + 5 * width),
+        method="bounded",
+        options={"xatol": 0.02 * width},
+    )
+    batches = law.by_batch(wrong(float(found.x)))
+    error = float(np.std(batches, ddof=1)) / math.sqrt(law.batches)
+    trivial = min(problem.positive_rate, 1.0 - problem.positive_rate)
+    return min(float(found.fun), trivial), error
+
+
+_ORACLES: dict[str, Callable[[SparseTokenProblem, int], Any]] = {
+    "pooled": _pooled,
+    "vectorized": _vectorized,
+    "attention": _pooling_oracle(Softmax()),
+    "hardmax": _hardmax,
+    "elementwise": _pooling_oracle(Elementwise()),
+    "bayes": bayes_error,
+}

@@ -1,0 +1,290 @@
+"""Test error and training loss of the trained readout (THEORY section 4)."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from sparsetoken._validation import check_real
+from sparsetoken.losses import Loss, Square, get_loss
+from sparsetoken.pooling import Pooling
+from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.theory.capacity import law_capacity
+from sparsetoken.theory.law import FeatureLaw
+from sparsetoken.theory.models import DEFAULT_POINTS, Model, get_model
+from sparsetoken.theory.performance import RESOLUTION, Performance
+from sparsetoken.theory.records import warn_not_converged
+from sparsetoken.theory.saddle import Problem, Readout, score_mean
+from sparsetoken.theory.solver import Saddle, solve
+
+__all__ = ["Risk", "risk", "risk_curve"]
+
+_RIDGELESS = 1e-10  # stands for the limit of no ridge, where the saddle point has one
+
+
+@dataclass(frozen=True, repr=False)
+class Risk(Performance):
+    """Performance of a trained classifier in the high-dimensional limit.
+
+    ``test_error``, ``train_loss``, ``train_error``, ``test_loss``, ``auc`` and the readout's
+    overlaps are floats; ``uncertainty`` is the numerical error of ``test_error``; ``converged``
+    says whether the solver reached its accuracy. :func:`risk` makes them.
+    """
+
+    problem: SparseTokenProblem
+    model: Model
+    alpha: float
+    reg: float
+    train_loss: float
+    """Mean loss of the training samples, without the ridge."""
+    converged: bool
+    path: tuple[Readout, Readout]
+    """The readout for the first batch of points, and for all: a start for the next point."""
+
+    @property
+    def cosine(self) -> float:
+        """Cosine between query and signal."""
+        return self.model.cosine
+
+    @property
+    def sharpness(self) -> float:
+        """Sharpness of the attention."""
+        return self.model.sharpness
+
+    @property
+    def bias(self) -> float:
+        """The trained bias."""
+        return self.readout.bias
+
+    @property
+    def readout_norm(self) -> float:
+        """Norm of the trained readout."""
+        scale = self.model.readout_scale(self.problem)
+        return scale * math.hypot(self.readout.along_query, self.readout.norm_rest)
+
+    @property
+    def readout_overlap(self) -> float:
+        """Overlap of the trained readout with the signal's direction.
+
+        For a vectorized model that direction is the signal's, evenly spread over the tokens.
+        """
+        if self.model.pooling is None:
+            return self.model.readout_scale(self.problem) * self.readout.along_rest
+        sine = math.sqrt(1.0 - self.cosine**2)
+        return self.cosine * self.readout.along_query + sine * self.readout.along_rest
+
+    @cached_property
+    def train_error(self) -> float:
+        """Share of the training samples on the wrong side."""
+        p = self._points
+        finite = math.isfinite(self.alpha)
+        step = math.exp(self.readout.log_step) * p.scale**2 if finite else np.zeros_like(p.scale)
+        # The prox is monotone, and 0 at r = step·ℓ′(0).
+        edge = step * self.loss.derivative(np.zeros_like(step), p.label)
+        margin = p.label * (score_mean(p, self.readout) - edge)
+        deviation = np.maximum(p.scale * self.readout.norm_rest, 1e-300)
+        return float(p.weight @ ndtr(-margin / deviation))
+
+    def on(self, problem: SparseTokenProblem) -> Performance:
+        """Return the performance of the same classifier on another problem.
+
+        Parameters
+        ----------
+        problem : SparseTokenProblem
+            Another length, sparsity, strength or rate; the direction stays the same.
+
+        Examples
+        --------
+        >>> import sparsetoken as st
+        >>> short = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+        >>> r = st.theory.risk(short, "pooled", alpha=2.0, reg=1e-2)
+        >>> r.on(st.SparseTokenProblem(n_tokens=20, signal=5.0))
+        Performance(test_error=0.360508 ± 1e-08)
+        """
+        law = self.model.law_on(problem, self.problem)
+        return Performance(law, self.readout, self.loss, self.moves)
+
+    def __repr__(self) -> str:
+        flag = "" if self.converged else ", converged=False"
+        return (
+            f"Risk({self.model.name}, test_error={self.test_error:.6g} ± {self.uncertainty:.1g}, "
+            f"train_loss={self.train_loss:.6g}, alpha={self.alpha:g}, reg={self.reg:g}{flag})"
+        )
+
+
+def risk(
+    problem: SparseTokenProblem,
+    model: str | Pooling,
+    *,
+    alpha: float,
+    reg: float,
+    loss: Any = "logistic",
+    cosine: float | None = None,
+    sharpness: float | None = None,
+    n_points: int = DEFAULT_POINTS,
+) -> Risk:
+    """Predict the performance of a trained classifier in the high-dimensional limit.
+
+    Parameters
+    ----------
+    problem : SparseTokenProblem
+        The model of the data.
+    model : {"vectorized", "pooled", "attention", "hardmax", "elementwise"} or Pooling
+        The classifier. All but the first two need ``cosine`` and, except "hardmax", ``sharpness``.
+    alpha : float
+        Training samples per dimension; ``math.inf`` for the population limit.
+    reg : float
+        Ridge λ ≥ 0. Zero is the limit of a vanishing ridge: the minimum-norm solution for the
+        square loss, and for the others defined above capacity only.
+    loss : str or object, default="logistic"
+        "logistic", "square", "hinge" or a loss object.
+    cosine, sharpness : float, optional
+        How the frozen query lies: ⟨q, ξ⟩/‖q‖ and β‖q‖.
+    n_points : int, default=16384
+        Points per class for the law of the attention features; accuracy against time.
+
+    Returns
+    -------
+    Risk
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+    >>> st.theory.risk(problem, "pooled", alpha=2.0, reg=1e-2)
+    Risk(pooled, test_error=0.293358 ± 1e-08, train_loss=0.31439, alpha=2, reg=0.01)
+    >>> r = st.theory.risk(problem, "attention", alpha=2.0, reg=1e-2, cosine=0.95, sharpness=1.0)
+    >>> round(r.test_error, 3), round(r.auc, 3)
+    (0.033, 0.996)
+    """
+    options = {"loss": loss, "cosine": cosine, "sharpness": sharpness, "n_points": n_points}
+    return risk_curve(problem, model, alphas=[alpha], reg=reg, **options)[0]
+
+
+def risk_curve(
+    problem: SparseTokenProblem,
+    model: str | Pooling,
+    *,
+    alphas: Iterable[float],
+    reg: float,
+    loss: Any = "logistic",
+    cosine: float | None = None,
+    sharpness: float | None = None,
+    n_points: int = DEFAULT_POINTS,
+) -> list[Risk]:
+    """Return :func:`risk` at each of ``alphas``, each solved from the one before.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+    >>> curve = st.theory.risk_curve(problem, "pooled", alphas=[1.0, 2.0, 4.0], reg=1e-2)
+    >>> [round(r.test_error, 3) for r in curve]
+    [0.329, 0.293, 0.262]
+    """
+    chosen = get_model(model, cosine, sharpness, n_points)
+    reg = check_real("reg", reg, low=0.0)
+    loss = get_loss(loss)
+    check_real("positive_rate", problem.positive_rate, low=1e-6, high=1.0 - 1e-6)
+    alphas = [check_real("alpha", a, low=0.0, above=True, infinite=True) for a in alphas]
+    law = chosen.law(problem)
+    results: list[Risk] = []
+    for alpha in alphas:
+        before = results[-1].path if results and results[-1].converged else None
+        results.append(_risk(problem, chosen, law, alpha, reg, loss, before))
+    if not all(result.converged for result in results):
+        warn_not_converged(f"risk of {chosen.name}")
+    return results
+
+
+def _risk(
+    problem: SparseTokenProblem,
+    model: Model,
+    law: FeatureLaw,
+    alpha: float,
+    reg: float,
+    loss: Loss,
+    before: tuple[Readout, Readout] | None,
+) -> Risk:
+    ratio, ridge = model.ratio(problem, alpha), model.ridge(problem, reg)
+    if ridge == 0.0 and math.isfinite(ratio):
+        ridge = _without_ridge(law, ratio, alpha, loss)
+    coarse, saddle = _solve_law(law, loss, ratio, ridge, before)
+    x = saddle.readout
+    penalty = 0.5 * ridge * (x.along_query**2 + x.along_rest**2 + x.spread**2)
+    moves = _batch_moves(law, saddle)
+    train_loss = saddle.value - penalty
+    path = (coarse, x)
+    return Risk(law, x, loss, moves, problem, model, alpha, reg, train_loss, saddle.converged, path)
+
+
+def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> float:
+    """Return the ridge to solve with when none is asked for."""
+    if isinstance(loss, Square):
+        return _RIDGELESS
+    threshold = law_capacity(law)
+    if ratio <= threshold + 3 * threshold.uncertainty:
+        raise ValueError(
+            f"reg must be > 0 here: at alpha={alpha:g} the training data are separable "
+            f"(capacity {alpha * threshold / ratio:.4g}), so no minimiser exists without a ridge"
+        )
+    return 0.0
+
+
+def _solve_law(
+    law: FeatureLaw,
+    loss: Loss,
+    alpha: float,
+    reg: float,
+    before: tuple[Readout, Readout] | None,
+) -> tuple[Readout, Saddle]:
+    """Solve on the first batch of points, then on all of them from there.
+
+    ``before`` has both solutions at a neighbouring point: they differ by about the same there.
+    """
+    exact = Problem(law.points(), loss, alpha, reg)
+    if law.batches == 1:
+        saddle = solve(exact, before and before[1])
+        return saddle.readout, saddle
+    coarse = Problem(law.first_batch().points(), loss, alpha, reg, resolution=RESOLUTION / 2)
+    begun = solve(coarse, before and before[0], 1e-6)
+    start = begun.readout
+    if before is not None:
+        start = Readout(*np.add(start, np.subtract(before[1], before[0])).tolist())
+        start = start._replace(spread=max(start.spread, 0.5 * begun.readout.spread))
+    fine = exact._replace(resolution=RESOLUTION, smoothing=begun.smoothing)
+    return begun.readout, solve(fine, start if begun.converged else None, 1e-5)
+
+
+def _batch_moves(law: FeatureLaw, saddle: Saddle) -> NDArray[np.float64]:
+    """How far each batch's own gradient would move (w₁, w₂, b, τ), by one Newton step."""
+    if law.batches == 1:
+        return np.zeros((1, 4))
+    points, m, reduced = law.points(), saddle.moments, saddle.reduced
+    x = saddle.readout
+    size = reduced.gradient.size
+    norm = x.norm_rest if size == 4 else 1.0
+    slopes = (x.along_rest / norm, x.spread / norm) if size == 4 else (1.0, 0.0)
+    pull = points.scale * m.gh
+    each = np.stack(
+        [
+            points.along_query * m.h,
+            points.along_rest * m.h + slopes[0] * pull,
+            m.h,
+            slopes[1] * pull,
+        ],
+        axis=1,
+    )[:, :size]
+    gradients = law.by_batch(each)
+    if size == 4 and np.any(reduced.reaction):
+        steps = law.by_batch(-0.5 * math.exp(x.log_step) * points.scale**2 * m.hh)
+        gradients += np.outer(steps - steps.mean(), reduced.reaction)
+    gradients -= gradients.mean(axis=0)
+    moves = np.zeros((law.batches, 4))
+    moves[:, :size] = -np.linalg.lstsq(reduced.hessian, gradients.T, rcond=1e-12)[0].T
+    return moves

@@ -1,0 +1,174 @@
+"""The function whose saddle point is the trained readout (THEORY section 4), and its derivatives.
+
+It is minimised over x = (along_query, along_rest, bias, spread) = (w₁, w₂, b, τ) and maximised over
+χ. One pass over the points gives value, gradient and Hessian in x and log χ together, all from the
+same quadrature nodes.
+
+At α = ∞ the readout has no component outside the plane of query and signal: τ = 0, χ = 0.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sparsetoken.losses import Loss
+from sparsetoken.theory.law import Points
+from sparsetoken.theory.smoothing import Moments, envelope_moments
+
+__all__ = ["Pass", "Problem", "Readout", "evaluate", "score_mean"]
+
+Array = NDArray[np.float64]
+
+
+class Problem(NamedTuple):
+    """What is optimised: a loss over the points of a feature law, at a ratio and ridge."""
+
+    points: Points
+    loss: Loss
+    alpha: float
+    reg: float
+    smoothing: float = 0.0
+    """The loss is replaced by its Moreau envelope at this scale: no kinks."""
+    resolution: float = math.inf
+    """How finely averages over G are tabulated; infinite for one by one (smoothing.py)."""
+
+    @property
+    def largest_log_step(self) -> float:
+        """Bound of log χ: at the saddle point 1/(αχ) ≥ λ."""
+        return -math.log(max(self.alpha * self.reg, 1e-14)) if math.isfinite(self.alpha) else 0.0
+
+
+class Readout(NamedTuple):
+    """The trained readout in the coordinates that matter, and the saddle point's χ."""
+
+    along_query: float
+    along_rest: float
+    bias: float
+    spread: float
+    log_step: float
+
+    @property
+    def norm_rest(self) -> float:
+        """ρ: the norm of the readout orthogonal to the query."""
+        return math.hypot(self.along_rest, self.spread)
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass over the points: the function and its derivatives at a readout."""
+
+    value: float
+    gradient: Array
+    hessian: Array
+    step_gradient: float
+    step_hessian: float
+    cross: Array
+    excess: float
+    """log of E[(r−p)²/c²] over τ²/α, zero when χ is right."""
+    excess_slope: float
+    metric: Array
+    """E[∂r ∂rᵀ]: how the scores change with x."""
+
+
+def evaluate(problem: Problem, readout: Readout) -> tuple[Pass, Moments]:
+    """Make one pass; also return the averages over G it was made from."""
+    points, alpha, reg = problem.points, problem.alpha, problem.reg
+    finite = math.isfinite(alpha)
+    norm = readout.norm_rest if finite else readout.along_rest
+    chi = math.exp(readout.log_step) if finite else 0.0
+    mean = score_mean(points, readout)
+    m = envelope_moments(
+        problem.loss,
+        points.label,
+        mean,
+        points.scale,
+        abs(norm),
+        chi,
+        smoothing=problem.smoothing,
+        resolution=problem.resolution,
+    )
+    if norm < 0:  # r = mean − |ρ|cG: odd moments change sign
+        m = m._replace(gh=-m.gh, gk=-m.gk, ghk=-m.ghk)
+
+    # ρ depends on w₂ and τ; at α = ∞ it is w₂ itself, with its sign.
+    slopes = np.array([0.0, 1.0, 0.0, 0.0])
+    if finite:
+        slopes[[1, 3]] = readout.along_rest / norm, readout.spread / norm
+    gradient, hessian, cross, metric = np.zeros(4), np.zeros((4, 4)), np.zeros(4), np.zeros((4, 4))
+    value, used, saved, pull = _sum_up(*points[1:], *m, slopes, gradient, hessian, cross, metric)
+    hessian += np.triu(hessian, 1).T
+    metric += np.triu(metric, 1).T
+    x = np.array(readout[:4])
+    ridge = reg * np.array([1.0, 1.0, 0.0, 1.0])
+    value += 0.5 * float(ridge @ x**2)
+    gradient += ridge * x
+    hessian += np.diag(ridge)
+    if not finite:
+        zero = np.zeros(3)
+        return Pass(
+            value, gradient[:3], hessian[:3, :3], 0.0, -1.0, zero, 0.0, 1.0, metric[:3, :3]
+        ), m
+
+    curvature = pull / norm * (np.diag([0.0, 1.0, 0.0, 1.0]) - np.outer(slopes, slopes))
+    tension = 1.0 / (alpha * chi)
+    spent = tension * readout.spread**2
+    used, saved = max(chi * used, 1e-300), chi**2 * saved
+    hessian += curvature
+    hessian[3, 3] -= tension
+    gradient[3] -= tension * readout.spread
+    cross *= -chi
+    cross[3] += tension * readout.spread
+    made = Pass(
+        value=value - 0.5 * spent,
+        gradient=gradient,
+        hessian=hessian,
+        step_gradient=0.5 * (spent - used),
+        step_hessian=-0.5 * (spent + used) + saved,
+        cross=cross,
+        excess=math.log(used) - math.log(max(spent, 1e-300)),
+        excess_slope=max(2.0 * (1.0 - saved / used), 1e-3),
+        metric=metric,
+    )
+    return made, m
+
+
+@njit(cache=True)
+def _sum_up(  # type: ignore[no-untyped-def]
+    along_query, along_rest, scale, weight,
+    envelope, h, gh, hh, k, gk, ggk, hk, ghk, hhk,
+    slopes, gradient, hessian, cross, metric,
+):  # fmt: skip
+    """Sum over the points with ∂r/∂x = e + f·G; fills the upper triangles of the matrices."""
+    e, f = np.zeros(4), np.zeros(4)
+    e[2] = 1.0
+    value = used = saved = pull = 0.0
+    for n in range(weight.size):
+        w, c = weight[n], scale[n]
+        c2 = c * c
+        e[0], e[1] = along_query[n], along_rest[n]
+        f[1], f[3] = c * slopes[1], c * slopes[3]
+        value += w * envelope[n]
+        used += w * c2 * hh[n]
+        saved += w * c2 * c2 * hhk[n]
+        pull += w * c * gh[n]
+        wh, wgh, wk, wgk, wggk = w * h[n], w * gh[n], w * k[n], w * gk[n], w * ggk[n]
+        whk, wghk = w * c2 * hk[n], w * c2 * ghk[n]
+        for i in range(4):
+            gradient[i] += wh * e[i] + wgh * f[i]
+            cross[i] += whk * e[i] + wghk * f[i]
+            a = wk * e[i] + wgk * f[i]
+            b = wgk * e[i] + wggk * f[i]
+            for j in range(i, 4):
+                hessian[i, j] += a * e[j] + b * f[j]
+                metric[i, j] += w * (e[i] * e[j] + f[i] * f[j])
+    return value, used, saved, pull
+
+
+def score_mean(points: Points, readout: Readout) -> Array:
+    """Mean score of each point, over the noise orthogonal to the query."""
+    along = points.along_query * readout.along_query
+    return along + points.along_rest * readout.along_rest + readout.bias

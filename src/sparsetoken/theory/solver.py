@@ -1,0 +1,290 @@
+"""Finding the saddle point.
+
+Three methods, from the quick to the patient:
+
+* :func:`newton`: Newton's method on the stationarity conditions in x and log χ, from a good start;
+* :func:`descend`: with χ, which maximises, eliminated, the function of x is convex. Newton's method
+  on it, damped as in Levenberg and Marquardt in the natural metric of the problem, the mean squared
+  change of the scores, converges from any start, in about ten passes for smooth losses;
+* :func:`follow`: where interpolation makes the eliminated function stiff (a small ridge on
+separable
+  data), the solution is followed from a ridge where it is easy, and from a smoothed loss where the
+  loss has kinks.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetoken.losses import Hinge
+from sparsetoken.theory.saddle import Pass, Problem, Readout, evaluate
+from sparsetoken.theory.smoothing import Moments
+
+__all__ = ["Reduced", "Saddle", "descend", "follow", "newton", "solve"]
+
+Array = NDArray[np.float64]
+
+_MOST_PASSES = 150
+_SMOOTHINGS = (1.0, 0.1, 0.01, 1e-3, 1e-4)
+
+
+class Reduced(NamedTuple):
+    """The convex function of x alone, to second order, with χ's reaction."""
+
+    value: float
+    gradient: Array
+    hessian: Array
+    step: float
+    reaction: Array
+
+
+@dataclass(frozen=True)
+class Saddle:
+    """A solution and how it was reached."""
+
+    readout: Readout
+    value: float
+    reduced: Reduced
+    """The convex function of x around the last pass, one Newton step before the solution."""
+    moments: Moments
+    passes: int
+    smoothing: float
+    """What was left of the loss's smoothing."""
+    converged: bool
+
+
+@np.errstate(all="ignore")  # a method that has lost its way is told by its result
+def solve(problem: Problem, start: Readout | None = None, tolerance: float = 1e-12) -> Saddle:
+    """Find the saddle point, with more patient methods where quicker ones fail."""
+    if start is not None:
+        saddle = newton(problem, start, accuracy=max(1e-5, math.sqrt(0.1 * tolerance)))
+        if saddle.converged:
+            return saddle
+    if not isinstance(problem.loss, Hinge) or problem.smoothing > 0.0:
+        saddle = descend(problem, start, tolerance)
+        if saddle.converged:
+            return saddle
+    return follow(problem, tolerance)
+
+
+def newton(
+    problem: Problem, start: Readout, most_passes: int = 12, accuracy: float = 1e-5
+) -> Saddle:
+    """Solve the stationarity conditions from a good start; gives up early from a bad one.
+
+    It is done when a step changes the scores by less than ``accuracy``, relative to their size; the
+    step is still taken, so the error is about its square.
+    """
+    readout, passes = start, 0
+    finite = math.isfinite(problem.alpha)
+    while True:
+        done, moments = evaluate(problem, readout)
+        passes += 1
+        matrix, residual = done.hessian, done.gradient
+        if finite:
+            edge = done.cross[:, np.newaxis]
+            matrix = np.block([[done.hessian, edge], [edge.T, np.full((1, 1), done.step_hessian)]])
+            residual = np.append(done.gradient, done.step_gradient)
+        move = -_solve_scaled(matrix, residual)
+        size = move.size - finite
+        scores = _score_size(readout, done)
+        change = math.sqrt(max(float(move[:size] @ done.metric @ move[:size]), 0.0))
+        move *= min(1.0, 10.0 * (1.0 + scores) / (change + 1e-300))
+        change /= scores + 1e-300
+        if finite:
+            change = max(change, abs(move[4]), abs(move[3]) / readout.spread)
+        target = _stepped(readout, move, problem)
+        settled = change < accuracy and _stationary(problem, done, moments)
+        if settled or passes >= most_passes or not math.isfinite(change):
+            value = done.value + 0.5 * float(residual @ move)
+            reduced = _eliminate(done, readout, math.inf)
+            return Saddle(
+                target if settled else readout,
+                value,
+                reduced,
+                moments,
+                passes,
+                problem.smoothing,
+                bool(settled),
+            )
+        readout = target
+
+
+def _stationary(problem: Problem, done: Pass, moments: Moments) -> bool:
+    """Whether the conditions hold relative to the size of their terms, at a sensible value."""
+    p = problem.points
+    slope = math.sqrt(float(np.mean(moments.hh)))
+    noise = float(np.mean(p.scale**2))  # what a readout off the query collects in any case
+    sizes = np.sqrt(np.maximum(np.diag(done.metric), noise)) * slope + 1e-300
+    at_rest = bool(np.all(np.abs(done.gradient) <= 1e-3 * sizes)) and abs(done.excess) < 1e-3
+    return at_rest and _sensible(problem, done.value)
+
+
+def _sensible(problem: Problem, value: float) -> bool:
+    """Whether a minimum is not above the value of an untrained classifier."""
+    untrained = max(problem.loss.value(0.0, 1.0), problem.loss.value(0.0, -1.0))
+    return 0.0 <= value <= 1.001 * float(untrained)
+
+
+def descend(problem: Problem, start: Readout | None = None, tolerance: float = 1e-12) -> Saddle:
+    """Minimise the convex function of x to a relative accuracy of its value."""
+    bound = problem.largest_log_step
+    readout = start or _default_start(problem)
+    readout = readout._replace(log_step=min(readout.log_step, bound))
+    readout, done, moments, passes = _fit_step(problem, readout)
+    here = _eliminate(done, readout, bound)
+    damping = 0.0
+    while passes < _MOST_PASSES and damping < 1e12:
+        # The metric's share keeps the step along a flat direction finite.
+        floor = (damping + 1e-14) * done.metric
+        move = -_solve_scaled(here.hessian + floor, here.gradient)
+        change = math.sqrt(max(float(move @ done.metric @ move), 0.0))
+        move *= min(1.0, 10.0 * (1.0 + _score_size(readout, done)) / (change + 1e-300))
+        gain = -float(here.gradient @ move + 0.5 * move @ here.hessian @ move)
+        noise = tolerance * abs(here.value)
+        reaction = here.step + float(here.reaction @ move)
+        target = _stepped(readout, np.append(move, reaction), problem)
+        if damping == 0.0 and 0.0 <= gain <= noise:
+            value = here.value - gain
+            fine = _sensible(problem, value)
+            return Saddle(target, value, here, moments, passes, problem.smoothing, fine)
+        trial, trial_done, trial_moments, used = _fit_step(problem, target)
+        passes += used
+        there = _eliminate(trial_done, trial, bound)
+        drop = here.value - there.value
+        if gain > 0.0 and drop >= 1e-3 * gain - noise:
+            damping = 0.0 if drop > 0.25 * gain else damping
+            readout, done, moments, here = trial, trial_done, trial_moments, there
+        else:
+            damping = max(4.0 * damping, 1e-3)
+    return Saddle(readout, here.value, here, moments, passes, problem.smoothing, False)
+
+
+def follow(problem: Problem, tolerance: float = 1e-12) -> Saddle:
+    """Follow the solution from a smooth loss and a strong ridge to those asked for."""
+    readout: Readout | None = None
+    scale = float(problem.points.weight @ problem.points.scale**2)
+    reg = max(problem.reg, scale / problem.alpha)
+    smoothings = _SMOOTHINGS if isinstance(problem.loss, Hinge) else (0.0,)
+    for smoothing in smoothings:
+        smooth = problem._replace(reg=reg, smoothing=smoothing)
+        saddle = descend(smooth, readout, max(tolerance, 1e-9))
+        readout = saddle.readout
+    if reg > problem.reg:
+        lowered = _lower_ridge(smooth, saddle.readout, problem.reg)
+        if not lowered.converged:  # as when nothing can be learned and the readout is near zero
+            target = smooth._replace(reg=problem.reg)
+            lowered = descend(target, saddle.readout, max(tolerance, 1e-9))
+        saddle = lowered
+    if smoothing > 0.0:  # the smoothing that is left changes little, but none is better
+        exact = newton(problem, saddle.readout)
+        if exact.converged:
+            return exact
+    return saddle
+
+
+def _lower_ridge(problem: Problem, readout: Readout, target: float) -> Saddle:
+    """Lower the ridge in steps that Newton's method can follow."""
+    step, previous = math.log(4.0), None
+    while True:
+        reg = max(target, problem.reg * math.exp(-step))
+        guess = readout
+        if previous is not None:  # extrapolate in log λ
+            before, log_change = previous
+            share = math.log(reg / problem.reg) / log_change
+            z = np.array(readout) + share * (np.array(readout) - np.array(before))
+            z[3] = max(z[3], 0.5 * readout.spread)
+            guess = Readout(*map(float, z))
+        saddle = newton(problem._replace(reg=reg), guess, most_passes=8)
+        if saddle.converged:
+            if reg <= target:
+                return saddle
+            previous = readout, math.log(reg / problem.reg)
+            readout, problem = saddle.readout, problem._replace(reg=reg)
+            step = min(1.5 * step, math.log(1e3))
+        else:
+            step *= 0.4
+            if step < 0.02:
+                return saddle
+
+
+def _score_size(readout: Readout, done: Pass) -> float:
+    """Root mean square of the scores."""
+    x = np.array(readout[: done.gradient.size])
+    return math.sqrt(max(float(x @ done.metric @ x), 0.0))
+
+
+def _solve_scaled(matrix: Array, vector: Array) -> Array:
+    """Solve a symmetric system whose unknowns differ widely in scale, even if it is singular."""
+    scale = 1.0 / np.sqrt(
+        np.maximum(np.abs(np.diag(matrix)), 1e-12 * np.abs(matrix).max(axis=0)) + 1e-300
+    )
+    solution = np.linalg.lstsq(scale[:, np.newaxis] * matrix * scale, scale * vector, rcond=1e-14)[
+        0
+    ]
+    return scale * solution
+
+
+def _eliminate(done: Pass, readout: Readout, bound: float) -> Reduced:
+    """Maximise over log χ to second order, unless it sits at its bound."""
+    at_bound = readout.log_step >= bound and done.step_gradient >= 0
+    if at_bound or done.step_hessian >= 0:
+        zero = np.zeros_like(done.gradient)
+        return Reduced(done.value, done.gradient, done.hessian, 0.0, zero)
+    move = -done.step_gradient / done.step_hessian
+    reaction = -done.cross / done.step_hessian
+    return Reduced(
+        done.value + 0.5 * move * done.step_gradient,
+        done.gradient + done.cross * move,
+        done.hessian + np.outer(done.cross, reaction),
+        move,
+        reaction,
+    )
+
+
+def _default_start(problem: Problem) -> Readout:
+    scale = float(problem.points.weight @ problem.points.scale)
+    if not math.isfinite(problem.alpha):
+        return Readout(0.1, 0.1, 0.0, 0.0, 0.0)
+    spread = 0.3 / scale
+    return Readout(0.1, 0.1, 0.0, spread, math.log(2 * spread / (math.sqrt(problem.alpha) * scale)))
+
+
+def _fit_step(problem: Problem, readout: Readout) -> tuple[Readout, Pass, Moments, int]:
+    """Bring χ close enough to its maximiser for a second-order correction to do the rest."""
+    bound = problem.largest_log_step
+    low, high = -math.inf, bound
+    passes = 0
+    while True:
+        done, moments = evaluate(problem, readout)
+        passes += 1
+        step = readout.log_step
+        close = abs(done.excess) < 0.3 * done.excess_slope
+        if close or (step >= bound and done.excess < 0) or passes >= 60:
+            break
+        if done.excess < 0:
+            low = step
+        else:
+            high = step
+        new = step - min(max(done.excess / done.excess_slope, -4.0), 4.0)
+        if not low < new < high:
+            new = high if math.isinf(low) or high == bound else 0.5 * (low + high)
+        readout = readout._replace(log_step=new)
+    return readout, done, moments, passes
+
+
+def _stepped(readout: Readout, move: Array, problem: Problem) -> Readout:
+    """Take a step; τ stays positive and log χ below its bound."""
+    moved = readout._replace(
+        along_query=readout.along_query + float(move[0]),
+        along_rest=readout.along_rest + float(move[1]),
+        bias=readout.bias + float(move[2]),
+    )
+    if not math.isfinite(problem.alpha):
+        return moved
+    spread = max(readout.spread + float(move[3]), 0.1 * readout.spread)
+    log_step = readout.log_step + min(max(float(move[4]), -3.0), 3.0)
+    return moved._replace(spread=spread, log_step=min(log_step, problem.largest_log_step))
