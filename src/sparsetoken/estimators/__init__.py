@@ -1,0 +1,19 @@
+"""Estimators that follow scikit-learn's conventions, and the container of ragged sequences.
+
+* :class:`PooledClassifier`, :class:`VectorizedClassifier`: linear classifiers of whole sequences;
+* :class:`TwoStepAttentionClassifier`: the published protocol, as analysed by the theory;
+* :class:`AttentionClassifier`: attention for real data;
+* :class:`Sequences`: sequences of any length, without padding;
+* :func:`save` and :func:`load`: fitted classifiers in a file, without pickle.
+"""
+
+from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
+from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
+
+__all__ = [
+    "PooledClassifier",
+    "Sequences",
+    "TwoStepAttentionClassifier",
+    "VectorizedClassifier",
+]
