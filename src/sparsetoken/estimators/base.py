@@ -19,7 +19,7 @@ __all__ = ["AttentionMixin", "SequenceClassifier"]
 Floats = NDArray[np.float64]
 
 
-class SequenceClassifier(ClassifierMixin, BaseEstimator):
+class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers: sign(⟨w, features⟩ + b) of two classes of sequences.
 
     A subclass gives ``_fit(data, sign, share)``, which sets ``coef_`` and ``intercept_``, and
@@ -36,7 +36,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array (n, L, d), list of (L_i, d) arrays, Sequences, array (n, d) or Dask array (n, L, d)
+        X : array (n, L, d) or (n, d), list of (L_i, d) arrays, Sequences, or Dask array (n, L, d)
             The sequences; (n, d) means one token each.
         y : array-like of shape (n,)
             Labels of two classes.
@@ -131,7 +131,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
                 "Only binary classification is supported. The type of the target is "
                 f"{type_of_target(y)}: y holds {self.classes_.size} classes"
             )
-        return 2.0 * index - 1.0
+        return np.where(index == 1, 1.0, -1.0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -165,7 +165,7 @@ class AttentionMixin:
         if isinstance(data, ChunkedData):
             return data.lazily(attention_weights, query)
         weights = attention_weights(data.sequences, query)
-        if isinstance(X, Sequences | list | tuple) or getattr(X, "dtype", None) == object:
+        if isinstance(X, Sequences | list | tuple) or _is_object_array(X):
             return np.split(weights, data.sequences.offsets[1:-1])
         return weights.reshape(len(data), -1)
 
@@ -179,9 +179,13 @@ def _is_table(X: Any) -> bool:
         return False
     if isinstance(X, list | tuple):
         return len(X) > 0 and np.ndim(X[0]) < 2 and not isinstance(X[0], str)
-    if getattr(X, "ndim", None) == 1 and getattr(X, "dtype", None) == object:
-        return np.ndim(X[0]) < 1 if len(X) else False
+    if _is_object_array(X):
+        return len(X) > 0 and np.ndim(X[0]) < 1
     return hasattr(X, "shape") and len(X.shape) < 3
+
+
+def _is_object_array(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind == "O"
 
 
 def _check_sample_weight(sample_weight: Any, sign: Floats) -> Floats:

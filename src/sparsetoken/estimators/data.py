@@ -43,7 +43,7 @@ class MemoryData:
         self.sequences = sequences
         self.dim = sequences.dim
         lengths = sequences.lengths
-        self.n_tokens = int(lengths[0]) if np.ptp(lengths) == 0 else None
+        self.n_tokens: int | None = int(lengths[0]) if np.ptp(lengths) == 0 else None
 
     def __len__(self) -> int:
         return len(self.sequences)
@@ -73,7 +73,8 @@ class ChunkedData:
         if any(np.isnan(size) for size in array.chunks[0]):
             raise ValueError("a Dask X must know its chunk sizes; use X.compute_chunk_sizes()")
         self.array = array
-        self.dim, self.n_tokens = int(array.shape[2]), int(array.shape[1])
+        self.dim = int(array.shape[2])
+        self.n_tokens: int | None = int(array.shape[1])
         self.bounds = np.concatenate([[0], np.cumsum(array.chunks[0])]).astype(int)
 
     def __len__(self) -> int:
@@ -99,7 +100,8 @@ class ChunkedData:
     def _map(
         self, function: Callable[..., Any], rows: tuple[Array, ...], arguments: tuple[Any, ...]
     ) -> list[Any]:
-        from dask import compute, delayed
+        from dask.base import compute
+        from dask.delayed import delayed
 
         run = delayed(_run_block, pure=False)
         blocks = self.array.to_delayed().ravel()

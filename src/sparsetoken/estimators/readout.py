@@ -29,7 +29,6 @@ __all__ = ["Readout", "fit_readout"]
 Floats = NDArray[np.float64]
 
 _PRECISION = 1e-12  # of the objective at its minimum
-_MAX_STEPS = 200
 
 
 class Readout(NamedTuple):
@@ -46,6 +45,7 @@ def fit_readout(
     loss: Loss,
     sample_weight: Floats | None = None,
     start: Readout | None = None,
+    max_steps: int = 200,
 ) -> Readout:
     """Return the minimiser (w, b) of the ridge-regularised loss.
 
@@ -63,6 +63,8 @@ def fit_readout(
         Non-negative weights; only their ratios matter.
     start : Readout, optional
         Where to start an iterative solver, for instance the optimum at a neighbouring λ.
+    max_steps : int, default=200
+        Steps after which an iterative solver gives up, with a ConvergenceWarning.
     """
     features = np.asarray(features, dtype=np.float64)
     share = np.ones(len(sign)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
@@ -82,7 +84,7 @@ def fit_readout(
     if start is not None:
         first[:-1] = start.coef if basis is None else start.coef @ basis
         first[-1] = start.intercept + start.coef @ centre
-    solution = solve(reduced, sign, reg, loss, share, first)
+    solution = solve(reduced, sign, reg, loss, share, first, max_steps)
     coef = solution[:-1] if basis is None else basis @ solution[:-1]
     return Readout(coef, float(solution[-1] - coef @ centre))
 
@@ -112,14 +114,20 @@ def _solve_bordered(features: Floats, curvature: Floats, reg: float, right: Floa
 
 
 def _newton(
-    features: Floats, sign: Floats, reg: float, loss: Loss, share: Floats, point: Floats
+    features: Floats,
+    sign: Floats,
+    reg: float,
+    loss: Loss,
+    share: Floats,
+    point: Floats,
+    max_steps: int,
 ) -> Floats:
     def objective(at: Floats) -> tuple[float, Floats]:
         score = features @ at[:-1] + at[-1]
         return float(share @ loss.value(score, sign) + 0.5 * reg * at[:-1] @ at[:-1]), score
 
     value, score = objective(point)
-    for _ in range(_MAX_STEPS):
+    for _ in range(max_steps):
         slope = share * loss.derivative(score, sign)
         gradient = np.append(slope @ features + reg * point[:-1], slope.sum())
         curvature = share * loss.second_derivative(score, sign)
@@ -141,7 +149,13 @@ def _newton(
 
 
 def _interior_point(
-    features: Floats, sign: Floats, reg: float, loss: Loss, share: Floats, start: Floats
+    features: Floats,
+    sign: Floats,
+    reg: float,
+    loss: Loss,
+    share: Floats,
+    start: Floats,
+    max_steps: int,
 ) -> Floats:
     """Minimise the hinge loss: slack ξ ≥ 0, excess r = y⟨w,f⟩ + yb − 1 + ξ ≥ 0, a their price.
 
@@ -152,7 +166,7 @@ def _interior_point(
     point, best, best_gap, stalled = np.zeros_like(start), start, np.inf, 0
     price, other = share / 2, share / 2  # two variables: a difference could round to zero
     slack, excess = np.ones(n_samples), np.ones(n_samples)
-    for _ in range(_MAX_STEPS):
+    for _ in range(max_steps):
         margin = sign * (features @ point[:-1] + point[-1])
         gap = float(price @ excess + other @ slack)
         priced, imbalance = (price * sign) @ features, float(price @ sign)
