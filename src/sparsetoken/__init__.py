@@ -14,6 +14,8 @@ _NAMES = {
     "Sequences": "estimators",
     "TwoStepAttentionClassifier": "estimators",
     "VectorizedClassifier": "estimators",
+    "load": "estimators",
+    "save": "estimators",
 }
 
 __all__ = ["SparseTokenProblem", *_MODULES, *_NAMES]

@@ -9,6 +9,7 @@
 
 from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
 from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.estimators.storage import load, save
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
 
 __all__ = [
@@ -16,4 +17,6 @@ __all__ = [
     "Sequences",
     "TwoStepAttentionClassifier",
     "VectorizedClassifier",
+    "load",
+    "save",
 ]

@@ -10,7 +10,11 @@ import importlib
 import io
 import json
 import os
+import re
+import struct
+import tokenize
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +29,7 @@ __all__ = ["load", "save"]
 _FORMAT = "sparsetoken model"
 _VERSION = 1
 _HEADER, _DIGEST = "header", "digest"
+_LEARNED = re.compile(r"[a-z]\w*[a-z0-9]_|_n_features_out")
 
 _CLASSIFIERS = {
     name: "sparsetoken.estimators"
@@ -44,6 +49,24 @@ _TOKEN_MAPS = {
     "StandardScaler": "sklearn.preprocessing",
 }
 _KNOWN = _CLASSIFIERS | _TOKEN_MAPS
+
+# Whatever a zip file, an array or JSON that is not what it says can raise.
+_DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -100,12 +123,18 @@ def load(path: str | os.PathLike[str]) -> Any:
     classifier : object
         The fitted classifier.
     """
+    stored = io.BytesIO(Path(path).read_bytes())
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            entries = {name: archive[name] for name in archive.files}
+        with zipfile.ZipFile(stored) as archive:
+            entries = {
+                name.removesuffix(".npy"): np.lib.format.read_array(
+                    io.BytesIO(archive.read(name)), allow_pickle=False
+                )
+                for name in archive.namelist()
+            }
         digest, header = str(entries.pop(_DIGEST)), json.loads(str(entries[_HEADER]))
         known = isinstance(header, dict) and header.get("format") == _FORMAT
-    except (ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+    except _DAMAGE as error:
         raise ValueError(f"{path} is not a sparsetoken model, or is damaged: {error}") from None
     if not known:
         raise ValueError(f"{path} is not a sparsetoken model")
@@ -140,7 +169,7 @@ def _encode(value: Any, name: str, arrays: Arrays) -> Any:
     if isinstance(value, BaseEstimator):
         return _encode_estimator(value, name, arrays)
     if isinstance(value, Loss):
-        if not value.name or get_loss_or_none(value.name) != value:
+        if value not in map(get_loss, ("logistic", "square", "hinge")):
             raise ValueError(f"{name} cannot be saved: {value!r} is not a built-in loss")
         return value.name
     if isinstance(value, np.generic):
@@ -179,14 +208,6 @@ def _encode_estimator(estimator: Any, name: str, arrays: Arrays) -> Any:
     }
 
 
-def get_loss_or_none(name: str) -> Loss | None:
-    """Return the built-in loss of this name, if there is one."""
-    try:
-        return get_loss(name)
-    except ValueError:
-        return None
-
-
 def _decode(value: Any, arrays: Arrays) -> Any:
     if not isinstance(value, dict):
         return value
@@ -202,7 +223,7 @@ def _decode(value: Any, arrays: Arrays) -> Any:
     parameters = {key: _decode(item, arrays) for key, item in value["parameters"].items()}
     estimator = getattr(importlib.import_module(_KNOWN[kind]), kind)(**parameters)
     for key, item in value["learned"].items():
-        if not key.endswith("_") and key not in ("_n_features_out", "_sklearn_output_config"):
+        if not _LEARNED.fullmatch(key):
             raise ValueError(f"the file sets an attribute {key!r} that is not learned")
         setattr(estimator, key, _decode(item, arrays))
     return estimator
