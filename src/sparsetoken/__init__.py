@@ -10,6 +10,7 @@ __version__ = "0.1.0.dev0"
 # Everything heavier than NumPy is imported when it is first used.
 _MODULES = ("estimators", "losses", "pooling", "sampling")
 _NAMES = {
+    "AttentionClassifier": "estimators",
     "PooledClassifier": "estimators",
     "Sequences": "estimators",
     "TwoStepAttentionClassifier": "estimators",

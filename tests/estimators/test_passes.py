@@ -78,15 +78,14 @@ def test_joint_gradient_starts_with_the_two_steps(data, vectors):
 
 def test_moments(data, vectors):
     X, parts, tolerance = data
-    shift, _, share, _ = vectors
-    found = passes.token_moments(X, share, shift)
-    weight = np.concatenate(
-        [np.full(len(p), s / len(p)) for s, p in zip(share, parts, strict=True)]
-    )
-    moved = np.concatenate(parts) - shift
-    assert found.weight == pytest.approx(share.sum())
-    assert found.first == pytest.approx(weight @ moved, abs=10 * tolerance)
-    assert found.second == pytest.approx((moved.T * weight) @ moved, abs=10 * tolerance)
+    mean, _, share, _ = vectors
+    weights = [np.full(len(p), s / len(p)) for s, p in zip(share, parts, strict=True)]
+    centred = np.concatenate(parts) - mean
+    covariance = (centred.T * np.concatenate(weights)) @ centred
+    found = passes.token_covariance(X, share, mean)
+    assert found == pytest.approx(covariance, abs=10 * tolerance)
+    found = passes.token_variances(X, share, mean)
+    assert found == pytest.approx(np.diag(covariance), abs=10 * tolerance)
 
 
 def test_scores_of_any_size_do_not_overflow(data):

@@ -7,12 +7,18 @@
 * :func:`save` and :func:`load`: fitted classifiers in a file, without pickle.
 """
 
+from sparsetoken.estimators.attention import AttentionClassifier
+from sparsetoken.estimators.insight import Diagnosis, Explanation, Finding
 from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
 from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.estimators.storage import load, save
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
 
 __all__ = [
+    "AttentionClassifier",
+    "Diagnosis",
+    "Explanation",
+    "Finding",
     "PooledClassifier",
     "Sequences",
     "TwoStepAttentionClassifier",

@@ -27,7 +27,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     loss: Any
-    reg: float
+    reg: Any
     coef_: Floats
     intercept_: float
 
@@ -78,7 +78,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``CalibratedClassifierCV``.
         """
         score = self.decision_function(X)
-        if isinstance(get_loss(self.loss), Logistic):
+        if isinstance(get_loss(getattr(self, "loss", "logistic")), Logistic):
             positive = -Logistic.derivative(-score, 1.0)
         else:
             positive = np.clip((1.0 + score) / 2.0, 0.0, 1.0)
@@ -133,6 +133,16 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return np.where(index == 1, 1.0, -1.0)
 
+    def _known_labels(self, y: Any, n_samples: int) -> Floats:
+        """Return the signs of labels that are all known from ``fit``, both of them present."""
+        y = column_or_1d(np.asarray(y))
+        if len(y) != n_samples or set(np.unique(y).tolist()) != set(self.classes_.tolist()):
+            raise ValueError(
+                f"y must hold {n_samples} labels, both of {self.classes_.tolist()}, "
+                f"got {len(y)} of {np.unique(y).tolist()}"
+            )
+        return np.where(y == self.classes_[1], 1.0, -1.0)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
@@ -161,6 +171,7 @@ class AttentionMixin:
         """
         check_is_fitted(self)
         data = self._check_data(X, reset=False)  # type: ignore[attr-defined]
+        data = data.mapped(getattr(self, "token_map_", None))
         query = self._effective_query()
         if isinstance(data, ChunkedData):
             return data.lazily(attention_weights, query)

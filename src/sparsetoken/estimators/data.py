@@ -24,6 +24,8 @@ class Data(Protocol):
     dim: int
     n_tokens: int | None
     """Tokens per sequence, None if they differ."""
+    size: int
+    """Numbers in all tokens together."""
 
     def __len__(self) -> int: ...
 
@@ -35,6 +37,12 @@ class Data(Protocol):
     ) -> tuple[Any, ...]:
         """Return the sum of ``function(block, *rows of the block, *arguments)``, entry by entry."""
 
+    def take(self, rows: NDArray[np.int64]) -> "MemoryData":
+        """Return the sequences of increasing ``rows``, in memory."""
+
+    def mapped(self, token_map: Any) -> "Data":
+        """Return the same sequences with a fitted transformer applied to every token."""
+
 
 class MemoryData:
     """Sequences in memory: one block."""
@@ -42,6 +50,7 @@ class MemoryData:
     def __init__(self, sequences: Sequences) -> None:
         self.sequences = sequences
         self.dim = sequences.dim
+        self.size = sequences.tokens.size
         lengths = sequences.lengths
         self.n_tokens: int | None = int(lengths[0]) if np.ptp(lengths) == 0 else None
 
@@ -58,6 +67,16 @@ class MemoryData:
         """Return the sum of the one block."""
         return _as_tuple(function(self.sequences, *rows, *arguments))
 
+    def take(self, rows: NDArray[np.int64]) -> "MemoryData":
+        """Return some sequences; all of them are not copied."""
+        return self if len(rows) == len(self) else MemoryData(self.sequences[rows])
+
+    def mapped(self, token_map: Any) -> "MemoryData":
+        """Return the sequences of mapped tokens."""
+        if token_map is None:
+            return self
+        return MemoryData(_map_tokens(self.sequences, token_map))
+
 
 class ChunkedData:
     """A Dask array of shape (n, L, d), chunked over the samples only."""
@@ -73,7 +92,7 @@ class ChunkedData:
         if any(np.isnan(size) for size in array.chunks[0]):
             raise ValueError("a Dask X must know its chunk sizes; use X.compute_chunk_sizes()")
         self.array = array
-        self.dim = int(array.shape[2])
+        self.dim, self.size = int(array.shape[2]), int(array.size)
         self.n_tokens: int | None = int(array.shape[1])
         self.bounds = np.concatenate([[0], np.cumsum(array.chunks[0])]).astype(int)
 
@@ -90,6 +109,22 @@ class ChunkedData:
         """Map over the chunks and add up what they return."""
         parts = [_as_tuple(part) for part in self._map(function, rows, arguments)]
         return tuple(sum(entries[1:], start=entries[0]) for entries in zip(*parts, strict=True))
+
+    def take(self, rows: NDArray[np.int64]) -> MemoryData:
+        """Bring some sequences to the client."""
+        return MemoryData(as_sequences(self.array[rows].compute()))
+
+    def mapped(self, token_map: Any) -> "ChunkedData":
+        """Return the array of mapped tokens, which the workers compute when they need it."""
+        if token_map is None:
+            return self
+        sample = _map_block(np.zeros((1, 1, self.dim), dtype=self.array.dtype), token_map)
+        chunks = (*self.array.chunks[:2], (sample.shape[2],))
+        return ChunkedData(
+            self.array.map_blocks(
+                _map_block, token_map, dtype=sample.dtype, chunks=chunks, meta=sample[:0]
+            )
+        )
 
     def lazily(self, function: Callable[..., Array], *arguments: Any) -> Any:
         """Return ``function`` of every sample, of shape (n, L), as a Dask array."""
@@ -125,6 +160,15 @@ def _run_block(
 
 def _on_block(block: Array, function: Callable[..., Array], arguments: Any) -> Array:
     return function(as_sequences(block), *arguments).reshape(block.shape[:2])
+
+
+def _map_tokens(sequences: Sequences, token_map: Any) -> Sequences:
+    return Sequences(token_map.transform(sequences.tokens), sequences.offsets)
+
+
+def _map_block(block: Array, token_map: Any) -> Array:
+    tokens = _map_tokens(as_sequences(block), token_map).tokens
+    return tokens.reshape(*block.shape[:2], -1)
 
 
 def _as_tuple(result: Any) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ the chunks of a Dask array. Results per sample are float64; products with the to
 type, so that float32 data are never copied to float64.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,8 @@ __all__ = [
     "joint_gradient",
     "pooled_features",
     "query_gradient",
-    "token_moments",
+    "token_covariance",
+    "token_variances",
 ]
 
 Floats = NDArray[np.float64]
@@ -90,26 +92,29 @@ def joint_gradient(
     return JointGradient(value, gradient[:, 0], gradient[:, 1], float(slope.sum()))
 
 
-class TokenMoments(NamedTuple):
-    """Weighted sums over the tokens; blocks add up entry by entry."""
+def token_variances(sequences: Sequences, share: Floats, mean: Floats) -> Floats:
+    """Return Σ s(x − mean)², feature by feature; the tokens of sequence i share sᵢ evenly."""
+    total = np.zeros(sequences.dim)
+    for block, weights in _blocks(sequences, share):
+        total += weights @ (block - mean) ** 2
+    return total
 
-    weight: float
-    first: Floats
-    second: Floats
+
+def token_covariance(sequences: Sequences, share: Floats, mean: Floats) -> Floats:
+    """Return Σ s(x − mean)(x − mean)ᵀ; the tokens of sequence i share sᵢ evenly."""
+    total = np.zeros((sequences.dim, sequences.dim))
+    for block, weights in _blocks(sequences, share):
+        centred = block - mean
+        total += centred.T @ (centred * weights[:, np.newaxis])
+    return total
 
 
-def token_moments(sequences: Sequences, share: Floats, shift: Floats) -> TokenMoments:
-    """Return Σ s, Σ s(x − shift) and Σ s(x − shift)(x − shift)ᵀ, each sequence weighing sᵢ."""
-    lengths = sequences.lengths
-    weights = np.repeat(share / lengths, lengths)
-    dim = sequences.dim
-    first, second = np.zeros(dim), np.zeros((dim, dim))
-    for start in range(0, len(weights), _BLOCK):  # no shifted copy of all tokens
-        block = sequences.tokens[start : start + _BLOCK] - shift
-        weighted = block * weights[start : start + _BLOCK, np.newaxis]
-        first += weighted.sum(axis=0)
-        second += block.T @ weighted
-    return TokenMoments(float(share.sum()), first, second)
+def _blocks(sequences: Sequences, share: Floats) -> Iterator[tuple[NDArray[Any], Floats]]:
+    """Yield some tokens at a time with their weights: no centred copy of all of them."""
+    weights = np.repeat(share / sequences.lengths, sequences.lengths)
+    for start in range(0, len(weights), _BLOCK):
+        chosen = slice(start, start + _BLOCK)
+        yield sequences.tokens[chosen], weights[chosen]
 
 
 _BLOCK = 2048  # tokens

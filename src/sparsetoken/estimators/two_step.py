@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.base import AttentionMixin, SequenceClassifier
 from sparsetoken.estimators.data import Data
+from sparsetoken.estimators.insight import InsightMixin, query_reliability
 from sparsetoken.estimators.passes import attention_features, pooled_features, query_gradient
 from sparsetoken.estimators.randomness import generator
 from sparsetoken.estimators.readout import fit_readout
@@ -18,7 +19,7 @@ __all__ = ["TwoStepAttentionClassifier", "two_gradient_steps"]
 Floats = NDArray[np.float64]
 
 
-class TwoStepAttentionClassifier(AttentionMixin, SequenceClassifier):
+class TwoStepAttentionClassifier(InsightMixin, AttentionMixin, SequenceClassifier):
     """Attention whose query is learned by two gradient steps, exactly as in the theory.
 
     From zero, on the share ``split`` of the samples: one step on readout and bias, one on the
@@ -46,6 +47,9 @@ class TwoStepAttentionClassifier(AttentionMixin, SequenceClassifier):
         The query q after the second step.
     coef_, intercept_ : ndarray of shape (d,), float
         The readout (w, b).
+    query_reliability_ : float
+        Estimated size of the cosine between the query and the one that unlimited data would give,
+        from the agreement of queries learned on two halves of the samples.
     query_samples_ : ndarray of int
         The samples of the two steps, in increasing order; the readout saw the others.
     train_loss_ : float
@@ -93,7 +97,8 @@ class TwoStepAttentionClassifier(AttentionMixin, SequenceClassifier):
             check_real(name, getattr(self, name), low=0.0)
             for name in ("beta", "lr_readout", "lr_bias", "lr_query")
         ]
-        order = generator(self.random_state).permutation(len(data))
+        rng = generator(self.random_state)
+        order = rng.permutation(len(data))
         first = np.zeros(len(data), dtype=bool)
         first[order[: round(split * len(data))]] = True
         self.query_samples_ = np.flatnonzero(first)
@@ -104,7 +109,11 @@ class TwoStepAttentionClassifier(AttentionMixin, SequenceClassifier):
             raise ValueError(
                 f"split={split:g} of {len(data)} samples leaves the readout only one class"
             )
-        self.query_ = two_gradient_steps(data, sign, np.where(first, share, 0.0), loss, *rates)
+        chosen = np.where(first, share, 0.0)
+        self.query_ = two_gradient_steps(data, sign, chosen, loss, *rates)
+        self.query_reliability_ = query_reliability(
+            lambda half: two_gradient_steps(data, sign, half, loss, *rates), sign, chosen, rng
+        )
         features = self._features(data)[~first]
         sign, share = sign[~first], share[~first] / share[~first].sum()
         self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, share)
