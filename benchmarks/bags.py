@@ -63,6 +63,7 @@ class MeanPooling(BaseEstimator):  # type: ignore[misc]
     """The usual baseline: ridge-regularised logistic regression of the mean instance."""
 
     def fit(self, X: Sequences, y: Labels) -> "MeanPooling":
+        """Fit with the ridge chosen by inner folds."""
         scores = {"Cs": 10, "cv": 5, "max_iter": 5000, "scoring": "roc_auc"}
         extra = {"l1_ratios": (0.0,), "use_legacy_attributes": False}
         self.model_ = make_pipeline(StandardScaler(), LogisticRegressionCV(**scores, **extra))
@@ -70,6 +71,7 @@ class MeanPooling(BaseEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Sequences) -> NDArray[np.float64]:
+        """Return the log-odds."""
         return self.model_.decision_function(self._pooled(X))
 
     def _pooled(self, X: Sequences) -> NDArray[np.float64]:
@@ -77,9 +79,10 @@ class MeanPooling(BaseEstimator):  # type: ignore[misc]
 
 
 class AttentionNetwork(BaseEstimator):  # type: ignore[misc]
-    """A plain attention-MIL network in torch: embedding, attention, readout; Adam, early end."""
+    """A plain attention-MIL network in torch: embedding, attention, readout; Adam."""
 
     def fit(self, X: Sequences, y: Labels) -> "AttentionNetwork":
+        """Train for 50 epochs."""
         import torch
 
         torch.manual_seed(0)
@@ -106,6 +109,7 @@ class AttentionNetwork(BaseEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Sequences) -> NDArray[np.float64]:
+        """Return the log-odds."""
         import torch
 
         with torch.no_grad():

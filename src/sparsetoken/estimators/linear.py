@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetoken.estimators.base import SequenceClassifier
-from sparsetoken.estimators.data import Data
+from sparsetoken.estimators.data import Data, MemoryData
 from sparsetoken.estimators.passes import pooled_features
 from sparsetoken.estimators.readout import fit_readout
+from sparsetoken.estimators.sequences import Sequences
 
 __all__ = ["PooledClassifier", "VectorizedClassifier"]
 
@@ -96,6 +97,12 @@ class VectorizedClassifier(_LinearClassifier):
     """
 
     def _fit(self, data: Data, sign: Floats, share: Floats) -> None:
+        if not isinstance(data, MemoryData):
+            raise ValueError(
+                "VectorizedClassifier can predict but not fit a Dask array: its features are the "
+                "tokens themselves, which no sum over chunks replaces. Pass X.compute() if it fits "
+                "in memory; the other classifiers take Dask arrays"
+            )
         if data.n_tokens is None:
             raise ValueError(
                 "VectorizedClassifier needs sequences of equal length, got different lengths; "
@@ -105,13 +112,20 @@ class VectorizedClassifier(_LinearClassifier):
         super()._fit(data, sign, share)
 
     def _features(self, data: Data) -> Floats:
+        return data.per_sample(_all_tokens)
+
+    def _decide(self, data: Data) -> Floats:
         if data.n_tokens != self.n_tokens_:
             raise ValueError(
                 f"X must have sequences of {self.n_tokens_} tokens, as in fit, got "
                 f"{'different lengths' if data.n_tokens is None else data.n_tokens}"
             )
-        return data.per_sample(_all_tokens)
+        return data.per_sample(_vectorized_scores, self.coef_) + self.intercept_
 
 
-def _all_tokens(sequences: Any) -> Any:
+def _all_tokens(sequences: Sequences) -> NDArray[Any]:
     return sequences.tokens.reshape(len(sequences), -1)
+
+
+def _vectorized_scores(sequences: Sequences, readout: Floats) -> NDArray[Any]:
+    return _all_tokens(sequences) @ readout

@@ -44,6 +44,7 @@ _TOKEN_MAPS = {
     "MinMaxScaler": "sklearn.preprocessing",
     "Nystroem": "sklearn.kernel_approximation",
     "PCA": "sklearn.decomposition",
+    "Pipeline": "sklearn.pipeline",
     "RBFSampler": "sklearn.kernel_approximation",
     "RobustScaler": "sklearn.preprocessing",
     "StandardScaler": "sklearn.preprocessing",
@@ -79,7 +80,8 @@ def save(classifier: Any, path: str | os.PathLike[str]) -> None:
     classifier : PooledClassifier, VectorizedClassifier, TwoStepAttentionClassifier or \
 AttentionClassifier
         The classifier. A loss of your own cannot be stored; a ``token_map`` can if it is one of
-        scikit-learn's MinMaxScaler, Nystroem, PCA, RBFSampler, RobustScaler or StandardScaler.
+        scikit-learn's MinMaxScaler, Nystroem, PCA, RBFSampler, RobustScaler or StandardScaler, or
+        a Pipeline of them.
         A ``random_state`` that is not an int is stored as None.
     path : str or path
         The file, usually ``*.npz``; an existing one is replaced.
@@ -179,6 +181,8 @@ def _encode(value: Any, name: str, arrays: Arrays) -> Any:
             return {"list": [_encode(item, name, arrays) for item in value.tolist()]}
         arrays[name] = value
         return {"array": name}
+    if isinstance(value, list | tuple):
+        return {"tuple": [_encode(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]}
     if isinstance(value, dict):
         pairs = [[_encode(item, name, arrays) for item in pair] for pair in value.items()]
         return {"dict": pairs}
@@ -197,7 +201,7 @@ def _encode_estimator(estimator: Any, name: str, arrays: Arrays) -> Any:
     learned = {
         key: value
         for key, value in vars(estimator).items()
-        if key not in parameters and not (key.startswith("_") and kind in _CLASSIFIERS)
+        if key not in parameters and _LEARNED.fullmatch(key)
     }
     return {
         "estimator": kind,
@@ -215,12 +219,16 @@ def _decode(value: Any, arrays: Arrays) -> Any:
         return arrays[value["array"]]
     if "list" in value:
         return np.array([_decode(item, arrays) for item in value["list"]], dtype=object)
+    if "tuple" in value:
+        return tuple(_decode(item, arrays) for item in value["tuple"])
     if "dict" in value:
         return {_decode(key, arrays): _decode(item, arrays) for key, item in value["dict"]}
     kind = value["estimator"]
     if kind not in _KNOWN:
         raise ValueError(f"the file names an unknown class {kind!r}")
     parameters = {key: _decode(item, arrays) for key, item in value["parameters"].items()}
+    if kind == "Pipeline":
+        parameters["steps"] = list(parameters["steps"])
     estimator = getattr(importlib.import_module(_KNOWN[kind]), kind)(**parameters)
     for key, item in value["learned"].items():
         if not _LEARNED.fullmatch(key):
