@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from sparsetoken import AttentionClassifier, Sequences
 
@@ -147,7 +147,7 @@ def evaluate(
 
 def rbf_map() -> Any:
     """Return the token map for informative tokens that are not a shifted mean."""
-    return make_pipeline(StandardScaler(), Nystroem(gamma=1e-3, n_components=200, random_state=0))
+    return make_pipeline(MinMaxScaler(), Nystroem(gamma=0.3, n_components=300, random_state=0))
 
 
 def sets(folder: Path | None, chosen: list[str]) -> Iterator[tuple[str, Sequences, Labels]]:

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils import compute_class_weight
 
 from sparsetoken._validation import check_count, check_real
-from sparsetoken.estimators.base import AttentionMixin, SequenceClassifier
+from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.data import Data, MemoryData
 from sparsetoken.estimators.insight import InsightMixin, query_reliability
 from sparsetoken.estimators.passes import attention_features
@@ -23,12 +23,13 @@ Floats = NDArray[np.float64]
 
 _SHRINKAGES = (1.0, 0.3)
 _REGS = (0.03, 0.01, 0.1)  # the first is used where there are too few samples to choose
+_REGS_OF_COMMON_SCALE = (0.03, 0.1, 0.01, 0.003)
 _POOLED_REGS = (0.01, 0.1, 1.0)
 _LARGEST_COVARIANCE = 1000  # features; the cost of whitening grows with their third power
 _TUNING_NUMBERS = 2**25  # numbers in the tokens that the choice is made on: 256 MB
 
 
-class AttentionClassifier(InsightMixin, AttentionMixin, SequenceClassifier):
+class AttentionClassifier(InsightMixin, SequenceClassifier):
     """Attention for real data: finds the few informative tokens, good with default arguments.
 
     Tokens are centred and scaled, or whitened; a class-balanced two-step query is the start; query
@@ -40,9 +41,10 @@ class AttentionClassifier(InsightMixin, AttentionMixin, SequenceClassifier):
     ----------
     reg : float or "auto", default="auto"
         Ridge λ on query and readout in standard coordinates.
-    shrinkage : float or "auto", default="auto"
+    shrinkage : float, None or "auto", default="auto"
         How far the tokens' correlations are drawn to zero before whitening: 1 only scales each
-        feature. Features beyond 1000 are only scaled, unless told otherwise.
+        feature, None scales all alike. By default 1 or 0.3, whichever is better; 1 for tokens of
+        more than 1000 features; and None with a ``token_map``.
     token_map : transformer or None, default=None
         A scikit-learn transformer applied to each token first, such as ``Nystroem``: for data
         whose informative tokens are not a shifted mean. It is cloned and fitted on the tokens.
@@ -101,7 +103,7 @@ class AttentionClassifier(InsightMixin, AttentionMixin, SequenceClassifier):
     def __init__(
         self,
         reg: float | str = "auto",
-        shrinkage: float | str = "auto",
+        shrinkage: float | str | None = "auto",
         token_map: Any = None,
         class_weight: Any = None,
         cv: Any = 5,
@@ -134,7 +136,7 @@ class AttentionClassifier(InsightMixin, AttentionMixin, SequenceClassifier):
 
         candidates = self._candidates(few)
         shrinkages = tuple(dict.fromkeys(candidate.shrinkage for candidate in candidates))
-        standards = dict(zip(shrinkages, standardize(few, few_share, shrinkages), strict=True))
+        standards = standardize(few, few_share, shrinkages)
         best = None
         folds = split(self.cv, few_sign, few_share, rng)
         if folds:
@@ -147,7 +149,7 @@ class AttentionClassifier(InsightMixin, AttentionMixin, SequenceClassifier):
         self._report(f"chosen: {candidate}")
         standard = standards[candidate.shrinkage]
         if len(rows) < len(data):
-            (standard,) = standardize(data, share, (candidate.shrinkage,))
+            (standard,) = standardize(data, share, (candidate.shrinkage,)).values()
         model = candidate.fit(data, sign, share, standard, steps)
         if best is not None:
             model = calibrate(model, best.scores, few_sign, few_share)
@@ -165,15 +167,14 @@ class AttentionClassifier(InsightMixin, AttentionMixin, SequenceClassifier):
 
     def _candidates(self, data: MemoryData) -> list[Candidate]:
         """Return what to choose from; the first is used where there are too few samples."""
-        shrinkages: tuple[float, ...] = (self.shrinkage,)  # type: ignore[assignment]
-        if self.shrinkage == "auto":
-            wide = data.dim > _LARGEST_COVARIANCE
-            shrinkages = _SHRINKAGES[:1] if wide else _SHRINKAGES
-        elif not isinstance(self.shrinkage, Real) or not 0.0 < self.shrinkage <= 1.0:
-            raise ValueError(
-                f'shrinkage must be "auto" or a number in (0, 1], got {self.shrinkage!r}'
-            )
-        regs: tuple[float, ...] = _REGS
+        shrinkages: tuple[float | None, ...]
+        if self.shrinkage != "auto":
+            shrinkages = (_check_shrinkage(self.shrinkage),)
+        elif self.token_map is not None:  # its outputs come in a geometry of their own
+            shrinkages = (None,)
+        else:
+            shrinkages = _SHRINKAGES if data.dim <= _LARGEST_COVARIANCE else _SHRINKAGES[:1]
+        regs: tuple[float, ...] = _REGS if None not in shrinkages else _REGS_OF_COMMON_SCALE
         if self.reg != "auto":
             if isinstance(self.reg, str):
                 raise ValueError(f'reg must be "auto" or a number > 0, got {self.reg!r}')
@@ -199,6 +200,12 @@ class AttentionClassifier(InsightMixin, AttentionMixin, SequenceClassifier):
     def _report(self, line: str) -> None:
         if self.verbose:
             print(f"[AttentionClassifier] {line}", flush=True)
+
+
+def _check_shrinkage(shrinkage: Any) -> float | None:
+    if shrinkage is None or (isinstance(shrinkage, Real) and 0.0 < float(shrinkage) <= 1.0):
+        return None if shrinkage is None else float(shrinkage)
+    raise ValueError(f'shrinkage must be "auto", None or a number in (0, 1], got {shrinkage!r}')
 
 
 def _tuning_rows(data: Data, rng: np.random.Generator) -> NDArray[np.int64]:

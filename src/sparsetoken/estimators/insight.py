@@ -11,6 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._validation import check_count
+from sparsetoken.estimators.base import AttentionMixin
 from sparsetoken.estimators.data import MemoryData
 from sparsetoken.estimators.passes import attention_features, attention_weights, pooled_features
 from sparsetoken.estimators.readout import fit_readout
@@ -70,10 +71,9 @@ class Diagnosis:
         return "\n".join(lines) or "No problem found."
 
 
-class InsightMixin:
+class InsightMixin(AttentionMixin):
     """Explanations and diagnoses of a classifier with a query."""
 
-    query_: Floats
     coef_: Floats
     intercept_: float
     query_reliability_: float
@@ -151,9 +151,6 @@ class InsightMixin:
 
     def _reference_token(self) -> Floats:
         return np.zeros_like(self.coef_)
-
-    def _effective_query(self) -> Floats:
-        raise NotImplementedError
 
 
 def query_reliability(

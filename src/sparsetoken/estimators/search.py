@@ -27,7 +27,7 @@ class Candidate(NamedTuple):
 
     model: str
     """Which kind: "attention" or "pooled"."""
-    shrinkage: float
+    shrinkage: float | None
     reg: float
 
     def fit(self, data: Data, sign: Floats, share: Floats, standard: Standard, steps: int) -> Model:
@@ -37,7 +37,7 @@ class Candidate(NamedTuple):
         return fit_attention(data, sign, share, self.reg, standard, steps)
 
     def __str__(self) -> str:
-        return f"{self.model}, shrinkage {self.shrinkage:g}, reg {self.reg:g}"
+        return f"{self.model}, shrinkage {self.shrinkage}, reg {self.reg:g}"
 
 
 class Fold(NamedTuple):
@@ -73,7 +73,7 @@ class Trial(NamedTuple):
 
 def cross_validate(
     candidates: list[Candidate],
-    standards: dict[float, Standard],
+    standards: dict[float | None, Standard],
     data: Data,
     sign: Floats,
     share: Floats,

@@ -32,28 +32,37 @@ class Standard(NamedTuple):
         return rows * self.matrix if self.matrix.ndim == 1 else rows @ self.matrix
 
 
-def standardize(data: Data, share: Floats, shrinkages: tuple[float, ...]) -> list[Standard]:
+def standardize(
+    data: Data, share: Floats, shrinkages: tuple[float | None, ...]
+) -> dict[float | None, Standard]:
     """Return standard coordinates of the tokens for each shrinkage of their correlations.
 
     Shrinkage 1 only scales each feature; below 1, M is the inverse root of the correlation matrix
     drawn towards the identity. A feature that never varies gets scale zero: it carries nothing.
+    None scales all features alike, so that the tokens' mean squared norm is ten.
     ``share`` weighs the samples, and each token has the share of its sequence over its length.
     """
     mean = share @ data.per_sample(pooled_features)
-    if all(shrinkage == 1.0 for shrinkage in shrinkages):
+    if set(shrinkages) <= {1.0, None}:
         (variance,) = data.total(token_variances, (share,), mean)
-        return [Standard(mean, _inverse_root(variance))] * len(shrinkages)
+        total = float(variance.sum())
+        common = np.full(data.dim, np.sqrt(_SQUARED_NORM / total) if total > 0 else 0.0)
+        scales = {1.0: _inverse_root(variance), None: common}
+        return {shrinkage: Standard(mean, scales[shrinkage]) for shrinkage in shrinkages}
     (covariance,) = data.total(token_covariance, (share,), mean)
     scale = _inverse_root(np.diag(covariance))
     values, vectors = np.linalg.eigh(scale[:, np.newaxis] * covariance * scale)
-    found = []
+    found: dict[float | None, Standard] = {}
     for shrinkage in shrinkages:
-        if shrinkage == 1.0:
-            found.append(Standard(mean, scale))
-            continue
-        root = 1.0 / np.sqrt((1.0 - shrinkage) * np.maximum(values, 0.0) + shrinkage)
-        found.append(Standard(mean, scale[:, np.newaxis] * ((vectors * root) @ vectors.T)))
+        matrix = scale
+        if shrinkage is not None and shrinkage < 1.0:
+            root = 1.0 / np.sqrt((1.0 - shrinkage) * np.maximum(values, 0.0) + shrinkage)
+            matrix = scale[:, np.newaxis] * ((vectors * root) @ vectors.T)
+        found[shrinkage] = Standard(mean, matrix)
     return found
+
+
+_SQUARED_NORM = 10.0
 
 
 def _inverse_root(variance: Floats) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetoken._validation import check_real
-from sparsetoken.estimators.base import AttentionMixin, SequenceClassifier
+from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.data import Data
 from sparsetoken.estimators.insight import InsightMixin, query_reliability
 from sparsetoken.estimators.passes import attention_features, pooled_features, query_gradient
@@ -19,7 +19,7 @@ __all__ = ["TwoStepAttentionClassifier", "two_gradient_steps"]
 Floats = NDArray[np.float64]
 
 
-class TwoStepAttentionClassifier(InsightMixin, AttentionMixin, SequenceClassifier):
+class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
     """Attention whose query is learned by two gradient steps, exactly as in the theory.
 
     From zero, on the share ``split`` of the samples: one step on readout and bias, one on the
@@ -110,10 +110,13 @@ class TwoStepAttentionClassifier(InsightMixin, AttentionMixin, SequenceClassifie
                 f"split={split:g} of {len(data)} samples leaves the readout only one class"
             )
         chosen = np.where(first, share, 0.0)
-        self.query_ = two_gradient_steps(data, sign, chosen, loss, *rates)
-        self.query_reliability_ = query_reliability(
-            lambda half: two_gradient_steps(data, sign, half, loss, *rates), sign, chosen, rng
-        )
+        pooled = data.per_sample(pooled_features)
+
+        def learn(shares: Floats) -> Floats:
+            return two_gradient_steps(data, pooled, sign, shares, loss, *rates)
+
+        self.query_ = learn(chosen)
+        self.query_reliability_ = query_reliability(learn, sign, chosen, rng)
         features = self._features(data)[~first]
         sign, share = sign[~first], share[~first] / share[~first].sum()
         self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, share)
@@ -129,6 +132,7 @@ class TwoStepAttentionClassifier(InsightMixin, AttentionMixin, SequenceClassifie
 
 def two_gradient_steps(
     data: Data,
+    pooled: Floats,
     sign: Floats,
     share: Floats,
     loss: Loss,
@@ -139,10 +143,10 @@ def two_gradient_steps(
 ) -> Floats:
     """Return the query after one step on (w, b) and one on q, from zero (THEORY section 3).
 
-    ``share`` weighs the samples; those with none are left out.
+    ``pooled`` holds the mean tokens, and ``share`` weighs the samples; those with none are left
+    out.
     """
     share = share / share.sum()
-    pooled = data.per_sample(pooled_features)
     residual = share * loss.derivative(np.zeros(len(sign)), sign)
     readout = -lr_readout * (residual @ pooled)
     bias = -lr_bias * float(residual.sum())
