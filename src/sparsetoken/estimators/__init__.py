@@ -3,6 +3,7 @@
 * :class:`PooledClassifier`, :class:`VectorizedClassifier`: linear classifiers of whole sequences;
 * :class:`TwoStepAttentionClassifier`: the published protocol, as analysed by the theory;
 * :class:`AttentionClassifier`: attention for real data;
+* :class:`PerToken`: any scikit-learn transformer applied to every token, for pipelines;
 * :class:`Sequences`: sequences of any length, without padding;
 * :func:`save` and :func:`load`: fitted classifiers in a file, without pickle.
 """
@@ -10,6 +11,7 @@
 from sparsetoken.estimators.attention import AttentionClassifier
 from sparsetoken.estimators.insight import Diagnosis, Explanation, Finding
 from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
+from sparsetoken.estimators.per_token import PerToken
 from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.estimators.storage import load, save
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
@@ -19,6 +21,7 @@ __all__ = [
     "Diagnosis",
     "Explanation",
     "Finding",
+    "PerToken",
     "PooledClassifier",
     "Sequences",
     "TwoStepAttentionClassifier",
