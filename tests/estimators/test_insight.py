@@ -71,10 +71,10 @@ def test_anti_aligned():
 
 def test_unreliable_and_needless_and_separable():
     """A signal far too weak for so few samples in so many dimensions."""
-    weak = st.SparseTokenProblem(10, 1, 1.0)
+    weak = st.SparseTokenProblem(10, 1, 0.5)
     data, y, truth = weak.sample(60, 200, random_state=0, return_truth=True)
     model = st.TwoStepAttentionClassifier(random_state=0).fit(data, y)
-    found = model.diagnose(*weak.sample(60, 200, random_state=1, direction=truth.direction))
+    found = model.diagnose(*weak.sample(180, 200, random_state=1, direction=truth.direction))
     assert names(found) == {
         "unreliable query",
         "separable data",

@@ -24,6 +24,8 @@ class Data(Protocol):
     dim: int
     n_tokens: int | None
     """Tokens per sequence, None if they differ."""
+    lengths: NDArray[np.int64]
+    """Tokens of each sequence."""
     size: int
     """Numbers in all tokens together."""
 
@@ -51,8 +53,8 @@ class MemoryData:
         self.sequences = sequences
         self.dim = sequences.dim
         self.size = sequences.tokens.size
-        lengths = sequences.lengths
-        self.n_tokens: int | None = int(lengths[0]) if np.ptp(lengths) == 0 else None
+        self.lengths = sequences.lengths
+        self.n_tokens: int | None = int(self.lengths[0]) if np.ptp(self.lengths) == 0 else None
 
     def __len__(self) -> int:
         return len(self.sequences)
@@ -94,6 +96,7 @@ class ChunkedData:
         self.array = array
         self.dim, self.size = int(array.shape[2]), int(array.size)
         self.n_tokens: int | None = int(array.shape[1])
+        self.lengths = np.full(array.shape[0], self.n_tokens)
         self.bounds = np.concatenate([[0], np.cumsum(array.chunks[0])]).astype(int)
 
     def __len__(self) -> int:

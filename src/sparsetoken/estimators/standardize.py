@@ -40,8 +40,10 @@ def standardize(
     Shrinkage 1 only scales each feature; below 1, M is the inverse root of the correlation matrix
     drawn towards the identity. A feature that never varies gets scale zero: it carries nothing.
     None scales all features alike, so that the tokens' mean squared norm is ten.
-    ``share`` weighs the samples, and each token has the share of its sequence over its length.
+    ``share`` weighs the samples, and every token of a sequence has the sequence's weight.
     """
+    share = share * data.lengths
+    share = share / share.sum()
     mean = share @ data.per_sample(pooled_features)
     if set(shrinkages) <= {1.0, None}:
         (variance,) = data.total(token_variances, (share,), mean)
