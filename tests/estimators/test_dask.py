@@ -1,5 +1,7 @@
 """Dask arrays on a real cluster of two worker processes: the same results as in memory."""
 
+import contextlib
+
 import numpy as np
 import pytest
 from sklearn.kernel_approximation import Nystroem
@@ -14,21 +16,27 @@ X, Y, TRUTH = PROBLEM.sample(240, 12, random_state=0, return_truth=True)
 X = X + 3.0  # tokens of real data are not centred
 CHUNKED = da.from_array(X, chunks=(70, -1, -1))
 
-MEMORY_LIMIT = 600_000_000  # bytes a worker, of which an idle one uses half
+MEMORY_LIMIT = 700_000_000  # bytes a worker, of which an idle one uses nearly half
 
 
-@pytest.fixture(scope="module")
-def cluster():
+@contextlib.contextmanager
+def two_workers(memory_limit):
     with (
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,
             processes=True,
-            memory_limit=MEMORY_LIMIT,
+            memory_limit=memory_limit,
             dashboard_address=None,
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with two_workers(memory_limit="2GB") as client:
         yield client
 
 
@@ -90,9 +98,9 @@ def labels_of(block, rows):
     return (np.random.default_rng(1000 + block).random(rows) < 0.5).astype(int)
 
 
-def test_data_larger_than_all_workers_together(cluster):
-    """1.3 GB of tokens on workers that may hold 1.2 GB; nothing but sums leaves them."""
-    n_blocks, rows, length, dim = 128, 200, 200, 64
+def test_data_larger_than_all_workers_together():
+    """1.5 GB of tokens on workers that may hold 1.4 GB; nothing but sums leaves them."""
+    n_blocks, rows, length, dim = 144, 200, 200, 64
     shape = ((rows,) * n_blocks, (length,), (dim,))
     big = da.map_blocks(
         pool_block,
@@ -105,13 +113,15 @@ def test_data_larger_than_all_workers_together(cluster):
     )
     y = np.concatenate([labels_of(block, rows) for block in range(n_blocks)])
     assert big.nbytes > 2 * MEMORY_LIMIT
-    workers = set(cluster.scheduler_info()["workers"])
-    classifier = st.TwoStepAttentionClassifier(lr_query=2000.0, random_state=0).fit(big, y)
+    with two_workers(MEMORY_LIMIT) as client:
+        workers = set(client.scheduler_info()["workers"])
+        classifier = st.TwoStepAttentionClassifier(lr_query=2000.0, random_state=0).fit(big, y)
+        predicted = classifier.predict(big[:400])
+        assert set(client.scheduler_info()["workers"]) == workers  # none was killed and replaced
     assert abs(classifier.query_[0]) > 0.9 * np.linalg.norm(classifier.query_)
-    few = big[:400].compute()
-    assert classifier.predict(big[:400]).tolist() == classifier.predict(few).tolist()
-    assert classifier.score(few, y[:400]) > 0.9
-    assert set(cluster.scheduler_info()["workers"]) == workers  # none was killed and replaced
+    few = big[:400].compute(scheduler="synchronous")
+    assert predicted.tolist() == classifier.predict(few).tolist()
+    assert classifier.score(few, y[:400]) > 0.8
 
 
 @pytest.mark.parametrize(
