@@ -84,34 +84,34 @@ def test_a_vectorized_classifier_predicts_only(cluster):
         st.VectorizedClassifier().fit(CHUNKED, Y)
 
 
-def pool_block(block_id, length, dim, rows):
-    """Tokens drawn from a small pool, so that making them again costs next to nothing."""
-    rng = np.random.default_rng(block_id[0])
-    pool = np.random.default_rng(99).standard_normal((4096, dim), dtype=np.float32)
-    tokens = pool[rng.integers(0, 4096, rows * length)].reshape(rows, length, dim)
-    labels = labels_of(block_id[0], rows)
-    tokens[labels == 1, 0, 0] += 6.0
-    return tokens
+def large_array(n_blocks, rows, length, dim):
+    """Lazy float32 tokens drawn from a small pool: making them again costs next to nothing.
 
+    The functions are local so that they travel to the workers by value, not by import.
+    """
 
-def labels_of(block, rows):
-    return (np.random.default_rng(1000 + block).random(rows) < 0.5).astype(int)
+    def labels_of(block):
+        return (np.random.default_rng(1000 + block).random(rows) < 0.5).astype(int)
+
+    def tokens_of(block_id):
+        pool = np.random.default_rng(99).standard_normal((4096, dim), dtype=np.float32)
+        chosen = np.random.default_rng(block_id[0]).integers(0, 4096, rows * length)
+        tokens = pool[chosen].reshape(rows, length, dim)
+        tokens[labels_of(block_id[0]) == 1, 0, 0] += 6.0
+        return tokens
+
+    array = da.map_blocks(
+        tokens_of,
+        chunks=((rows,) * n_blocks, (length,), (dim,)),
+        dtype=np.float32,
+        meta=np.empty((0, 0, 0), dtype=np.float32),
+    )
+    return array, np.concatenate([labels_of(block) for block in range(n_blocks)])
 
 
 def test_data_larger_than_all_workers_together():
     """1.5 GB of tokens on workers that may hold 1.4 GB; nothing but sums leaves them."""
-    n_blocks, rows, length, dim = 144, 200, 200, 64
-    shape = ((rows,) * n_blocks, (length,), (dim,))
-    big = da.map_blocks(
-        pool_block,
-        chunks=shape,
-        dtype=np.float32,
-        meta=np.empty((0, 0, 0), dtype=np.float32),
-        length=length,
-        dim=dim,
-        rows=rows,
-    )
-    y = np.concatenate([labels_of(block, rows) for block in range(n_blocks)])
+    big, y = large_array(n_blocks=144, rows=200, length=200, dim=64)
     assert big.nbytes > 2 * MEMORY_LIMIT
     with two_workers(MEMORY_LIMIT) as client:
         workers = set(client.scheduler_info()["workers"])
