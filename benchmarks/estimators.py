@@ -40,12 +40,12 @@ def rows() -> Iterator[Row]:
 
 
 def _scaling(X: Sequences, y: Any) -> Iterator[Row]:
-    twice = X[np.tile(np.arange(len(X)), 4)]
+    more = X[np.tile(np.arange(len(X)), 4)]
 
     def fit(data: Sequences, labels: Any) -> Any:
-        return AttentionClassifier(random_state=0).fit(data, labels)
+        return AttentionClassifier(random_state=0, cv=2, refine_steps=20).fit(data, labels)
 
-    growth = ratio(lambda: fit(twice, np.tile(y, 4)), lambda: fit(X, y), repeats=3)
+    growth = ratio(lambda: fit(more, np.tile(y, 4)), lambda: fit(X, y), repeats=3)
     yield at_most("attention, 4 × the tokens: time / time", growth, 5.0)
     lengths = np.random.default_rng(0).geometric(0.02, 400)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
