@@ -70,7 +70,7 @@ def _gradient(dtype: Any) -> Row:
         lambda: (tokens @ vector, tokens @ vector, weights @ tokens),
     )
     name = np.dtype(dtype).name
-    return at_most(f"refinement, {name}: one gradient / 3 passes over the tokens", cost, 1.5)
+    return at_most(f"refinement, {name}: one gradient / 3 passes over the tokens", cost, 1.0)
 
 
 def _memory() -> Iterator[Row]:
