@@ -1,0 +1,156 @@
+"""Dask arrays on a real cluster of two worker processes: the same results as in memory."""
+
+import contextlib
+
+import numpy as np
+import pytest
+from sklearn.kernel_approximation import Nystroem
+
+import sparsetoken as st
+
+da = pytest.importorskip("dask.array", reason="needs the extra 'distributed'")
+distributed = pytest.importorskip("distributed", reason="needs the extra 'distributed'")
+
+PROBLEM = st.SparseTokenProblem(8, 1, 4.0, 0.4)
+X, Y, TRUTH = PROBLEM.sample(240, 12, random_state=0, return_truth=True)
+X = X + 3.0  # tokens of real data are not centred
+CHUNKED = da.from_array(X, chunks=(70, -1, -1))
+
+MEMORY_LIMIT = 700_000_000  # bytes a worker, of which an idle one uses nearly half
+
+
+@contextlib.contextmanager
+def two_workers(memory_limit):
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=memory_limit,
+            dashboard_address=":0",
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with two_workers(memory_limit="2GB") as client:
+        yield client
+
+
+CLASSIFIERS = [
+    st.PooledClassifier(loss="square"),
+    st.PooledClassifier(),
+    st.TwoStepAttentionClassifier(random_state=0),
+    st.AttentionClassifier(random_state=0, refine_steps=15),
+    st.AttentionClassifier(
+        random_state=0, refine_steps=5, token_map=Nystroem(n_components=20, random_state=0)
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "classifier", CLASSIFIERS, ids=["square", "pooled", "two-step", "attention", "mapped"]
+)
+def test_equals_memory(cluster, classifier):
+    here = classifier.fit(X, Y)
+    expected = {
+        name: getattr(here, name)
+        for name in ("coef_", "intercept_", "query_")
+        if hasattr(here, name)
+    }
+    decision, probability = here.decision_function(X), here.predict_proba(X)
+    there = classifier.fit(CHUNKED, da.from_array(Y, chunks=70))
+    for name, value in expected.items():
+        assert getattr(there, name) == pytest.approx(value, rel=1e-6, abs=1e-6), name
+    assert there.decision_function(CHUNKED) == pytest.approx(decision, abs=1e-6)
+    assert there.predict_proba(CHUNKED) == pytest.approx(probability, abs=1e-6)
+    assert there.score(CHUNKED, Y) == here.score(X, Y)
+    if hasattr(there, "query_"):
+        weights = there.attention(CHUNKED)
+        assert weights.shape == (240, 8)
+        assert weights.chunks[0] == CHUNKED.chunks[0]
+        assert weights.compute() == pytest.approx(here.attention(X), abs=1e-6)
+        verdict, expected_verdict = there.diagnose(CHUNKED, Y), here.diagnose(X, Y)
+        assert verdict.auc == pytest.approx(expected_verdict.auc, abs=1e-6)
+
+
+def test_a_vectorized_classifier_predicts_only(cluster):
+    classifier = st.VectorizedClassifier().fit(X, Y)
+    assert classifier.decision_function(CHUNKED) == pytest.approx(classifier.decision_function(X))
+    with pytest.raises(ValueError, match="can predict but not fit a Dask array"):
+        st.VectorizedClassifier().fit(CHUNKED, Y)
+
+
+def large_array(n_blocks, rows, length, dim):
+    """Lazy float32 tokens drawn from a small pool: making them again costs next to nothing.
+
+    The functions are local so that they travel to the workers by value, not by import.
+    """
+
+    def labels_of(block):
+        return (np.random.default_rng(1000 + block).random(rows) < 0.5).astype(int)
+
+    def tokens_of(block_id):
+        pool = np.random.default_rng(99).standard_normal((4096, dim), dtype=np.float32)
+        chosen = np.random.default_rng(block_id[0]).integers(0, 4096, rows * length)
+        tokens = pool[chosen].reshape(rows, length, dim)
+        tokens[labels_of(block_id[0]) == 1, 0, 0] += 6.0
+        return tokens
+
+    array = da.map_blocks(
+        tokens_of,
+        chunks=((rows,) * n_blocks, (length,), (dim,)),
+        dtype=np.float32,
+        meta=np.empty((0, 0, 0), dtype=np.float32),
+    )
+    return array, np.concatenate([labels_of(block) for block in range(n_blocks)])
+
+
+def test_data_larger_than_all_workers_together():
+    """1.5 GB of tokens on workers that may hold 1.4 GB; nothing but sums leaves them."""
+    big, y = large_array(n_blocks=144, rows=200, length=200, dim=64)
+    assert big.nbytes > 2 * MEMORY_LIMIT
+    with two_workers(MEMORY_LIMIT) as client:
+        workers = set(client.scheduler_info()["workers"])
+        classifier = st.TwoStepAttentionClassifier(lr_query=2000.0, random_state=0).fit(big, y)
+        predicted = classifier.predict(big[:400])
+        assert set(client.scheduler_info()["workers"]) == workers  # none was killed and replaced
+    assert abs(classifier.query_[0]) > 0.9 * np.linalg.norm(classifier.query_)
+    few = big[:400].compute(scheduler="synchronous")
+    assert predicted.tolist() == classifier.predict(few).tolist()
+    assert classifier.score(few, y[:400]) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (da.zeros((4, 3)), r"must have shape \(n, L, d\)"),
+        (da.zeros((4, 3, 2), chunks=(2, 2, 2)), "chunked over the samples only"),
+        (da.zeros((4, 3, 2), chunks=(2, 3, 1)), "chunked over the samples only"),
+    ],
+)
+def test_a_wrong_form_is_refused(array, message):
+    with pytest.raises(ValueError, match=message):
+        st.PooledClassifier().fit(array, [0, 1, 0, 1])
+
+
+def test_unknown_chunks_are_refused():
+    known = da.from_array(X, chunks=(70, -1, -1))
+    with pytest.raises(ValueError, match="must know its chunk sizes"):
+        st.PooledClassifier().fit(known[da.from_array(Y == 1, chunks=70)], Y)
+
+
+def test_the_token_that_is_not_finite_is_named():
+    bad = X.copy()
+    bad[150, 2, 3] = np.nan
+    with pytest.raises(ValueError, match="NaN in sequence 150, token 2, feature 3"):
+        st.PooledClassifier().fit(da.from_array(bad, chunks=(70, -1, -1)), Y)
+
+
+def test_explanations_need_memory():
+    classifier = st.TwoStepAttentionClassifier(random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="explain needs X in memory"):
+        classifier.explain(CHUNKED)
