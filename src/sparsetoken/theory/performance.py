@@ -70,7 +70,8 @@ class Performance:
         )
         batches = self.law.by_batch(self._errors) + self.moves @ (slopes @ points.weight)
         error = float(np.std(batches, ddof=1)) / math.sqrt(self.law.batches)
-        return max(error, _LEAST_UNCERTAINTY)
+        # Errors on tokens rarer than the points can show do not appear in their spread.
+        return math.hypot(error, 0.02 / self.law.positive.weight.size)
 
     @cached_property
     def test_loss(self) -> float:
