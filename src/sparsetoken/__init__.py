@@ -8,14 +8,25 @@ from sparsetoken.problem import SparseTokenProblem
 __version__ = "0.1.0.dev0"
 
 # Everything heavier than NumPy is imported when it is first used.
-_MODULES = ("losses", "pooling", "sampling", "theory")
+_MODULES = ("estimators", "losses", "pooling", "sampling", "theory")
+_NAMES = {
+    "AttentionClassifier": "estimators",
+    "PooledClassifier": "estimators",
+    "Sequences": "estimators",
+    "TwoStepAttentionClassifier": "estimators",
+    "VectorizedClassifier": "estimators",
+    "load": "estimators",
+    "save": "estimators",
+}
 
-__all__ = ["SparseTokenProblem", *_MODULES]
+__all__ = ["SparseTokenProblem", *_MODULES, *_NAMES]
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
+    if name in _NAMES:
+        return getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,0 +1,118 @@
+"""The estimators against the cost of reading their data, and against scikit-learn."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+
+from benchmarks.bags import needle_digits
+from benchmarks.report import Row, at_most, peak_bytes, ratio, seconds
+from sparsetoken import (
+    AttentionClassifier,
+    PooledClassifier,
+    Sequences,
+    SparseTokenProblem,
+    TwoStepAttentionClassifier,
+)
+from sparsetoken.estimators.passes import joint_gradient
+from sparsetoken.estimators.readout import fit_readout
+from sparsetoken.losses import Hinge, Logistic
+
+
+def rows() -> Iterator[Row]:
+    X, y = needle_digits()
+
+    def default_fit() -> Any:
+        return AttentionClassifier(random_state=0).fit(X, y)
+
+    yield at_most("attention, default fit on needle digits", seconds(default_fit, 3), 5.0, "s")
+    yield from _scaling(X, y)
+    for dtype in (np.float64, np.float32):
+        yield _gradient(dtype)
+    yield from _memory()
+    for n, p in ((2000, 200), (200, 5000)):
+        for reg in (1e-2, 1e-6):
+            yield _logistic(n, p, reg)
+        yield _hinge(n, p, 1e-2)
+
+
+def _scaling(X: Sequences, y: Any) -> Iterator[Row]:
+    twice = X[np.tile(np.arange(len(X)), 4)]
+
+    def fit(data: Sequences, labels: Any) -> Any:
+        return AttentionClassifier(random_state=0).fit(data, labels)
+
+    growth = ratio(lambda: fit(twice, np.tile(y, 4)), lambda: fit(X, y), repeats=3)
+    yield at_most("attention, 4 × the tokens: time / time", growth, 5.0)
+    lengths = np.random.default_rng(0).geometric(0.02, 400)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    tokens = np.random.default_rng(1).standard_normal((offsets[-1], 32))
+    labels = np.arange(400) % 2
+    ragged = Sequences(tokens, offsets)
+    even = Sequences(tokens, np.linspace(0, offsets[-1], 401).astype(int))
+    two_step = TwoStepAttentionClassifier(random_state=0)
+    cost = ratio(lambda: two_step.fit(ragged, labels), lambda: two_step.fit(even, labels))
+    yield at_most("two-step, ragged lengths / even lengths, same number of tokens", cost, 1.3)
+
+
+def _gradient(dtype: Any) -> Row:
+    rng = np.random.default_rng(0)
+    tokens = rng.standard_normal((400_000, 64)).astype(dtype)
+    X = Sequences(tokens, np.arange(0, 400_001, 20))
+    sign, share = np.where(np.arange(20_000) % 2, 1.0, -1.0), np.full(20_000, 5e-5)
+    query, readout = rng.standard_normal((2, 64))
+    vector, weights = query.astype(dtype), rng.standard_normal(400_000).astype(dtype)
+    cost = ratio(
+        lambda: joint_gradient(X, sign, share, query, readout, 0.0, Logistic()),
+        lambda: (tokens @ vector, tokens @ vector, weights @ tokens),
+    )
+    name = np.dtype(dtype).name
+    return at_most(f"refinement, {name}: one gradient / 3 passes over the tokens", cost, 1.5)
+
+
+def _memory() -> Iterator[Row]:
+    problem = SparseTokenProblem(50, 1, 6.0)
+    X, y = problem.sample(4000, 64, random_state=0, dtype=np.float32)
+    classifiers = {
+        "pooled": PooledClassifier(),
+        "two-step": TwoStepAttentionClassifier(random_state=0),
+        "attention": AttentionClassifier(random_state=0, refine_steps=3, cv=2),
+    }
+    for name, classifier in classifiers.items():
+        for form, data in (("array", X), ("list", list(X))):
+            peak = peak_bytes(partial(classifier.fit, data, y))
+            # The data themselves are not counted: 2 × in all leaves 1 × on top of them.
+            what = f"{name}, float32 {form}: memory beyond the data / data"
+            yield at_most(what, peak / X.nbytes, 1.0 if form == "array" else 2.0)
+
+
+def _readout_problem(n: int, p: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((n, p))
+    return features, np.where(features[:, 0] + rng.standard_normal(n) > 0, 1.0, -1.0)
+
+
+def _logistic(n: int, p: int, reg: float) -> Row:
+    features, sign = _readout_problem(n, p)
+    solver = "newton-cholesky" if n > p else "lbfgs"  # the faster of the two
+    other = LogisticRegression(C=1 / (n * reg), solver=solver, tol=1e-8, max_iter=10_000)
+    cost = ratio(
+        lambda: fit_readout(features, sign, reg, Logistic()),
+        lambda: other.fit(features, sign),
+        repeats=3,
+    )
+    return at_most(f"readout, logistic {n}×{p}, λ={reg:g}: time / scikit-learn", cost, 1.5)
+
+
+def _hinge(n: int, p: int, reg: float) -> Row:
+    features, sign = _readout_problem(n, p)
+    other = SVC(kernel="linear", C=1 / (n * reg), tol=1e-6)
+    cost = ratio(
+        lambda: fit_readout(features, sign, reg, Hinge()),
+        lambda: other.fit(features, sign),
+        repeats=3,
+    )
+    return at_most(f"readout, hinge {n}×{p}, λ={reg:g}: time / SVC", cost, 1.5)

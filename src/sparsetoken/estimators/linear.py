@@ -1,0 +1,131 @@
+"""Linear classifiers of a whole sequence: of its mean token, or of all its tokens in a row."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetoken.estimators.base import SequenceClassifier
+from sparsetoken.estimators.data import Data, MemoryData
+from sparsetoken.estimators.passes import pooled_features
+from sparsetoken.estimators.readout import fit_readout
+from sparsetoken.estimators.sequences import Sequences
+
+__all__ = ["PooledClassifier", "VectorizedClassifier"]
+
+Floats = NDArray[np.float64]
+
+
+class _LinearClassifier(SequenceClassifier):
+    def __init__(self, reg: float = 1e-2, loss: Any = "logistic") -> None:
+        self.reg = reg
+        self.loss = loss
+
+    def _fit(self, data: Data, sign: Floats, share: Floats) -> None:
+        loss, reg = self._check_objective()
+        features = self._features(data)
+        self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, share)
+
+
+class PooledClassifier(_LinearClassifier):
+    """Linear classifier of the mean token.
+
+    The mean drowns a few informative tokens among many: what attention is compared with.
+
+    Parameters
+    ----------
+    reg : float, default=1e-2
+        Ridge λ in (1/n) Σ ℓ(⟨w, X̄ᵢ⟩ + b; yᵢ) + (λ/2)‖w‖²; the bias is not penalised.
+    loss : {"logistic", "square", "hinge"} or Loss, default="logistic"
+        The loss ℓ.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,)
+        The readout w.
+    intercept_ : float
+        The bias b.
+    classes_ : ndarray of shape (2,)
+        The labels; a positive score means the second.
+    n_features_in_ : int
+        The dimension d of the tokens.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+    >>> X, y, truth = problem.sample(200, 20, random_state=0, return_truth=True)
+    >>> X_new, y_new = problem.sample(500, 20, random_state=1, direction=truth.direction)
+    >>> st.PooledClassifier().fit(X, y).score(X_new, y_new)
+    0.798
+    """
+
+    def _features(self, data: Data) -> Floats:
+        return data.per_sample(pooled_features)
+
+
+class VectorizedClassifier(_LinearClassifier):
+    """Linear classifier of all tokens in a row; every sequence must have the same length.
+
+    Parameters
+    ----------
+    reg : float, default=1e-2
+        Ridge λ in (1/n) Σ ℓ(⟨w, vec(Xᵢ)⟩ + b; yᵢ) + (λ/2)‖w‖²; the bias is not penalised.
+    loss : {"logistic", "square", "hinge"} or Loss, default="logistic"
+        The loss ℓ.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (L·d,)
+        The readout w; ``coef_.reshape(L, d)`` has one row per token.
+    intercept_ : float
+        The bias b.
+    n_tokens_ : int
+        The length L of the sequences.
+    classes_ : ndarray of shape (2,)
+        The labels; a positive score means the second.
+    n_features_in_ : int
+        The dimension d of the tokens.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+    >>> X, y = problem.sample(200, 20, random_state=0)
+    >>> st.VectorizedClassifier().fit(X, y).coef_.shape
+    (200,)
+    """
+
+    def _fit(self, data: Data, sign: Floats, share: Floats) -> None:
+        if not isinstance(data, MemoryData):
+            raise ValueError(
+                "VectorizedClassifier can predict but not fit a Dask array: its features are the "
+                "tokens themselves, which no sum over chunks replaces. Pass X.compute() if it fits "
+                "in memory; the other classifiers take Dask arrays"
+            )
+        if data.n_tokens is None:
+            raise ValueError(
+                "VectorizedClassifier needs sequences of equal length, got different lengths; "
+                "PooledClassifier and AttentionClassifier take any"
+            )
+        self.n_tokens_ = data.n_tokens
+        super()._fit(data, sign, share)
+
+    def _features(self, data: Data) -> Floats:
+        return data.per_sample(_all_tokens)
+
+    def _decide(self, data: Data) -> Floats:
+        if data.n_tokens != self.n_tokens_:
+            raise ValueError(
+                f"X must have sequences of {self.n_tokens_} tokens, as in fit, got "
+                f"{'different lengths' if data.n_tokens is None else data.n_tokens}"
+            )
+        return data.per_sample(_vectorized_scores, self.coef_) + self.intercept_
+
+
+def _all_tokens(sequences: Sequences) -> NDArray[Any]:
+    return sequences.tokens.reshape(len(sequences), -1)
+
+
+def _vectorized_scores(sequences: Sequences, readout: Floats) -> NDArray[Any]:
+    return _all_tokens(sequences) @ readout

@@ -1,0 +1,230 @@
+"""The ridge-regularised readout, solved to optimality.
+
+The objective is (1/Σs) Σ sᵢ ℓ(⟨w, fᵢ⟩ + b; yᵢ) + (λ/2)‖w‖² with an unpenalised bias b, convex for
+every loss. With more features than samples the optimum lies in the span of the features, and the
+problem is first reduced to it by a QR decomposition: nothing of size d×d is built.
+
+* square loss: scikit-learn's ``Ridge`` solves exactly this (λ times Σs is its ``alpha``);
+* smooth losses, logistic and custom: damped Newton with an exact Hessian in the reduced space.
+  scikit-learn's Newton solver agrees on the logistic loss (the tests compare them) but knows no
+  other loss, cannot start from a neighbouring solution, and stops on an absolute gradient, while
+  on separable data with small λ the whole gradient is below any fixed tolerance;
+* hinge loss: a primal–dual interior-point method. ``LinearSVC`` penalises the bias, and ``SVC``
+  (libsvm) needs a number of steps that grows with C = 1/(nλ): with λ = 1e-8 it does not end.
+"""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Ridge
+
+from sparsetoken.losses import Hinge, Loss, Square
+
+__all__ = ["Readout", "fit_readout"]
+
+Floats = NDArray[np.float64]
+
+_PRECISION = 1e-12  # of the objective at its minimum
+
+
+class Readout(NamedTuple):
+    """A linear readout of features."""
+
+    coef: Floats
+    intercept: float
+
+
+def fit_readout(
+    features: NDArray[Any],
+    sign: Floats,
+    reg: float,
+    loss: Loss,
+    sample_weight: Floats | None = None,
+    start: Readout | None = None,
+    max_steps: int = 200,
+) -> Readout:
+    """Return the minimiser (w, b) of the ridge-regularised loss.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, p)
+        One row per sample.
+    sign : ndarray of shape (n,)
+        Labels, −1 or +1, both present.
+    reg : float
+        λ > 0.
+    loss : Loss
+        Convex loss of a score and a sign.
+    sample_weight : ndarray of shape (n,), optional
+        Non-negative weights; only their ratios matter.
+    start : Readout, optional
+        Where to start an iterative solver, for instance the optimum at a neighbouring λ.
+    max_steps : int, default=200
+        Steps after which an iterative solver gives up, with a ConvergenceWarning.
+    """
+    features = np.asarray(features, dtype=np.float64)
+    share = np.ones(len(sign)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    used = share > 0
+    if not used.all():  # a sample of weight zero is no sample
+        features, sign, share = features[used], sign[used], share[used]
+    share = share / share.sum()
+    if isinstance(loss, Square):
+        ridge = Ridge(alpha=reg * len(sign), solver="svd")
+        ridge.fit(features, sign, sample_weight=share * len(sign))
+        return Readout(ridge.coef_, float(ridge.intercept_))
+    # Centring changes only the bias and makes the Hessian's blocks nearly orthogonal.
+    centre = share @ features
+    basis, reduced = _span(features - centre)
+    solve = _interior_point if isinstance(loss, Hinge) else _newton
+    first = np.zeros(reduced.shape[1] + 1)
+    if start is not None:
+        first[:-1] = start.coef if basis is None else start.coef @ basis
+        first[-1] = start.intercept + start.coef @ centre
+    solution = solve(reduced, sign, reg, loss, share, first, max_steps)
+    coef = solution[:-1] if basis is None else basis @ solution[:-1]
+    return Readout(coef, float(solution[-1] - coef @ centre))
+
+
+def _span(features: Floats) -> tuple[Floats | None, Floats]:
+    """Return an orthonormal basis of the rows' span (None: all of it) and coordinates in it."""
+    n_samples, n_features = features.shape
+    if n_samples >= n_features:
+        return None, features
+    basis, triangle = np.linalg.qr(features.T)
+    return basis, np.ascontiguousarray(triangle.T)
+
+
+def _solve_bordered(features: Floats, curvature: Floats, reg: float, right: Floats) -> Floats:
+    """Solve the Newton system of readout and bias, with weights ``curvature`` on the samples."""
+    n_features = features.shape[1]
+    hessian = np.empty((n_features + 1, n_features + 1))
+    weighted = features * curvature[:, np.newaxis]
+    hessian[:-1, :-1] = features.T @ weighted
+    hessian[:-1, -1] = hessian[-1, :-1] = weighted.sum(axis=0)
+    hessian[-1, -1] = curvature.sum()
+    hessian.flat[: -1 : n_features + 2] += reg
+    try:
+        return cho_solve(cho_factor(hessian, check_finite=False), right, check_finite=False)
+    except LinAlgError:  # no curvature along the bias
+        return lstsq(hessian, right, check_finite=False)[0]
+
+
+def _newton(
+    features: Floats,
+    sign: Floats,
+    reg: float,
+    loss: Loss,
+    share: Floats,
+    point: Floats,
+    max_steps: int,
+) -> Floats:
+    def objective(at: Floats) -> tuple[float, Floats]:
+        score = features @ at[:-1] + at[-1]
+        return float(share @ loss.value(score, sign) + 0.5 * reg * at[:-1] @ at[:-1]), score
+
+    value, score = objective(point)
+    for _ in range(max_steps):
+        slope = share * loss.derivative(score, sign)
+        gradient = np.append(slope @ features + reg * point[:-1], slope.sum())
+        curvature = share * loss.second_derivative(score, sign)
+        step = -_solve_bordered(features, curvature, reg, gradient)
+        decrease = -float(gradient @ step)
+        length = 1.0
+        while True:
+            candidate = point + length * step
+            new_value, new_score = objective(candidate)
+            if new_value <= value - 1e-4 * length * decrease + 1e-15 * abs(value):
+                break
+            length *= 0.5
+            if length < 1e-12:
+                return _converged(decrease, value, point)
+        point, value, score = candidate, new_value, new_score
+        if length == 1.0 and decrease <= _PRECISION * abs(value):
+            return point
+    return _converged(decrease, value, point)
+
+
+def _interior_point(
+    features: Floats,
+    sign: Floats,
+    reg: float,
+    loss: Loss,
+    share: Floats,
+    start: Floats,
+    max_steps: int,
+) -> Floats:
+    """Minimise the hinge loss: slack ξ ≥ 0, excess r = y⟨w,f⟩ + yb − 1 + ξ ≥ 0, a their price.
+
+    Optimality: λw = Σ aᵢyᵢfᵢ, Σ aᵢyᵢ = 0, aᵢrᵢ = 0 and (sᵢ − aᵢ)ξᵢ = 0 with 0 ≤ a ≤ s. Mehrotra's
+    predictor and corrector follow the path on which both products equal a μ that goes to zero.
+    """
+    n_samples = len(sign)
+    point, best, best_gap, stalled = np.zeros_like(start), start, np.inf, 0
+    price, other = share / 2, share / 2  # two variables: a difference could round to zero
+    slack, excess = np.ones(n_samples), np.ones(n_samples)
+    for _ in range(max_steps):
+        margin = sign * (features @ point[:-1] + point[-1])
+        gap = float(price @ excess + other @ slack)
+        priced, imbalance = (price * sign) @ features, float(price @ sign)
+        value = float(share @ loss.value(margin, 1.0) + 0.5 * reg * point[:-1] @ point[:-1])
+        bound = float(price.sum() - priced @ priced / (2 * reg) - abs(point[-1] * imbalance))
+        if value - bound < best_gap:  # `bound` is below every value of the objective
+            best, best_gap, best_value, stalled = point, value - bound, value, 0
+        else:
+            stalled += 1
+        if best_gap <= _PRECISION * best_value or stalled > 5:
+            break
+        dual = np.append(reg * point[:-1] - priced, -imbalance)
+        primal = excess - (margin - 1.0 + slack)
+        weight = 1.0 / (excess / price + slack / other)
+        mu, second_excess, second_slack = 0.0, 0.0, 0.0
+        for stage in ("predict", "correct"):
+            to_excess = mu - price * excess - second_excess
+            to_slack = mu - other * slack - second_slack
+            drive = to_excess / price - to_slack / other + primal
+            pull = sign * weight * drive
+            right = -dual + np.append(pull @ features, pull.sum())
+            move = _solve_bordered(features, weight, reg, right)
+            d_price = weight * (drive - sign * (features @ move[:-1] + move[-1]))
+            d_slack = (to_slack + slack * d_price) / other
+            d_excess = (to_excess - excess * d_price) / price
+            length = min(
+                _to_boundary(price, d_price),
+                _to_boundary(other, -d_price),
+                _to_boundary(slack, d_slack),
+                _to_boundary(excess, d_excess),
+            )
+            if stage == "predict":
+                after = (price + length * d_price) @ (excess + length * d_excess)
+                after += (other - length * d_price) @ (slack + length * d_slack)
+                mu = gap / (2 * n_samples) * (after / gap) ** 3
+                second_excess, second_slack = d_price * d_excess, -d_price * d_slack
+        length = min(1.0, 0.995 * length)
+        point = point + length * move
+        price, other = price + length * d_price, other - length * d_price
+        slack, excess = slack + length * d_slack, excess + length * d_excess
+    return _converged(best_gap, best_value, best)
+
+
+def _to_boundary(value: Floats, change: Floats) -> float:
+    """Return the longest step up to 1/0.995 that keeps ``value`` non-negative."""
+    shrinks = change < 0
+    longest = 1.0 / 0.995
+    if shrinks.any():
+        longest = min(longest, float((-value[shrinks] / change[shrinks]).min()))
+    return longest
+
+
+def _converged(gap: float, value: float, point: Floats) -> Floats:
+    """Return ``point``, with a warning unless its objective is within 1e-7 of the minimum."""
+    if gap > 1e-7 * abs(value):
+        warnings.warn(
+            f"the readout is not optimal: its objective {value:.3g} may be {gap:.1g} too large",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return point

@@ -1,0 +1,155 @@
+"""The published protocol: two gradient steps for the query, then a full readout."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetoken._validation import check_real
+from sparsetoken.estimators.base import SequenceClassifier
+from sparsetoken.estimators.data import Data
+from sparsetoken.estimators.insight import InsightMixin, query_reliability
+from sparsetoken.estimators.passes import attention_features, pooled_features, query_gradient
+from sparsetoken.estimators.randomness import generator
+from sparsetoken.estimators.readout import fit_readout
+from sparsetoken.losses import Loss
+
+__all__ = ["TwoStepAttentionClassifier", "two_gradient_steps"]
+
+Floats = NDArray[np.float64]
+
+
+class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
+    """Attention whose query is learned by two gradient steps, exactly as in the theory.
+
+    From zero, on the share ``split`` of the samples: one step on readout and bias, one on the
+    query. Then the query is frozen, and readout and bias are optimised fully on the other samples.
+    For real data use :class:`AttentionClassifier`.
+
+    Parameters
+    ----------
+    split : float, default=0.5
+        Share of the samples for the two steps; which ones is drawn with ``random_state``.
+    beta : float, default=1.0
+        Inverse temperature: the token weights are softmax(βXq).
+    lr_readout, lr_bias, lr_query : float, default=1.0, 1.0, 20.0
+        Learning rates of the steps on the mean loss.
+    reg : float, default=1e-2
+        Ridge λ of the readout; the bias is not penalised.
+    loss : {"logistic", "square", "hinge"} or Loss, default="logistic"
+        The loss of all steps.
+    random_state : int, Generator, RandomState or None, default=None
+        Decides the split.
+
+    Attributes
+    ----------
+    query_ : ndarray of shape (d,)
+        The query q after the second step.
+    coef_, intercept_ : ndarray of shape (d,), float
+        The readout (w, b).
+    query_reliability_ : float
+        Estimated size of the cosine between the query and the one that unlimited data would give,
+        from the agreement of queries learned on two halves of the samples.
+    query_samples_ : ndarray of int
+        The samples of the two steps, in increasing order; the readout saw the others.
+    train_loss_ : float
+        Mean loss of the readout over its own samples, without the ridge.
+    classes_ : ndarray of shape (2,)
+        The labels; a positive score means the second.
+    n_features_in_ : int
+        The dimension d of the tokens.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+    >>> X, y, truth = problem.sample(200, 20, random_state=0, return_truth=True)
+    >>> X_new, y_new = problem.sample(500, 20, random_state=1, direction=truth.direction)
+    >>> clf = st.TwoStepAttentionClassifier(random_state=0).fit(X, y)
+    >>> clf.score(X_new, y_new)
+    0.9...
+    """
+
+    def __init__(
+        self,
+        split: float = 0.5,
+        beta: float = 1.0,
+        lr_readout: float = 1.0,
+        lr_bias: float = 1.0,
+        lr_query: float = 20.0,
+        reg: float = 1e-2,
+        loss: Any = "logistic",
+        random_state: Any = None,
+    ) -> None:
+        self.split = split
+        self.beta = beta
+        self.lr_readout = lr_readout
+        self.lr_bias = lr_bias
+        self.lr_query = lr_query
+        self.reg = reg
+        self.loss = loss
+        self.random_state = random_state
+
+    def _fit(self, data: Data, sign: Floats, share: Floats) -> None:
+        loss, reg = self._check_objective()
+        split = check_real("split", self.split, low=0.0, high=1.0, above=True)
+        rates = [
+            check_real(name, getattr(self, name), low=0.0)
+            for name in ("beta", "lr_readout", "lr_bias", "lr_query")
+        ]
+        rng = generator(self.random_state)
+        order = rng.permutation(len(data))
+        first = np.zeros(len(data), dtype=bool)
+        first[order[: round(split * len(data))]] = True
+        self.query_samples_ = np.flatnonzero(first)
+        for part, chosen in (("the two steps", first), ("the readout", ~first)):
+            if not share[chosen].sum() > 0:
+                raise ValueError(f"split={split:g} of {len(data)} samples leaves none for {part}")
+        if np.unique(sign[~first & (share > 0)]).size < 2:
+            raise ValueError(
+                f"split={split:g} of {len(data)} samples leaves the readout only one class"
+            )
+        chosen = np.where(first, share, 0.0)
+        pooled = data.per_sample(pooled_features)
+
+        def learn(shares: Floats) -> Floats:
+            return two_gradient_steps(data, pooled, sign, shares, loss, *rates)
+
+        self.query_ = learn(chosen)
+        self.query_reliability_ = query_reliability(learn, sign, chosen, rng)
+        features = self._features(data)[~first]
+        sign, share = sign[~first], share[~first] / share[~first].sum()
+        self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, share)
+        score = features @ self.coef_ + self.intercept_
+        self.train_loss_ = float(share @ loss.value(score, sign))
+
+    def _features(self, data: Data) -> Floats:
+        return data.per_sample(attention_features, self._effective_query())
+
+    def _effective_query(self) -> Floats:
+        return self.beta * self.query_
+
+
+def two_gradient_steps(
+    data: Data,
+    pooled: Floats,
+    sign: Floats,
+    share: Floats,
+    loss: Loss,
+    beta: float,
+    lr_readout: float,
+    lr_bias: float,
+    lr_query: float,
+) -> Floats:
+    """Return the query after one step on (w, b) and one on q, from zero (THEORY section 3).
+
+    ``pooled`` holds the mean tokens, and ``share`` weighs the samples; those with none are left
+    out.
+    """
+    share = share / share.sum()
+    residual = share * loss.derivative(np.zeros(len(sign)), sign)
+    readout = -lr_readout * (residual @ pooled)
+    bias = -lr_bias * float(residual.sum())
+    slope = share * loss.derivative(pooled @ readout + bias, sign)
+    (gradient,) = data.total(query_gradient, (slope,), readout)
+    return -lr_query * beta * gradient

@@ -1,0 +1,262 @@
+"""What all four classifiers promise, as scikit-learn users know it."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.kernel_approximation import Nystroem
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import sparsetoken as st
+from sparsetoken.estimators import PerToken
+
+PROBLEM = st.SparseTokenProblem(6, 1, 5.0)
+X, Y = PROBLEM.sample(120, 8, random_state=0)
+
+POOLED = st.PooledClassifier()
+VECTORIZED = st.VectorizedClassifier()
+TWO_STEP = st.TwoStepAttentionClassifier(random_state=0)
+ATTENTION = st.AttentionClassifier(random_state=0, refine_steps=20, cv=3)
+ALL = [POOLED, VECTORIZED, TWO_STEP, ATTENTION]
+RAGGED = [POOLED, TWO_STEP, ATTENTION]
+each_classifier = pytest.mark.parametrize("classifier", ALL, ids=lambda c: type(c).__name__)
+each_ragged = pytest.mark.parametrize("classifier", RAGGED, ids=lambda c: type(c).__name__)
+
+
+def expected_failures(estimator):
+    if isinstance(estimator, st.TwoStepAttentionClassifier):
+        reason = "a random split of repeated samples is not the split of weighted ones"
+    elif isinstance(estimator, st.AttentionClassifier):
+        reason = "only ratios of weights matter, and the calibration's prior counts samples"
+    else:
+        return {}
+    return {
+        "check_sample_weight_equivalence_on_dense_data": reason,
+        "check_sample_weight_equivalence_on_sparse_data": reason,
+    }
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")  # sklearn's
+@parametrize_with_checks(
+    [POOLED, VECTORIZED, TWO_STEP, ATTENTION], expected_failed_checks=expected_failures
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def ragged():
+    """The same kind of data with between two and six tokens, the signal's among them."""
+    rng = np.random.default_rng(0)
+    data, y, truth = PROBLEM.sample(120, 8, random_state=1, return_truth=True)
+    parts = []
+    for tokens, marked in zip(data, truth.positions, strict=True):
+        keep = marked | (rng.random(6) < 0.6)
+        keep[rng.integers(6, size=2)] = True
+        parts.append(tokens[keep])
+    return parts, y
+
+
+@each_ragged
+def test_every_form_gives_the_same(classifier):
+    parts, y = ragged()
+    objects = np.empty(len(parts), dtype=object)
+    objects[:] = parts
+    forms = [parts, tuple(parts), objects, st.Sequences.from_list(parts)]
+    fitted = [clone(classifier).fit(form, y) for form in forms]
+    scores = [model.decision_function(form) for model, form in zip(fitted, forms, strict=True)]
+    for score in scores[1:]:
+        assert np.array_equal(score, scores[0])
+    assert fitted[0].score(parts, y) > 0.6
+
+
+@each_classifier
+def test_lists_of_equal_length_are_arrays(classifier):
+    as_array = clone(classifier).fit(X, Y).decision_function(X)
+    as_list = clone(classifier).fit(list(X), Y).decision_function(list(X))
+    assert np.array_equal(as_array, as_list)
+
+
+@each_ragged
+def test_order_of_tokens_does_not_matter(classifier):
+    order = np.random.default_rng(0).permutation(6)
+    first, second = clone(classifier).fit(X, Y), clone(classifier).fit(X[:, order], Y)
+    assert second.coef_ == pytest.approx(first.coef_, rel=1e-4, abs=1e-6)
+
+
+@each_classifier
+def test_float32_is_close_and_layout_is_irrelevant(classifier):
+    reference = clone(classifier).fit(X, Y).decision_function(X)
+    single = clone(classifier).fit(X.astype(np.float32), Y)
+    assert np.corrcoef(single.decision_function(X.astype(np.float32)), reference)[0, 1] > 0.999
+    strange = np.asfortranarray(np.repeat(X, 2, axis=0))[::2]
+    strange.flags.writeable = False
+    before = strange.copy()
+    result = clone(classifier).fit(strange, Y).decision_function(strange)
+    assert result == pytest.approx(reference, abs=1e-8)
+    assert np.array_equal(strange, before)
+
+
+@each_classifier
+def test_labels_of_any_kind(classifier):
+    plain = clone(classifier).fit(X, Y)
+    for labels in (np.where(Y == 1, "yes", "no"), Y == 1, 2.0 * Y - 1.0, (3 * Y).tolist()):
+        other = clone(classifier).fit(X, labels)
+        assert other.decision_function(X) == pytest.approx(plain.decision_function(X))
+        assert other.predict(X).tolist() == [other.classes_[i] for i in plain.predict(X)]
+
+
+@pytest.mark.parametrize("loss", ["logistic", "square", "hinge"])
+def test_probabilities(loss):
+    model = st.PooledClassifier(loss=loss).fit(X, Y)
+    score, probability = model.decision_function(X), model.predict_proba(X)
+    assert probability.shape == (120, 2)
+    assert probability.sum(axis=1) == pytest.approx(np.ones(120))
+    assert (probability >= 0).all()
+    assert ((probability[:, 1] > 0.5) == (score > 0)).all()
+    order = np.argsort(score)
+    assert (np.diff(probability[order, 1]) >= 0).all()
+    expected = 1 / (1 + np.exp(-score)) if loss == "logistic" else np.clip((1 + score) / 2, 0, 1)
+    assert probability[:, 1] == pytest.approx(expected)
+
+
+def test_probabilities_of_extreme_scores():
+    model = st.PooledClassifier().fit(X, Y)
+    model.coef_ = 1e6 * model.coef_
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@each_ragged
+def test_searches_and_pipelines(classifier):
+    parts, y = ragged()
+    for data, labels in ((parts, y), (st.Sequences.from_list(parts), y), (X, Y)):
+        scores = cross_val_score(clone(classifier), data, labels, cv=2, error_score="raise")
+        assert scores.mean() > 0.55
+    pipeline = make_pipeline(PerToken(), PerToken(PCA(5)), clone(classifier))
+    grid = {"pertoken-2__transformer__n_components": [3, 5]}
+    search = GridSearchCV(pipeline, grid, cv=2, error_score="raise")
+    search.fit(st.Sequences.from_list(parts), y)
+    assert search.predict(parts).shape == (120,)
+    grid = GridSearchCV(clone(classifier), {"reg": [0.01, 0.1]}, cv=2, error_score="raise")
+    assert grid.fit(X, Y).best_params_["reg"] in (0.01, 0.1)
+
+
+@pytest.mark.parametrize("form", [X, X[:, 0], list(X), st.Sequences.from_list(list(X))])
+def test_per_token_keeps_the_form(form):
+    transformed = PerToken().fit(form).transform(form)
+    if isinstance(form, np.ndarray) and form.ndim == 3:
+        assert transformed.shape == form.shape
+        tokens = transformed.reshape(-1, 8)
+    else:
+        assert isinstance(transformed, st.Sequences)
+        tokens = transformed.tokens
+    assert tokens.mean(axis=0) == pytest.approx(np.zeros(8), abs=1e-12)
+    assert tokens.std(axis=0) == pytest.approx(np.ones(8))
+
+
+@each_classifier
+def test_fit_leaves_parameters_and_data_alone(classifier):
+    model = clone(classifier)
+    parameters, data, y = model.get_params(), X.copy(), Y.copy()
+    assert model.fit(data, y) is model
+    assert model.get_params() == parameters
+    assert np.array_equal(data, X)
+    assert np.array_equal(y, Y)
+
+
+@each_classifier
+def test_same_seed_same_result(classifier):
+    first, second = clone(classifier).fit(X, Y), clone(classifier).fit(X, Y)
+    assert np.array_equal(first.coef_, second.coef_)
+    assert first.intercept_ == second.intercept_
+
+
+@pytest.mark.parametrize("classifier", [TWO_STEP, ATTENTION], ids=["two-step", "attention"])
+def test_attention_sums_to_one(classifier):
+    parts, y = ragged()
+    model = clone(classifier).fit(parts, y)
+    weights = model.attention(parts)
+    assert [len(w) for w in weights] == [len(part) for part in parts]
+    assert [w.sum() for w in weights] == pytest.approx(np.ones(120))
+    rectangular = model.attention(X)
+    assert rectangular.shape == (120, 6)
+    assert model.attention(X[:, 0]).tolist() == [[1.0]] * 120
+    features = np.einsum("nl,nld->nd", rectangular, X)
+    assert features @ model.coef_ + model.intercept_ == pytest.approx(model.decision_function(X))
+
+
+@pytest.mark.parametrize("classifier", [POOLED, VECTORIZED], ids=["pooled", "vectorized"])
+def test_weights_of_zero_leave_samples_out(classifier):
+    weight = (np.arange(120) < 80).astype(float)
+    weighted = clone(classifier).fit(X, Y, sample_weight=weight)
+    shorter = clone(classifier).fit(X[:80], Y[:80])
+    assert weighted.coef_ == pytest.approx(shorter.coef_, abs=1e-8)
+
+
+@each_classifier
+@pytest.mark.parametrize(
+    ("data", "y", "message"),
+    [
+        (X, Y[:-1], "X and y must have the same length, got 120 sequences and 119 labels"),
+        (X, np.zeros(120), "y must hold two classes, got one class"),
+        (X, np.arange(120) % 3, "Only binary classification is supported.*3 classes"),
+        (X, None, "requires y to be passed"),
+        ([], [], "X must hold at least one sequence"),
+        ([np.ones((2, 3)), np.ones((2, 4))], [0, 1], "sequence 1 of X has tokens of dimension 4"),
+        ([np.ones((2, 3)), np.ones((0, 3))], [0, 1], "sequence 1 of X has no tokens"),
+        (np.full((4, 2, 2), np.nan), [0, 1, 0, 1], "X contains NaN in sequence 0, token 0"),
+        (["some", "text"], [0, 1], "X must"),
+        ("text", [0, 1], "got str"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_bad_data_is_named(classifier, data, y, message):
+    with pytest.raises(ValueError, match=message):
+        clone(classifier).fit(data, y)
+
+
+@each_classifier
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (np.ones(3), "sample_weight must have shape"),
+        (-np.ones(120), "finite and non-negative"),
+        (np.full(120, np.nan), "finite and non-negative"),
+        (np.where(Y == 1, 1.0, 0.0), "must not be zero on all samples of a class"),
+    ],
+)
+def test_bad_weights_are_named(classifier, weight, message):
+    with pytest.raises(ValueError, match=message):
+        clone(classifier).fit(X, Y, sample_weight=weight)
+
+
+@each_classifier
+def test_another_dimension_in_prediction(classifier):
+    model = clone(classifier).fit(X, Y)
+    with pytest.raises(ValueError, match=r"X has 7 features per token.*expecting 8"):
+        model.predict(X[:, :, :7])
+
+
+def test_vectorized_needs_one_length():
+    parts, y = ragged()
+    with pytest.raises(ValueError, match="needs sequences of equal length"):
+        st.VectorizedClassifier().fit(parts, y)
+    model = st.VectorizedClassifier().fit(X, Y)
+    with pytest.raises(ValueError, match="sequences of 6 tokens, as in fit, got 5"):
+        model.predict(X[:, :5])
+    with pytest.raises(ValueError, match="got different lengths"):
+        model.predict(parts)
+    flat = X.reshape(120, -1)
+    assert flat @ model.coef_ + model.intercept_ == pytest.approx(model.decision_function(X))
+
+
+def test_token_map_cannot_be_a_number():
+    with pytest.raises(TypeError, match="clone"):
+        st.AttentionClassifier(token_map=3).fit(X, Y)
+    mapped = st.AttentionClassifier(token_map=Nystroem(n_components=10, random_state=0), cv=2)
+    mapped.fit(X, Y)
+    assert mapped.n_features_in_ == 8
+    assert mapped.coef_.shape == (10,)
+    assert mapped.token_map.get_params()["n_components"] == 10
+    assert not hasattr(mapped.token_map, "components_")

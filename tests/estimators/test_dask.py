@@ -1,0 +1,146 @@
+"""Dask arrays on a real cluster of two worker processes: the same results as in memory."""
+
+import numpy as np
+import pytest
+from sklearn.kernel_approximation import Nystroem
+
+import sparsetoken as st
+
+da = pytest.importorskip("dask.array", reason="needs the extra 'distributed'")
+distributed = pytest.importorskip("distributed", reason="needs the extra 'distributed'")
+
+PROBLEM = st.SparseTokenProblem(8, 1, 4.0, 0.4)
+X, Y, TRUTH = PROBLEM.sample(240, 12, random_state=0, return_truth=True)
+X = X + 3.0  # tokens of real data are not centred
+CHUNKED = da.from_array(X, chunks=(70, -1, -1))
+
+MEMORY_LIMIT = 600_000_000  # bytes a worker, of which an idle one uses half
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=MEMORY_LIMIT,
+            dashboard_address=None,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+CLASSIFIERS = [
+    st.PooledClassifier(loss="square"),
+    st.PooledClassifier(),
+    st.TwoStepAttentionClassifier(random_state=0),
+    st.AttentionClassifier(random_state=0, refine_steps=15),
+    st.AttentionClassifier(
+        random_state=0, refine_steps=5, token_map=Nystroem(n_components=20, random_state=0)
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "classifier", CLASSIFIERS, ids=["square", "pooled", "two-step", "attention", "mapped"]
+)
+def test_equals_memory(cluster, classifier):
+    here = classifier.fit(X, Y)
+    expected = {
+        name: getattr(here, name)
+        for name in ("coef_", "intercept_", "query_")
+        if hasattr(here, name)
+    }
+    decision, probability = here.decision_function(X), here.predict_proba(X)
+    there = classifier.fit(CHUNKED, da.from_array(Y, chunks=70))
+    for name, value in expected.items():
+        assert getattr(there, name) == pytest.approx(value, rel=1e-6, abs=1e-6), name
+    assert there.decision_function(CHUNKED) == pytest.approx(decision, abs=1e-6)
+    assert there.predict_proba(CHUNKED) == pytest.approx(probability, abs=1e-6)
+    assert there.score(CHUNKED, Y) == here.score(X, Y)
+    if hasattr(there, "query_"):
+        weights = there.attention(CHUNKED)
+        assert weights.shape == (240, 8)
+        assert weights.chunks[0] == CHUNKED.chunks[0]
+        assert weights.compute() == pytest.approx(here.attention(X), abs=1e-6)
+        verdict, expected_verdict = there.diagnose(CHUNKED, Y), here.diagnose(X, Y)
+        assert verdict.auc == pytest.approx(expected_verdict.auc, abs=1e-6)
+
+
+def test_a_vectorized_classifier_predicts_only(cluster):
+    classifier = st.VectorizedClassifier().fit(X, Y)
+    assert classifier.decision_function(CHUNKED) == pytest.approx(classifier.decision_function(X))
+    with pytest.raises(ValueError, match="can predict but not fit a Dask array"):
+        st.VectorizedClassifier().fit(CHUNKED, Y)
+
+
+def pool_block(block_id, length, dim, rows):
+    """Tokens drawn from a small pool, so that making them again costs next to nothing."""
+    rng = np.random.default_rng(block_id[0])
+    pool = np.random.default_rng(99).standard_normal((4096, dim), dtype=np.float32)
+    tokens = pool[rng.integers(0, 4096, rows * length)].reshape(rows, length, dim)
+    labels = labels_of(block_id[0], rows)
+    tokens[labels == 1, 0, 0] += 6.0
+    return tokens
+
+
+def labels_of(block, rows):
+    return (np.random.default_rng(1000 + block).random(rows) < 0.5).astype(int)
+
+
+def test_data_larger_than_all_workers_together(cluster):
+    """1.3 GB of tokens on workers that may hold 1.2 GB; nothing but sums leaves them."""
+    n_blocks, rows, length, dim = 128, 200, 200, 64
+    shape = ((rows,) * n_blocks, (length,), (dim,))
+    big = da.map_blocks(
+        pool_block,
+        chunks=shape,
+        dtype=np.float32,
+        meta=np.empty((0, 0, 0), dtype=np.float32),
+        length=length,
+        dim=dim,
+        rows=rows,
+    )
+    y = np.concatenate([labels_of(block, rows) for block in range(n_blocks)])
+    assert big.nbytes > 2 * MEMORY_LIMIT
+    workers = set(cluster.scheduler_info()["workers"])
+    classifier = st.TwoStepAttentionClassifier(lr_query=2000.0, random_state=0).fit(big, y)
+    assert abs(classifier.query_[0]) > 0.9 * np.linalg.norm(classifier.query_)
+    few = big[:400].compute()
+    assert classifier.predict(big[:400]).tolist() == classifier.predict(few).tolist()
+    assert classifier.score(few, y[:400]) > 0.9
+    assert set(cluster.scheduler_info()["workers"]) == workers  # none was killed and replaced
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (da.zeros((4, 3)), r"must have shape \(n, L, d\)"),
+        (da.zeros((4, 3, 2), chunks=(2, 2, 2)), "chunked over the samples only"),
+        (da.zeros((4, 3, 2), chunks=(2, 3, 1)), "chunked over the samples only"),
+    ],
+)
+def test_a_wrong_form_is_refused(array, message):
+    with pytest.raises(ValueError, match=message):
+        st.PooledClassifier().fit(array, [0, 1, 0, 1])
+
+
+def test_unknown_chunks_are_refused():
+    known = da.from_array(X, chunks=(70, -1, -1))
+    with pytest.raises(ValueError, match="must know its chunk sizes"):
+        st.PooledClassifier().fit(known[da.from_array(Y == 1, chunks=70)], Y)
+
+
+def test_the_token_that_is_not_finite_is_named():
+    bad = X.copy()
+    bad[150, 2, 3] = np.nan
+    with pytest.raises(ValueError, match="NaN in sequence 150, token 2, feature 3"):
+        st.PooledClassifier().fit(da.from_array(bad, chunks=(70, -1, -1)), Y)
+
+
+def test_explanations_need_memory():
+    classifier = st.TwoStepAttentionClassifier(random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="explain needs X in memory"):
+        classifier.explain(CHUNKED)

@@ -1,0 +1,134 @@
+import numpy as np
+import pytest
+
+import sparsetoken as st
+from sparsetoken.estimators.insight import query_reliability
+
+PROBLEM = st.SparseTokenProblem(10, 1, 5.0)
+X, Y, TRUTH = PROBLEM.sample(300, 20, random_state=0, return_truth=True)
+NEW, Y_NEW = PROBLEM.sample(400, 20, random_state=1, direction=TRUTH.direction)
+
+
+@pytest.fixture(scope="module", params=["attention", "two-step"])
+def model(request):
+    if request.param == "attention":
+        return st.AttentionClassifier(random_state=0).fit(X + 5.0, Y)
+    return st.TwoStepAttentionClassifier(random_state=0).fit(X + 5.0, Y)
+
+
+def test_contributions_add_up(model):
+    data = [tokens[: 4 + i % 5] + 5.0 for i, tokens in enumerate(NEW[:20])]
+    whole = model.explain(data, top=10)
+    score = model.decision_function(data)
+    for i, found in enumerate(whole):
+        assert len(found.tokens) == len(data[i])
+        assert found.weights.sum() == pytest.approx(1.0)
+        assert found.contributions.sum() + found.baseline == pytest.approx(score[i])
+        assert found.score == pytest.approx(score[i])
+        assert (np.diff(found.weights) <= 0).all()
+        assert found.weights == pytest.approx(model.attention(data)[i][found.tokens])
+    short = model.explain(data, top=2)
+    assert [found.tokens.tolist() for found in short] == [
+        found.tokens[:2].tolist() for found in whole
+    ]
+
+
+def test_explanations_point_at_the_signal():
+    model = st.AttentionClassifier(random_state=0).fit(X, Y)
+    positive = np.flatnonzero(Y == 1)
+    found = model.explain(X[positive], top=1)
+    hits = [bool(TRUTH.positions[i, e.tokens[0]]) for i, e in zip(positive, found, strict=True)]
+    assert np.mean(hits) > 0.9
+    assert np.mean([e.contributions[0] for e in found]) > 1.0
+
+
+def test_a_good_model_has_no_problem():
+    problem = st.SparseTokenProblem(10, 1, 3.5)
+    data, y, truth = problem.sample(400, 15, random_state=0, return_truth=True)
+    model = st.AttentionClassifier(random_state=0).fit(data, y)
+    diagnosis = model.diagnose(*problem.sample(500, 15, random_state=1, direction=truth.direction))
+    assert diagnosis.problems == ()
+    assert str(diagnosis) == "No problem found."
+    assert diagnosis.auc["attention"] > 0.9
+    assert len(diagnosis.findings) == 4
+
+
+def names(diagnosis):
+    return {problem.name for problem in diagnosis.problems}
+
+
+def test_anti_aligned():
+    """A large step on the readout: in the limit the cosine is −0.5."""
+    model = st.TwoStepAttentionClassifier(lr_readout=80.0, lr_query=0.73, random_state=0)
+    data, y, truth = PROBLEM.sample(920, 100, random_state=0, return_truth=True)
+    model.fit(data, y)
+    assert model.query_ @ truth.direction < 0
+    diagnosis = model.diagnose(data, y)
+    assert "anti-aligned query" in names(diagnosis)
+    assert "opposite tokens" in str(diagnosis)
+    assert diagnosis.auc["reversed"] > diagnosis.auc["attention"]
+
+
+def test_unreliable_and_needless_and_separable():
+    """A signal far too weak for so few samples in so many dimensions."""
+    weak = st.SparseTokenProblem(10, 1, 0.5)
+    data, y, truth = weak.sample(60, 200, random_state=0, return_truth=True)
+    model = st.TwoStepAttentionClassifier(random_state=0).fit(data, y)
+    found = model.diagnose(*weak.sample(180, 200, random_state=1, direction=truth.direction))
+    assert names(found) == {
+        "unreliable query",
+        "separable data",
+        "attention no better than pooling",
+    }
+    for problem in found.problems:
+        assert problem.advice in str(found)
+
+
+def test_pooling_was_chosen():
+    everywhere = st.SparseTokenProblem(2, 2, 1.0)
+    data, y = everywhere.sample(100, 5, random_state=0)
+    model = st.AttentionClassifier(random_state=0).fit(data, y)
+    model.query_ = np.zeros(5)
+    assert "attention no better than pooling" in names(model.diagnose(data, y))
+    assert "unreliable query" not in names(model.diagnose(data, y))
+
+
+def test_reliability_is_exact_for_gaussian_errors():
+    """Two halves: limit plus noise; the estimate is the cosine at the full sample."""
+    rng = np.random.default_rng(0)
+    dim, noise = 2000, 0.8  # squared error over squared length of the limit, at half the sample
+    sign, share = np.repeat([-1.0, 1.0], 50), np.full(100, 0.01)
+    limit = np.eye(dim)[0]
+
+    def learn(half):
+        assert half.sum() == pytest.approx(1.0)
+        assert (half > 0).sum() == 50
+        return limit + np.sqrt(noise / dim) * rng.standard_normal(dim)
+
+    found = [query_reliability(learn, sign, share, rng) for _ in range(50)]
+    assert np.mean(found) == pytest.approx(1 / np.sqrt(1 + noise / 2), abs=0.01)
+    assert query_reliability(lambda half: np.zeros(3), sign, share, rng) == 0.0
+    opposite = iter([np.ones(3), -np.ones(3)])
+    assert query_reliability(lambda half: next(opposite), sign, share, rng) == 0.0
+
+
+def test_two_step_reliability_is_that_of_its_query():
+    cosines, estimates = [], []
+    for seed in range(20):
+        data, y, truth = PROBLEM.sample(200, 30, random_state=seed, return_truth=True)
+        model = st.TwoStepAttentionClassifier(random_state=0).fit(data, y)
+        cosines.append(model.query_ @ truth.direction / np.linalg.norm(model.query_))
+        estimates.append(model.query_reliability_)
+    assert np.mean(estimates) == pytest.approx(np.mean(cosines), abs=0.04)
+
+
+def test_bad_arguments():
+    model = st.TwoStepAttentionClassifier(random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="top must be an integer >= 1"):
+        model.explain(X, top=0)
+    with pytest.raises(ValueError, match=r"y must hold 300 labels, both of \[0, 1\]"):
+        model.diagnose(X, np.zeros(300))
+    with pytest.raises(ValueError, match="y must hold 300 labels"):
+        model.diagnose(X, Y[:5])
+    with pytest.raises(ValueError, match="at least two samples of each class"):
+        model.diagnose(X[:3], [0, 0, 1])
