@@ -1,0 +1,1 @@
+"""Pictures from tables; nothing is computed here."""
