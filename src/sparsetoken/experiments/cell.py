@@ -142,7 +142,7 @@ def make_cell(
     if source == "simulation":
         wanted &= set(SIMULATED)
     if checked["model"] in LINEAR or "cosine" in checked:
-        wanted -= set(ALIGNMENT)
+        wanted -= {*ALIGNMENT, "misalignment"}
     if checked["model"] == "bayes":
         wanted &= {"oracle_error", "required_signal"}
     if checked["protocol"] != "two-step" and source == "theory":

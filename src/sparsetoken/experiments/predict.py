@@ -21,7 +21,7 @@ def predict(cell: Cell) -> dict[str, Measurement]:
     wanted = set(cell.quantities)
     found: dict[str, Measurement] = {}
     query = _query(cell)
-    for quantity in wanted & set(ALIGNMENT):
+    for quantity in wanted & {*ALIGNMENT, "misalignment"}:
         found[quantity] = Measurement(getattr(query, quantity), 0.0)
     model: Any = cell.values.get("model")
     problem = cell.problem

@@ -35,7 +35,7 @@ PROBLEM = tuple(field.name for field in fields(SparseTokenProblem))
 
 ALIGNMENT = ("cosine", "sharpness", "query_norm", "query_overlap", "readout_norm")
 TRAINED = ("test_error", "train_loss", "train_error")
-PREDICTED = ("test_loss", "auc")
+PREDICTED = ("test_loss", "auc", "misalignment")
 SIMULATED = (*ALIGNMENT, *TRAINED, "separable")
 QUANTITIES = (*SIMULATED, *PREDICTED, "capacity", "oracle_error", "required_signal")
 
@@ -135,12 +135,13 @@ def relevant_values(source: str, quantities: Iterable[str], values: dict[str, An
     model = values["model"]
     queried = model not in LINEAR
     frozen = "cosine" in values
-    trained = {*TRAINED, *PREDICTED, "separable"} & quantities
-    learns = queried and not frozen and (trained or {*ALIGNMENT, "capacity"} & quantities)
+    trained = {*TRAINED, "test_loss", "auc", "separable"} & quantities
+    asked = trained or {*ALIGNMENT, "misalignment", "capacity"} & quantities
+    learns = queried and not frozen and asked
     if learns:
         names |= {*STEPS, "alpha0", "alpha"}
         names |= {"split"} if values["protocol"] == "two-step" else set()
-    if quantities - set(ALIGNMENT):
+    if quantities - {*ALIGNMENT, "misalignment"}:
         names |= {"model"}
         names |= {"cosine", "sharpness"} if queried else set()
         names |= {"n_points"} if queried else set()
@@ -148,7 +149,7 @@ def relevant_values(source: str, quantities: Iterable[str], values: dict[str, An
         names |= {"alpha1", "alpha", "reg", "loss"}
     if trained and queried and source == "simulation":
         names |= {"protocol"} | ({"refine_steps"} if values["protocol"] == "joint" else set())
-    if {"test_error", *PREDICTED} & trained:
+    if trained & {"test_error", "test_loss", "auc"}:
         names |= {f"test_{name}" for name in PROBLEM}
     if "required_signal" in quantities:
         names |= {"error"}
