@@ -73,8 +73,10 @@ def in_store(
 ) -> Runner:
     """Return a function that computes a sweep into a store and returns its rows.
 
-    A picture with a hole could be taken for a result, so a cell that fails raises RuntimeError.
+    A picture with a hole could be taken for a result: cells that failed before are tried again, and
+    one that fails now raises RuntimeError.
     """
+    store.retry_failed()
 
     def runner(sweep: Sweep) -> Rows:
         cells = sweep.cells()
