@@ -1,11 +1,15 @@
 """Entry point: the commands and what they share."""
 
+import sys
 from typing import Annotated
 
 import typer
 
 import sparsetoken
-from sparsetoken.cli import demo
+from sparsetoken.cli import demo, figure, sweep, theory
+from sparsetoken.cli.output import CommandError, message
+from sparsetoken.experiments import StoreError
+from sparsetoken.experiments.cluster import UnreachableError
 
 __all__ = ["main"]
 
@@ -16,6 +20,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo.demo)
+app.command()(theory.theory)
+app.command()(figure.figure)
+app.add_typer(sweep.app, name="sweep")
 
 
 def _print_version(wanted: bool) -> None:
@@ -37,9 +44,20 @@ def root(
 
 
 def main() -> None:
-    """Run the command line; a wrong argument gives one line on stderr and exit code 2."""
+    """Run the command line: exit code 2 for a wrong argument, 1 for what failed, one line each."""
     try:
         app()
     except ValueError as error:
-        typer.echo(f"sparsetoken: {error}", err=True)
-        raise SystemExit(2) from None
+        _fail(error, 2)
+    except (CommandError, StoreError, UnreachableError, RuntimeError, ArithmeticError) as error:
+        _fail(error, 1)
+    except OSError as error:
+        what = f"{error.filename}: " if error.filename else ""
+        _fail(f"{what}{error.strerror or error}", 1)
+    except KeyboardInterrupt:
+        _fail("stopped; what is finished is kept", 1)
+
+
+def _fail(error: object, code: int) -> None:
+    message(f"sparsetoken: {' '.join(str(error).split())}")
+    sys.exit(code)

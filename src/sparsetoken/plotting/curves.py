@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter, ScalarFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from sparsetoken.plotting.style import (
     COLOURS,
@@ -81,8 +81,11 @@ def scaling(rows: Rows) -> Figure:
     figure, axes = new_figure(1, 2, height=2.9)
     left, right = axes[0]
     required = select(rows, quantity="required_signal")
+    dashes = {"vectorized": ":", "bayes": ":", "hardmax": "--"}  # some curves coincide
     for model in _present(required, "model", MODELS):
-        curve(left, select(required, model=model), "n_tokens", *MODELS[model], model)
+        chosen = select(required, model=model)
+        style = dashes.get(model, "-")
+        curve(left, chosen, "n_tokens", *MODELS[model], model, dashes=style)
     lengths = _present(required, "n_tokens")
     _guide(left, lengths, [length**0.5 for length in lengths], r"$\sqrt{L}$")
     slow = [math.sqrt(2 * math.log(length)) for length in lengths]
@@ -93,13 +96,13 @@ def scaling(rows: Rows) -> Figure:
     for model in _present(trained, "model", MODELS):
         chosen = select(trained, model=model)
         curve(right, chosen, "n_tokens", *MODELS[model], f"{model}, trained")
-    for model, dashes in (("hardmax", "--"), ("bayes", "-.")):
+    for model in ("hardmax", "bayes"):
         chosen = select(rows, quantity="oracle_error", model=model)
         label = f"{model}, signal known"
-        curve(right, chosen, "n_tokens", *MODELS[model], label, dashes=dashes)
+        curve(right, chosen, "n_tokens", *MODELS[model], label, dashes=dashes[model])
     right.set(xscale="log", yscale="log", xlabel="sequence length, L", ylabel="error")
     left.legend(loc="upper left")
-    right.legend(loc="lower right")
+    right.legend(loc="center left", bbox_to_anchor=(0.0, 0.56))
     fixed = [row for row in rows if row["quantity"] != "required_signal"]
     caption(figure, fixed, "What longer sequences cost", ["right: given θ"])
     return figure
@@ -119,8 +122,9 @@ def residual_error(rows: Rows) -> Figure:
     ax.set(xlabel="cosine between query and signal", ylabel="test error, α₁ → ∞", yscale="log")
     _plain_log(ax.yaxis)
     ax.legend(loc="lower left", ncols=2)
-    simulated = select(rows, source="simulation")
-    caption(figure, simulated or rows, "Above the dashed line attention loses to pooling")
+    finite = _present(select(rows, source="simulation"), "alpha")
+    notes = [f"simulation at α₁ = {alpha:g}" for alpha in finite]
+    caption(figure, rows, "Above the dashed line attention loses to pooling", notes)
     return figure
 
 
@@ -155,8 +159,8 @@ def length_shift(rows: Rows) -> Figure:
         _log_axis(ax.xaxis)
         _plain_log(ax.yaxis)
     axes[0][0].set_ylabel("test error")
-    lines_and_points(axes[0][0])
-    axes[0][0].legend(loc="lower right")
+    lines_and_points(axes[0][1])
+    axes[0][1].legend(loc="lower right")
     caption(figure, rows, "Trained at one length, tested at others")
     return figure
 
@@ -192,7 +196,7 @@ def _present(rows: Rows, name: str, order: Any = None) -> list[Any]:
 
 def _guide(ax: Any, x: list[float], y: list[float], label: str) -> None:
     ax.plot(x, y, color="0.75", lw=2.5, zorder=0)
-    ax.annotate(label, (x[-1], y[-1]), color="0.45", ha="right", va="bottom", fontsize=6.5)
+    ax.annotate(label, (x[-1], y[-1]), color="0.45", ha="right", va="top", fontsize=6.5)
 
 
 def _log_axis(axis: Any, plain: bool = True) -> None:
@@ -202,9 +206,7 @@ def _log_axis(axis: Any, plain: bool = True) -> None:
 
 
 def _plain_log(axis: Any) -> None:
-    """Label a logarithmic axis of few decades with plain numbers."""
-    formatter = ScalarFormatter()
-    formatter.set_scientific(False)
-    axis.set_major_formatter(formatter)
-    low, high = axis.get_view_interval()
-    axis.set_minor_formatter(formatter if high < 30 * low else NullFormatter())
+    """Label a logarithmic axis of few decades with 1, 2, 5, 10, ... in plain numbers."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())

@@ -80,7 +80,7 @@ def sensitivity(rows: Rows) -> Figure:
     axes[1][1].set_xlabel("rate of positives, π")
     axes[1][2].set_xlabel("inverse temperature, β")
     rare = {row["positive_rate"] for row in select(rows, panel="rates")}
-    note = f"left: π = {min(rare):g}, white line: the query is anti-aligned beyond it"
+    note = f"left: π = {min(rare):g}, anti-aligned below the white line"
     caption(figure, rows, "What decides whether the query finds the signal", [note])
     return figure
 
@@ -105,7 +105,8 @@ def _plane(figure: Figure, ax: Any, rows: Rows, quantity: str) -> None:
     ax.set(xscale="log", ylabel="bias learning rate")
     if quantity == "test_error":
         ax.set_xlabel("readout learning rate")
-    figure.colorbar(image, ax=ax, label=quantity.replace("_", " "))
+    bar = figure.colorbar(image, ax=ax)
+    bar.set_label(quantity.replace("_", " "), labelpad=1)
 
 
 def attention_map(rows: Rows) -> Figure:

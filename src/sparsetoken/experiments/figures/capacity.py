@@ -15,7 +15,7 @@ _QUERY = {"cosine": 0.9, "sharpness": 1.0}
 
 FULL: dict[str, Any] = {
     "ratios": np.linspace(0.6, 1.4, 17).tolist(),
-    "lines": np.linspace(0.4, 2.0, 33).tolist(),
+    "lines": np.linspace(0.4, 1.6, 25).tolist(),
     "dims": [20, 50, 100],
     "trials": 50,
     "models": ["vectorized", "pooled", "attention"],

@@ -25,8 +25,8 @@ FULL: dict[str, Any] = {
 QUICK: dict[str, Any] = FULL | {
     "lines": np.geomspace(0.25, 8.0, 21).tolist(),
     "points": [0.5, 1.0, 2.0, 4.0, 8.0],
-    "vectorized_points": [0.5, 1.0, 2.0, 4.0],
-    "dim": 250,
+    "vectorized_points": [0.5, 1.0, 2.0],
+    "dim": 500,
 }
 
 

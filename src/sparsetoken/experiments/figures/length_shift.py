@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+from sparsetoken.experiments.figures.rates import query_rate
 from sparsetoken.experiments.sweep import Grid, Sweep
 
 __all__ = ["FULL", "QUICK", "SUMMARY", "table"]
 
 SUMMARY = "test error on lengths other than that of training"
-_PROBLEM = {"n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-2}
+_PROBLEM: dict[str, Any] = {"n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-2}
 _MODELS = ("pooled", "attention")
 
 FULL: dict[str, Any] = {
@@ -38,10 +39,12 @@ def table(
     trials: int,
 ) -> list[dict[str, Any]]:
     """Compute errors on each length, ``test_n_tokens``."""
-    fixed = _PROBLEM | {"alpha": alpha, "dim": dim, "trials": trials}
-    axes = {"model": _MODELS, "n_tokens": trained}
-    grids = [
-        Grid(["test_error"], axes | {"test_n_tokens": lines}, fixed, ["theory"]),
-        Grid(["test_error"], axes | {"test_n_tokens": points}, fixed, ["simulation"]),
-    ]
+    grids = []
+    for n_tokens in trained:
+        rate = query_rate(n_tokens, _PROBLEM["signal"], 0.5 * alpha)
+        fixed = _PROBLEM | {"alpha": alpha, "dim": dim, "trials": trials, "n_tokens": n_tokens}
+        fixed |= {"lr_query": rate}
+        for lengths, source in ((lines, "theory"), (points, "simulation")):
+            axes = {"model": _MODELS, "test_n_tokens": lengths}
+            grids.append(Grid(["test_error"], axes, fixed, [source]))
     return run(Sweep(grids))

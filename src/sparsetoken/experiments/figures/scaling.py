@@ -1,19 +1,16 @@
 """What longer sequences cost: the signal an architecture needs, and the error at a given one."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
+from sparsetoken.experiments.figures.rates import query_rate
 from sparsetoken.experiments.sweep import Grid, Sweep
-from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory import alignment
 
 __all__ = ["FULL", "QUICK", "SUMMARY", "table"]
 
 SUMMARY = "required signal and test error against sequence length, six architectures"
 _CLOSED = ("pooled", "vectorized", "hardmax")
 _INTEGRATED = ("attention", "elementwise", "bayes")
-_SHARPNESS = 2.0
 
 FULL: dict[str, Any] = {
     "lengths": [10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000],
@@ -59,14 +56,8 @@ def table(
     trained = {"signal": signal, "alpha": alpha, "reg": 1e-2, "dim": dim, "trials": trials}
     for n_tokens in trained_lengths:
         models = ["pooled", "attention"] + (["vectorized"] if n_tokens <= 30 else [])
-        rate = _query_rate(SparseTokenProblem(n_tokens, 1, signal), 0.5 * alpha)
+        rate = query_rate(n_tokens, signal, 0.5 * alpha)
         here = trained | {"n_tokens": n_tokens, "lr_query": rate, "n_points": n_points}
         grids.append(Grid(["test_error"], {"model": models}, here))
         grids.append(Grid(["test_error"], {"model": ["vectorized"]}, here, theory))
     return run(Sweep(grids))
-
-
-def _query_rate(problem: SparseTokenProblem, alpha0: float) -> float:
-    """Return the learning rate that gives every length the same sharpness, to three digits."""
-    rate = _SHARPNESS / alignment(problem, alpha=alpha0, lr_query=1.0).sharpness
-    return round(rate, 2 - math.floor(math.log10(rate)))

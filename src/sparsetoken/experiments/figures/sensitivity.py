@@ -16,7 +16,7 @@ _QUANTITIES = ["cosine", "test_error"]
 FULL: dict[str, Any] = {
     "readout_rates": np.geomspace(0.2, 20.0, 25).tolist(),
     "bias_rates": np.linspace(0.0, 6.0, 25).tolist(),
-    "rare": 0.3,
+    "rare": 0.2,
     "positive_rates": np.linspace(0.05, 0.95, 31).tolist(),
     "positive_points": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
     "betas": np.geomspace(0.1, 10.0, 31).tolist(),
