@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import sparsetoken
-from sparsetoken.cli import demo, figure, sweep, theory
+from sparsetoken.cli import demo, estimate, figure, sweep, theory
 from sparsetoken.cli.output import CommandError, message
 from sparsetoken.experiments import StoreError
 from sparsetoken.experiments.cluster import UnreachableError
@@ -23,6 +23,8 @@ app.command()(demo.demo)
 app.command()(theory.theory)
 app.command()(figure.figure)
 app.add_typer(sweep.app, name="sweep")
+app.command()(estimate.fit)
+app.command()(estimate.predict)
 
 
 def _print_version(wanted: bool) -> None:
@@ -43,10 +45,10 @@ def root(
     """Find the few tokens that matter in a sequence."""
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Run the command line: exit code 2 for a wrong argument, 1 for what failed, one line each."""
     try:
-        app()
+        app(arguments)
     except ValueError as error:
         _fail(error, 2)
     except (CommandError, StoreError, UnreachableError, RuntimeError, ArithmeticError) as error:

@@ -102,7 +102,8 @@ def scaling(rows: Rows) -> Figure:
         curve(right, chosen, "n_tokens", *MODELS[model], label, dashes=dashes[model])
     right.set(xscale="log", yscale="log", xlabel="sequence length, L", ylabel="error")
     left.legend(loc="upper left")
-    right.legend(loc="center left", bbox_to_anchor=(0.0, 0.56))
+    right.set_ylim(2e-4, 0.8)
+    right.legend(loc="lower right")
     fixed = [row for row in rows if row["quantity"] != "required_signal"]
     caption(figure, fixed, "What longer sequences cost", ["right: given θ"])
     return figure
@@ -196,7 +197,16 @@ def _present(rows: Rows, name: str, order: Any = None) -> list[Any]:
 
 def _guide(ax: Any, x: list[float], y: list[float], label: str) -> None:
     ax.plot(x, y, color="0.75", lw=2.5, zorder=0)
-    ax.annotate(label, (x[-1], y[-1]), color="0.45", ha="right", va="top", fontsize=6.5)
+    ax.annotate(
+        label,
+        (x[-1], y[-1]),
+        xytext=(0, -5),
+        textcoords="offset points",
+        color="0.45",
+        ha="right",
+        va="top",
+        fontsize=6.5,
+    )
 
 
 def _log_axis(axis: Any, plain: bool = True) -> None:

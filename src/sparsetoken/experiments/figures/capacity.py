@@ -21,9 +21,9 @@ FULL: dict[str, Any] = {
     "models": ["vectorized", "pooled", "attention"],
 }
 QUICK: dict[str, Any] = FULL | {
-    "ratios": [0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.5],
+    "ratios": [0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5],
     "dims": [10, 20, 40],
-    "trials": 30,
+    "trials": 20,
 }
 
 
