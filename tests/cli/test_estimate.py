@@ -3,11 +3,8 @@ import json
 
 import numpy as np
 import pytest
-from test_main import assert_one_line, run
 
 import sparsetoken as st
-
-__all__ = ["run"]
 
 PROBLEM = st.SparseTokenProblem(6, 1, 6.0)
 
@@ -67,13 +64,13 @@ def test_three_formats_give_one_model(run, tmp_path, drawn):
     assert [row["label"] for row in predictions[0]] == y.tolist()
 
 
-def test_tables_for_people(run, tmp_path, drawn):
+def test_tables_for_people(refused, run, tmp_path, drawn):
     X, y, _ = drawn
     data, model = tmp_path / "data.npz", tmp_path / "model.npz"
     np.savez(data, X=X[:40], y=np.where(y[:40], "ill", "well"))
-    code, out, err = run("fit", data, "--out", model)
+    code, out, err = run("fit", data, "--out", model, "--held-out", 0)
     assert code == 0, err
-    assert "held_out_auc" in out
+    assert "well" in out
     assert "query_reliability" in out
     _, out, _ = run("predict", model, data, "--top", 2)
     assert "probability of 'well'" in out
@@ -87,7 +84,7 @@ def test_tables_for_people(run, tmp_path, drawn):
     assert {row["predicted"] for row in rows} == {"ill", "well"}
     np.savez(data, X=X[:40])
     assert run("predict", model, data)[0] == 0
-    assert_one_line(run("fit", data), 2, "has no labels")
+    refused(("fit", data), 2, "has no labels")
 
 
 @pytest.mark.parametrize("model", ["pooled", "vectorized"])
@@ -116,35 +113,35 @@ def test_linear_models(run, tmp_path, drawn, model):
         ("sequence,label,x\na,0,1\nb,1,nan\nb,1,1\n", ["NaN"]),
     ],
 )
-def test_bad_tables_name_line_and_column(run, tmp_path, text, parts):
+def test_bad_tables_name_line_and_column(refused, tmp_path, text, parts):
     data = tmp_path / "data.csv"
     data.write_text(text)
-    assert_one_line(run("fit", data, "--held-out", 0), 2, *parts)
+    refused(("fit", data, "--held-out", 0), 2, *parts)
 
 
-def test_bad_archives(run, tmp_path, drawn):
+def test_bad_archives(refused, tmp_path, drawn):
     X, y, _ = drawn
     data = tmp_path / "data.npz"
-    assert_one_line(run("fit", data), 1, "data.npz", "No such file")
+    refused(("fit", data), 1, "data.npz", "No such file")
     data.write_bytes(b"PK\x03\x04 nonsense")
-    assert_one_line(run("fit", data), 2, "not a NumPy archive, or is damaged")
+    refused(("fit", data), 2, "not a NumPy archive, or is damaged")
     np.savez(data, X=X, y=y)
     whole = data.read_bytes()
     data.write_bytes(whole[: len(whole) // 2])
-    assert_one_line(run("fit", data), 2, "damaged")
+    refused(("fit", data), 2, "damaged")
     np.savez(data, X=np.array([{}], dtype=object))
-    assert_one_line(run("fit", data), 2, "damaged")
+    refused(("fit", data), 2, "damaged")
     np.savez(data, Z=X)
-    assert_one_line(run("fit", data), 2, "must hold an array 'X', it holds Z")
+    refused(("fit", data), 2, "must hold an array 'X', it holds Z")
     np.savez(data, X=X, y=y[:5])
-    assert_one_line(run("fit", data), 2, "y must have shape (120,)")
+    refused(("fit", data), 2, "y must have shape (120,)")
     np.savez(data, X=X, bag=y)
-    assert_one_line(run("fit", data), 2, "X must have shape (tokens, d)")
+    refused(("fit", data), 2, "X must have shape (tokens, d)")
     np.savez(data, X=X[0], bag=[0, 0, 1, 1, 2, 2], y=[0, 1, 1, 1, 0, 0])
-    assert_one_line(run("fit", data), 2, "y[1] differs")
+    refused(("fit", data), 2, "y[1] differs")
     np.savez(data, X=X[0], bag=[0, 0, 1, 1, 2, 2], y=[0, 1])
-    assert_one_line(run("fit", data), 2, "one label per bag (3) or token (6)")
-    assert_one_line(run("fit", tmp_path / "data.txt"), 2, ".npz or .csv")
-    assert_one_line(run("predict", data, data), 2, "not a sparsetoken model")
+    refused(("fit", data), 2, "one label per bag (3) or token (6)")
+    refused(("fit", tmp_path / "data.txt"), 2, ".npz or .csv")
+    refused(("predict", data, data), 2, "not a sparsetoken model")
     np.savez(data, X=X, y=y)
-    assert_one_line(run("fit", data, "--held-out", 1.5), 2, "--held-out")
+    refused(("fit", data, "--held-out", 1.5), 2, "--held-out")

@@ -5,11 +5,8 @@ import os
 import sqlite3
 
 import pytest
-from test_main import assert_one_line, run
 
 from sparsetoken.experiments import compute, load_sweep
-
-__all__ = ["run"]
 
 TEXT = """
 quantities = ["cosine", "test_error"]
@@ -92,20 +89,20 @@ def test_failed_cells_are_shown_and_retried(run, sweep, tmp_path):
     assert (code, "0 computed, 4 failed, 4 there before" in err) == (1, True)
 
 
-def test_bad_files(run, sweep, tmp_path):
+def test_bad_files(refused, run, sweep, tmp_path):
     missing = tmp_path / "missing.toml"
-    assert_one_line(run("sweep", "run", missing), 1, "missing.toml", "No such file")
-    assert_one_line(run("sweep", "status", "--store", tmp_path / "none.db"), 1, "there is no store")
+    refused(("sweep", "run", missing), 1, "missing.toml", "No such file")
+    refused(("sweep", "status", "--store", tmp_path / "none.db"), 1, "there is no store")
     assert not (tmp_path / "none.db").exists()
     sweep.write_text(TEXT.replace("alpha = ", "alhpa = "))
-    assert_one_line(run("sweep", "run", sweep), 2, "sweep.toml", "'alhpa'", "did you mean 'alpha'")
+    refused(("sweep", "run", sweep), 2, "sweep.toml", "'alhpa'", "did you mean 'alpha'")
     sweep.write_text(TEXT.replace("[axes]", "[axes"))
-    assert_one_line(run("sweep", "run", sweep), 2, "not TOML", "line 7")
+    refused(("sweep", "run", sweep), 2, "not TOML", "line 7")
     foreign = tmp_path / "foreign.db"
     with sqlite3.connect(foreign) as connection:
         connection.execute("CREATE TABLE things (a)")
     connection.close()
-    assert_one_line(run("sweep", "export", "--store", foreign), 1, "another program")
+    refused(("sweep", "export", "--store", foreign), 1, "another program")
     sweep.write_text(TEXT)
     code, out, err = run("sweep", "run", sweep, "--store", foreign)
     assert (code, out) == (1, "")
@@ -113,16 +110,17 @@ def test_bad_files(run, sweep, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write to a read-only folder")
-def test_read_only_folder(run, sweep, tmp_path):
+def test_read_only_folder(refused, sweep, tmp_path):
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o500)
-    assert_one_line(run("sweep", "run", sweep, "--store", folder / "a.db"), 1, "cannot be opened")
+    refused(("sweep", "run", sweep, "--store", folder / "a.db"), 1, "cannot be opened")
 
 
-def test_unreachable_scheduler(run, sweep):
-    result = run("sweep", "run", sweep, "--scheduler", "tcp://127.0.0.1:1")
-    assert_one_line(result, 1, "no Dask scheduler at tcp://127.0.0.1:1")
-    assert_one_line(run("sweep", "run", sweep, "--scheduler", "nonsense://a"), 1, "nonsense")
-    assert_one_line(
-        run("sweep", "run", sweep, "--cluster", "cloud"), 2, "--cluster must be 'local'"
+def test_unreachable_scheduler(refused, sweep):
+    refused(
+        ("sweep", "run", sweep, "--scheduler", "tcp://127.0.0.1:1"),
+        1,
+        "no Dask scheduler at tcp://127.0.0.1:1",
     )
+    refused(("sweep", "run", sweep, "--scheduler", "nonsense://a"), 1, "nonsense")
+    refused(("sweep", "run", sweep, "--cluster", "cloud"), 2, "--cluster must be 'local'")

@@ -13,7 +13,7 @@ from sparsetoken.estimators import Sequences
 
 __all__ = ["Dataset", "read_dataset"]
 
-_DAMAGE = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
+_DAMAGE = (AttributeError, ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
 
 
 class Dataset(NamedTuple):
@@ -44,13 +44,13 @@ def read_dataset(path: Path, sequence: str = "sequence", label: str = "label") -
 
 
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    path.open("rb").close()  # a missing file is no damaged one
-    try:
-        with np.load(path, allow_pickle=False) as archive:
+    with path.open("rb") as file:
+        try:
+            archive: Any = np.load(file, allow_pickle=False)
             return {name: archive[name] for name in archive.files}
-    except _DAMAGE as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"{path} is not a NumPy archive, or is damaged: {reason}") from None
+        except _DAMAGE as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise ValueError(f"{path} is not a NumPy archive, or is damaged: {reason}") from None
 
 
 def _from_arrays(path: Path, arrays: dict[str, NDArray[Any]]) -> Dataset:
