@@ -49,7 +49,7 @@ def test_a_running_cluster_by_its_address(tmp_path):
 
 def test_no_scheduler():
     with (
-        pytest.raises(UnreachableError, match="no Dask scheduler at tcp://127.0.0.1:1"),
+        pytest.raises(UnreachableError, match=r"no Dask scheduler at tcp://127\.0\.0\.1:1"),
         dask_executor("tcp://127.0.0.1:1"),
     ):
         pass
