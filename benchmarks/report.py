@@ -27,9 +27,10 @@ def at_least(what: str, measured: float, bound: float, unit: str = "×") -> Row:
     return Row(what, measured, unit, f"≥ {bound:g}", measured >= bound)
 
 
-def seconds(call: Callable[[], Any], repeats: int = 9) -> float:
-    """Median wall-clock time of ``call``, after one run to warm up."""
-    call()
+def seconds(call: Callable[[], Any], repeats: int = 9, warm: bool = True) -> float:
+    """Median wall-clock time of ``call``, after one run to warm up unless told otherwise."""
+    if warm:
+        call()
     return statistics.median(_once(call) for _ in range(repeats))
 
 

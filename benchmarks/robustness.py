@@ -39,7 +39,7 @@ def random_setting(rng: np.random.Generator) -> dict[str, Any]:
 
 def stationarity(result: Risk) -> float:
     """Largest violation of the five conditions, each relative to the size of its terms."""
-    p, x, loss = result.law.points(), result.readout, result.loss
+    p, x, loss = result.law.points, result.readout, result.loss
     chi, norm = math.exp(x.log_step), x.norm_rest
     step = min(0.2, 0.5 / (norm * p.scale.max()))
     g = np.arange(-7.0, 7.0 + step, step)
@@ -48,7 +48,8 @@ def stationarity(result: Risk) -> float:
     h, gh, hh = np.zeros((3, p.weight.size))
     mean = p.along_query * x.along_query + p.along_rest * x.along_rest + x.bias
     for node, weight in zip(g, w, strict=True):
-        slope = _slope(loss, mean + p.scale * norm * node, p.label, chi * p.scale**2)
+        scale = chi * p.scale**2 + result.smoothing
+        slope = _slope(loss, mean + p.scale * norm * node, p.label, scale)
         h += weight * slope
         gh += weight * node * slope
         hh += weight * slope**2

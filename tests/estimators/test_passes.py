@@ -6,7 +6,7 @@ from dense_reference import softmax
 
 from sparsetoken import Sequences
 from sparsetoken.estimators import passes
-from sparsetoken.losses import Logistic, Square
+from sparsetoken.losses import Logistic
 
 
 @pytest.fixture(params=[np.float64, np.float32], ids=["float64", "float32"])
@@ -57,7 +57,7 @@ def test_joint_gradient_against_differences(data, vectors):
         score = [part.T @ softmax(part @ point[:6]) @ point[6:12] + point[12] for part in parts]
         return share @ Logistic().value(np.array(score), sign)
 
-    found = passes.joint_gradient(X, sign, share, query, readout, 0.3, Logistic())
+    found = passes.joint_gradient(X, sign, share, query, readout, 0.3)
     assert found.value == pytest.approx(value(point), abs=tolerance)
     gradient = np.concatenate([found.query, found.readout, [found.bias]])
     steps = 1e-6 * np.eye(13)
@@ -69,8 +69,8 @@ def test_joint_gradient_starts_with_the_two_steps(data, vectors):
     """At q = 0 the gradient in the query is that of the protocol's second step."""
     X, _, tolerance = data
     query, readout, share, sign = vectors
-    found = passes.joint_gradient(X, sign, share, 0 * query, readout, 0.1, Square())
-    slope = share * Square().derivative(passes.pooled_features(X) @ readout + 0.1, sign)
+    found = passes.joint_gradient(X, sign, share, 0 * query, readout, 0.1)
+    slope = share * Logistic().derivative(passes.pooled_features(X) @ readout + 0.1, sign)
     assert found.query == pytest.approx(
         passes.query_gradient(X, slope, readout), abs=10 * tolerance
     )

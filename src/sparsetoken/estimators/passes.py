@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sparsetoken.estimators.sequences import Sequences
-from sparsetoken.losses import Loss
+from sparsetoken.losses import Logistic
 from sparsetoken.pooling import Softmax
 
 __all__ = [
@@ -56,7 +56,7 @@ def query_gradient(sequences: Sequences, slope: Floats, readout: Floats) -> Floa
     lengths = sequences.lengths
     mean = np.add.reduceat(scores, sequences.offsets[:-1]) / lengths
     return _token_sum(
-        sequences, np.repeat(slope / lengths, lengths) * _centred(scores, mean, lengths)
+        sequences, np.repeat(slope / lengths, lengths) * (scores - np.repeat(mean, lengths))
     )
 
 
@@ -76,20 +76,25 @@ def joint_gradient(
     query: Floats,
     readout: Floats,
     bias: float,
-    loss: Loss,
 ) -> JointGradient:
-    """Return Σᵢ sᵢ ℓ(⟨w, Xᵢᵀ softmax(Xᵢq)⟩ + b; yᵢ) and its gradient, in two passes."""
-    scores = _scores(sequences, np.stack([query, readout], axis=1)).astype(np.float64)
-    weights = Softmax().weights(scores[:, 0], sequences.offsets)
-    along, lengths = scores[:, 1], sequences.lengths
-    output = np.add.reduceat(weights * along, sequences.offsets[:-1])
-    score = output + bias
-    slope = share * loss.derivative(score, sign)
-    per_token = np.repeat(slope, lengths) * weights
-    both = np.stack([per_token * _centred(along, output, lengths), per_token], axis=1)
-    gradient = _token_sum(sequences, both)
-    value = float(share @ loss.value(score, sign))
-    return JointGradient(value, gradient[:, 0], gradient[:, 1], float(slope.sum()))
+    """Return Σᵢ sᵢ ℓ(⟨w, Xᵢᵀ softmax(Xᵢq)⟩ + b; yᵢ) and its gradient, for the logistic loss.
+
+    One pass over the memory: each sequence is read twice, the second time from the cache.
+    """
+    by_query, by_readout = np.zeros((2, sequences.dim))
+    kind = sequences.dtype
+    value, by_bias = _add_joint(
+        sequences.tokens,
+        sequences.offsets,
+        sign,
+        share,
+        query.astype(kind),
+        readout.astype(kind),
+        bias,
+        by_query,
+        by_readout,
+    )
+    return JointGradient(value, by_query, by_readout, by_bias)
 
 
 def token_variances(sequences: Sequences, share: Floats, mean: Floats) -> Floats:
@@ -131,10 +136,6 @@ def _token_sum(sequences: Sequences, weights: Floats) -> Floats:
     return (sequences.tokens.T @ weights.astype(sequences.dtype)).astype(np.float64)
 
 
-def _centred(values: Floats, mean: Floats, lengths: NDArray[np.int64]) -> Floats:
-    return values - np.repeat(mean, lengths)
-
-
 def _weighted_sums(sequences: Sequences, weights: Floats) -> Floats:
     """Return Σ weight·token over the tokens of each sequence."""
     sums = np.zeros((len(sequences), sequences.dim))
@@ -149,3 +150,55 @@ def _add_weighted(tokens, offsets, weights, sums):  # type: ignore[no-untyped-de
         for token in range(offsets[i], offsets[i + 1]):
             for j in range(row.size):
                 row[j] += weights[token] * tokens[token, j]
+
+
+_loss, _slope = Logistic.value, Logistic.derivative
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _add_joint(  # type: ignore[no-untyped-def]
+    tokens, offsets, sign, share, query, readout, bias, by_query, by_readout
+):
+    longest = 0
+    for i in range(share.size):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    attention, along = np.empty(longest), np.empty(longest)
+    pulled, read = np.empty_like(query), np.empty_like(query)  # sums of one sequence, in its type
+    value = by_bias = 0.0
+    for i in range(share.size):
+        if share[i] == 0.0:
+            continue
+        start, length = offsets[i], offsets[i + 1] - offsets[i]
+        top = -np.inf
+        for t in range(length):
+            token = tokens[start + t]
+            a = b = token[0] * 0
+            for j in range(token.size):
+                a += token[j] * query[j]
+                b += token[j] * readout[j]
+            attention[t], along[t] = a, b
+            top = max(top, attention[t])
+        total = output = 0.0
+        for t in range(length):
+            attention[t] = np.exp(attention[t] - top)
+            total += attention[t]
+            output += attention[t] * along[t]
+        output /= total
+        score = output + bias
+        value += share[i] * _loss(score, sign[i])
+        slope = share[i] * _slope(score, sign[i])
+        by_bias += slope
+        pulled[:] = 0
+        read[:] = 0
+        for t in range(length):
+            token = tokens[start + t]
+            weight = attention[t] / total
+            pull = pulled.dtype.type(weight * (along[t] - output))
+            share_of_token = pulled.dtype.type(weight)
+            for j in range(token.size):
+                pulled[j] += pull * token[j]
+                read[j] += share_of_token * token[j]
+        for j in range(pulled.size):
+            by_query[j] += slope * pulled[j]
+            by_readout[j] += slope * read[j]
+    return value, by_bias

@@ -6,7 +6,7 @@ readout counts, up to a correction r. The objective is
     Σ sᵢ ℓ(⟨w, Xᵢᵀ softmax(Xᵢq)⟩ + b; yᵢ) + (λ/2)(‖q‖² + ‖r‖²)
 
 with c and b free: with separate penalties on q and w the signal's direction would have to be
-learned, and paid for, twice. L-BFGS minimises it; each evaluation passes over the tokens twice.
+learned, and paid for, twice. L-BFGS minimises it; each evaluation is one pass over the tokens.
 """
 
 from typing import NamedTuple
@@ -60,7 +60,6 @@ def fit_attention(
     """Return query and readout after at most ``steps`` steps of L-BFGS."""
     query = two_step_query(data, sign, share, standard)
     size = query.size
-    loss = Logistic()
 
     def objective(point: Floats) -> tuple[float, Floats]:
         query, rest, (ratio, bias) = point[:size], point[size:-2], point[-2:]
@@ -71,7 +70,6 @@ def fit_attention(
             standard.to_data(query),
             readout,
             bias - float(readout @ standard.mean),
-            loss,
         )
         value, by_query, by_readout, by_bias = found
         by_query = standard.from_data(by_query)

@@ -20,6 +20,7 @@ __all__ = ["interpolate"]
 Array = NDArray[np.float64]
 
 _MOST_MEANS = 1000  # grid points; a wider range is averaged point by point
+_SMALL = 0.03  # scales below this share of the largest are averaged point by point too
 
 
 def interpolate(
@@ -35,28 +36,44 @@ def interpolate(
     ``resolution`` is the number of grid points per unit of the mean, or per ``width`` of the
     Gaussian if that is wider; the number of scales grows with it.
     """
+    small = scale < _SMALL * scale.max()
+    if not small.any() and np.all(label == label[0]):
+        return _from_grid(average, label[0], mean, scale, width, resolution)
     result = np.empty((10, mean.size))
     for y in (-1.0, 1.0):
-        chosen: Any = label == y
-        if not chosen.any():
-            continue
-        if chosen.all():
-            chosen = slice(None)
-        m, c = mean[chosen], np.log(np.maximum(scale[chosen], 1e-8))
-        n_means = 2 + math.ceil(np.ptp(m) * resolution / math.hypot(1.0, width))
-        n_scales = 1 if np.ptp(c) == 0 else min(10, 3 + round(1.5 * resolution))
-        if n_means > _MOST_MEANS or n_means * n_scales >= m.size:
-            result[:, chosen] = average(label[chosen], m, scale[chosen])
-            continue
-        means = np.linspace(m.min(), m.max(), n_means)
-        cosines = np.cos(np.pi * (np.arange(n_scales) + 0.5) / n_scales)
-        scales = c.min() + 0.5 * np.ptp(c) * (1.0 + cosines)
-        grid_m, grid_c = (a.ravel() for a in np.meshgrid(means, np.exp(scales), indexing="ij"))
-        table = np.stack(average(np.full(grid_m.size, y), grid_m, grid_c), axis=1)
-        table = table.reshape(n_means, n_scales, 10)
-        part = np.empty((10, m.size))
-        _interpolate(m, c, means[0], means[1] - means[0], scales, _lagrange(scales), table, part)
-        result[:, chosen] = part
+        chosen = (label == y) & ~small
+        if chosen.any():
+            part = _from_grid(average, y, mean[chosen], scale[chosen], width, resolution)
+            result[:, chosen] = part
+    if small.any():
+        result[:, small] = average(label[small], mean[small], scale[small])
+    return result
+
+
+def _from_grid(
+    average: Callable[[Array, Array, Array], Any],
+    label: float,
+    mean: Array,
+    scale: Array,
+    width: float,
+    resolution: float,
+) -> Array:
+    """Return the averages of points of one label and similar scales."""
+    logs = np.log(scale)
+    spread = np.ptp(logs)
+    n_means = 2 + math.ceil(np.ptp(mean) * resolution / math.hypot(1.0, width))
+    n_scales = 1 if spread == 0 else min(10, 3 + round(2 * resolution))
+    if n_means > _MOST_MEANS or n_means * n_scales >= mean.size:
+        return np.stack(average(np.full(mean.size, label), mean, scale))
+    means = np.linspace(mean.min(), mean.max(), n_means)
+    chebyshev = np.cos(np.pi * (np.arange(n_scales) + 0.5) / n_scales)
+    scales = logs.min() + 0.5 * spread * (1.0 + chebyshev)
+    grid_mean, grid_scale = (a.ravel() for a in np.meshgrid(means, np.exp(scales), indexing="ij"))
+    table = np.stack(average(np.full(grid_mean.size, label), grid_mean, grid_scale), axis=1)
+    table = table.reshape(n_means, n_scales, 10)
+    result = np.empty((10, mean.size))
+    step = max(means[1] - means[0], 1e-300)
+    _interpolate(mean, logs, means[0], step, scales, _lagrange(scales), table, result)
     return result
 
 

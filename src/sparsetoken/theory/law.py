@@ -11,7 +11,7 @@ coordinates then carry the tokens that get the weight, and the error falls by fo
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -68,16 +68,18 @@ class FeatureLaw:
     positive_rate: float
     batches: int
 
+    @cached_property
     def points(self) -> Points:
-        """Return the points of both classes, the positive ones first."""
+        """The points of both classes, the positive ones first."""
         sizes = self.positive.weight.size, self.negative.weight.size
         columns = [np.concatenate(both) for both in zip(self.positive, self.negative, strict=True)]
         columns[3][: sizes[0]] *= self.positive_rate
         columns[3][sizes[0] :] *= 1.0 - self.positive_rate
         return Points(np.repeat([1.0, -1.0], sizes), *columns)
 
+    @cached_property
     def first_batch(self) -> "FeatureLaw":
-        """Return the law of the first batch alone: a coarse version of the whole."""
+        """The law of the first batch alone: a coarse version of the whole."""
         size = self.positive.weight.size // self.batches
         positive, negative = (
             Triples(t[0][:size], t[1][:size], t[2][:size], t.weight[:size] * self.batches)
@@ -86,7 +88,7 @@ class FeatureLaw:
         return FeatureLaw(positive, negative, self.positive_rate, 1)
 
     def by_batch(self, values: Array) -> Array:
-        """Average ``values``, one row per point of :meth:`points`, within each batch."""
+        """Average ``values``, one row per entry of :attr:`points`, within each batch."""
         halves = values.reshape(2, self.batches, -1, *values.shape[1:]).mean(axis=2)
         return self.positive_rate * halves[0] + (1.0 - self.positive_rate) * halves[1]
 

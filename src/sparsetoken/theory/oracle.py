@@ -212,7 +212,7 @@ def _threshold_error(
     law = attention_law(problem, pooling, 1.0, sharpness, n_points)
     scores = np.concatenate([law.positive.along_query, law.negative.along_query])
     sign = np.repeat([1.0, -1.0], law.positive.weight.size)
-    weight = law.points().weight
+    weight = law.points.weight
     width = 0.15 * float(law.negative.along_query.std()) + 1e-12
 
     def wrong(threshold: float) -> Array:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sparsetoken.losses import Loss
-from sparsetoken.theory.law import FeatureLaw, Points
+from sparsetoken.theory.law import FeatureLaw
 from sparsetoken.theory.saddle import Readout, score_mean
 from sparsetoken.theory.smoothing import envelope_moments
 
@@ -46,14 +46,14 @@ class Performance:
     @cached_property
     def test_error(self) -> float:
         """Probability that a fresh sample is classified wrongly."""
-        return float(self._points.weight @ self._errors)
+        return float(self.law.points.weight @ self._errors)
 
     @cached_property
     def uncertainty(self) -> float:
         """Estimated numerical error of ``test_error``: one standard error."""
         if self.law.batches == 1:
             return _LEAST_UNCERTAINTY
-        points = self._points
+        points = self.law.points
         z, density = self._standardised, np.exp(-0.5 * np.minimum(self._standardised**2, 1400.0))
         density /= -math.sqrt(2 * math.pi)
         deviation = np.maximum(points.scale * self.readout.norm_rest, 1e-300)
@@ -75,7 +75,7 @@ class Performance:
     @cached_property
     def test_loss(self) -> float:
         """Mean loss of a fresh sample."""
-        p = self._points
+        p = self.law.points
         norm = self.readout.norm_rest
         mean = score_mean(p, self.readout)
         moments = envelope_moments(
@@ -86,7 +86,7 @@ class Performance:
     @cached_property
     def auc(self) -> float:
         """Probability that a fresh positive sample scores above a fresh negative one."""
-        p, size = self._points, self.law.positive.weight.size
+        p, size = self.law.points, self.law.positive.weight.size
         mean, deviation = score_mean(p, self.readout), p.scale * self.readout.norm_rest
         rng = np.random.default_rng(0)
         total = 0.0
@@ -98,13 +98,9 @@ class Performance:
         return total / (_PAIRINGS if size > 1 else 1)
 
     @cached_property
-    def _points(self) -> Points:
-        return self.law.points()
-
-    @cached_property
     def _standardised(self) -> Array:
         """Margin of each point over its standard deviation."""
-        p = self._points
+        p = self.law.points
         return _divide(p.label * score_mean(p, self.readout), p.scale * self.readout.norm_rest)
 
     @cached_property

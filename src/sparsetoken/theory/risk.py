@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sparsetoken._validation import check_real
-from sparsetoken.losses import Loss, Square, get_loss
+from sparsetoken.losses import Hinge, Loss, Square, get_loss
 from sparsetoken.pooling import Pooling
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.capacity import law_capacity
@@ -45,6 +45,8 @@ class Risk(Performance):
     converged: bool
     path: tuple[Readout, Readout]
     """The readout for the first batch of points, and for all: a start for the next point."""
+    smoothing: float
+    """What was left of the smoothing of a loss with kinks, where hardly anything is learned."""
 
     @property
     def cosine(self) -> float:
@@ -81,7 +83,7 @@ class Risk(Performance):
     @cached_property
     def train_error(self) -> float:
         """Share of the training samples on the wrong side."""
-        p = self._points
+        p = self.law.points
         finite = math.isfinite(self.alpha)
         step = math.exp(self.readout.log_step) * p.scale**2 if finite else np.zeros_like(p.scale)
         # The prox is monotone, and 0 at r = step·ℓ′(0).
@@ -195,11 +197,26 @@ def risk_curve(
     law = chosen.law(problem)
     results: list[Risk] = []
     for alpha in alphas:
-        before = results[-1].path if results and results[-1].converged else None
-        results.append(_risk(problem, chosen, law, alpha, reg, loss, before))
+        results.append(_risk(problem, chosen, law, alpha, reg, loss, _predict(results, alpha)))
     if not all(result.converged for result in results):
         warn_not_converged(f"risk of {chosen.name}")
     return results
+
+
+def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | None:
+    """Extrapolate the readouts of a curve's last points to the next one, linearly in log α."""
+    known = [r for r in results[-2:] if r.converged and math.isfinite(r.alpha)]
+    if not known or not math.isfinite(alpha):
+        return None
+    if len(known) == 1 or known[0].alpha == known[1].alpha:
+        return known[-1].path
+    before, last = known
+    share = math.log(alpha / last.alpha) / math.log(last.alpha / before.alpha)
+    share = min(max(share, 0.0), 1.0)  # not further than the last step went
+    moved = np.array(last.path) + share * (np.array(last.path) - np.array(before.path))
+    moved[:, 3] = np.maximum(moved[:, 3], 0.5 * np.array(last.path)[:, 3])
+    coarse, fine = (Readout(*row) for row in moved.tolist())
+    return coarse, fine
 
 
 def _risk(
@@ -217,10 +234,20 @@ def _risk(
     coarse, saddle = _solve_law(law, loss, ratio, ridge, before)
     x = saddle.readout
     penalty = 0.5 * ridge * (x.along_query**2 + x.along_rest**2 + x.spread**2)
-    moves = _batch_moves(law, saddle)
-    train_loss = saddle.value - penalty
-    path = (coarse, x)
-    return Risk(law, x, loss, moves, problem, model, alpha, reg, train_loss, saddle.converged, path)
+    return Risk(
+        law=law,
+        readout=x,
+        loss=loss,
+        moves=_batch_moves(law, saddle),
+        problem=problem,
+        model=model,
+        alpha=alpha,
+        reg=reg,
+        train_loss=max(saddle.value - penalty, 0.0),
+        converged=saddle.converged,
+        path=(coarse, x),
+        smoothing=saddle.smoothing,
+    )
 
 
 def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> float:
@@ -247,25 +274,26 @@ def _solve_law(
 
     ``before`` has both solutions at a neighbouring point: they differ by about the same there.
     """
-    exact = Problem(law.points(), loss, alpha, reg)
+    exact = Problem(law.points, loss, alpha, reg)
     if law.batches == 1:
         saddle = solve(exact, before and before[1])
         return saddle.readout, saddle
-    coarse = Problem(law.first_batch().points(), loss, alpha, reg, resolution=RESOLUTION / 2)
+    coarse = Problem(law.first_batch.points, loss, alpha, reg, resolution=RESOLUTION / 2)
     begun = solve(coarse, before and before[0], 1e-6)
     start = begun.readout
     if before is not None:
         start = Readout(*np.add(start, np.subtract(before[1], before[0])).tolist())
         start = start._replace(spread=max(start.spread, 0.5 * begun.readout.spread))
     fine = exact._replace(resolution=RESOLUTION, smoothing=begun.smoothing)
-    return begun.readout, solve(fine, start if begun.converged else None, 1e-5)
+    tolerance = 1e-9 if isinstance(loss, Hinge) else 1e-5  # Newton is slower at a kink
+    return begun.readout, solve(fine, start if begun.converged else None, tolerance)
 
 
 def _batch_moves(law: FeatureLaw, saddle: Saddle) -> NDArray[np.float64]:
     """How far each batch's own gradient would move (w₁, w₂, b, τ), by one Newton step."""
     if law.batches == 1:
         return np.zeros((1, 4))
-    points, m, reduced = law.points(), saddle.moments, saddle.reduced
+    points, m, reduced = law.points, saddle.moments, saddle.reduced
     x = saddle.readout
     size = reduced.gradient.size
     norm = x.norm_rest if size == 4 else 1.0

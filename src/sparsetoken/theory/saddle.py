@@ -100,8 +100,6 @@ def evaluate(problem: Problem, readout: Readout) -> tuple[Pass, Moments]:
         slopes[[1, 3]] = readout.along_rest / norm, readout.spread / norm
     gradient, hessian, cross, metric = np.zeros(4), np.zeros((4, 4)), np.zeros(4), np.zeros((4, 4))
     value, used, saved, pull = _sum_up(*points[1:], *m, slopes, gradient, hessian, cross, metric)
-    hessian += np.triu(hessian, 1).T
-    metric += np.triu(metric, 1).T
     x = np.array(readout[:4])
     ridge = reg * np.array([1.0, 1.0, 0.0, 1.0])
     value += 0.5 * float(ridge @ x**2)
@@ -142,7 +140,7 @@ def _sum_up(  # type: ignore[no-untyped-def]
     envelope, h, gh, hh, k, gk, ggk, hk, ghk, hhk,
     slopes, gradient, hessian, cross, metric,
 ):  # fmt: skip
-    """Sum over the points with ∂r/∂x = e + f·G; fills the upper triangles of the matrices."""
+    """Sum over the points with ∂r/∂x = e + f·G."""
     e, f = np.zeros(4), np.zeros(4)
     e[2] = 1.0
     value = used = saved = pull = 0.0
@@ -165,6 +163,9 @@ def _sum_up(  # type: ignore[no-untyped-def]
             for j in range(i, 4):
                 hessian[i, j] += a * e[j] + b * f[j]
                 metric[i, j] += w * (e[i] * e[j] + f[i] * f[j])
+    for i in range(4):
+        for j in range(i):
+            hessian[i, j], metric[i, j] = hessian[j, i], metric[j, i]
     return value, used, saved, pull
 
 

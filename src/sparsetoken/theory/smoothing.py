@@ -11,6 +11,7 @@ rule in NumPy.
 """
 
 import math
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,15 +89,15 @@ def envelope_moments(
 
     if not math.isfinite(resolution) or isinstance(loss, Square | Hinge):
         return average(label, mean, scale)
-    width = norm * float(scale.min())
     if isinstance(loss, Logistic):  # it depends on score and label by the margin alone
-        one = np.ones_like(label)
-        return _from_margin(
-            label, interpolate(average, one, label * mean, scale, width, resolution)
-        )
-    return Moments(*interpolate(average, label, mean, scale, width, resolution))
+        one, width = np.ones_like(label), norm * float(scale.min())
+        sums = interpolate(average, one, label * mean, scale, width, resolution)
+        return _from_margin(label, sums)
+    # Another loss may have kinks, which the Gaussian smooths only so far.
+    return Moments(*interpolate(average, label, mean, scale, 0.0, 3.0 * resolution))
 
 
+@lru_cache(maxsize=64)
 def _trapezoid(step: float) -> tuple[Array, Array]:
     nodes = np.arange(-np.ceil(_REACH / step), np.ceil(_REACH / step) + 1.0) * step
     return nodes, step * np.exp(-0.5 * nodes**2) / _ROOT_2PI

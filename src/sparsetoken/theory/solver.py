@@ -60,6 +60,8 @@ class Saddle:
 def solve(problem: Problem, start: Readout | None = None, tolerance: float = 1e-12) -> Saddle:
     """Find the saddle point, with more patient methods where quicker ones fail."""
     if start is not None:
+        if not math.isfinite(problem.alpha):
+            start = start._replace(spread=0.0, log_step=0.0)
         saddle = newton(problem, start, accuracy=max(1e-5, math.sqrt(0.1 * tolerance)))
         if saddle.converged:
             return saddle
@@ -219,13 +221,16 @@ def _score_size(readout: Readout, done: Pass) -> float:
 
 def _solve_scaled(matrix: Array, vector: Array) -> Array:
     """Solve a symmetric system whose unknowns differ widely in scale, even if it is singular."""
-    scale = 1.0 / np.sqrt(
-        np.maximum(np.abs(np.diag(matrix)), 1e-12 * np.abs(matrix).max(axis=0)) + 1e-300
-    )
-    solution = np.linalg.lstsq(scale[:, np.newaxis] * matrix * scale, scale * vector, rcond=1e-14)[
-        0
-    ]
-    return scale * solution
+    size = np.maximum(np.abs(matrix.diagonal()), 1e-12 * np.abs(matrix).max(axis=0)) + 1e-300
+    scale = 1.0 / np.sqrt(size)
+    scaled = scale[:, np.newaxis] * matrix * scale
+    try:
+        solution = np.linalg.solve(scaled, scale * vector)
+        if np.abs(solution).max() < 1e8:
+            return scale * solution
+    except np.linalg.LinAlgError:
+        pass
+    return scale * np.linalg.lstsq(scaled, scale * vector, rcond=1e-14)[0]
 
 
 def _eliminate(done: Pass, readout: Readout, bound: float) -> Reduced:

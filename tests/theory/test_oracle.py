@@ -1,0 +1,128 @@
+import itertools
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+from statistical import Z_LIMIT, standard_score
+
+from sparsetoken import SparseTokenProblem
+from sparsetoken.theory import oracle_error, required_signal
+from sparsetoken.theory.bayes import log_likelihood_ratio
+
+CHECKED = json.loads((Path(__file__).parent / "checked_values.json").read_text())["oracle"]
+MODELS = ("pooled", "vectorized", "attention", "hardmax", "elementwise", "bayes")
+
+
+@pytest.mark.parametrize("row", CHECKED, ids=lambda row: str(row["n_tokens"]))
+def test_checked_values(row):
+    names = ("n_tokens", "n_signal", "signal", "positive_rate")
+    problem = SparseTokenProblem(**{name: row[name] for name in names})
+    for model in ("pooled", "hardmax"):
+        assert oracle_error(problem, model) == pytest.approx(row[model], abs=2e-6)
+    for model in ("attention", "bayes"):  # the checked values are Monte Carlo themselves
+        found = oracle_error(problem, model)
+        noise = math.sqrt(row[model] * (1 - row[model]) / row["mc_samples"])
+        assert found == pytest.approx(
+            row[model], abs=Z_LIMIT * math.hypot(noise, found.uncertainty)
+        )
+
+
+def test_hardmax_against_simulation():
+    problem, rng = SparseTokenProblem(20, 3, 2.0, 0.3), np.random.default_rng(0)
+    noise = rng.standard_normal((2, 100_000, 20))
+    noise[0, :, :3] += 2.0
+    positive, negative = noise.max(axis=2)
+    best = min(
+        0.3 * (positive < t).mean() + 0.7 * (negative >= t).mean() for t in np.linspace(1, 5, 401)
+    )
+    assert oracle_error(problem, "hardmax") == pytest.approx(best, abs=3e-3)
+    assert oracle_error(problem, "hardmax") > 0.95 * best
+
+
+def test_likelihood_ratio_against_enumeration():
+    problem = SparseTokenProblem(6, 3, 1.5)
+    x = np.random.default_rng(0).normal(0, 3, (20, 6))
+    subsets = list(itertools.combinations(range(6), 3))
+    shifts = np.array([[1.5 * (i in subset) for i in range(6)] for subset in subsets])
+    ratios = np.exp(x @ shifts.T - 0.5 * (shifts**2).sum(axis=1)).mean(axis=1)
+    assert log_likelihood_ratio(x, problem) == pytest.approx(np.log(ratios), rel=1e-10)
+
+
+def test_bayes_error_against_simulation():
+    problem = SparseTokenProblem(12, 2, 2.0, 0.3)
+    X, y = problem.sample(60_000, 1, random_state=0, direction=[1.0])
+    odds = log_likelihood_ratio(X[:, :, 0], problem) + math.log(0.3 / 0.7)
+    wrong = (odds > 0) != (y == 1)
+    assert abs(standard_score(wrong, oracle_error(problem, "bayes"))) < Z_LIMIT
+
+
+@pytest.mark.parametrize(
+    "problem", [SparseTokenProblem(10, 1, 3.0), SparseTokenProblem(30, 5, 1.5, 0.2)], ids=str
+)
+def test_order_of_the_architectures(problem):
+    errors = {model: oracle_error(problem, model) for model in MODELS}
+    slack = 4 * max(error.uncertainty for error in errors.values()) + 1e-3
+    assert errors["bayes"] <= min(errors.values()) + slack
+    assert errors["attention"] <= min(errors["pooled"], errors["hardmax"]) + slack
+    assert errors["vectorized"] <= errors["pooled"] + 1e-9
+    assert all(
+        error <= min(problem.positive_rate, 1 - problem.positive_rate) for error in errors.values()
+    )
+
+
+def test_limits():
+    for model in MODELS:
+        silent = oracle_error(SparseTokenProblem(5, 1, 0.0, 0.3), model, n_points=1024)
+        assert silent == pytest.approx(0.3, abs=2e-3)
+        assert oracle_error(SparseTokenProblem(5, 1, 3.0, 1.0), model) == 0.0
+        # One token: two Gaussians at distance θ for every architecture that sees the signal's sign.
+        if model != "elementwise":
+            single = oracle_error(SparseTokenProblem(1, 1, 2.0), model)
+            assert single == pytest.approx(ndtr(-1.0), abs=4 * single.uncertainty + 1e-4)
+    every = SparseTokenProblem(9, 9, 1.0)
+    bayes = oracle_error(every, "bayes")
+    assert bayes == pytest.approx(ndtr(-1.5), abs=4 * bayes.uncertainty + 1e-4)
+    assert oracle_error(every, "pooled") == pytest.approx(ndtr(-1.5), abs=1e-9)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_required_signal_round_trip(model):
+    problem = SparseTokenProblem(8, 2, 99.0, 0.4)
+    signal = required_signal(problem, model, error=0.1, n_points=2048)
+    reached = SparseTokenProblem(8, 2, signal, 0.4)
+    assert oracle_error(reached, model, n_points=2048) == pytest.approx(0.1, abs=2e-4)
+    assert required_signal(problem, model, error=0.4) == 0.0
+
+
+def test_linear_rules_need_a_root_and_hardmax_a_root_of_the_logarithm():
+    lengths = np.array([10**2, 10**3, 10**4, 10**5, 10**6])
+    need = {
+        model: np.array(
+            [required_signal(SparseTokenProblem(int(n)), model, error=0.05) for n in lengths]
+        )
+        for model in ("pooled", "vectorized", "hardmax")
+    }
+    for model in ("pooled", "vectorized"):
+        slope = np.diff(np.log(need[model])) / np.diff(np.log(lengths))
+        assert slope == pytest.approx(np.full(4, 0.5), abs=1e-3)
+    over = need["hardmax"] - np.sqrt(2 * np.log(lengths))
+    assert (over > 0).all()
+    assert (np.diff(need["hardmax"] / np.sqrt(2 * np.log(lengths))) < 0).all()  # towards 1
+    assert need["hardmax"][-1] < 7.0
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda p: oracle_error(p, "mean"), "model must be one of 'pooled'"),
+        (lambda p: required_signal(p, "pooled", error=0.0), "error must be"),
+        (lambda p: required_signal(p, "pooled", error=-1), "error must be"),
+        (lambda p: oracle_error(p, "bayes", n_points=3), "n_points must be"),
+    ],
+)
+def test_bad_argument_is_named(call, match):
+    with pytest.raises(ValueError, match=match):
+        call(SparseTokenProblem(5))

@@ -1,0 +1,69 @@
+import math
+
+import pytest
+
+from sparsetoken import SparseTokenProblem
+from sparsetoken.losses import Hinge, Logistic, Square
+from sparsetoken.pooling import Softmax
+from sparsetoken.theory.law import attention_law, linear_law
+from sparsetoken.theory.saddle import Problem, Readout, evaluate
+from sparsetoken.theory.solver import descend, follow, newton, solve
+
+LAW = attention_law(SparseTokenProblem(10, 1, 4.0, 0.4), Softmax(), 0.7, 1.0, 512)
+each_loss = pytest.mark.parametrize("loss", [Logistic(), Square(), Hinge()], ids=repr)
+
+
+@each_loss
+@pytest.mark.parametrize("alpha", [0.7, math.inf])
+def test_derivatives_match_differences(loss, alpha):
+    problem = Problem(LAW.points, loss, alpha, 0.03)
+    readout = Readout(0.8, -0.5, 0.3, 0.9, 0.4)
+    if math.isinf(alpha):
+        readout = readout._replace(spread=0.0)
+    here, _ = evaluate(problem, readout)
+    size = here.gradient.size
+    names = Readout._fields[:size] + (("log_step",) if math.isfinite(alpha) else ())
+    step = 1e-5
+    for index, name in enumerate(names):
+        plus, minus = (
+            evaluate(problem, readout._replace(**{name: getattr(readout, name) + sign * step}))[0]
+            for sign in (1, -1)
+        )
+        slope = (plus.value - minus.value) / (2 * step)
+        curvature = (plus.gradient - minus.gradient) / (2 * step)
+        if name == "log_step":
+            assert here.step_gradient == pytest.approx(slope, rel=1e-6, abs=1e-9)
+            assert here.cross == pytest.approx(curvature, rel=1e-4, abs=1e-6)
+            second = (plus.step_gradient - minus.step_gradient) / (2 * step)
+            assert here.step_hessian == pytest.approx(second, rel=1e-4, abs=1e-6)
+            excess = (plus.excess - minus.excess) / (2 * step)
+            assert here.excess_slope == pytest.approx(excess, rel=1e-4)
+        else:
+            assert here.gradient[index] == pytest.approx(slope, rel=1e-6, abs=1e-9)
+            assert here.hessian[index] == pytest.approx(curvature, rel=1e-4, abs=1e-6)
+
+
+@each_loss
+@pytest.mark.parametrize(("alpha", "reg"), [(0.5, 1e-6), (2.0, 1e-2), (30.0, 1e-4), (1.0, 100.0)])
+def test_all_methods_find_the_same_point(loss, alpha, reg):
+    problem = Problem(LAW.points, loss, alpha, reg)
+    best = solve(problem)
+    assert best.converged
+    found = [follow(problem)]
+    if isinstance(loss, Logistic):
+        found.append(descend(problem))
+    nearby = best.readout._replace(
+        bias=best.readout.bias + 1e-3, spread=1.001 * best.readout.spread
+    )
+    found.append(newton(problem, nearby))
+    for other in found:
+        assert other.converged
+        assert other.readout == pytest.approx(best.readout, rel=1e-4, abs=1e-5)
+        assert other.value == pytest.approx(best.value, rel=1e-6)
+
+
+def test_a_bad_start_is_noticed():
+    problem = Problem(linear_law(1.0, 0.5).points, Logistic(), 2.0, 0.1)
+    lost = newton(problem, Readout(0.0, -50.0, 40.0, 30.0, -8.0), most_passes=3)
+    assert not lost.converged
+    assert solve(problem, Readout(0.0, -50.0, 40.0, 30.0, -8.0)).converged

@@ -1,0 +1,141 @@
+"""The averages over G against adaptive quadrature, and the fast routes against the plain one."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from sparsetoken.losses import Hinge, Logistic, Square, get_loss
+from sparsetoken.theory.smoothing import envelope_moments
+
+
+class Huber:
+    """A user's loss without prox; its envelope has no closed form here."""
+
+    def value(self, z, y):
+        gap = np.maximum(0.0, 1.0 - y * z)
+        return np.where(gap < 1.0, 0.5 * gap**2, gap - 0.5)
+
+    def derivative(self, z, y):
+        return -y * np.clip(1.0 - y * z, 0.0, 1.0)
+
+    def second_derivative(self, z, y):
+        return np.where((y * z < 1.0) & (y * z > 0.0), 1.0, 0.0)
+
+
+def integrands(loss, label, mean, deviation, scale, g):
+    r = mean + deviation * g
+    p = loss.prox(r, label, scale)
+    h = (r - p) / scale
+    if isinstance(loss, Hinge):
+        k = float(1 - scale < label * r < 1) / scale
+    else:
+        curvature = loss.second_derivative(p, label)
+        k = curvature / (1 + scale * curvature)
+    envelope = loss.value(p, label) + 0.5 * scale * h**2
+    return envelope, h, g * h, h**2, k, g * k, g**2 * k, h * k, g * h * k, h**2 * k
+
+
+def by_quadrature(loss, label, mean, deviation, scale):
+    kinks = [(label * (edge - label * mean)) / deviation for edge in (1.0, 1.0 - scale, -scale)]
+    bounds = [-9.0, *sorted(k for k in kinks if -9 < k < 9), 9.0]
+    totals = []
+    for index in range(10):
+
+        def weighted(g, index=index):
+            value = integrands(loss, label, mean, deviation, scale, g)[index]
+            return float(value) * np.exp(-0.5 * g * g) / np.sqrt(2 * np.pi)
+
+        pieces = [
+            quad(weighted, a, b, epsabs=1e-13, epsrel=1e-10, limit=200)[0]
+            for a, b in itertools.pairwise(bounds)
+        ]
+        totals.append(sum(pieces))
+    return np.array(totals)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Square(), Hinge()], ids=repr)
+def test_agrees_with_adaptive_quadrature(loss):
+    rng = np.random.default_rng(0)
+    for _ in range(25):
+        label, mean = float(rng.choice([-1, 1])), float(rng.normal(0, 2))
+        deviation, scale = 10 ** rng.uniform(-2, 1), 10 ** rng.uniform(-3, 3)
+        found = envelope_moments(
+            loss, np.array([label]), np.array([mean]), np.ones(1), deviation, scale
+        )
+        expected = by_quadrature(loss, label, mean, deviation, scale)
+        assert np.concatenate(found) == pytest.approx(expected, rel=1e-5, abs=1e-8)
+
+
+def settings(size, seed=1):
+    rng = np.random.default_rng(seed)
+    label = rng.choice([-1.0, 1.0], size)
+    return label, rng.normal(0, 3, size), rng.uniform(0.2, 1.0, size)
+
+
+def test_logistic_kernel_agrees_with_plain_numpy():
+    loss = Logistic()
+
+    class Plain:  # the same loss, unknown to the dispatch: integrated in NumPy with its prox
+        value, derivative = staticmethod(loss.value), staticmethod(loss.derivative)
+        second_derivative, prox = staticmethod(loss.second_derivative), staticmethod(loss.prox)
+
+    arguments = settings(200)
+    for norm, chi in [(0.5, 0.1), (3.0, 10.0), (12.0, 1e5), (1.0, 0.0)]:
+        fast = envelope_moments(loss, *arguments, norm, chi)
+        slow = envelope_moments(Plain(), *arguments, norm, chi)
+        for a, b in zip(fast, slow, strict=True):
+            assert a == pytest.approx(b, rel=1e-5, abs=1e-9)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), get_loss(Huber())], ids=["logistic", "user's"])
+def test_interpolated_averages(loss):
+    arguments = settings(20_000 if isinstance(loss, Logistic) else 6000)
+    exact = envelope_moments(loss, *arguments, 1.5, 4.0)
+    table = envelope_moments(loss, *arguments, 1.5, 4.0, resolution=3.0)
+    for name in ("envelope", "h", "gh", "hh"):
+        a, b = getattr(exact, name), getattr(table, name)
+        assert np.abs(a - b).max() < (1e-4 if isinstance(loss, Logistic) else 4e-3)
+        assert abs((a - b).mean()) < (3e-6 if isinstance(loss, Logistic) else 1e-4)
+    assert not np.array_equal(exact.h, table.h)  # it did interpolate
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Square(), Hinge()], ids=repr)
+def test_derivatives_are_moments(loss):
+    """∂E[M]/∂mean = E[h], ∂E[M]/∂deviation = E[Gh], ∂E[M]/∂scale = −E[h²]/2, and one order up."""
+    label, mean, scale = settings(50)
+    norm, chi, step = 1.3, 2.0, 1e-5
+
+    def at(shift=0.0, wider=0.0, stiffer=0.0):
+        return envelope_moments(loss, label, mean + shift, scale, norm + wider, chi + stiffer)
+
+    here = at()
+    pairs = [
+        ({"shift": step}, here.h, here.k, here.gk, 2 * here.hk),
+        ({"wider": step}, scale * here.gh, scale * here.gk, scale * here.ggk, 2 * scale * here.ghk),
+        (
+            {"stiffer": step},
+            *(-(scale**2) * m for m in (0.5 * here.hh, here.hk, here.ghk, 2 * here.hhk)),
+        ),
+    ]
+    for move, *expected in pairs:
+        back = {name: -value for name, value in move.items()}
+        for name, value in zip(("envelope", "h", "gh", "hh"), expected, strict=True):
+            difference = (getattr(at(**move), name) - getattr(at(**back), name)) / (2 * step)
+            assert value == pytest.approx(difference, rel=1e-4, abs=1e-6)
+
+
+def test_smoothing_adds_to_the_scale():
+    label, mean, _ = settings(30)
+    one = np.ones(30)
+    smoothed = envelope_moments(Hinge(), label, mean, one, 0.7, 0.5, smoothing=0.25)
+    assert np.array_equal(smoothed, envelope_moments(Hinge(), label, mean, one, 0.7, 0.75))
+
+
+def test_no_noise_and_no_envelope_give_the_loss_itself():
+    label, mean, one = *settings(30)[:2], np.ones(30)
+    for loss in (Logistic(), Square(), Hinge()):
+        bare = envelope_moments(loss, label, mean, one, 1e-9, 0.0)
+        assert bare.envelope == pytest.approx(loss.value(mean, label), abs=1e-6)
+        assert bare.h == pytest.approx(loss.derivative(mean, label), abs=1e-6)
