@@ -2,11 +2,15 @@ import csv
 import io
 import json
 import os
+import signal
 import sqlite3
+import subprocess
+import sys
+import time
 
 import pytest
 
-from sparsetoken.experiments import compute, load_sweep
+from sparsetoken.experiments import Store, compute, load_sweep
 
 TEXT = """
 quantities = ["cosine", "test_error"]
@@ -87,6 +91,32 @@ def test_failed_cells_are_shown_and_retried(run, sweep, tmp_path):
     assert (code, "0 computed, 0 failed, 8 there before" in err) == (1, True)
     code, _, err = run("sweep", "run", sweep, "--workers", 2, "--retry-failed")
     assert (code, "0 computed, 4 failed, 4 there before" in err) == (1, True)
+
+
+def test_control_c_keeps_what_is_finished(run, sweep, tmp_path):
+    sweep.write_text(
+        TEXT.replace("trials = 3", "trials = 20")
+        .replace("[2, 4]", "[2, 3, 4, 5, 6, 7, 8]")
+        .replace("dim = 30", "dim = 300")
+        .replace("n_tokens", "positive_rate = 0.4\nn_tokens")
+    )
+    store = tmp_path / "sweep.db"
+    command = [sys.executable, "-m", "sparsetoken", "sweep", "run", sweep, "--workers", "2"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    done = 0
+    while process.poll() is None and done < 2:
+        time.sleep(0.05)
+        if store.exists() and store.stat().st_size:
+            with Store(store) as opened:
+                done = opened.counts()["done"]
+    os.killpg(process.pid, signal.SIGINT)  # what a terminal does
+    _, err = process.communicate()
+    assert process.returncode == 1
+    assert err == "sparsetoken: stopped; what is finished is kept\n"
+    counts = json.loads(run("sweep", "status", "--store", store, "--json")[1])
+    assert counts["done"] >= 2
+    assert counts["failed"] == 0
+    assert counts["pending"] > 0
 
 
 def test_bad_files(refused, run, sweep, tmp_path):

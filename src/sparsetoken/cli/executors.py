@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sparsetoken.cli.output import CommandError
 from sparsetoken.experiments.cluster import dask_executor, local_cluster
 from sparsetoken.experiments.execution import local_processes
 
@@ -34,11 +35,13 @@ def chosen_executor(
     if cluster not in (None, "local"):
         raise ValueError(f"--cluster must be 'local', got {cluster!r}")
     if scheduler is not None:
-        with dask_executor(scheduler) as executor:
-            yield executor
-    elif cluster == "local":
-        with local_cluster(workers) as executor:
-            yield executor
+        executor = dask_executor(scheduler)
+    elif cluster is not None:
+        executor = local_cluster(workers)
     else:
-        with local_processes(workers) as executor:
-            yield executor
+        executor = local_processes(workers)
+    try:
+        with executor as opened:
+            yield opened
+    except KeyboardInterrupt:
+        raise CommandError("stopped; what is finished is kept") from None

@@ -56,8 +56,6 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:
         what = f"{error.filename}: " if error.filename else ""
         _fail(f"{what}{error.strerror or error}", 1)
-    except KeyboardInterrupt:
-        _fail("stopped; what is finished is kept", 1)
 
 
 def _fail(error: object, code: int) -> None:

@@ -3,6 +3,7 @@
 import itertools
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import (
@@ -167,6 +168,9 @@ def local_processes(workers: int | None = None) -> Iterator[Executor]:
     executor = RestartingProcesses(count)
     try:
         yield executor
+    except BaseException:
+        executor.stop()
+        raise
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
 
@@ -191,6 +195,11 @@ class RestartingProcesses(Executor):
         """Stop the processes."""
         self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
 
+    def stop(self) -> None:
+        """End the processes at once, whatever they are computing."""
+        for process in list((self._pool._processes or {}).values()):
+            process.terminate()
+
     def _start(self) -> ProcessPoolExecutor:
         # Spawned, not forked: a fork copies locks that threads of this process may hold.
         context = multiprocessing.get_context("spawn")
@@ -198,7 +207,11 @@ class RestartingProcesses(Executor):
 
 
 def _end_with_parent() -> None:
-    """Let a worker end when the process that started it is gone, even if that was killed."""
+    """Let a worker end when the process that started it is gone, even if that was killed.
+
+    Control-C reaches the workers too; it is for the process that started them to end them.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_watch, args=(parent.sentinel,), daemon=True).start()
