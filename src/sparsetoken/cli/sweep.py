@@ -44,12 +44,10 @@ def run_sweep(
 
     \b
     quantities = ["test_error", "train_loss"]
-    [fixed]
-    n_tokens = 10
-    signal = 5.0
-    [axes]
-    model = ["pooled", "attention"]
-    alpha = {start = 0.5, stop = 8, count = 5, spacing = "log"}
+    fixed.n_tokens = 10
+    fixed.signal = 5.0
+    axes.model = ["pooled", "attention"]
+    axes.alpha = {start = 0.5, stop = 8, count = 5, spacing = "log"}
     """  # noqa: D301 (the backslash keeps the lines of the example)
     sweep = load_sweep(file)
     path = store or file.with_suffix(".db")
