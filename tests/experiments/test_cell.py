@@ -60,7 +60,7 @@ def test_theory_cells_are_the_theory():
     [
         {"model": "pooled", "alpha": 3.0, "reg": 0.1},
         {"model": "vectorized", "alpha": 2.0, "reg": 0.1},
-        {"model": "vectorized", "alpha": 6.0, "reg": 0.1, "n_tokens": 4, "n_signal": 2},
+        {"model": "vectorized", "alpha": 6.0, "reg": 0.1, "n_tokens": 4, "n_signal": 2, "dim": 80},
         {"model": "attention", "alpha": 6.0, "reg": 0.1},
         {"model": "attention", "alpha": 2.0, "cosine": 0.8, "sharpness": 1.5, "reg": 0.1},
         {"model": "hardmax", "alpha": 2.0, "cosine": 0.9, "reg": 0.1},

@@ -7,12 +7,13 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from sparsetoken.estimators.data import MemoryData
-from sparsetoken.estimators.passes import attention_features, joint_gradient, pooled_features
+from sparsetoken.estimators.passes import attention_features, pooled_features
 from sparsetoken.estimators.readout import Readout, fit_readout
 from sparsetoken.estimators.sequences import as_sequences
 from sparsetoken.estimators.two_step import two_gradient_steps
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.losses import Loss, get_loss
+from sparsetoken.pooling import Softmax
 from sparsetoken.sampling import LearnedQuery
 
 __all__ = ["learn_on_same_data"]
@@ -39,31 +40,29 @@ def learn_on_same_data(
     features = data.per_sample(attention_features, beta * query)
     readout = fit_readout(features, sign, values["reg"], loss)
     if values["protocol"] == "joint":
-        query, readout = _refine(data, sign, share, loss, cell, query, readout)
+        query, readout = _refine(X, sign, loss, cell, query, readout)
         features = data.per_sample(attention_features, beta * query)
     learned = LearnedQuery(query, readout.coef, readout.intercept, truth.direction, beta)
     return features, sign, learned, readout
 
 
 def _refine(
-    data: MemoryData,
-    sign: Floats,
-    share: Floats,
-    loss: Loss,
-    cell: Cell,
-    query: Floats,
-    readout: Readout,
+    X: Floats, sign: Floats, loss: Loss, cell: Cell, query: Floats, readout: Readout
 ) -> tuple[Floats, Readout]:
     """Minimise mean loss + (λ/2)(‖w‖² + ‖q‖²) by some steps of L-BFGS from the two-step start."""
     size, reg, beta = query.size, cell.values["reg"], cell.values["beta"]
 
     def objective(point: Floats) -> tuple[float, Floats]:
         query, coef, bias = point[:size], point[size:-1], point[-1]
-        found: Any = data.total(joint_gradient, (sign, share), beta * query, coef, bias, loss)
-        value, by_query, by_readout, by_bias = found
-        value += 0.5 * reg * float(point[:-1] @ point[:-1])
-        gradient = [beta * by_query + reg * query, by_readout + reg * coef, [by_bias]]
-        return value, np.concatenate(gradient)
+        weights, along = Softmax().weights(beta * (X @ query)), X @ coef
+        output = (weights * along).sum(axis=1)
+        value = float(loss.value(output + bias, sign).mean())
+        slope = loss.derivative(output + bias, sign) / len(sign)
+        pull = slope[:, np.newaxis] * weights
+        by_query = beta * np.tensordot(pull * (along - output[:, np.newaxis]), X, axes=2)
+        by_readout = np.tensordot(pull, X, axes=2)
+        gradient = [by_query + reg * query, by_readout + reg * coef, [slope.sum()]]
+        return value + 0.5 * reg * float(point[:-1] @ point[:-1]), np.concatenate(gradient)
 
     start = np.concatenate([query, readout.coef, [readout.intercept]])
     options = {"maxiter": cell.values["refine_steps"]}
