@@ -1,51 +1,132 @@
 import json
+import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import sparsetoken
 
 
-def run(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "sparsetoken", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_the_installed_command():
+    def command(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "sparsetoken", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
-
-def test_version_and_help():
-    assert run("--version").stdout.strip() == sparsetoken.__version__
-    shown = run("--help")
+    assert command("--version").stdout.strip() == sparsetoken.__version__
+    shown = command("--help")
     assert shown.returncode == 0
-    assert "demo" in shown.stdout
+    for name in ("demo", "theory", "figure", "sweep", "fit", "predict", "--install-completion"):
+        assert name in shown.stdout
+    wrong = command("theory", "cosin", "alpha0=2")
+    assert wrong.returncode == 2
+    assert wrong.stderr == "sparsetoken: unknown quantity 'cosin'; did you mean 'cosine'?\n"
+    assert command("nonsense").returncode == 2
 
 
-def test_demo_finds_the_signal():
-    shown = run("demo", "--dim", "200", "--trials", "4", "--json")
-    assert shown.returncode == 0, shown.stderr
-    rows = json.loads(shown.stdout)
-    assert len(rows) == 16
-    cosine = {
-        alpha: np.mean([r["cosine"] for r in rows if r["alpha"] == alpha]) for alpha in (0.5, 4)
+def test_shell_completion():
+    environment = os.environ | {
+        "_SPARSETOKEN_COMPLETE": "complete_bash",
+        "COMP_WORDS": "sparsetoken figure le",
+        "COMP_CWORD": "2",
     }
-    assert cosine[4] == pytest.approx(0.97, abs=0.02)
-    assert cosine[0.5] < cosine[4]
-    assert np.mean([r["weight"] for r in rows if r["alpha"] == 4]) > 0.6
-    table = run("demo", "--dim", "50", "--trials", "2")
-    assert "samples/dim" in table.stdout
+    code = "import sys; sys.argv[0] = 'sparsetoken'; from sparsetoken.cli import main; main()"
+    shown = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert shown.stdout.split() == ["learning-curves", "length-shift"]
+
+
+def test_theory_prints_the_theory(run):
+    code, out, _ = run("theory", "cosine,test_error", "alpha=4", "reg=0.1", "--json")
+    assert code == 0
+    found = json.loads(out)
+    problem = sparsetoken.SparseTokenProblem(10, 1, 5.0)
+    expected = sparsetoken.theory.two_step_risk(
+        problem, alpha0=2.0, alpha1=2.0, reg=0.1, n_points=4096
+    )
+    assert found["test_error"]["value"] == expected.test_error
+    assert found["test_error"]["standard_error"] == expected.uncertainty
+    assert found["cosine"]["value"] == expected.cosine
+    assert found["values"]["alpha"] == 4.0
+    code, out, _ = run("theory", "oracle_error", "model=pooled", "n_tokens=100", "signal=4")
+    assert code == 0
+    assert "0.42074" in out
+    code, out, _ = run("theory")
+    assert "required_signal" in out
+    assert "lr_bias" in out
+    assert json.loads(run("theory", "--json")[1])["values"]["signal"] == "5.0"
+
+
+def test_theory_at_infinity(run):
+    out = run("theory", "test_error", "model=pooled", "alpha=inf", "--json")[1]
+    assert json.loads(out)["values"]["alpha"] is None
+    assert 0.2 < json.loads(out)["test_error"]["value"] < 0.22
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "named"),
-    [("--signal", "-1", "signal"), ("--tokens", "0", "n_tokens"), ("--trials", "1", "trials")],
+    ("arguments", "parts"),
+    [
+        (["test_error"], ["alpha0", "needed"]),
+        (["test_error", "alpah=2"], ["'alpah'", "did you mean 'alpha'"]),
+        (["test_error", "alpha"], ["name=value"]),
+        (["test_error", "alpha=much"], ["alpha must be", "'much'"]),
+        (["cosine", "model=pooled", "alpha=2"], ["cosine does not exist", "'pooled'"]),
+        (["test_error", "dim=100"], ["unknown value 'dim'"]),
+    ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(option, value, named):
-    shown = run("demo", option, value)
-    assert shown.returncode == 2
-    assert shown.stderr.startswith(f"sparsetoken: {named} must be")
-    assert shown.stderr.count("\n") == 1
-    assert shown.stdout == ""
+def test_wrong_arguments_of_theory(refused, arguments, parts):
+    refused(("theory", *arguments), 2, *parts)
+
+
+def test_demo_compares_theory_and_simulation(run, tmp_path):
+    picture = tmp_path / "demo.png"
+    arguments = ("demo", "--out", picture, "--dim", 60, "--trials", 6, "--workers", 2)
+    code, out, err = run(*arguments, "--json")
+    assert code == 0, err
+    assert err == ""
+    rows = json.loads(out)["rows"]
+    assert len(rows) == 2 * (5 + 5 + 3)
+    for row in rows:
+        gap = abs(row["simulation"] - row["theory"])
+        # At dim 60 the means are off by some percent of the theory's limit.
+        assert gap < 5 * row["standard_error"] + 0.15 * row["theory"], row
+        assert row["difference"] * (row["simulation"] - row["theory"]) >= 0
+    attention, pooled = (
+        next(r for r in rows if (r["model"], r["alpha"], r["quantity"]) == (m, 4.0, "test_error"))
+        for m in ("attention", "pooled")
+    )
+    assert attention["simulation"] < 0.5 * pooled["simulation"]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    header = picture.with_suffix(".csv").read_text().splitlines()[0]
+    assert header.endswith("source,quantity,value,standard_error,converged")
+    code, out, _ = run(*arguments)  # drawn again from the store
+    assert code == 0
+    assert "difference" in out
+    assert str(picture) in out
+
+
+def test_figure_lists_and_draws(refused, run, tmp_path):
+    code, out, _ = run("figure")
+    assert code == 0
+    assert "attention-map" in out
+    for ending, start in ((".svg", b"<?xml"), (".pdf", b"%PDF")):
+        picture = tmp_path / f"map{ending}"
+        code, out, err = run("figure", "attention-map", "--quick", "--out", picture, "--json")
+        assert code == 0, err
+        assert json.loads(out)["table"] == str(tmp_path / "map.csv")
+        assert picture.read_bytes().startswith(start)
+    refused(("figure", "aligment"), 2, "did you mean 'alignment'")
+    refused(("figure", "split", "--out", tmp_path / "a.jpg"), 2, ".png, .pdf, .svg")
+    refused(("figure", "split", "--out", tmp_path / "no" / "a.png"), 1, "no/a.db")
+    both = ("--scheduler", "tcp://localhost:1", "--cluster", "local")
+    refused(("figure", "split", "--out", tmp_path / "a.png", *both), 2, "not both")
+
+
+def test_demo_refuses_bad_options(run):
+    assert run("demo", "--trials", "1")[0] == 2
+    assert run("demo", "--nonsense")[0] == 2

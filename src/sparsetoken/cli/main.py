@@ -1,11 +1,15 @@
 """Entry point: the commands and what they share."""
 
+import sys
 from typing import Annotated
 
 import typer
 
 import sparsetoken
-from sparsetoken.cli import demo
+from sparsetoken.cli import demo, estimate, figure, sweep, theory
+from sparsetoken.cli.output import CommandError, message
+from sparsetoken.experiments import StoreError
+from sparsetoken.experiments.cluster import UnreachableError
 
 __all__ = ["main"]
 
@@ -16,6 +20,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo.demo)
+app.command()(theory.theory)
+app.command()(figure.figure)
+app.add_typer(sweep.app, name="sweep")
+app.command()(estimate.fit)
+app.command()(estimate.predict)
 
 
 def _print_version(wanted: bool) -> None:
@@ -36,10 +45,19 @@ def root(
     """Find the few tokens that matter in a sequence."""
 
 
-def main() -> None:
-    """Run the command line; a wrong argument gives one line on stderr and exit code 2."""
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line: exit code 2 for a wrong argument, 1 for what failed, one line each."""
     try:
-        app()
+        app(arguments)
     except ValueError as error:
-        typer.echo(f"sparsetoken: {error}", err=True)
-        raise SystemExit(2) from None
+        _fail(error, 2)
+    except (CommandError, StoreError, UnreachableError, RuntimeError, ArithmeticError) as error:
+        _fail(error, 1)
+    except OSError as error:
+        what = f"{error.filename}: " if error.filename else ""
+        _fail(f"{what}{error.strerror or error}", 1)
+
+
+def _fail(error: object, code: int) -> None:
+    message(f"sparsetoken: {' '.join(str(error).split())}")
+    sys.exit(code)

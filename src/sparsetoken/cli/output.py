@@ -1,0 +1,65 @@
+"""What the commands share: tables on stdout, messages and progress on stderr."""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+__all__ = ["CommandError", "message", "print_json", "print_table", "progress_bar"]
+
+
+class CommandError(Exception):
+    """Something failed that is not a wrong argument: one line on stderr, exit code 1."""
+
+
+def message(text: str) -> None:
+    """Say something to the person at the terminal."""
+    typer.echo(text, err=True)
+
+
+def print_json(content: Any) -> None:
+    """Print content as JSON, which has no infinity and no NaN: they become null."""
+    typer.echo(json.dumps(_finite(content), ensure_ascii=False))
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {name: _finite(value) for name, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+    """Print a table, as wide as it needs to be where stdout is not a terminal."""
+    table = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left")
+    for position, column in enumerate(columns):
+        numeric = all(_is_number(row[position]) for row in rows)
+        table.add_column(column, justify="right" if numeric else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=1000)
+    console.print(table)
+
+
+def _is_number(text: str) -> bool:
+    return text[:1] in "-+0123456789−"
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Any]:
+    """Provide a function of (done, total) that moves a bar, on a terminal only."""
+    console = Console(stderr=True)
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

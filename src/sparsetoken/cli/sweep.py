@@ -1,0 +1,108 @@
+"""``sparsetoken sweep``: run a sweep from a TOML file, look at its state, export its table."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sparsetoken.cli.executors import Cluster, Scheduler, Workers, chosen_executor
+from sparsetoken.cli.output import CommandError, message, print_json, print_table, progress_bar
+from sparsetoken.experiments import Store, load_sweep, run, write_table
+from sparsetoken.experiments.table import table_text
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Theory beside simulation over a grid of parameters, resumable.", no_args_is_help=True
+)
+
+StorePath = Annotated[Path, typer.Option("--store", help="The file of results (SQLite).")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("run")
+def run_sweep(
+    file: Annotated[Path, typer.Argument(help="The sweep, a TOML file.")],
+    store: Annotated[
+        Path | None,
+        typer.Option(help="The file of results; by default beside the sweep, ending in .db."),
+    ] = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    cluster: Cluster = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Compute failed cells again.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compute what the store does not have yet.
+
+    Results are written as they complete: stop it whenever you like, and run it again to go on.
+
+    A sweep names quantities and axes:
+
+    \b
+    quantities = ["test_error", "train_loss"]
+    fixed.n_tokens = 10
+    fixed.signal = 5.0
+    axes.model = ["pooled", "attention"]
+    axes.alpha = {start = 0.5, stop = 8, count = 5, spacing = "log"}
+    """  # noqa: D301 (the backslash keeps the lines of the example)
+    sweep = load_sweep(file)
+    path = store or file.with_suffix(".db")
+    with Store(path) as opened:
+        if retry_failed:
+            opened.retry_failed()
+        with chosen_executor(workers, scheduler, cluster) as executor, progress_bar("cells") as bar:
+            report = run(sweep, opened, executor, progress=bar)
+        failed = [f for f in opened.failures() if f.cell in set(sweep.cells())]
+    if as_json:
+        print_json({"store": str(path), **report._asdict()})
+    message(
+        f"{report.computed} computed, {report.failed} failed, "
+        f"{report.already_done} there before: {path}"
+    )
+    if failed:
+        raise CommandError(
+            f"{len(failed)} cells have failed, see 'sparsetoken sweep status --store {path}'"
+        )
+
+
+@app.command()
+def status(store: StorePath, as_json: AsJson = False) -> None:
+    """Say how many cells are done, pending and failed, and why they failed."""
+    with Store(store, create=False) as opened:
+        counts, failures = opened.counts(), opened.failures()
+    if as_json:
+        listed = [{"values": f.cell.values, "error": f.error} for f in failures]
+        print_json(counts | {"failures": listed})
+        return
+    print_table(("cells", "number"), [(name, str(count)) for name, count in counts.items()])
+    if failures:
+        lines = [(f.error, f.cell.source, f.cell.describe()) for f in failures]
+        print_table(("error", "source", "cell"), lines)
+
+
+@app.command()
+def export(
+    store: StorePath,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A file ending in .csv or .parquet; by default CSV on stdout."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the results as a table in long format."""
+    with Store(store, create=False) as opened:
+        rows, counts = opened.rows(), opened.counts()
+    if out is not None:
+        write_table(rows, out)
+        message(f"{len(rows)} rows: {out}")
+    elif as_json:
+        print_json(rows)
+    else:
+        sys.stdout.write(table_text(rows))
+    unfinished = counts["pending"] + counts["failed"]
+    if unfinished:
+        message(f"{unfinished} cells are not in the table: pending or failed")

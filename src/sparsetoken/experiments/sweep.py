@@ -1,0 +1,182 @@
+"""Sweeps as data: grids of named values, in Python or in a TOML file."""
+
+import itertools
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparsetoken._validation import check_choice, check_count, check_real
+from sparsetoken.experiments.cell import Cell, make_cell
+from sparsetoken.experiments.values import (
+    COUNTS,
+    KNOWN,
+    QUANTITIES,
+    SOURCES,
+    check_known,
+    check_values,
+)
+
+__all__ = ["Grid", "Sweep", "load_sweep"]
+
+_RANGE = ("start", "stop", "count", "spacing")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Every combination of the values on some axes.
+
+    Parameters
+    ----------
+    quantities : sequence of str
+        What to compute; a quantity that a point does not have is left out there.
+    axes : mapping of str to sequence
+        The values of each axis.
+    fixed : mapping, optional
+        Values that are the same everywhere; all others have their defaults.
+    sources : sequence of {"theory", "simulation"}
+        Where the numbers come from.
+    """
+
+    quantities: Sequence[str]
+    axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    sources: Sequence[str] = SOURCES
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield the cells, the last axis fastest."""
+        for point in itertools.product(*self.axes.values()):
+            values = dict(self.fixed) | dict(zip(self.axes, point, strict=True))
+            for source in self.sources:
+                cell = make_cell(source, self.quantities, values)
+                if cell is not None:
+                    yield cell
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Grids to be computed together.
+
+    Parameters
+    ----------
+    grids : sequence of Grid
+        The grids; cells that occur twice are computed once.
+
+    Examples
+    --------
+    >>> from sparsetoken.experiments import Grid, Sweep
+    >>> axes = {"model": ["pooled", "attention"], "alpha": [1.0, 2.0]}
+    >>> sweep = Sweep([Grid(["test_error"], axes, sources=["theory"])])
+    >>> len(sweep.cells())
+    4
+    """
+
+    grids: Sequence[Grid]
+
+    def cells(self) -> list[Cell]:
+        """Return the cells, each once."""
+        return list({cell.key: cell for grid in self.grids for cell in grid.cells()}.values())
+
+
+def load_sweep(path: str | PathLike[str]) -> Sweep:
+    """Read a sweep from a TOML file.
+
+    The file has ``quantities``, optionally ``sources``, a table ``[fixed]`` and a table ``[axes]``;
+    or several tables ``[[grid]]`` with these entries, which then add to those at the top. An axis
+    is a list, or ``{start = 0.5, stop = 8, count = 5, spacing = "log"}``.
+
+    Parameters
+    ----------
+    path : str or path
+        The file. An entry that is not known raises ValueError with the nearest known name.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = tomllib.load(file)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path} is not TOML: {error}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not TOML: it is not text in UTF-8") from None
+    try:
+        return _sweep(content)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _sweep(content: dict[str, Any]) -> Sweep:
+    known = ("quantities", "sources", "fixed", "axes")
+    for name in content:
+        check_known("entry", name, (*known, "grid"))
+    blocks = content.pop("grid", [{}])
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise ValueError("grid must be written [[grid]]: there may be several")
+    grids = []
+    for block in blocks:
+        for name in block:
+            check_known("entry of [[grid]]", name, known)
+        grids.append(_grid(content, block))
+    sweep = Sweep(grids)
+    if not sweep.cells():
+        raise ValueError("the sweep has no cells: none of its quantities exists for its values")
+    return sweep
+
+
+def _grid(top: dict[str, Any], block: dict[str, Any]) -> Grid:
+    merged = top | block
+    tables = {name: top.get(name, {}) for name in ("fixed", "axes")}
+    for name in tables:
+        part = block.get(name, {})
+        if not isinstance(tables[name], dict) or not isinstance(part, dict):
+            raise ValueError(f"{name} must be a table, [{name}]")
+        tables[name] = tables[name] | part
+    quantities = _names("quantities", merged.get("quantities"))
+    for quantity in quantities:
+        check_known("quantity", quantity, QUANTITIES)
+    sources = _names("sources", merged.get("sources", list(SOURCES)))
+    for source in sources:
+        check_known("source", source, SOURCES)
+    fixed, axes = tables["fixed"], tables["axes"]
+    both = sorted(fixed.keys() & axes.keys())
+    if both:
+        raise ValueError(f"{both[0]} is both fixed and an axis")
+    check_values(fixed)
+    for name, values in axes.items():
+        axes[name] = _axis(name, values)
+        for value in axes[name]:
+            check_values({name: value})
+    return Grid(quantities, axes, fixed, sources)
+
+
+def _names(what: str, value: Any) -> list[str]:
+    if not isinstance(value, list) or not value or not all(isinstance(v, str) for v in value):
+        raise ValueError(f"{what} must be a list of names, got {value!r}")
+    return value
+
+
+def _axis(name: str, values: Any) -> list[Any]:
+    """Return the values of an axis given as a list or as a range."""
+    check_known("axis", name, KNOWN)
+    if isinstance(values, dict):
+        for entry in values:
+            check_known(f"entry of axis {name!r}", entry, _RANGE)
+        if not {"start", "stop", "count"} <= values.keys():
+            raise ValueError(f"axis {name!r} needs start, stop and count, got {values!r}")
+        spacing = check_choice("spacing", values.get("spacing", "linear"), ("linear", "log"))
+        start, stop = (check_real(f"{e} of axis {name!r}", values[e]) for e in ("start", "stop"))
+        count = check_count(f"count of axis {name!r}", values["count"])
+        if spacing == "log":
+            if min(start, stop) <= 0:
+                raise ValueError(f"axis {name!r} with log spacing must start and stop above 0")
+            points = np.geomspace(start, stop, count)
+        else:
+            points = np.linspace(start, stop, count)
+        if name in COUNTS:
+            return sorted({round(point) for point in points.tolist()})
+        return points.tolist()
+    if not isinstance(values, list) or not values:
+        raise ValueError(f"axis {name!r} must be a list of values, got {values!r}")
+    return values

@@ -1,0 +1,156 @@
+import csv
+import io
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from sparsetoken.experiments import Store, compute, load_sweep
+
+TEXT = """
+quantities = ["cosine", "test_error"]
+[fixed]
+dim = 30
+trials = 3
+n_tokens = 4
+[axes]
+model = ["pooled", "attention"]
+alpha = [2, 4]
+"""
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    path = tmp_path / "sweep.toml"
+    path.write_text(TEXT)
+    return path
+
+
+def test_run_status_export(run, sweep, tmp_path):
+    store = tmp_path / "sweep.db"
+    code, out, err = run("sweep", "run", sweep, "--workers", 2)
+    assert (code, out) == (0, "")
+    assert err == f"8 computed, 0 failed, 0 there before: {store}\n"
+    code, out, err = run("sweep", "run", sweep, "--workers", 1, "--json")
+    assert json.loads(out) == {
+        "store": str(store),
+        "computed": 0,
+        "failed": 0,
+        "already_done": 8,
+    }
+    code, out, _ = run("sweep", "status", "--store", store, "--json")
+    assert json.loads(out) == {"pending": 0, "done": 8, "failed": 0, "failures": []}
+    assert "done" in run("sweep", "status", "--store", store)[1]
+
+    code, out, err = run("sweep", "export", "--store", store)
+    assert err == ""
+    rows = list(csv.DictReader(io.StringIO(out)))
+    expected = [
+        (cell.source, quantity, measured)
+        for cell in load_sweep(sweep).cells()
+        for quantity, measured in compute(cell).items()
+    ]
+    assert len(rows) == len(expected) == 12
+    found = {(r["source"], r["quantity"], float(r["value"])) for r in rows}
+    assert found == {(source, quantity, m.value) for source, quantity, m in expected}
+    table = tmp_path / "table.csv"
+    assert run("sweep", "export", "--store", store, "--out", table)[0] == 0
+    assert table.read_text() == out
+    assert len(json.loads(run("sweep", "export", "--store", store, "--json")[1])) == 12
+
+
+def test_parquet(run, sweep, tmp_path):
+    pytest.importorskip("pyarrow", reason="Parquet is written where pyarrow is installed")
+    from pyarrow import parquet
+
+    store, table = tmp_path / "sweep.db", tmp_path / "table.parquet"
+    run("sweep", "run", sweep, "--workers", 1)
+    assert run("sweep", "export", "--store", store, "--out", table)[0] == 0
+    assert parquet.read_table(table).num_rows == 12
+
+
+def test_failed_cells_are_shown_and_retried(run, sweep, tmp_path):
+    sweep.write_text(TEXT.replace("n_tokens = 4", "n_tokens = 4\npositive_rate = 1e-5"))
+    store = tmp_path / "sweep.db"
+    code, out, err = run("sweep", "run", sweep, "--workers", 2)
+    assert code == 1
+    assert "4 failed" in err
+    assert "sweep status --store" in err
+    _, out, _ = run("sweep", "status", "--store", store)
+    assert "only one class" in out
+    assert "Traceback" not in out
+    _, out, err = run("sweep", "export", "--store", store)
+    assert "4 cells are not in the table" in err
+    assert "simulation" not in out
+    code, _, err = run("sweep", "run", sweep, "--workers", 2)
+    assert (code, "0 computed, 0 failed, 8 there before" in err) == (1, True)
+    code, _, err = run("sweep", "run", sweep, "--workers", 2, "--retry-failed")
+    assert (code, "0 computed, 4 failed, 4 there before" in err) == (1, True)
+
+
+def test_control_c_keeps_what_is_finished(run, sweep, tmp_path):
+    sweep.write_text(
+        TEXT.replace("trials = 3", "trials = 20")
+        .replace("[2, 4]", "[2, 3, 4, 5, 6, 7, 8]")
+        .replace("dim = 30", "dim = 300")
+        .replace("n_tokens", "positive_rate = 0.4\nn_tokens")
+    )
+    store = tmp_path / "sweep.db"
+    command = [sys.executable, "-m", "sparsetoken", "sweep", "run", sweep, "--workers", "2"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    done = 0
+    while process.poll() is None and done < 2:
+        time.sleep(0.05)
+        if store.exists() and store.stat().st_size:
+            with Store(store) as opened:
+                done = opened.counts()["done"]
+    os.killpg(process.pid, signal.SIGINT)  # what a terminal does
+    _, err = process.communicate()
+    assert process.returncode == 1
+    assert err == "sparsetoken: stopped; what is finished is kept\n"
+    counts = json.loads(run("sweep", "status", "--store", store, "--json")[1])
+    assert counts["done"] >= 2
+    assert counts["failed"] == 0
+    assert counts["pending"] > 0
+
+
+def test_bad_files(refused, run, sweep, tmp_path):
+    missing = tmp_path / "missing.toml"
+    refused(("sweep", "run", missing), 1, "missing.toml", "No such file")
+    refused(("sweep", "status", "--store", tmp_path / "none.db"), 1, "there is no store")
+    assert not (tmp_path / "none.db").exists()
+    sweep.write_text(TEXT.replace("alpha = ", "alhpa = "))
+    refused(("sweep", "run", sweep), 2, "sweep.toml", "'alhpa'", "did you mean 'alpha'")
+    sweep.write_text(TEXT.replace("[axes]", "[axes"))
+    refused(("sweep", "run", sweep), 2, "not TOML", "line 7")
+    foreign = tmp_path / "foreign.db"
+    with sqlite3.connect(foreign) as connection:
+        connection.execute("CREATE TABLE things (a)")
+    connection.close()
+    refused(("sweep", "export", "--store", foreign), 1, "another program")
+    sweep.write_text(TEXT)
+    code, out, err = run("sweep", "run", sweep, "--store", foreign)
+    assert (code, out) == (1, "")
+    assert "another program" in err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to a read-only folder")
+def test_read_only_folder(refused, sweep, tmp_path):
+    folder = tmp_path / "locked"
+    folder.mkdir(mode=0o500)
+    refused(("sweep", "run", sweep, "--store", folder / "a.db"), 1, "cannot be opened")
+
+
+def test_unreachable_scheduler(refused, sweep):
+    refused(
+        ("sweep", "run", sweep, "--scheduler", "tcp://127.0.0.1:1"),
+        1,
+        "no Dask scheduler at tcp://127.0.0.1:1",
+    )
+    refused(("sweep", "run", sweep, "--scheduler", "nonsense://a"), 1, "nonsense")
+    refused(("sweep", "run", sweep, "--cluster", "cloud"), 2, "--cluster must be 'local'")

@@ -1,0 +1,180 @@
+import math
+
+import numpy as np
+import pytest
+
+import sparsetoken as st
+from sparsetoken.experiments import compute, make_cell
+
+VALUES = {"alpha": 2.0, "dim": 60, "trials": 4}
+
+
+def test_key_and_seed_depend_on_meaning_not_on_spelling():
+    cell = make_cell("simulation", ["test_error"], VALUES)
+    reordered = dict(reversed(VALUES.items())) | {"alpha": 2, "reg": 0.01}
+    assert make_cell("simulation", ["test_error"], reordered) == cell
+    other = make_cell("simulation", ["test_error"], VALUES | {"alpha": 2.5})
+    assert other.key != cell.key
+    assert other.seed != cell.seed
+
+
+def test_irrelevant_values_are_dropped():
+    theory = make_cell("theory", ["test_error"], VALUES)
+    assert not {"dim", "trials", "seed"} & theory.values.keys()
+    pooled = make_cell("simulation", ["test_error"], VALUES | {"model": "pooled", "lr_query": 3.0})
+    assert pooled == make_cell("simulation", ["test_error"], VALUES | {"model": "pooled"})
+    signal = make_cell("theory", ["required_signal"], {"model": "pooled", "signal": 3.0})
+    assert signal == make_cell("theory", ["required_signal"], {"model": "pooled"})
+
+
+def test_quantities_that_do_not_exist_are_left_out():
+    assert make_cell("simulation", ["auc"], VALUES) is None
+    assert make_cell("theory", ["cosine"], VALUES | {"model": "pooled"}) is None
+    both = make_cell("simulation", ["cosine", "auc", "test_error"], VALUES)
+    assert both.quantities == ("cosine", "test_error")
+
+
+def test_samples_are_split_between_query_and_readout():
+    cell = make_cell("theory", ["test_error"], VALUES | {"split": 0.25})
+    assert (cell.alpha0, cell.alpha1) == (0.5, 1.5)
+    assert make_cell("theory", ["test_error"], VALUES | {"model": "pooled"}).alpha1 == 2.0
+    reused = make_cell("simulation", ["test_error"], VALUES | {"protocol": "reused"})
+    assert (reused.alpha0, reused.alpha1) == (2.0, 2.0)
+
+
+def test_theory_cells_are_the_theory():
+    values = {"alpha0": 1.0, "alpha1": 3.0, "reg": 0.1, "n_tokens": 8, "signal": 4.0}
+    found = compute(make_cell("theory", ["cosine", "test_error", "auc", "capacity"], values))
+    problem = st.SparseTokenProblem(8, 1, 4.0)
+    expected = st.theory.two_step_risk(problem, alpha0=1.0, alpha1=3.0, reg=0.1, n_points=4096)
+    geometry = {"cosine": expected.cosine, "sharpness": expected.sharpness}
+    limit = st.theory.capacity(problem, "attention", n_points=4096, **geometry)
+    assert found["test_error"] == (expected.test_error, expected.uncertainty, True)
+    assert found["auc"].value == expected.auc
+    assert found["cosine"].value == expected.cosine
+    assert found["capacity"] == (limit, limit.uncertainty, True)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"model": "pooled", "alpha": 3.0, "reg": 0.1},
+        {"model": "vectorized", "alpha": 2.0, "reg": 0.1},
+        {"model": "vectorized", "alpha": 6.0, "reg": 0.1, "n_tokens": 4, "n_signal": 2, "dim": 80},
+        {"model": "attention", "alpha": 6.0, "reg": 0.1},
+        {"model": "attention", "alpha": 2.0, "cosine": 0.8, "sharpness": 1.5, "reg": 0.1},
+        {"model": "hardmax", "alpha": 2.0, "cosine": 0.9, "reg": 0.1},
+        {"model": "elementwise", "alpha": 2.0, "cosine": 0.9, "sharpness": 1.0, "reg": 1e-3},
+        {"model": "pooled", "alpha": 3.0, "reg": 0.1, "test_n_tokens": 20},
+        {"model": "attention", "alpha": 4.0, "reg": 0.1, "test_n_tokens": 20, "test_signal": 6.0},
+    ],
+    ids=lambda values: "-".join(f"{v}" for v in values.values()),
+)
+def test_simulation_agrees_with_theory(values):
+    values = {"n_tokens": 6, "signal": 3.0, "positive_rate": 0.4, "dim": 200, "trials": 24} | values
+    quantities = ["test_error", "train_loss", "train_error", "cosine"]
+    theory = compute(make_cell("theory", quantities, values))
+    simulation = compute(make_cell("simulation", quantities, values))
+    assert theory.keys() == simulation.keys()
+    for quantity, (value, error, _) in simulation.items():
+        # Finite dimensions move the mean by about 1/dim of the value.
+        allowed = 4.0 * error + 2.0 * abs(theory[quantity].value) / values["dim"] + 1e-9
+        assert abs(value - theory[quantity].value) < allowed, quantity
+
+
+def test_separable_turns_at_the_capacity():
+    values = {"model": "pooled", "dim": 60, "trials": 8, "signal": 3.0}
+    limit = st.theory.capacity(st.SparseTokenProblem(10, 1, 3.0), "pooled")
+    found = {}
+    for factor in (0.6, 1.6):
+        cell_values = values | {"alpha": factor * float(limit)}
+        for source in ("theory", "simulation"):
+            cell = make_cell(source, ["separable"], cell_values)
+            found[source, factor] = compute(cell)["separable"].value
+    assert found == {
+        ("theory", 0.6): 1.0,
+        ("simulation", 0.6): 1.0,
+        ("theory", 1.6): 0.0,
+        ("simulation", 1.6): 0.0,
+    }
+
+
+def test_reduced_vectorized_features_have_the_law_of_dense_ones():
+    from statistical import assert_same_law
+
+    from sparsetoken.estimators.readout import fit_readout
+    from sparsetoken.experiments.vectorized import sample_vectorized
+    from sparsetoken.losses import Logistic
+
+    problem, n_samples, dim = st.SparseTokenProblem(3, 1, 3.0), 20, 12
+    records = {"reduced": [], "dense": []}
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        features, y = sample_vectorized(problem, n_samples, dim, rng)
+        X, labels = problem.sample(n_samples, dim, random_state=rng, direction=np.eye(1, dim)[0])
+        dense = X.transpose(0, 2, 1).reshape(n_samples, -1)  # signal coordinates first
+        for name, rows, label in (("reduced", features, y), ("dense", dense, labels)):
+            if np.unique(label).size == 2:
+                coef, bias = fit_readout(rows, 2.0 * label - 1.0, 0.05, Logistic())
+                loss = Logistic.value(rows @ coef + bias, 2.0 * label - 1.0).mean()
+                records[name].append((np.linalg.norm(coef), coef[:3].sum(), bias, loss))
+    names = ("norm", "overlap", "bias", "loss")
+    laws = [dict(zip(names, np.array(r).T, strict=True)) for r in records.values()]
+    assert_same_law(*laws)
+
+
+@pytest.mark.parametrize("n_signal", [1, 2])
+def test_vectorized_error_is_that_of_fresh_samples(n_signal):
+    from sparsetoken.experiments.vectorized import vectorized_test_error
+
+    problem = st.SparseTokenProblem(5, n_signal, 3.0, 0.3)
+    coef, bias = np.array([1.0, 0.5, 0.2, 0.8, -0.1, 0.7, 0.3]), -1.0
+    rng = np.random.default_rng(0)
+    expected = vectorized_test_error(problem, coef, bias, rng)
+    n_samples = 200_000
+    y = problem.sample_labels(n_samples, rng)
+    positions = rng.permuted((np.arange(5) < n_signal) & (y[:, None] == 1), axis=1)
+    features = rng.standard_normal((n_samples, 7))
+    features[:, :5] += 3.0 * positions
+    wrong = (features @ coef + bias > 0) != (y == 1)
+    assert abs(wrong.mean() - expected) < 4 * math.sqrt(expected / n_samples)
+
+
+def test_reuse_and_refinement_differ_from_the_two_steps():
+    values = {"alpha": 3.0, "dim": 40, "trials": 6, "reg": 0.1}
+    errors = {
+        protocol: compute(make_cell("simulation", ["test_error"], values | {"protocol": protocol}))
+        for protocol in ("two-step", "reused", "joint")
+    }
+    assert all(0.0 < found["test_error"].value < 0.25 for found in errors.values())
+    assert len({found["test_error"].value for found in errors.values()}) == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"alpah": 2.0}, "unknown value 'alpah'; did you mean 'alpha'"),
+        ({"alpha": -1.0}, r"alpha must be a number in \(0, inf\], got -1.0"),
+        ({"n_signal": 20, "alpha": 1.0}, r"n_signal must be an integer in \[1, 10\], got 20"),
+        ({"alpha": 1.0, "alpha0": 2.0}, "either alpha"),
+        ({"alpha0": 2.0}, "alpha1"),
+        ({"alpha": math.inf}, "alpha must be finite in a simulation"),
+        ({"alpha": 1.0, "cosine": 0.5}, "sharpness"),
+        ({"alpha": 1.0, "sharpness": 0.5}, "cosine"),
+        ({"alpha": 1.0, "split": 1.0}, "split must be below 1"),
+        ({"alpha": 1.0, "model": "atention"}, "model must be one of"),
+        ({"alpha0": 1.0, "alpha1": 1.0, "protocol": "reused"}, "needs alpha"),
+        ({"alpha": 1.0, "trials": 1}, "trials must be an integer >= 2"),
+    ],
+)
+def test_bad_values_are_named(values, message):
+    with pytest.raises(ValueError, match=message):
+        make_cell("simulation", ["test_error"], values)
+    with pytest.raises(ValueError, match="did you mean 'test_error'"):
+        make_cell("theory", ["test_eror"], VALUES)
+
+
+def test_one_class_among_the_training_samples_is_an_error():
+    values = {"model": "pooled", "alpha": 1.0, "dim": 4, "trials": 2, "positive_rate": 1e-6}
+    with pytest.raises(ValueError, match="only one class"):
+        compute(make_cell("simulation", ["test_error"], values))

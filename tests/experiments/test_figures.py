@@ -1,0 +1,225 @@
+"""The numbers behind each figure at tiny size, and that its picture can be drawn from them."""
+
+import math
+
+import numpy as np
+import pytest
+
+import sparsetoken as st
+from sparsetoken.experiments import FIGURES, Store, figure_table, in_store
+from sparsetoken.plotting import PICTURES, draw, save_picture
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Compute a figure; draw it, so that a table no picture can be made of is noticed."""
+
+    def compute(name, **settings):
+        with Store(tmp_path / "results.db") as store:
+            rows = figure_table(name, in_store(store), **settings)
+        picture = tmp_path / "picture.png"
+        save_picture(draw(name, rows), picture)
+        assert picture.stat().st_size > 10_000
+        return rows
+
+    return compute
+
+
+def where(rows, **values):
+    return [row for row in rows if all(row.get(n) == v for n, v in values.items())]
+
+
+def only(rows, **values):
+    (row,) = where(rows, **values)
+    return row["value"]
+
+
+def assert_agree(rows, keys, dim):
+    """Every simulated number has its theory beside it, within errors and a few parts in dim."""
+    theory = {tuple(r.get(k) for k in keys): r["value"] for r in where(rows, source="theory")}
+    simulated = where(rows, source="simulation")
+    assert simulated
+    for row in simulated:
+        expected = theory[tuple(row.get(k) for k in keys)]
+        allowed = 4.0 * row["standard_error"] + 4.0 * abs(expected) / dim
+        assert abs(row["value"] - expected) < allowed, (row, expected)
+
+
+def test_every_figure_has_a_picture():
+    assert list(FIGURES) == list(PICTURES)
+    for recipe in FIGURES.values():
+        assert recipe.quick.keys() == recipe.full.keys()
+
+
+def test_learning_curves(table):
+    points = [1.0, 4.0]
+    rows = table(
+        "learning-curves", lines=points, points=points, vectorized_points=[1.0], dim=100, trials=12
+    )
+    assert_agree(rows, ("model", "alpha", "quantity"), dim=100)
+    errors = {
+        m: only(rows, source="theory", model=m, alpha=4.0, quantity="test_error")
+        for m in ("attention", "pooled", "vectorized")
+    }
+    assert errors["attention"] < 0.2 * errors["pooled"] < 0.2 * errors["vectorized"]
+    problem = st.SparseTokenProblem(10, 1, 5.0)
+    expected = st.theory.risk(problem, "pooled", alpha=4.0, reg=1e-5)
+    assert errors["pooled"] == pytest.approx(expected.test_error, rel=1e-6)
+
+
+def test_alignment(table):
+    points = [2.0, 100.0]
+    rows = table("alignment", signals=[3.0, 8.0], lines=points, points=points, dim=300, trials=12)
+    assert_agree(where(rows, quantity="cosine"), ("signal", "alpha0"), dim=300)
+    for signal in (3.0, 8.0):
+        constant = only(rows, quantity="misalignment", signal=signal)
+        cosine = only(rows, quantity="cosine", source="theory", signal=signal, alpha0=100.0)
+        assert (1.0 - cosine) * 100.0 == pytest.approx(constant, rel=0.05)
+
+
+def test_scaling(table):
+    rows = table(
+        "scaling",
+        lengths=[100, 10_000],
+        longest_integrated=30,
+        trained_lengths=[4, 16],
+        n_points=512,
+        dim=60,
+        trials=8,
+    )
+    trained = where(rows, quantity="test_error")
+    assert_agree(trained, ("model", "n_tokens"), dim=20)  # eight samples per dimension of 60
+    required = {
+        (r["model"], r["n_tokens"]): r["value"] for r in where(rows, quantity="required_signal")
+    }
+    assert required["pooled", 10_000] == pytest.approx(10 * required["pooled", 100], rel=1e-4)
+    assert required["hardmax", 10_000] / required["hardmax", 100] < 1.3
+    assert required["bayes", 30] <= required["attention", 30] * 1.05
+    assert required["attention", 30] < required["elementwise", 30] < required["pooled", 100]
+
+
+def test_capacity(table):
+    ratios = [0.4, 2.0]
+    rows = table("capacity", ratios=ratios, lines=ratios, dims=[10, 20], trials=8)
+    for model in ("vectorized", "pooled", "attention"):
+        mine = where(rows, model=model)
+        for row in where(mine, quantity="separable"):
+            assert row["value"] == (1.0 if row["ratio"] < 1 else pytest.approx(0.0, abs=0.15))
+        low, high = sorted(r["value"] for r in where(mine, quantity="train_loss", source="theory"))
+        assert low < 0.05 < high
+        for row in where(mine, quantity="train_loss", dim=20):
+            expected = low if row["ratio"] < 1 else high
+            assert abs(row["value"] - expected) < 5 * row["standard_error"] + 0.1 * expected
+    limits = {m: only(rows, quantity="capacity", model=m) for m in ("vectorized", "pooled")}
+    assert limits["vectorized"] == pytest.approx(5 * limits["pooled"])
+
+
+def test_sensitivity(table):
+    rows = table(
+        "sensitivity",
+        readout_rates=[0.5, 10.0],
+        bias_rates=[0.0, 4.0],
+        positive_rates=[0.2, 0.6],
+        positive_points=[0.2, 0.6],
+        betas=[0.3, 3.0],
+        beta_points=[0.3, 3.0],
+        compared_bias_rates=[0.0, 4.0],
+        dim=150,
+        trials=10,
+    )
+    keys = ("panel", "quantity", "lr_readout", "lr_bias", "positive_rate", "beta")
+    simulated = [r for r in rows if r["panel"] != "rates"]
+    assert_agree(simulated, keys, dim=40)
+    plane = where(rows, panel="rates", quantity="cosine")
+    for row in plane:
+        problem = st.SparseTokenProblem(10, 1, 5.0, 0.2)
+        learned = st.theory.alignment(
+            problem, alpha=2.0, lr_readout=row["lr_readout"], lr_bias=row["lr_bias"]
+        )
+        assert row["value"] == learned.cosine
+        assert learned.anti_aligned == (row["lr_bias"] == 0.0)
+
+
+def test_residual_error(table):
+    cosines = [-0.5, 0.3, 1.0]
+    rows = table("residual-error", sharpness=[1.0, 3.0], lines=cosines, points=[0.3], dim=40)
+    pooled = only(rows, model="pooled")
+    problem = st.SparseTokenProblem(10, 1, 5.0)
+    limit = st.theory.risk(problem, "pooled", alpha=math.inf, reg=1e-3).test_error
+    assert pooled == pytest.approx(limit, rel=1e-6)
+    for sharpness in (1.0, 3.0):
+        errors = [
+            only(rows, source="theory", model="attention", sharpness=sharpness, cosine=cosine)
+            for cosine in cosines
+        ]
+        assert errors[0] > pooled > errors[2]
+        (row,) = where(rows, source="simulation", sharpness=sharpness)
+        finite = st.theory.risk(
+            problem, "attention", alpha=100.0, reg=1e-3, cosine=0.3, sharpness=sharpness
+        ).test_error
+        assert errors[1] < finite
+        assert abs(row["value"] - finite) < 4 * row["standard_error"] + 0.01 * finite
+
+
+def test_split(table):
+    lines = np.linspace(0.1, 0.9, 9).round(2).tolist()
+    rows = table("split", alphas=[2.0, 4.0], lines=lines, points=[0.3, 0.5], dim=200, trials=16)
+    assert_agree(where(rows, quantity="test_error"), ("alpha", "split"), dim=40)
+    for alpha in (2.0, 4.0):
+        (best,) = where(rows, quantity="optimum", alpha=alpha)
+        errors = [
+            r["value"] for r in where(rows, source="theory", quantity="test_error", alpha=alpha)
+        ]
+        assert best["value"] == min(errors)
+        assert 0.2 < best["split"] < 0.7
+
+
+def test_length_shift(table):
+    rows = table("length-shift", trained=[8], lines=[4, 8, 32], points=[4, 32], dim=150, trials=12)
+    assert_agree(rows, ("model", "n_tokens", "test_n_tokens"), dim=40)
+    trained = st.theory.risk(st.SparseTokenProblem(8, 1, 5.0), "pooled", alpha=4.0, reg=1e-2)
+    expected = trained.on(st.SparseTokenProblem(32, 1, 5.0)).test_error
+    found = only(rows, source="theory", model="pooled", test_n_tokens=32)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_joint_training(table):
+    rows = table("joint-training", lines=[2.0, 8.0], points=[2.0, 8.0], dim=60, trials=10)
+    fresh = where(rows, protocol="two-step")
+    assert_agree(fresh, ("alpha", "quantity"), dim=20)
+    # Reused samples teach a query as good as fresh ones do: the theory taking them so carries.
+    assumed = only(rows, protocol="as if fresh", alpha=8.0, quantity="cosine")
+    (reused,) = where(rows, protocol="reused", alpha=8.0, quantity="cosine")
+    assert abs(reused["value"] - assumed) < 4 * reused["standard_error"] + 0.02
+    errors = {
+        protocol: only(
+            rows, protocol=protocol, alpha=2.0, quantity="test_error", source="simulation"
+        )
+        for protocol in ("two-step", "reused", "joint")
+    }
+    assert errors["reused"] < errors["two-step"]
+    assert 0.0 < errors["joint"] < 0.2
+
+
+def test_attention_map(table):
+    rows = table("attention-map", dim=200, n_sequences=20)
+    sums = {}
+    for row in rows:
+        key = row["label"], row["sequence"], row["stage"]
+        sums[key] = sums.get(key, 0.0) + row["value"]
+    assert len(sums) == 80
+    np.testing.assert_allclose(list(sums.values()), 1.0)
+    assert {row["value"] for row in where(rows, stage="before")} == {1 / 20}
+    on_signal = [r["value"] for r in where(rows, stage="after", label=1, carries_signal=True)]
+    assert len(on_signal) == 40
+    assert sum(on_signal) / 20 > 0.7  # of the weight of a positive sequence
+    assert not where(rows, label=0, carries_signal=True)
+
+
+def test_a_figure_with_failed_cells_is_refused(tmp_path):
+    settings = {"points": [1.0], "lines": [1.0], "vectorized_points": [1.0], "dim": 4, "trials": 2}
+    problem = {"n_tokens": 4, "positive_rate": 1e-6}
+    with Store(tmp_path / "results.db") as store, pytest.raises(RuntimeError, match="cells failed"):
+        figure_table("learning-curves", in_store(store), problem=problem, **settings)
+    with Store(tmp_path / "results.db") as store, pytest.raises(ValueError, match="did you mean"):
+        figure_table("learning-curves", in_store(store), trails=3)
