@@ -254,6 +254,15 @@ def test_a_huge_ridge_leaves_the_bias_alone():
         assert flat.readout_norm < 0.01
 
 
+def test_a_strong_ridge_on_a_weak_signal_converges():
+    """The solver's χ is then close to its bound."""
+    for n_tokens in (100, 300, 1000, 3000):
+        for alpha in (1.0, 8.0, 100.0):
+            assert risk(
+                SparseTokenProblem(n_tokens, 1, 6.0), "pooled", alpha=alpha, reg=1e-2
+            ).converged
+
+
 def test_ridgeless_square_loss_interpolates_and_peaks():
     problem = SparseTokenProblem(10, 1, 5.0)
     options = {"reg": 0.0, "loss": "square", "cosine": 0.9, "sharpness": 1.0}

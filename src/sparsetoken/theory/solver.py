@@ -67,6 +67,8 @@ def solve(problem: Problem, start: Readout | None = None, tolerance: float = 1e-
             return saddle
     if not isinstance(problem.loss, Hinge) or problem.smoothing > 0.0:
         saddle = descend(problem, start, tolerance)
+        if not saddle.converged:  # it can stall where χ reaches its bound, close to the solution
+            saddle = newton(problem, saddle.readout)
         if saddle.converged:
             return saddle
     return follow(problem, tolerance)
