@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken import SparseTokenProblem
-from sparsetoken.losses import Loss
+from sparsetoken.losses import Hinge, Loss
 from sparsetoken.theory import ConvergenceWarning, Risk, risk
 
 LOSSES = ("logistic", "square", "hinge")
@@ -42,6 +42,8 @@ def stationarity(result: Risk) -> float:
     p, x, loss = result.law.points, result.readout, result.loss
     chi, norm = math.exp(x.log_step), x.norm_rest
     step = min(0.2, 0.5 / (norm * p.scale.max()))
+    if isinstance(loss, Hinge):  # its derivative jumps: the rule converges only slowly
+        step = 0.01
     g = np.arange(-7.0, 7.0 + step, step)
     w = np.exp(-0.5 * g**2)
     w /= w.sum()

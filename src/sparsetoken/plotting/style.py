@@ -1,5 +1,6 @@
 """What all pictures share: size, colours, words, and how curves and points are drawn."""
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -136,7 +137,9 @@ def caption(figure: Figure, rows: Rows, title: str, notes: Sequence[str] = ()) -
         found = {row[name] for row in rows if row.get(name) is not None}
         if len(found) == 1:
             fixed.append(f"{symbol} = {found.pop():g}")
-    figure.suptitle(f"{title}\n{',  '.join([*fixed, *notes])}", fontsize=7.5)
+    width = int(16.5 * figure.get_figwidth())  # characters that fit at this size
+    lines = textwrap.wrap(",  ".join([*fixed, *notes]), width, break_long_words=False)
+    figure.suptitle("\n".join([title, *lines]), fontsize=7.5)
 
 
 def lines_and_points(axes: Axes) -> None:

@@ -26,7 +26,7 @@ QUICK: dict[str, Any] = FULL | {
     "lengths": [10, 100, 1000, 10_000, 100_000, 1_000_000],
     "longest_integrated": 300,
     "trained_lengths": [4, 10, 30, 100, 300],
-    "n_points": 1024,
+    "n_points": 4096,
     "dim": 100,
 }
 
