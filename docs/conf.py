@@ -10,4 +10,7 @@ html_sidebars = {"**": []}
 exclude_patterns = ["_build"]
 autosummary_generate = True
 numpydoc_show_class_members = False
-autodoc_default_options = {"members": True}
+autodoc_default_options = {
+    "members": True,
+    "exclude-members": "set_fit_request, set_score_request",  # made by scikit-learn
+}
