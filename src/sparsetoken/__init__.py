@@ -8,7 +8,7 @@ from sparsetoken.problem import SparseTokenProblem
 __version__ = "0.1.0.dev0"
 
 # Everything heavier than NumPy is imported when it is first used.
-_MODULES = ("estimators", "losses", "pooling", "sampling", "theory")
+_MODULES = ("estimators", "losses", "planner", "pooling", "sampling", "theory")
 _NAMES = {
     "AttentionClassifier": "estimators",
     "PooledClassifier": "estimators",
@@ -16,6 +16,7 @@ _NAMES = {
     "TwoStepAttentionClassifier": "estimators",
     "VectorizedClassifier": "estimators",
     "load": "estimators",
+    "plan": "planner",
     "save": "estimators",
 }
 

@@ -1,0 +1,257 @@
+"""What may be chosen for each architecture, and the choice that does best.
+
+A case is a problem and the number of samples per dimension: all that the high-dimensional limit
+depends on. For a case and a choice the theory predicts the performance; the best choice is searched
+on few points of the feature law, the same ones throughout, so that the search sees no noise.
+"""
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+
+from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.theory import Alignment, ConvergenceWarning, Risk, alignment, risk
+from sparsetoken.theory.models import DEFAULT_POINTS
+
+__all__ = ["ARCHITECTURES", "Architecture", "Case", "Choice", "shortfall"]
+
+SEARCH_POINTS = 512
+_REGS = (1e-5, 1.0)
+"""Ridges considered, in units of a feature's variance. A larger one hardly ever predicts better,
+and at finite size it leaves the decision to the noise of the bias."""
+_SPLITS = (0.02, 0.98)
+_SHARPNESSES = (0.02, 30.0)
+_LR_READOUT = 0.1  # small steps are never worse: the size of the query is set by lr_query
+
+
+class Case(NamedTuple):
+    """What is given: the problem and the samples per dimension."""
+
+    problem: SparseTokenProblem
+    alpha: float
+
+
+class Choice(NamedTuple):
+    """What is free: the share of samples for the query and the sharpness concern attention only."""
+
+    loss: str
+    reg: float
+    split: float = 0.0
+    sharpness: float = 0.0
+
+
+def shortfall(result: Risk, metric: str) -> float:
+    """Return what should be small: the test error, or 1 − AUC."""
+    return result.test_error if metric == "error" else 1.0 - result.auc
+
+
+class Architecture:
+    """An architecture to plan for: its free choices, its prediction, its classifier's arguments."""
+
+    name: str
+
+    def first_choice(self, case: Case, metric: str) -> Choice:
+        """Return a good choice from scratch."""
+        raise NotImplementedError
+
+    def improve(self, case: Case, metric: str, choice: Choice) -> Choice:
+        """Return the best choice near ``choice``, of the same loss."""
+        raise NotImplementedError
+
+    def predict(self, case: Case, choice: Choice, n_points: int = DEFAULT_POINTS) -> Risk:
+        """Return the predicted performance."""
+        raise NotImplementedError
+
+    def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
+        """Return the choice as arguments of the classifier."""
+        raise NotImplementedError
+
+    def search_value(self, case: Case, metric: str, choice: Choice) -> float:
+        """Return the log of the shortfall on few points; infinite where the solver fails."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            result = self.predict(case, choice, SEARCH_POINTS)
+        if not result.converged:
+            return math.inf
+        return math.log(max(shortfall(result, metric), 1e-300))
+
+
+class Linear(Architecture):
+    """The pooled or the vectorized classifier: only the ridge is free.
+
+    The loss is the logistic one, whose population minimiser is the optimal rule for the two
+    Gaussian classes that a linear model sees; the square loss misplaces the bias of rare classes.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def first_choice(self, case: Case, metric: str) -> Choice:
+        """Search the whole range of ridges."""
+        scale = self._feature_variance(case)
+        grid = [Choice("logistic", scale * reg) for reg in np.geomspace(*_REGS, 6)]
+        best = min(grid, key=lambda choice: self.search_value(case, metric, choice))
+        return self.improve(case, metric, best)
+
+    def improve(self, case: Case, metric: str, choice: Choice) -> Choice:
+        """Search the ridge within a decade."""
+        low, high = np.log(_REGS) + math.log(self._feature_variance(case))
+        centre = math.log(choice.reg)
+        found = minimize_scalar(
+            lambda x: self.search_value(case, metric, choice._replace(reg=math.exp(x))),
+            bounds=(max(low, centre - 2.3), min(high, centre + 2.3)),
+            method="bounded",
+            options={"xatol": 0.3},
+        )
+        return choice._replace(reg=math.exp(float(found.x)))
+
+    def predict(self, case: Case, choice: Choice, n_points: int = DEFAULT_POINTS) -> Risk:
+        """Return the exact prediction; it needs no points."""
+        return risk(
+            case.problem, self.name, alpha=case.alpha, reg=choice.reg, loss=choice.loss
+        )
+
+    def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
+        """Return the arguments of PooledClassifier or VectorizedClassifier."""
+        return {"reg": choice.reg, "loss": choice.loss}
+
+    def _feature_variance(self, case: Case) -> float:
+        return 1.0 / case.problem.n_tokens if self.name == "pooled" else 1.0
+
+
+class Attention(Architecture):
+    """The two-step protocol: share of the samples, sharpness, ridge, loss and rates are free.
+
+    The learning rate of the bias is the one that aligns the query best, that of the query gives the
+    chosen sharpness. The losses are the logistic and the square one.
+    """
+
+    name = "attention"
+
+    def first_choice(self, case: Case, metric: str) -> Choice:
+        """Search a coarse grid with the loss that is cheap, then from its best with both."""
+        grid = [
+            Choice("square", reg, split, sharpness)
+            for reg in (1e-3, 1e-2, 1e-1)
+            for split in (0.35, 0.65)
+            for sharpness in (0.3, 0.7, 1.5, 3.0)
+        ]
+        best = min(grid, key=lambda choice: self.search_value(case, metric, choice))
+        candidates = [
+            self.improve(case, metric, best._replace(loss=loss)) for loss in ("square", "logistic")
+        ]
+        return min(candidates, key=lambda choice: self.search_value(case, metric, choice))
+
+    def improve(self, case: Case, metric: str, choice: Choice) -> Choice:
+        """Search share, sharpness and ridge by a simplex on their logarithmic scales."""
+        start = np.array([_logit(choice.split), math.log(choice.sharpness), math.log(choice.reg)])
+        bounds = [
+            (_logit(_SPLITS[0]), _logit(_SPLITS[1])),
+            (math.log(_SHARPNESSES[0]), math.log(_SHARPNESSES[1])),
+            (math.log(_REGS[0]), math.log(_REGS[1])),
+        ]
+        low, high = np.transpose(bounds)
+        start = np.clip(start, low, high)
+        steps = np.array([0.4, 0.3, 0.8])
+        steps[start + steps > high] *= -1.0  # a simplex on its bound would be flat
+
+        def decode(x: Any) -> Choice:
+            split = 1.0 / (1.0 + math.exp(-x[0]))
+            return Choice(choice.loss, math.exp(x[2]), split, math.exp(x[1]))
+
+        found = minimize(
+            lambda x: self.search_value(case, metric, decode(x)),
+            start,
+            method="Nelder-Mead",
+            bounds=bounds,
+            options={
+                "initial_simplex": np.stack([start, *(start + np.diag(steps))]),
+                "maxfev": 45,
+                "fatol": 5e-4,
+                "xatol": 0.1,
+            },
+        )
+        return decode(found.x)
+
+    def predict(self, case: Case, choice: Choice, n_points: int = DEFAULT_POINTS) -> Risk:
+        """Return the prediction for the query that the two steps learn."""
+        learned = self._learned(case, choice, best_rates(case, choice))
+        return risk(
+            case.problem,
+            "attention",
+            alpha=(1.0 - choice.split) * case.alpha,
+            reg=choice.reg,
+            loss=choice.loss,
+            cosine=learned.cosine,
+            sharpness=choice.sharpness,
+            n_points=n_points,
+        )
+
+    def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
+        """Return the arguments of TwoStepAttentionClassifier."""
+        rates = best_rates(case, choice)
+        unit = self._learned(case, choice, rates).sharpness
+        return {
+            "split": choice.split,
+            "beta": 1.0,
+            **rates,
+            # A single token leaves nothing to attend to: the query stays zero at any rate.
+            "lr_query": choice.sharpness / unit if unit > 0 else 0.0,
+            "reg": choice.reg,
+            "loss": choice.loss,
+        }
+
+    def _learned(self, case: Case, choice: Choice, rates: dict[str, float]) -> Alignment:
+        """Return what a query step of unit rate learns."""
+        alpha = choice.split * case.alpha
+        return alignment(case.problem, alpha=alpha, loss=choice.loss, lr_query=1.0, **rates)
+
+
+def best_rates(case: Case, choice: Choice) -> dict[str, float]:
+    """Return the rates of the first step: the bias's aligns the query best with the signal.
+
+    It is near the rate that makes the bias predict the share of positives, so that the mean slope of
+    the loss vanishes. At equal shares any rate does in the limit; this one also cancels the chance
+    imbalance of a finite sample.
+    """
+    alpha = choice.split * case.alpha
+    calibrated = _calibrated_bias_rate(case.problem.positive_rate, choice.loss)
+    if case.problem.positive_rate == 0.5 or math.isinf(alpha):
+        return {"lr_readout": _LR_READOUT, "lr_bias": calibrated}
+
+    def misalignment(factor: float) -> float:
+        learned = alignment(
+            case.problem,
+            alpha=alpha,
+            loss=choice.loss,
+            lr_readout=_LR_READOUT,
+            lr_bias=factor * calibrated,
+        )
+        return -learned.cosine
+
+    found = minimize_scalar(
+        misalignment, bounds=(0.6, 1.8), method="bounded", options={"xatol": 0.01}
+    )
+    return {"lr_readout": _LR_READOUT, "lr_bias": float(found.x) * calibrated}
+
+
+def _calibrated_bias_rate(rate: float, loss: str) -> float:
+    """Return the rate at which one step from zero predicts the share of positives."""
+    if loss == "square":  # b = 2π − 1 = −lr·(mean slope 1 − 2π)
+        return 1.0
+    # b = log(π/(1 − π)) = −lr·(½ − π)
+    return _logit(rate) / (rate - 0.5) if abs(rate - 0.5) > 1e-6 else 4.0
+
+
+def _logit(share: float) -> float:
+    return math.log(share / (1.0 - share))
+
+
+ARCHITECTURES: dict[str, Architecture] = {
+    "attention": Attention(),
+    "pooled": Linear("pooled"),
+    "vectorized": Linear("vectorized"),
+}

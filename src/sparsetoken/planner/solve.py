@@ -1,0 +1,242 @@
+"""Solving for the missing quantity: a bracket, a root within it, then the accurate prediction.
+
+With the choices held fixed the prediction is a smooth function of the quantity; its root is found,
+the choices are improved there, and so on. Improving never makes a prediction worse, so the sequence
+descends to the root of the best prediction (policy iteration).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from scipy.optimize import brentq
+
+from sparsetoken.planner.architectures import Architecture, Choice, shortfall
+from sparsetoken.planner.floors import Unreachable, floor, why_unreachable
+from sparsetoken.planner.progress import Progress
+from sparsetoken.planner.request import FEWEST_SAMPLES, Request
+from sparsetoken.theory import Risk
+
+__all__ = ["Solution", "predict", "solve"]
+
+_TOLERANCE = 1e-3  # of the logarithm of the shortfall, in the search for the best choice
+_LARGEST_RATIO = 1e5
+_LARGEST_SIGNAL = 1e3
+_LONGEST = 4096
+_RAREST = 1e-3
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The value found, the choice to go with it, and the accurate prediction there."""
+
+    request: Request
+    choice: Choice
+    prediction: Risk
+    met_when: str
+    """Where the target is met: "above" or "below" the value found, or "" for a prediction."""
+
+
+class Axis(NamedTuple):
+    """How a quantity is searched."""
+
+    better: int
+    """+1 if a larger value makes the problem easier, −1 if a smaller one does."""
+    low: float
+    high: float
+    factor: float
+    whole: bool = False
+    """Whether only whole numbers make sense on the way; others are rounded at the end."""
+
+
+def predict(
+    architecture: Architecture, request: Request, start: Choice | None, progress: Progress
+) -> Solution:
+    """Return the prediction with the best choice; ``start`` is one for a neighbouring request."""
+    progress.step(f"{architecture.name}: choosing the settings")
+    case = request.case
+    if start is None:
+        choice = architecture.first_choice(case, request.metric)
+    else:
+        choice = architecture.improve(case, request.metric, start)
+    return Solution(request, choice, architecture.predict(case, choice), "")
+
+
+def solve(architecture: Architecture, request: Request, progress: Progress) -> Solution:
+    """Return the value of the unknown quantity at which the target is met, or raise Unreachable."""
+    if request.unknown == "error":
+        return predict(architecture, request, None, progress)
+    search = _Search(architecture, request, progress)
+    axis = _axis(request)
+    bad, good = search.bracket(axis)
+    if axis.whole:
+        return _finish_whole(search, axis, search.bisect(bad, good))
+    value = search.root(bad, good)
+    return _finish(search, request, search.refine(value, bad, good), good >= bad)
+
+
+class _Search:
+    """The state of a search: the best choice so far."""
+
+    def __init__(self, architecture: Architecture, request: Request, progress: Progress) -> None:
+        self.architecture, self.request, self.progress = architecture, request, progress
+        self.target = math.log(request.error)
+        self.choice = architecture.first_choice(request.case, request.metric)
+
+    def excess(self, value: float) -> float:
+        """Return how far above the target the present choice is, in logarithms."""
+        case = self.request.at(value).case
+        found = self.architecture.search_value(case, self.request.metric, self.choice)
+        return min(found - self.target, 50.0)  # finite, for the root finder
+
+    def met(self, value: float) -> bool:
+        """Whether the target is met at ``value``; looks for a better choice only if it must."""
+        self.progress.step(f"{self.architecture.name}: trying {self.request.unknown} {value:.4g}")
+        if self.excess(value) <= 0.0:
+            return True
+        case, before = self.request.at(value).case, self.choice
+        self.choice = self.architecture.improve(case, self.request.metric, before)
+        return self.excess(value) <= 0.0
+
+    def bracket(self, axis: Axis) -> tuple[float, float]:
+        """Walk until the target is met at one value and not at the one before: (bad, good)."""
+        request, value = self.request, self._value()
+        met = self.met(value)
+        towards = -axis.better if met else axis.better
+        if request.unknown == "positive_rate":
+            towards = -1  # from equal shares there is only one way to go
+        elif not met and request.unknown in ("n_samples", "dim"):
+            self._check_floor()
+        while True:
+            edge = axis.high if towards > 0 else axis.low
+            if value == edge:
+                raise Unreachable(
+                    why_unreachable(self.architecture, request.at(value), met, self.excess(value))
+                )
+            following = value * axis.factor**towards
+            following = min(following, edge) if towards > 0 else max(following, edge)
+            if axis.whole:
+                following = round(following) if round(following) != value else value + towards
+            if self.met(following) != met:
+                return (following, value) if met else (value, following)
+            value = following
+
+    def _value(self) -> float:
+        return getattr(self.request, self.request.unknown)
+
+    def _check_floor(self) -> None:
+        limit = floor(self.architecture, self.request)
+        if limit >= self.request.error:
+            raise Unreachable(
+                why_unreachable(self.architecture, self.request, False, None, limit)
+            )
+
+    def root(self, bad: float, good: float) -> float:
+        """Return the value that just meets the target with the best choice, on few points."""
+        for _ in range(8):
+            value = _root(self.excess, bad, good)
+            self.progress.step(f"{self.architecture.name}: {self.request.unknown} near {value:.4g}")
+            case, before = self.request.at(value).case, self.choice
+            self.choice = self.architecture.improve(case, self.request.metric, before)
+            gained = -self.excess(value)
+            if gained < _TOLERANCE:
+                if gained < 0.0:
+                    self.choice = before
+                break
+            good = value
+        return value
+
+    def refine(self, value: float, bad: float, good: float) -> float:
+        """Return the root with the choice fixed, on all points."""
+        metric = self.request.metric
+
+        def excess(value: float) -> float:
+            self.progress.step(f"{self.architecture.name}: predicting at {value:.5g}")
+            found = self.architecture.predict(self.request.at(value).case, self.choice)
+            return math.log(max(shortfall(found, metric), 1e-300)) - self.target
+
+        for width in (1.05, 1.3, 2.0):
+            low, high = _ordered(max(min(bad, good), value / width), min(max(bad, good), value * width))
+            if excess(low) * excess(high) <= 0.0:
+                return _root(excess, low, high)
+        return value
+
+    def bisect(self, bad: float, good: float) -> float:
+        """Return the whole number next to the boundary that meets the target, on few points."""
+        while abs(good - bad) > 1:
+            middle = (good + bad) // 2
+            if self.met(middle):
+                good = middle
+            else:
+                bad = middle
+        self.choice = self.architecture.improve(
+            self.request.at(good).case, self.request.metric, self.choice
+        )
+        return good
+
+
+def _finish(search: _Search, request: Request, value: float, upwards: bool) -> Solution:
+    """Round to what can be had on the side that meets the target, and predict there."""
+    if request.unknown in ("n_samples", "dim"):
+        # One part in a million of slack: a root that is whole up to rounding stays that number.
+        value = math.ceil(value * (1 - 1e-6)) if upwards else max(1, math.floor(value * (1 + 1e-6)))
+    final = request.at(value)
+    prediction = search.architecture.predict(final.case, search.choice)
+    return Solution(final, search.choice, prediction, "above" if upwards else "below")
+
+
+def _finish_whole(search: _Search, axis: Axis, value: float) -> Solution:
+    """Move to the boundary as all points see it; few points may have put it a step away."""
+    architecture, request = search.architecture, search.request
+
+    def at(value: float) -> Solution:
+        final = request.at(int(value))
+        prediction = architecture.predict(final.case, search.choice)
+        return Solution(final, search.choice, prediction, "above" if axis.better > 0 else "below")
+
+    def met(solution: Solution) -> bool:
+        return shortfall(solution.prediction, request.metric) <= request.error
+
+    solution = at(value)
+    while not met(solution):
+        value += axis.better
+        if not axis.low <= value <= axis.high:
+            raise Unreachable(why_unreachable(architecture, solution.request, False, None))
+        solution = at(value)
+    while axis.low <= value - axis.better <= axis.high:
+        harder = at(value - axis.better)
+        if not met(harder):
+            break
+        value, solution = value - axis.better, harder
+    return solution
+
+
+def _axis(request: Request) -> Axis:
+    unknown = request.unknown
+    if unknown == "n_samples":
+        low = float(FEWEST_SAMPLES)
+        return Axis(1, low, max(_LARGEST_RATIO * request.dim, low), 4.0)
+    if unknown == "dim":
+        return Axis(-1, 1.0, _LARGEST_RATIO * request.n_samples, 4.0)
+    if unknown == "signal":
+        return Axis(1, 1e-3, _LARGEST_SIGNAL, 1.6)
+    if unknown == "positive_rate":
+        return Axis(1, _RAREST, 0.5, 1.6)
+    if unknown == "n_tokens":
+        return Axis(-1, request.n_signal, _LONGEST, 2.0, whole=True)
+    return Axis(1, 1, request.n_tokens, 2.0, whole=True)
+
+
+def _root(excess: Callable[[float], float], bad: float, good: float) -> float:
+    """Return the root between two values, in logarithms."""
+    low, high = _ordered(bad, good)
+    ends = excess(low), excess(high)
+    if ends[0] * ends[1] > 0.0:  # the end that just failed, or just met, by less than the accuracy
+        return low if abs(ends[0]) < abs(ends[1]) else high
+    found: Any = brentq(lambda x: excess(math.exp(x)), math.log(low), math.log(high), xtol=1e-4)
+    return math.exp(found)
+
+
+def _ordered(a: float, b: float) -> tuple[float, float]:
+    return (a, b) if a <= b else (b, a)
