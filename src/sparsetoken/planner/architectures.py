@@ -1,8 +1,10 @@
 """What may be chosen for each architecture, and the choice that does best.
 
-A case is a problem and the number of samples per dimension: all that the high-dimensional limit
-depends on. For a case and a choice the theory predicts the performance; the best choice is searched
-on few points of the feature law, the same ones throughout, so that the search sees no noise.
+For a case (a problem and a number of samples) and a choice the theory predicts the performance in
+the high-dimensional limit. The best choice is searched on few points of the feature law, the same
+ones throughout, so that the search sees no noise; and it is the best one for the finite sample,
+whose chance imbalance of the classes moves the bias. The limit knows nothing of that, and would
+let a strong ridge shrink the scores until they drown in it.
 """
 
 import math
@@ -13,7 +15,14 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory import Alignment, ConvergenceWarning, Risk, alignment, risk
+from sparsetoken.theory import (
+    Alignment,
+    ConvergenceWarning,
+    Performance,
+    Risk,
+    alignment,
+    risk,
+)
 from sparsetoken.theory.models import DEFAULT_POINTS
 
 __all__ = ["ARCHITECTURES", "Architecture", "Case", "Choice", "shortfall"]
@@ -28,10 +37,16 @@ _LR_READOUT = 0.1  # small steps are never worse: the size of the query is set b
 
 
 class Case(NamedTuple):
-    """What is given: the problem and the samples per dimension."""
+    """What is given: the problem, the samples and the dimension; both infinite for the floor."""
 
     problem: SparseTokenProblem
-    alpha: float
+    n_samples: float
+    dim: float
+
+    @property
+    def alpha(self) -> float:
+        """Samples per dimension."""
+        return math.inf if math.isinf(self.n_samples) else self.n_samples / self.dim
 
 
 class Choice(NamedTuple):
@@ -69,14 +84,34 @@ class Architecture:
         """Return the choice as arguments of the classifier."""
         raise NotImplementedError
 
+    def limit_value(self, case: Case, metric: str, choice: Choice) -> float:
+        """Return the log of the predicted shortfall on few points; infinite if not solved."""
+        result = self._on_few_points(case, choice)
+        return _log(shortfall(result, metric)) if result.converged else math.inf
+
     def search_value(self, case: Case, metric: str, choice: Choice) -> float:
-        """Return the log of the shortfall on few points; infinite where the solver fails."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            result = self.predict(case, choice, SEARCH_POINTS)
+        """Return what the best choice has the least of: as above, under the noise of the bias."""
+        result = self._on_few_points(case, choice)
         if not result.converged:
             return math.inf
-        return math.log(max(shortfall(result, metric), 1e-300))
+        if metric == "auc":  # no bias enters
+            return _log(shortfall(result, metric))
+        noise = _bias_noise(case, choice)
+        shifted = [
+            Performance(
+                result.law,
+                result.readout._replace(bias=result.bias + shift),
+                result.loss,
+                result.moves,
+            ).test_error
+            for shift in (-noise, noise)
+        ]
+        return _log(0.5 * sum(shifted))
+
+    def _on_few_points(self, case: Case, choice: Choice) -> Risk:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return self.predict(case, choice, SEARCH_POINTS)
 
 
 class Linear(Architecture):
@@ -238,12 +273,29 @@ def best_rates(case: Case, choice: Choice) -> dict[str, float]:
     return {"lr_readout": _LR_READOUT, "lr_bias": float(found.x) * calibrated}
 
 
+def _bias_noise(case: Case, choice: Choice) -> float:
+    """Return the standard deviation of the bias due to the sampled share of positives.
+
+    That of a readout whose scores are small, where it matters most: the bias is then
+    2π − 1 for the square loss and the log-odds of the share for the logistic one.
+    """
+    n_samples = (1.0 - choice.split) * case.n_samples
+    variance = case.problem.positive_rate * (1.0 - case.problem.positive_rate)
+    if choice.loss == "square":
+        return 2.0 * math.sqrt(variance / n_samples)
+    return 1.0 / math.sqrt(variance * n_samples)
+
+
 def _calibrated_bias_rate(rate: float, loss: str) -> float:
     """Return the rate at which one step from zero predicts the share of positives."""
     if loss == "square":  # b = 2π − 1 = −lr·(mean slope 1 − 2π)
         return 1.0
     # b = log(π/(1 − π)) = −lr·(½ − π)
     return _logit(rate) / (rate - 0.5) if abs(rate - 0.5) > 1e-6 else 4.0
+
+
+def _log(value: float) -> float:
+    return math.log(max(value, 1e-300))
 
 
 def _logit(share: float) -> float:

@@ -18,7 +18,7 @@ def floor(architecture: Architecture, request: Request) -> float:
 
     It is the prediction at infinitely many samples per dimension with the best choices there.
     """
-    case = Case(request.problem, math.inf)
+    case = Case(request.problem, math.inf, math.inf)
     choice = architecture.first_choice(case, request.metric)
     return shortfall(architecture.predict(case, choice), request.metric)
 

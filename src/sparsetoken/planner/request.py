@@ -44,7 +44,7 @@ class Request:
     @property
     def case(self) -> Case:
         """What the theory needs to know."""
-        return Case(self.problem, self.n_samples / self.dim)
+        return Case(self.problem, self.n_samples, self.dim)
 
     def at(self, value: Any) -> "Request":
         """Return the request with the unknown quantity at ``value``."""

@@ -73,7 +73,14 @@ def solve(architecture: Architecture, request: Request, progress: Progress) -> S
     if axis.whole:
         return _finish_whole(search, axis, search.bisect(bad, good))
     value = search.root(bad, good)
-    return _finish(search, request, search.refine(value, bad, good), good >= bad)
+    solution = _finish(search, request, search.refine(value, bad, good), good >= bad)
+    if request.unknown == "positive_rate" and _is_trivial(solution):
+        raise Unreachable(
+            f"error={request.error:g} is not reached by {architecture.name} at positive_rate 0.5, "
+            f"and below only by always predicting the commoner class, at {value:.3g}; "
+            "metric='auc' is not fooled by that, and more samples would help"
+        )
+    return solution
 
 
 class _Search:
@@ -87,7 +94,7 @@ class _Search:
     def excess(self, value: float) -> float:
         """Return how far above the target the present choice is, in logarithms."""
         case = self.request.at(value).case
-        found = self.architecture.search_value(case, self.request.metric, self.choice)
+        found = self.architecture.limit_value(case, self.request.metric, self.choice)
         return min(found - self.target, 50.0)  # finite, for the root finder
 
     def met(self, value: float) -> bool:
@@ -170,9 +177,6 @@ class _Search:
                 good = middle
             else:
                 bad = middle
-        self.choice = self.architecture.improve(
-            self.request.at(good).case, self.request.metric, self.choice
-        )
         return good
 
 
@@ -186,14 +190,24 @@ def _finish(search: _Search, request: Request, value: float, upwards: bool) -> S
     return Solution(final, search.choice, prediction, "above" if upwards else "below")
 
 
+def _is_trivial(solution: Solution) -> bool:
+    """Whether the predicted error is that of always predicting the commoner class."""
+    rate = solution.request.positive_rate
+    return (
+        solution.request.metric == "error"
+        and solution.prediction.test_error > 0.98 * min(rate, 1.0 - rate)
+    )
+
+
 def _finish_whole(search: _Search, axis: Axis, value: float) -> Solution:
     """Move to the boundary as all points see it; few points may have put it a step away."""
     architecture, request = search.architecture, search.request
 
     def at(value: float) -> Solution:
         final = request.at(int(value))
-        prediction = architecture.predict(final.case, search.choice)
-        return Solution(final, search.choice, prediction, "above" if axis.better > 0 else "below")
+        choice = architecture.improve(final.case, request.metric, search.choice)
+        prediction = architecture.predict(final.case, choice)
+        return Solution(final, choice, prediction, "above" if axis.better > 0 else "below")
 
     def met(solution: Solution) -> bool:
         return shortfall(solution.prediction, request.metric) <= request.error
