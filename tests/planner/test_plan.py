@@ -48,7 +48,7 @@ def test_round_trip_of_linear_models(model, unknown, metric):
         # Below one half the error rises and falls with the rate: aim where it only falls.
         full["positive_rate"] = 0.3
         target = st.plan(**full).error
-    found = st.plan(**{**full, unknown: None}, error=target * (1 + 1e-4))
+    found = st.plan(**{**full, unknown: None}, error=target * (1 + 1e-3))
     value = getattr(found, unknown)
     if unknown in ("n_tokens", "n_signal"):
         assert value == full[unknown]
@@ -133,7 +133,7 @@ def test_summary_and_plot(attention, tmp_path):
 
 
 def test_auc_of_rare_positives():
-    rare = {"dim": 50, "n_tokens": 5, "signal": 4.0, "positive_rate": 0.1, "metric": "auc"}
+    rare = {"dim": 500, "n_tokens": 5, "signal": 3.0, "positive_rate": 0.1, "metric": "auc"}
     found = st.plan(**rare, error=0.05, model="pooled", n_signal=2)
     assert 1 - found.prediction.auc == found.error == pytest.approx(0.05, rel=ROUND_TRIP)
     assert "AUC of 0.95" in found.answer

@@ -73,7 +73,7 @@ def solve(architecture: Architecture, request: Request, progress: Progress) -> S
     if axis.whole:
         return _finish_whole(search, axis, search.bisect(bad, good))
     value = search.root(bad, good)
-    solution = _finish(search, request, search.refine(value, bad, good), good >= bad)
+    solution = _finish(search, request, search.refine(value, axis), good >= bad)
     if request.unknown == "positive_rate" and _is_trivial(solution):
         raise Unreachable(
             f"error={request.error:g} is not reached by {architecture.name} at positive_rate 0.5, "
@@ -95,15 +95,17 @@ class _Search:
         """Return how far above the target the present choice is, in logarithms."""
         case = self.request.at(value).case
         found = self.architecture.limit_value(case, self.request.metric, self.choice)
-        return min(found - self.target, 50.0)  # finite, for the root finder
+        return found - self.target
 
     def met(self, value: float) -> bool:
         """Whether the target is met at ``value``; looks for a better choice only if it must."""
         self.progress.step(f"{self.architecture.name}: trying {self.request.unknown} {value:.4g}")
         if self.excess(value) <= 0.0:
             return True
-        case, before = self.request.at(value).case, self.choice
-        self.choice = self.architecture.improve(case, self.request.metric, before)
+        # From scratch: on the way from easy to hard the best choice may move to another valley.
+        self.choice = self.architecture.first_choice(
+            self.request.at(value).case, self.request.metric
+        )
         return self.excess(value) <= 0.0
 
     def bracket(self, axis: Axis) -> tuple[float, float]:
@@ -144,18 +146,17 @@ class _Search:
         for _ in range(8):
             value = _root(self.excess, bad, good)
             self.progress.step(f"{self.architecture.name}: {self.request.unknown} near {value:.4g}")
-            case, before = self.request.at(value).case, self.choice
-            self.choice = self.architecture.improve(case, self.request.metric, before)
-            gained = -self.excess(value)
-            if gained < _TOLERANCE:
-                if gained < 0.0:
-                    self.choice = before
+            case = self.request.at(value).case
+            self.choice = self.architecture.improve(case, self.request.metric, self.choice)
+            if self.excess(value) > -_TOLERANCE:
                 break
             good = value
         return value
 
-    def refine(self, value: float, bad: float, good: float) -> float:
+    def refine(self, value: float, axis: Axis) -> float:
         """Return the root with the choice fixed, on all points."""
+        if self.architecture.exact:
+            return value
         metric = self.request.metric
 
         def excess(value: float) -> float:
@@ -163,11 +164,14 @@ class _Search:
             found = self.architecture.predict(self.request.at(value).case, self.choice)
             return math.log(max(shortfall(found, metric), 1e-300)) - self.target
 
-        for width in (1.05, 1.3, 2.0):
-            low, high = _ordered(max(min(bad, good), value / width), min(max(bad, good), value * width))
+        for width in (1.03, 1.2, 2.0, 4.0):
+            low, high = max(axis.low, value / width), min(axis.high, value * width)
             if excess(low) * excess(high) <= 0.0:
                 return _root(excess, low, high)
-        return value
+        raise Unreachable(
+            f"error={self.request.error:g}: on few points {self.architecture.name} meets it at "
+            f"{self.request.unknown} {value:.4g}, but the accurate prediction does not near there"
+        )
 
     def bisect(self, bad: float, good: float) -> float:
         """Return the whole number next to the boundary that meets the target, on few points."""
