@@ -15,6 +15,7 @@ _NAMES = {
     "Sequences": "estimators",
     "TwoStepAttentionClassifier": "estimators",
     "VectorizedClassifier": "estimators",
+    "estimate_problem": "planner",
     "load": "estimators",
     "plan": "planner",
     "save": "estimators",

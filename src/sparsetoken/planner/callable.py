@@ -1,7 +1,11 @@
 """The public face of the planner: ``plan(...)`` and ``plan.from_pilot(...)``."""
 
+from typing import Any
+
 from sparsetoken.planner.entry import make_plan
+from sparsetoken.planner.pilot import PilotPlan, plan_from_pilot
 from sparsetoken.planner.record import Plan
+from sparsetoken.problem import RandomState
 
 __all__ = ["Planner", "plan"]
 
@@ -88,6 +92,46 @@ class Planner:
             model=model,
             metric=metric,
         )
+
+    def from_pilot(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        error: float,
+        model: str = "attention",
+        random_state: RandomState = 0,
+    ) -> PilotPlan:
+        """Plan the number of samples from pilot data.
+
+        The problem is estimated by :func:`sparsetoken.estimate_problem`; the plan is made at the
+        estimate and one standard error of the signal to either side. Real tokens are not Gaussian,
+        so the prediction is also compared with cross-validated errors on parts of the pilot, its
+        tokens whitened like those of the estimate; ``trust`` says how far the plan goes.
+
+        Parameters
+        ----------
+        X, y : sequences and labels
+            The pilot, as for :func:`sparsetoken.estimate_problem`.
+        error : float
+            Target test error.
+        model : {"attention", "pooled"}, default="attention"
+            The classifier.
+        random_state : int, Generator or None, default=0
+            Decides groups, subsets and folds.
+
+        Examples
+        --------
+        >>> import sparsetoken as st
+        >>> problem = st.SparseTokenProblem(n_tokens=4, n_signal=2, signal=3.0)
+        >>> X, y = problem.sample(400, 20, random_state=0)
+        >>> found = st.plan.from_pilot(X, y, error=0.1, model="pooled")
+        >>> found.optimistic.n_samples <= found.plan.n_samples
+        True
+        >>> found.trust
+        'as far as the range goes: the pilot's own errors agree with the prediction'
+        """
+        return plan_from_pilot(X, y, error=error, model=model, random_state=random_state)
 
     def __repr__(self) -> str:
         return "<sparsetoken.plan: call it with all quantities but one>"
