@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
-from sparsetoken.planner import Unreachable
+from sparsetoken.planner import UnreachableError
 
 ROUND_TRIP = 0.01  # of the target, as documented
 EASY = {"dim": 100, "n_tokens": 10, "n_signal": 2, "signal": 4.0, "positive_rate": 0.4}
@@ -150,17 +150,24 @@ def test_best_is_the_model_that_needs_least():
 
 def test_impossible_requests_say_why_and_what_would_help():
     hopeless = {"dim": 100, "n_tokens": 50, "signal": 6.0}
-    with pytest.raises(Unreachable, match=r"floor is 0\.336 at any sample size.*attention reaches"):
+    with pytest.raises(
+        UnreachableError, match=r"floor is 0\.336 at any sample size.*attention reaches"
+    ):
         st.plan(**hopeless, error=0.05, model="pooled")
-    with pytest.raises(Unreachable, match=r"Bayes floor 0\.00[0-9]+.*signal above"):
+    with pytest.raises(UnreachableError, match=r"Bayes floor 0\.00[0-9]+.*signal above"):
         st.plan(**hopeless, error=0.002)
-    with pytest.raises(Unreachable, match=r"at any n_tokens up to 2.*more samples would help"):
+    with pytest.raises(UnreachableError, match=r"at any n_tokens up to 2.*more samples would help"):
         st.plan(n_samples=20, dim=500, n_signal=2, signal=0.5, error=0.01, model="pooled")
-    with pytest.raises(Unreachable, match="met by pooled at every dim searched"):
+    with pytest.raises(UnreachableError, match="met by pooled at every dim searched"):
         st.plan(n_samples=50, n_tokens=1, n_signal=1, signal=1e4, error=0.4, model="pooled")
-    with pytest.raises(Unreachable, match="always predicting the commoner class"):
+    with pytest.raises(UnreachableError, match="always predicting the commoner class"):
         st.plan(
-            n_samples=20, dim=500, n_tokens=5, signal=1.0, positive_rate=None, error=0.1,
+            n_samples=20,
+            dim=500,
+            n_tokens=5,
+            signal=1.0,
+            positive_rate=None,
+            error=0.1,
             model="pooled",
         )
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import sparsetoken
-from sparsetoken.cli import demo
+from sparsetoken.cli import demo, plan
 
 __all__ = ["main"]
 
@@ -16,6 +16,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo.demo)
+app.command()(plan.plan)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,8 +1,9 @@
 """Sample-size planning: how many samples, how to use them, and when no number will do."""
 
 from sparsetoken.planner.callable import Planner, plan
-from sparsetoken.planner.floors import Unreachable
-from sparsetoken.planner.pilot import PilotEstimate, PilotPlan, PilotWarning, estimate_problem
+from sparsetoken.planner.floors import UnreachableError
+from sparsetoken.planner.pilot import estimate_problem
+from sparsetoken.planner.pilot_record import PilotEstimate, PilotPlan, PilotWarning
 from sparsetoken.planner.record import Curve, Plan
 
 __all__ = [
@@ -12,7 +13,7 @@ __all__ = [
     "PilotWarning",
     "Plan",
     "Planner",
-    "Unreachable",
+    "UnreachableError",
     "estimate_problem",
     "plan",
 ]

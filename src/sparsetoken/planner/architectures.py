@@ -88,7 +88,7 @@ class Architecture:
         raise NotImplementedError
 
     def limit_value(self, case: Case, metric: str, choice: Choice) -> float:
-        """Return the log of the predicted shortfall on few points, or a large number if not solved."""
+        """Return the log of the predicted shortfall on few points; large if not solved."""
         result = self._on_few_points(case, choice)
         return _log(shortfall(result, metric)) if result.converged else _UNSOLVED
 
@@ -150,9 +150,7 @@ class Linear(Architecture):
 
     def predict(self, case: Case, choice: Choice, n_points: int = DEFAULT_POINTS) -> Risk:
         """Return the exact prediction; it needs no points."""
-        return risk(
-            case.problem, self.name, alpha=case.alpha, reg=choice.reg, loss=choice.loss
-        )
+        return risk(case.problem, self.name, alpha=case.alpha, reg=choice.reg, loss=choice.loss)
 
     def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
         """Return the arguments of PooledClassifier or VectorizedClassifier."""
@@ -182,9 +180,7 @@ class Attention(Architecture):
         best = min(grid, key=lambda choice: self.search_value(case, metric, choice))
         square = self.improve(case, metric, best)
         logistic = self.improve(case, metric, square._replace(loss="logistic"))
-        return min(
-            square, logistic, key=lambda choice: self.search_value(case, metric, choice)
-        )
+        return min(square, logistic, key=lambda choice: self.search_value(case, metric, choice))
 
     def improve(self, case: Case, metric: str, choice: Choice) -> Choice:
         """Search share, sharpness and ridge by a simplex on their logarithmic scales."""
@@ -254,9 +250,9 @@ class Attention(Architecture):
 def best_rates(case: Case, choice: Choice) -> dict[str, float]:
     """Return the rates of the first step: the bias's aligns the query best with the signal.
 
-    It is near the rate that makes the bias predict the share of positives, so that the mean slope of
-    the loss vanishes. At equal shares any rate does in the limit; this one also cancels the chance
-    imbalance of a finite sample.
+    It is near the rate that makes the bias predict the share of positives, so that the mean slope
+    of the loss vanishes. At equal shares any rate does in the limit; this one also cancels the
+    chance imbalance of a finite sample.
     """
     alpha = choice.split * case.alpha
     calibrated = _calibrated_bias_rate(case.problem.positive_rate, choice.loss)

@@ -3,7 +3,8 @@
 from typing import Any
 
 from sparsetoken.planner.entry import make_plan
-from sparsetoken.planner.pilot import PilotPlan, plan_from_pilot
+from sparsetoken.planner.pilot import plan_from_pilot
+from sparsetoken.planner.pilot_record import PilotPlan
 from sparsetoken.planner.record import Plan
 from sparsetoken.problem import RandomState
 
@@ -20,7 +21,7 @@ class Planner:
     Examples
     --------
     >>> import sparsetoken as st
-    >>> plan = st.plan(dim=384, n_tokens=50, signal=14.0, error=0.05, model="pooled")
+    >>> plan = st.plan(dim=384, n_tokens=50, signal=30.0, error=0.05, model="pooled")
     >>> plan
     Plan(pooled needs n_samples at least 1...
     >>> clf = st.PooledClassifier(**plan.settings)
@@ -30,7 +31,7 @@ class Planner:
     >>> st.plan(dim=384, n_tokens=50, signal=6.0, error=0.05, model="pooled")
     Traceback (most recent call last):
     ...
-    sparsetoken.planner.floors.Unreachable: error=0.05 cannot be reached by pooled: its floor is ...
+    sparsetoken.planner.floors.UnreachableError: error=0.05 cannot be reached by pooled: its floor is ...
     """
 
     def __call__(
@@ -79,7 +80,7 @@ class Planner:
         Raises
         ------
         ValueError
-            For wrong arguments, and (as :class:`Unreachable`) for a target that no value meets.
+            For wrong arguments, and (as :class:`UnreachableError`) for a target that no value meets.
         """
         return make_plan(
             n_samples=n_samples,
@@ -129,7 +130,7 @@ class Planner:
         >>> found.optimistic.n_samples <= found.plan.n_samples
         True
         >>> found.trust
-        'as far as the range goes: the pilot's own errors agree with the prediction'
+        "as far as the range goes: the pilot's own errors agree with the prediction"
         """
         return plan_from_pilot(X, y, error=error, model=model, random_state=random_state)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from sparsetoken._validation import check_choice
 from sparsetoken.planner.architectures import ARCHITECTURES
-from sparsetoken.planner.floors import Unreachable
+from sparsetoken.planner.floors import UnreachableError
 from sparsetoken.planner.progress import Progress
 from sparsetoken.planner.record import Plan
 from sparsetoken.planner.request import MODELS, Request, make_request
@@ -53,10 +53,10 @@ def _best(request: Request, models: Sequence[str], progress: Progress) -> tuple[
     for name in models:
         try:
             found[name] = solve(ARCHITECTURES[name], request, progress)
-        except Unreachable as failure:
+        except UnreachableError as failure:
             failures.append(str(failure))
     if not found:
-        raise Unreachable("; ".join(failures))
+        raise UnreachableError("; ".join(failures))
     return min(found.items(), key=lambda item: _cost(item[1]))
 
 
@@ -69,6 +69,11 @@ def _cost(solution: Solution) -> Any:
     """
     request = solution.request
     if request.unknown == "error":
-        return (0, solution.prediction.test_error if request.metric == "error" else -solution.prediction.auc)
+        return (
+            0,
+            solution.prediction.test_error
+            if request.metric == "error"
+            else -solution.prediction.auc,
+        )
     value = getattr(request, request.unknown)
     return (1, -value) if solution.met_when == "below" else (0, value)

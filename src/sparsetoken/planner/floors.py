@@ -6,10 +6,10 @@ from sparsetoken.planner.architectures import ARCHITECTURES, Architecture, Case,
 from sparsetoken.planner.request import Request
 from sparsetoken.theory import oracle_error, required_signal
 
-__all__ = ["Unreachable", "bayes_floor", "floor", "why_unreachable"]
+__all__ = ["UnreachableError", "bayes_floor", "floor", "why_unreachable"]
 
 
-class Unreachable(ValueError):
+class UnreachableError(ValueError):
     """No value of the quantity asked for meets the target; the message says why."""
 
 
@@ -50,7 +50,9 @@ def why_unreachable(
             f"there is no boundary to solve for; ask for a smaller error"
         )
     if limit is not None:
-        reason = f"{wanted} cannot be reached by {name}: its floor is {limit:.3g} at any sample size"
+        reason = (
+            f"{wanted} cannot be reached by {name}: its floor is {limit:.3g} at any sample size"
+        )
     else:
         reached = "" if excess is None else f" (it gets to {request.error * math.exp(excess):.3g})"
         reason = f"{wanted} is not reached by {name} at any {unknown} up to {value:g}{reached}"

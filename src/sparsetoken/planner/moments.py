@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 class TokenSummary(NamedTuple):
     """Sums over the samples of one class in each group; the group is the first axis."""
 
-    count: Array
+    size: Array
     mean: Array
     """Σ x̄, shape (groups, d)."""
     outer: Array
@@ -74,14 +74,14 @@ class Moments(NamedTuple):
 def summarise(tokens: Array, offsets: NDArray[np.int64], groups: NDArray[np.int64]) -> TokenSummary:
     """Return the sums of one class; ``groups`` has the group of each sample."""
     n_groups, dim = int(groups.max()) + 1, tokens.shape[1]
-    count, own = np.zeros(n_groups), np.zeros(n_groups)
+    size, own = np.zeros(n_groups), np.zeros(n_groups)
     mean, turned = np.zeros((n_groups, dim)), np.zeros((n_groups, dim))
     outer, second = np.zeros((n_groups, dim, dim)), np.zeros((n_groups, dim, dim))
     for sample, group in enumerate(groups):
         part = tokens[offsets[sample] : offsets[sample + 1]]
         centre = part.mean(axis=0)
         projected = part @ centre
-        count[group] += 1
+        size[group] += 1
         mean[group] += centre
         turned[group] += projected @ part / len(part)
         own[group] += float(projected @ projected) / len(part)
@@ -94,12 +94,12 @@ def summarise(tokens: Array, offsets: NDArray[np.int64], groups: NDArray[np.int6
         second[group] = rows.T @ rows
         rows = centres[groups == group]
         outer[group] = rows.T @ rows
-    return TokenSummary(count, mean, outer, second, turned, own)
+    return TokenSummary(size, mean, outer, second, turned, own)
 
 
 def estimate_moments(positive: TokenSummary, negative: TokenSummary) -> Moments:
     """Return the unbiased moments from the sums over the samples of both classes."""
-    n_pos, n_neg = float(positive.count), float(negative.count)
+    n_pos, n_neg = float(positive.size), float(negative.size)
     dim = positive.mean.size
     difference = positive.mean / n_pos - negative.mean / n_neg
     second = positive.second / n_pos - negative.second / n_neg

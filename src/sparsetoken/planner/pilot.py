@@ -2,7 +2,6 @@
 
 import math
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,54 +13,18 @@ from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.estimators import PooledClassifier, TwoStepAttentionClassifier
 from sparsetoken.estimators.sequences import Sequences, as_sequences
 from sparsetoken.planner.entry import make_plan
-from sparsetoken.planner.floors import Unreachable
+from sparsetoken.planner.floors import UnreachableError
 from sparsetoken.planner.moments import TokenSummary, estimate_moments, summarise
+from sparsetoken.planner.pilot_record import PilotEstimate, PilotPlan, PilotWarning
 from sparsetoken.planner.record import Plan
 from sparsetoken.problem import RandomState, SparseTokenProblem
 
-__all__ = ["PilotEstimate", "PilotPlan", "PilotWarning", "estimate_problem", "plan_from_pilot"]
+__all__ = ["estimate_problem", "plan_from_pilot"]
 
 Array = NDArray[np.float64]
 
 _GROUPS = 20
 _FEWEST = 4  # samples of a class
-_DETECTED = 2.0  # standard errors
-
-
-class PilotWarning(UserWarning):
-    """The pilot data cannot tell the signal from noise."""
-
-
-@dataclass(frozen=True, repr=False)
-class PilotEstimate:
-    """What pilot data say about the problem; made by :func:`estimate_problem`."""
-
-    problem: SparseTokenProblem
-    """The problem to plan with: ``n_signal`` rounded, and the signal given that number."""
-    signal: float
-    """Strength θ, both moments taken at their word."""
-    n_signal: float
-    """Number R of signal tokens, not rounded."""
-    positive_rate: float
-    standard_errors: dict[str, float]
-    """Of ``signal``, ``n_signal``, ``positive_rate`` and, as ``problem.signal``, of that one."""
-    evidence: float
-    """Class difference of the mean tokens (squared norm) in standard errors."""
-    n_samples: int
-    dim: int
-
-    @property
-    def reliable(self) -> bool:
-        """Whether the pilot tells the signal from noise."""
-        return self.evidence >= _DETECTED and self.signal > 0
-
-    def __repr__(self) -> str:
-        parts = ", ".join(
-            f"{name}={getattr(self, name):.3g} ± {self.standard_errors[name]:.2g}"
-            for name in ("signal", "n_signal", "positive_rate")
-        )
-        flag = "" if self.reliable else ", reliable=False"
-        return f"PilotEstimate({parts}, n_tokens={self.problem.n_tokens}{flag})"
 
 
 def estimate_problem(X: Any, y: Any, *, random_state: RandomState = 0) -> PilotEstimate:
@@ -109,7 +72,7 @@ def estimate_problem(X: Any, y: Any, *, random_state: RandomState = 0) -> PilotE
     moments = estimate_moments(*(part.without(None) for part in classes))
     left_out = [
         estimate_moments(*(part.without(group) for part in classes))
-        for group in range(classes[0].count.size)
+        for group in range(classes[0].size.size)
     ]
     whole = max(1, round(n_tokens))
     n_signal = min(max(1, round(moments.n_signal(n_tokens))), whole)
@@ -142,57 +105,6 @@ def estimate_problem(X: Any, y: Any, *, random_state: RandomState = 0) -> PilotE
     return estimate
 
 
-@dataclass(frozen=True, repr=False)
-class PilotPlan:
-    """A plan from pilot data, with what its uncertainty does to it.
-
-    ``plan`` is at the estimate; ``optimistic`` and ``pessimistic`` at a signal one standard error
-    stronger and weaker, the latter None if the target is then out of reach. ``observed`` compares
-    predicted with cross-validated errors of the planned classifier and of the pooled one on the
-    pilot data: rows of (model, n_samples, predicted, observed, standard error).
-    """
-
-    estimate: PilotEstimate
-    plan: Plan
-    optimistic: Plan
-    pessimistic: Plan | None
-    observed: tuple[tuple[str, int, float, float, float], ...]
-
-    @property
-    def trust(self) -> str:
-        """How far to trust the plan, in plain words."""
-        if not self.estimate.reliable:
-            return "not at all: the pilot cannot tell the signal from noise"
-        off = [
-            f"{model} at {n} samples: predicted {predicted:.3f}, observed {observed:.3f} ± {bar:.3f}"
-            for model, n, predicted, observed, bar in self.observed
-            if abs(observed - predicted) > 3 * bar + 0.15 * predicted
-        ]
-        if off:
-            return "little: the pilot's own errors differ from the prediction (" + "; ".join(off) + ")"
-        if self.pessimistic is None:
-            return "with care: a signal one standard error weaker would not reach the target"
-        return "as far as the range goes: the pilot's own errors agree with the prediction"
-
-    def summary(self) -> str:
-        """Return estimate, plan, range and trust as text."""
-        worst = "out of reach" if self.pessimistic is None else self.pessimistic.n_samples
-        lines = [
-            self.plan.answer,
-            f"range over one standard error of the signal: {self.optimistic.n_samples} to {worst}",
-            f"trust: {self.trust}",
-            "",
-            repr(self.estimate),
-            "observed on the pilot: model, n_samples, predicted, observed ± standard error",
-        ]
-        for model, n_samples, predicted, observed, bar in self.observed:
-            lines.append(f"  {model:<10} {n_samples:<6} {predicted:.3f}  {observed:.3f} ± {bar:.3f}")
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return f"PilotPlan({self.plan.answer}; trust: {self.trust})"
-
-
 def plan_from_pilot(
     X: Any, y: Any, *, error: float, model: str, random_state: RandomState = 0
 ) -> PilotPlan:
@@ -220,7 +132,7 @@ def plan_from_pilot(
     spread = estimate.standard_errors["problem.signal"]
     try:
         pessimistic = at(-spread)
-    except Unreachable:
+    except UnreachableError:
         pessimistic = None
     observed = _observed(X, y, estimate, model, random_state)
     return PilotPlan(estimate, at(0.0), at(spread), pessimistic, observed)
@@ -309,6 +221,6 @@ def _summarise(
 
 
 def _jackknife(values: list[float]) -> float:
-    """Standard error from the estimates with one group left out each."""
+    """Return the standard error from the estimates with one group left out each."""
     size = len(values)
     return math.sqrt((size - 1) * float(np.var(values)))

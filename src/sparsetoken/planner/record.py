@@ -1,7 +1,7 @@
 """A plan: the answer, how to use the samples, and what else the same budget could give."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -103,7 +103,7 @@ class Plan:
 
     @property
     def prediction(self) -> Risk:
-        """The theory's result behind the plan, with ``test_error``, ``auc``, ``train_loss``, …"""
+        """The theory's result behind the plan, with ``test_error``, ``auc`` and all."""
         return self.solution.prediction
 
     @cached_property
@@ -124,7 +124,7 @@ class Plan:
         progress, found = Progress(), {centre: self.solution}
         for order, step in ((range(centre + 1, len(values)), -1), (range(centre)[::-1], 1)):
             for index in order:
-                request = replace(self.solution.request, **{quantity: values[index]})
+                request = self.solution.request.moved(quantity, values[index])
                 start = found[index + step].choice
                 found[index] = predict(self._architecture, request, start, progress)
         progress.close()
@@ -174,7 +174,9 @@ class Plan:
             lines.append(f"  {name:<14} {getattr(self, name):g}")
         lines += ["settings"]
         for name, value in self.settings.items():
-            lines.append(f"  {name:<14} {value if isinstance(value, str) else format(value, '.4g')}")
+            lines.append(
+                f"  {name:<14} {value if isinstance(value, str) else format(value, '.4g')}"
+            )
         label = "error" if self.metric == "error" else "1 − AUC"
         lines += [f"{label} at the same budget"]
         for name, value in {self.model: self.error, **self.alternatives}.items():

@@ -48,7 +48,12 @@ class Request:
 
     def at(self, value: Any) -> "Request":
         """Return the request with the unknown quantity at ``value``."""
-        return replace(self, **{self.unknown: value})
+        return self.moved(self.unknown, value)
+
+    def moved(self, name: str, value: Any) -> "Request":
+        """Return the request with some quantity at ``value``."""
+        changed: dict[str, Any] = {name: value}
+        return replace(self, **changed)
 
 
 def make_request(metric: str, **given: Any) -> Request:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from scipy.optimize import brentq
 
 from sparsetoken.planner.architectures import Architecture, Choice, shortfall
-from sparsetoken.planner.floors import Unreachable, floor, why_unreachable
+from sparsetoken.planner.floors import UnreachableError, floor, why_unreachable
 from sparsetoken.planner.progress import Progress
 from sparsetoken.planner.request import FEWEST_SAMPLES, Request
 from sparsetoken.theory import Risk
@@ -64,7 +64,7 @@ def predict(
 
 
 def solve(architecture: Architecture, request: Request, progress: Progress) -> Solution:
-    """Return the value of the unknown quantity at which the target is met, or raise Unreachable."""
+    """Return the value of the unknown quantity at which the target is met, or raise UnreachableError."""
     if request.unknown == "error":
         return predict(architecture, request, None, progress)
     search = _Search(architecture, request, progress)
@@ -75,7 +75,7 @@ def solve(architecture: Architecture, request: Request, progress: Progress) -> S
     value = search.root(bad, good)
     solution = _finish(search, request, search.refine(value, axis), good >= bad)
     if request.unknown == "positive_rate" and _is_trivial(solution):
-        raise Unreachable(
+        raise UnreachableError(
             f"error={request.error:g} is not reached by {architecture.name} at positive_rate 0.5, "
             f"and below only by always predicting the commoner class, at {value:.3g}; "
             "metric='auc' is not fooled by that, and more samples would help"
@@ -120,7 +120,7 @@ class _Search:
         while True:
             edge = axis.high if towards > 0 else axis.low
             if value == edge:
-                raise Unreachable(
+                raise UnreachableError(
                     why_unreachable(self.architecture, request.at(value), met, self.excess(value))
                 )
             following = value * axis.factor**towards
@@ -137,7 +137,7 @@ class _Search:
     def _check_floor(self) -> None:
         limit = floor(self.architecture, self.request)
         if limit >= self.request.error:
-            raise Unreachable(
+            raise UnreachableError(
                 why_unreachable(self.architecture, self.request, False, None, limit)
             )
 
@@ -168,7 +168,7 @@ class _Search:
             low, high = max(axis.low, value / width), min(axis.high, value * width)
             if excess(low) * excess(high) <= 0.0:
                 return _root(excess, low, high)
-        raise Unreachable(
+        raise UnreachableError(
             f"error={self.request.error:g}: on few points {self.architecture.name} meets it at "
             f"{self.request.unknown} {value:.4g}, but the accurate prediction does not near there"
         )
@@ -197,9 +197,8 @@ def _finish(search: _Search, request: Request, value: float, upwards: bool) -> S
 def _is_trivial(solution: Solution) -> bool:
     """Whether the predicted error is that of always predicting the commoner class."""
     rate = solution.request.positive_rate
-    return (
-        solution.request.metric == "error"
-        and solution.prediction.test_error > 0.98 * min(rate, 1.0 - rate)
+    return solution.request.metric == "error" and solution.prediction.test_error > 0.98 * min(
+        rate, 1.0 - rate
     )
 
 
@@ -220,7 +219,7 @@ def _finish_whole(search: _Search, axis: Axis, value: float) -> Solution:
     while not met(solution):
         value += axis.better
         if not axis.low <= value <= axis.high:
-            raise Unreachable(why_unreachable(architecture, solution.request, False, None))
+            raise UnreachableError(why_unreachable(architecture, solution.request, False, None))
         solution = at(value)
     while axis.low <= value - axis.better <= axis.high:
         harder = at(value - axis.better)
