@@ -28,6 +28,7 @@ from sparsetoken.theory.models import DEFAULT_POINTS
 __all__ = ["ARCHITECTURES", "Architecture", "Case", "Choice", "shortfall"]
 
 SEARCH_POINTS = 512
+_FINITE_SIZE_POINTS = 4096
 _REGS = (1e-5, 1.0)
 """Ridges considered, in units of a feature's variance. A larger one hardly ever predicts better,
 and at finite size it leaves the decision to the noise of the bias."""
@@ -97,19 +98,19 @@ class Architecture:
         result = self._on_few_points(case, choice)
         if not result.converged:
             return _UNSOLVED
-        if metric == "auc":  # no bias enters
-            return _log(shortfall(result, metric))
+        return _log(_under_bias_noise(result, metric, _bias_noise(case, choice)))
+
+    def at_finite_size(self, case: Case, metric: str, choice: Choice) -> float:
+        """Return the shortfall with the fluctuations of a finite sample averaged over."""
         noise = _bias_noise(case, choice)
-        shifted = [
-            Performance(
-                result.law,
-                result.readout._replace(bias=result.bias + shift),
-                result.loss,
-                result.moves,
-            ).test_error
-            for shift in (-noise, noise)
-        ]
-        return _log(0.5 * sum(shifted))
+        return sum(
+            weight * _under_bias_noise(result, metric, noise)
+            for weight, result in self.fluctuations(case, choice)
+        )
+
+    def fluctuations(self, case: Case, choice: Choice) -> list[tuple[float, Risk]]:
+        """Return predictions and their weights over what the samples happen to teach."""
+        return [(1.0, self.predict(case, choice))]
 
     def _on_few_points(self, case: Case, choice: Choice) -> Risk:
         with warnings.catch_warnings():
@@ -216,13 +217,37 @@ class Attention(Architecture):
     def predict(self, case: Case, choice: Choice, n_points: int = DEFAULT_POINTS) -> Risk:
         """Return the prediction for the query that the two steps learn."""
         learned = self._learned(case, choice, best_rates(case, choice))
+        return self._readout(case, choice, learned.cosine, n_points)
+
+    def fluctuations(self, case: Case, choice: Choice) -> list[tuple[float, Risk]]:
+        """Average over the cosine of the query by a Gauss–Hermite rule of three points.
+
+        A share 1/√dim of the noise in readout and query lies along the signal by chance. The
+        overlap of the query is proportional to that of the readout it was learned from, so the
+        relative deviations of both add up; the length of the rest hardly varies.
+        """
+        learned = self._learned(case, choice, best_rates(case, choice))
+        overlap, cosine = learned.readout_overlap, learned.cosine
+        if cosine <= 0.0 or overlap <= 0.0:
+            return super().fluctuations(case, choice)
+        readout = (learned.readout_norm**2 - overlap**2) / overlap**2
+        query = (1.0 - cosine**2) / cosine**2
+        deviation = math.sqrt(max(readout + query, 0.0) / case.dim)
+        results = []
+        for node, weight in ((-math.sqrt(3.0), 1 / 6), (0.0, 2 / 3), (math.sqrt(3.0), 1 / 6)):
+            along = cosine * (1.0 + node * deviation)
+            moved = along / math.hypot(along, math.sqrt(1.0 - cosine**2))
+            results.append((weight, self._readout(case, choice, moved, _FINITE_SIZE_POINTS)))
+        return results
+
+    def _readout(self, case: Case, choice: Choice, cosine: float, n_points: int) -> Risk:
         return risk(
             case.problem,
             "attention",
             alpha=(1.0 - choice.split) * case.alpha,
             reg=choice.reg,
             loss=choice.loss,
-            cosine=learned.cosine,
+            cosine=cosine,
             sharpness=choice.sharpness,
             n_points=n_points,
         )
@@ -273,6 +298,22 @@ def best_rates(case: Case, choice: Choice) -> dict[str, float]:
         misalignment, bounds=(0.6, 1.8), method="bounded", options={"xatol": 0.01}
     )
     return {"lr_readout": _LR_READOUT, "lr_bias": float(found.x) * calibrated}
+
+
+def _under_bias_noise(result: Risk, metric: str, noise: float) -> float:
+    """Return the shortfall averaged over a bias off by ``noise`` either way; no AUC sees it."""
+    if metric == "auc":
+        return shortfall(result, metric)
+    moved = (
+        Performance(
+            result.law,
+            result.readout._replace(bias=result.bias + shift),
+            result.loss,
+            result.moves,
+        )
+        for shift in (-noise, noise)
+    )
+    return 0.5 * sum(performance.test_error for performance in moved)
 
 
 def _bias_noise(case: Case, choice: Choice) -> float:

@@ -31,7 +31,7 @@ class Planner:
     >>> st.plan(dim=384, n_tokens=50, signal=6.0, error=0.05, model="pooled")
     Traceback (most recent call last):
     ...
-    sparsetoken.planner.floors.UnreachableError: error=0.05 cannot be reached by pooled: its floor is ...
+    sparsetoken...UnreachableError: error=0.05 cannot be reached by pooled: its floor is ...
     """
 
     def __call__(
@@ -80,7 +80,7 @@ class Planner:
         Raises
         ------
         ValueError
-            For wrong arguments, and (as :class:`UnreachableError`) for a target that no value meets.
+            For wrong arguments; as :class:`UnreachableError` for a target that no value meets.
         """
         return make_plan(
             n_samples=n_samples,

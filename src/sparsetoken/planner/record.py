@@ -96,6 +96,19 @@ class Plan:
         """The predicted error; 1 − AUC with ``metric="auc"``."""
         return shortfall(self.prediction, self.metric)
 
+    @cached_property
+    def finite_size_error(self) -> float:
+        """What ``error`` is expected to be at this finite size, to leading order.
+
+        ``error`` is the high-dimensional limit. Here the chance fluctuations of the bias and of the
+        query's alignment in a sample of this size are averaged over: where the two differ much, the
+        dimension is too small for the limit, and the plan optimistic.
+        """
+        solution = self.solution
+        return self._architecture.at_finite_size(
+            solution.request.case, self.metric, solution.choice
+        )
+
     @property
     def uncertainty(self) -> float:
         """Numerical standard error of ``error``."""
@@ -172,7 +185,7 @@ class Plan:
         lines = [self.answer, "", "planned with"]
         for name in ("n_samples", "dim", "n_tokens", "n_signal", "signal", "positive_rate"):
             lines.append(f"  {name:<14} {getattr(self, name):g}")
-        lines += ["settings"]
+        lines += [f"expected at this finite size: {self.finite_size_error:.4g}", "settings"]
         for name, value in self.settings.items():
             lines.append(
                 f"  {name:<14} {value if isinstance(value, str) else format(value, '.4g')}"

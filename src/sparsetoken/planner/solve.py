@@ -64,7 +64,7 @@ def predict(
 
 
 def solve(architecture: Architecture, request: Request, progress: Progress) -> Solution:
-    """Return the value of the unknown quantity at which the target is met, or raise UnreachableError."""
+    """Return where the target is just met, or raise UnreachableError."""
     if request.unknown == "error":
         return predict(architecture, request, None, progress)
     search = _Search(architecture, request, progress)
