@@ -9,23 +9,23 @@ let a strong ridge shrink the scores until they drown in it.
 
 import math
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.planner.case import Case, Choice, bias_noise, shortfall, under_bias_noise
+from sparsetoken.planner.rates import best_rates, logit
 from sparsetoken.theory import (
     Alignment,
     ConvergenceWarning,
-    Performance,
     Risk,
     alignment,
     risk,
 )
 from sparsetoken.theory.models import DEFAULT_POINTS
 
-__all__ = ["ARCHITECTURES", "Architecture", "Case", "Choice", "shortfall"]
+__all__ = ["ARCHITECTURES", "Architecture"]
 
 SEARCH_POINTS = 512
 _FINITE_SIZE_POINTS = 4096
@@ -35,34 +35,6 @@ and at finite size it leaves the decision to the noise of the bias."""
 _SPLITS = (0.02, 0.98)
 _SHARPNESSES = (0.02, 30.0)
 _UNSOLVED = 10.0  # log of a shortfall, for a solver that failed: worse than any other
-_LR_READOUT = 0.1  # small steps are never worse: the size of the query is set by lr_query
-
-
-class Case(NamedTuple):
-    """What is given: the problem, the samples and the dimension; both infinite for the floor."""
-
-    problem: SparseTokenProblem
-    n_samples: float
-    dim: float
-
-    @property
-    def alpha(self) -> float:
-        """Samples per dimension."""
-        return math.inf if math.isinf(self.n_samples) else self.n_samples / self.dim
-
-
-class Choice(NamedTuple):
-    """What is free: the share of samples for the query and the sharpness concern attention only."""
-
-    loss: str
-    reg: float
-    split: float = 0.0
-    sharpness: float = 0.0
-
-
-def shortfall(result: Risk, metric: str) -> float:
-    """Return what should be small: the test error, or 1 − AUC."""
-    return result.test_error if metric == "error" else 1.0 - result.auc
 
 
 class Architecture:
@@ -98,13 +70,13 @@ class Architecture:
         result = self._on_few_points(case, choice)
         if not result.converged:
             return _UNSOLVED
-        return _log(_under_bias_noise(result, metric, _bias_noise(case, choice)))
+        return _log(under_bias_noise(result, metric, bias_noise(case, choice)))
 
     def at_finite_size(self, case: Case, metric: str, choice: Choice) -> float:
         """Return the shortfall with the fluctuations of a finite sample averaged over."""
-        noise = _bias_noise(case, choice)
+        noise = bias_noise(case, choice)
         return sum(
-            weight * _under_bias_noise(result, metric, noise)
+            weight * under_bias_noise(result, metric, noise)
             for weight, result in self.fluctuations(case, choice)
         )
 
@@ -185,9 +157,9 @@ class Attention(Architecture):
 
     def improve(self, case: Case, metric: str, choice: Choice) -> Choice:
         """Search share, sharpness and ridge by a simplex on their logarithmic scales."""
-        start = np.array([_logit(choice.split), math.log(choice.sharpness), math.log(choice.reg)])
+        start = np.array([logit(choice.split), math.log(choice.sharpness), math.log(choice.reg)])
         bounds = [
-            (_logit(_SPLITS[0]), _logit(_SPLITS[1])),
+            (logit(_SPLITS[0]), logit(_SPLITS[1])),
             (math.log(_SHARPNESSES[0]), math.log(_SHARPNESSES[1])),
             (math.log(_REGS[0]), math.log(_REGS[1])),
         ]
@@ -272,77 +244,8 @@ class Attention(Architecture):
         return alignment(case.problem, alpha=alpha, loss=choice.loss, lr_query=1.0, **rates)
 
 
-def best_rates(case: Case, choice: Choice) -> dict[str, float]:
-    """Return the rates of the first step: the bias's aligns the query best with the signal.
-
-    It is near the rate that makes the bias predict the share of positives, so that the mean slope
-    of the loss vanishes. At equal shares any rate does in the limit; this one also cancels the
-    chance imbalance of a finite sample.
-    """
-    alpha = choice.split * case.alpha
-    calibrated = _calibrated_bias_rate(case.problem.positive_rate, choice.loss)
-    if case.problem.positive_rate == 0.5 or math.isinf(alpha):
-        return {"lr_readout": _LR_READOUT, "lr_bias": calibrated}
-
-    def misalignment(factor: float) -> float:
-        learned = alignment(
-            case.problem,
-            alpha=alpha,
-            loss=choice.loss,
-            lr_readout=_LR_READOUT,
-            lr_bias=factor * calibrated,
-        )
-        return -learned.cosine
-
-    found = minimize_scalar(
-        misalignment, bounds=(0.6, 1.8), method="bounded", options={"xatol": 0.01}
-    )
-    return {"lr_readout": _LR_READOUT, "lr_bias": float(found.x) * calibrated}
-
-
-def _under_bias_noise(result: Risk, metric: str, noise: float) -> float:
-    """Return the shortfall averaged over a bias off by ``noise`` either way; no AUC sees it."""
-    if metric == "auc":
-        return shortfall(result, metric)
-    moved = (
-        Performance(
-            result.law,
-            result.readout._replace(bias=result.bias + shift),
-            result.loss,
-            result.moves,
-        )
-        for shift in (-noise, noise)
-    )
-    return 0.5 * sum(performance.test_error for performance in moved)
-
-
-def _bias_noise(case: Case, choice: Choice) -> float:
-    """Return the standard deviation of the bias due to the sampled share of positives.
-
-    That of a readout whose scores are small, where it matters most: the bias is then
-    2π − 1 for the square loss and the log-odds of the share for the logistic one.
-    """
-    n_samples = (1.0 - choice.split) * case.n_samples
-    variance = case.problem.positive_rate * (1.0 - case.problem.positive_rate)
-    if choice.loss == "square":
-        return 2.0 * math.sqrt(variance / n_samples)
-    return 1.0 / math.sqrt(variance * n_samples)
-
-
-def _calibrated_bias_rate(rate: float, loss: str) -> float:
-    """Return the rate at which one step from zero predicts the share of positives."""
-    if loss == "square":  # b = 2π − 1 = −lr·(mean slope 1 − 2π)
-        return 1.0
-    # b = log(π/(1 − π)) = −lr·(½ − π)
-    return _logit(rate) / (rate - 0.5) if abs(rate - 0.5) > 1e-6 else 4.0
-
-
 def _log(value: float) -> float:
     return math.log(max(value, 1e-300))
-
-
-def _logit(share: float) -> float:
-    return math.log(share / (1.0 - share))
 
 
 ARCHITECTURES: dict[str, Architecture] = {

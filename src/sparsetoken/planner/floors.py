@@ -2,7 +2,8 @@
 
 import math
 
-from sparsetoken.planner.architectures import ARCHITECTURES, Architecture, Case, shortfall
+from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
+from sparsetoken.planner.case import Case, shortfall
 from sparsetoken.planner.request import Request
 from sparsetoken.theory import oracle_error, required_signal
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetoken.planner.architectures import ARCHITECTURES, Architecture, shortfall
+from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
+from sparsetoken.planner.case import shortfall
 from sparsetoken.planner.floors import bayes_floor
 from sparsetoken.planner.progress import Progress
 from sparsetoken.planner.solve import Solution, predict

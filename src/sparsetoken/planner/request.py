@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sparsetoken._validation import check_choice, check_count, check_real
-from sparsetoken.planner.architectures import ARCHITECTURES, Case
+from sparsetoken.planner.architectures import ARCHITECTURES
+from sparsetoken.planner.case import Case
 from sparsetoken.problem import SparseTokenProblem
 
 __all__ = ["METRICS", "MODELS", "QUANTITIES", "Request", "make_request"]

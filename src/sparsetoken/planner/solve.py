@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from scipy.optimize import brentq
 
-from sparsetoken.planner.architectures import Architecture, Choice, shortfall
+from sparsetoken.planner.architectures import Architecture
+from sparsetoken.planner.case import Choice, shortfall
 from sparsetoken.planner.floors import UnreachableError, floor, why_unreachable
 from sparsetoken.planner.progress import Progress
 from sparsetoken.planner.request import FEWEST_SAMPLES, Request
@@ -90,6 +91,7 @@ class _Search:
         self.architecture, self.request, self.progress = architecture, request, progress
         self.target = math.log(request.error)
         self.choice = architecture.first_choice(request.case, request.metric)
+        self.found = False  # whether the choice meets the target anywhere yet
 
     def excess(self, value: float) -> float:
         """Return how far above the target the present choice is, in logarithms."""
@@ -101,12 +103,16 @@ class _Search:
         """Whether the target is met at ``value``; looks for a better choice only if it must."""
         self.progress.step(f"{self.architecture.name}: trying {self.request.unknown} {value:.4g}")
         if self.excess(value) <= 0.0:
+            self.found = True
             return True
         # From scratch: on the way from easy to hard the best choice may move to another valley.
-        self.choice = self.architecture.first_choice(
-            self.request.at(value).case, self.request.metric
-        )
-        return self.excess(value) <= 0.0
+        before, case = self.choice, self.request.at(value).case
+        self.choice = self.architecture.first_choice(case, self.request.metric)
+        met = self.excess(value) <= 0.0
+        if self.found and not met:
+            self.choice = before  # the one that meets the target at the good end
+        self.found = self.found or met
+        return met
 
     def bracket(self, axis: Axis) -> tuple[float, float]:
         """Walk until the target is met at one value and not at the one before: (bad, good)."""
