@@ -8,14 +8,25 @@ from sparsetoken.problem import SparseTokenProblem
 __version__ = "0.1.0.dev0"
 
 # Everything heavier than NumPy is imported when it is first used.
-_MODULES = ("estimators", "experiments", "losses", "plotting", "pooling", "sampling", "theory")
+_MODULES = (
+    "estimators",
+    "experiments",
+    "losses",
+    "planner",
+    "plotting",
+    "pooling",
+    "sampling",
+    "theory",
+)
 _NAMES = {
     "AttentionClassifier": "estimators",
     "PooledClassifier": "estimators",
     "Sequences": "estimators",
     "TwoStepAttentionClassifier": "estimators",
     "VectorizedClassifier": "estimators",
+    "estimate_problem": "planner",
     "load": "estimators",
+    "plan": "planner",
     "save": "estimators",
 }
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import sparsetoken
-from sparsetoken.cli import demo, estimate, figure, sweep, theory
+from sparsetoken.cli import demo, estimate, figure, plan, sweep, theory
 from sparsetoken.cli.output import CommandError, message
 from sparsetoken.experiments import StoreError
 from sparsetoken.experiments.cluster import UnreachableError
@@ -25,6 +25,7 @@ app.command()(figure.figure)
 app.add_typer(sweep.app, name="sweep")
 app.command()(estimate.fit)
 app.command()(estimate.predict)
+app.command()(plan.plan)
 
 
 def _print_version(wanted: bool) -> None:

@@ -65,9 +65,9 @@ class AttentionClassifier(InsightMixin, SequenceClassifier):
     Attributes
     ----------
     query_ : ndarray of shape (d,)
-        The query: the token weights are softmax(X query_). Zero if pooling was chosen.
+        The query: the token weights are ``softmax(X query_)``. Zero if pooling was chosen.
     coef_, intercept_ : ndarray of shape (d,), float
-        The calibrated readout of Xᵀ softmax(X query_).
+        The calibrated readout of ``Xᵀ softmax(X query_)``.
     query_reliability_ : float
         Estimated cosine between the query and the one that unlimited data would give: from the
         agreement of queries learned on two halves. Zero if pooling was chosen.

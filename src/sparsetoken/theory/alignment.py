@@ -21,8 +21,8 @@ class Alignment:
 
     ``cosine`` is that between query and signal, ``sharpness`` is β‖q‖, ``query_overlap`` is ⟨q, ξ⟩,
     ``readout_overlap`` and ``readout_norm`` are those of the readout after the first step.
-    ``misalignment`` is the constant C of |cosine| = 1 − C/alpha + o(1/alpha): how fast more data
-    turn the query towards the signal (or away from it).
+    ``misalignment`` is the constant C of ``abs(cosine)`` = 1 − C/alpha + o(1/alpha): how fast more
+    data turn the query towards the signal (or away from it).
     """
 
     cosine: float

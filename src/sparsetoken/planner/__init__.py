@@ -1,0 +1,19 @@
+"""Sample-size planning: how many samples, how to use them, and when no number will do."""
+
+from sparsetoken.planner.callable import Planner, plan
+from sparsetoken.planner.floors import UnreachableError
+from sparsetoken.planner.pilot import estimate_problem
+from sparsetoken.planner.pilot_record import PilotEstimate, PilotPlan, PilotWarning
+from sparsetoken.planner.record import Curve, Plan
+
+__all__ = [
+    "Curve",
+    "PilotEstimate",
+    "PilotPlan",
+    "PilotWarning",
+    "Plan",
+    "Planner",
+    "UnreachableError",
+    "estimate_problem",
+    "plan",
+]

@@ -1,0 +1,255 @@
+"""What may be chosen for each architecture, and the choice that does best.
+
+For a case (a problem and a number of samples) and a choice the theory predicts the performance in
+the high-dimensional limit. The best choice is searched on few points of the feature law, the same
+ones throughout, so that the search sees no noise; and it is the best one for the finite sample,
+whose chance imbalance of the classes moves the bias. The limit knows nothing of that, and would
+let a strong ridge shrink the scores until they drown in it.
+"""
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+
+from sparsetoken.planner.case import Case, Choice, bias_noise, shortfall, under_bias_noise
+from sparsetoken.planner.rates import best_rates, logit
+from sparsetoken.theory import (
+    Alignment,
+    ConvergenceWarning,
+    Risk,
+    alignment,
+    risk,
+)
+from sparsetoken.theory.models import DEFAULT_POINTS
+
+__all__ = ["ARCHITECTURES", "Architecture"]
+
+SEARCH_POINTS = 512
+_FINITE_SIZE_POINTS = 4096
+_REGS = (1e-5, 1.0)
+"""Ridges considered, in units of a feature's variance. A larger one hardly ever predicts better,
+and at finite size it leaves the decision to the noise of the bias."""
+_SPLITS = (0.02, 0.98)
+_SHARPNESSES = (0.02, 30.0)
+_UNSOLVED = 10.0  # log of a shortfall, for a solver that failed: worse than any other
+
+
+class Architecture:
+    """An architecture to plan for: its free choices, its prediction, its classifier's arguments."""
+
+    name: str
+    exact = False
+    """Whether the prediction needs no points, so that few are as good as many."""
+
+    def first_choice(self, case: Case, metric: str) -> Choice:
+        """Return a good choice from scratch."""
+        raise NotImplementedError
+
+    def improve(self, case: Case, metric: str, choice: Choice) -> Choice:
+        """Return the best choice near ``choice``, of the same loss."""
+        raise NotImplementedError
+
+    def predict(self, case: Case, choice: Choice, n_points: int = DEFAULT_POINTS) -> Risk:
+        """Return the predicted performance."""
+        raise NotImplementedError
+
+    def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
+        """Return the choice as arguments of the classifier."""
+        raise NotImplementedError
+
+    def limit_value(self, case: Case, metric: str, choice: Choice) -> float:
+        """Return the log of the predicted shortfall on few points; large if not solved."""
+        result = self._on_few_points(case, choice)
+        return _log(shortfall(result, metric)) if result.converged else _UNSOLVED
+
+    def search_value(self, case: Case, metric: str, choice: Choice) -> float:
+        """Return what the best choice has the least of: as above, under the noise of the bias."""
+        result = self._on_few_points(case, choice)
+        if not result.converged:
+            return _UNSOLVED
+        return _log(under_bias_noise(result, metric, bias_noise(case, choice)))
+
+    def at_finite_size(self, case: Case, metric: str, choice: Choice) -> float:
+        """Return the shortfall with the fluctuations of a finite sample averaged over."""
+        noise = bias_noise(case, choice)
+        return sum(
+            weight * under_bias_noise(result, metric, noise)
+            for weight, result in self.fluctuations(case, choice)
+        )
+
+    def fluctuations(self, case: Case, choice: Choice) -> list[tuple[float, Risk]]:
+        """Return predictions and their weights over what the samples happen to teach."""
+        return [(1.0, self.predict(case, choice))]
+
+    def _on_few_points(self, case: Case, choice: Choice) -> Risk:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return self.predict(case, choice, SEARCH_POINTS)
+
+
+class Linear(Architecture):
+    """The pooled or the vectorized classifier: only the ridge is free.
+
+    The loss is the logistic one, whose population minimiser is the optimal rule for the two
+    Gaussian classes that a linear model sees; the square loss misplaces the bias of rare classes.
+    """
+
+    exact = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def first_choice(self, case: Case, metric: str) -> Choice:
+        """Search the whole range of ridges."""
+        scale = self._feature_variance(case)
+        grid = [Choice("logistic", scale * reg) for reg in np.geomspace(*_REGS, 6)]
+        best = min(grid, key=lambda choice: self.search_value(case, metric, choice))
+        return self.improve(case, metric, best)
+
+    def improve(self, case: Case, metric: str, choice: Choice) -> Choice:
+        """Search the ridge within a decade."""
+        low, high = np.log(_REGS) + math.log(self._feature_variance(case))
+        centre = math.log(choice.reg)
+        found = minimize_scalar(
+            lambda x: self.search_value(case, metric, choice._replace(reg=math.exp(x))),
+            bounds=(max(low, centre - 2.3), min(high, centre + 2.3)),
+            method="bounded",
+            options={"xatol": 0.3},
+        )
+        return choice._replace(reg=math.exp(float(found.x)))
+
+    def predict(self, case: Case, choice: Choice, n_points: int = DEFAULT_POINTS) -> Risk:
+        """Return the exact prediction; it needs no points."""
+        return risk(case.problem, self.name, alpha=case.alpha, reg=choice.reg, loss=choice.loss)
+
+    def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
+        """Return the arguments of PooledClassifier or VectorizedClassifier."""
+        return {"reg": choice.reg, "loss": choice.loss}
+
+    def _feature_variance(self, case: Case) -> float:
+        return 1.0 / case.problem.n_tokens if self.name == "pooled" else 1.0
+
+
+class Attention(Architecture):
+    """The two-step protocol: share of the samples, sharpness, ridge, loss and rates are free.
+
+    The learning rate of the bias is the one that aligns the query best, that of the query gives the
+    chosen sharpness. The losses are the logistic and the square one.
+    """
+
+    name = "attention"
+
+    def first_choice(self, case: Case, metric: str) -> Choice:
+        """Search a coarse grid with the loss that is cheap, then from its best with both."""
+        grid = [
+            Choice("square", reg, split, sharpness)
+            for reg in (1e-3, 1e-1)
+            for split in (0.35, 0.7)
+            for sharpness in (0.3, 0.7, 1.5, 4.0)
+        ]
+        best = min(grid, key=lambda choice: self.search_value(case, metric, choice))
+        square = self.improve(case, metric, best)
+        logistic = self.improve(case, metric, square._replace(loss="logistic"))
+        return min(square, logistic, key=lambda choice: self.search_value(case, metric, choice))
+
+    def improve(self, case: Case, metric: str, choice: Choice) -> Choice:
+        """Search share, sharpness and ridge by a simplex on their logarithmic scales."""
+        start = np.array([logit(choice.split), math.log(choice.sharpness), math.log(choice.reg)])
+        bounds = [
+            (logit(_SPLITS[0]), logit(_SPLITS[1])),
+            (math.log(_SHARPNESSES[0]), math.log(_SHARPNESSES[1])),
+            (math.log(_REGS[0]), math.log(_REGS[1])),
+        ]
+        low, high = np.transpose(bounds)
+        start = np.clip(start, low, high)
+        steps = np.array([0.4, 0.3, 0.8])
+        steps[start + steps > high] *= -1.0  # a simplex on its bound would be flat
+
+        def decode(x: Any) -> Choice:
+            split = 1.0 / (1.0 + math.exp(-x[0]))
+            return Choice(choice.loss, math.exp(x[2]), split, math.exp(x[1]))
+
+        found = minimize(
+            lambda x: self.search_value(case, metric, decode(x)),
+            start,
+            method="Nelder-Mead",
+            bounds=bounds,
+            options={
+                "initial_simplex": np.stack([start, *(start + np.diag(steps))]),
+                "maxfev": 36,
+                "fatol": 1e-3,
+                "xatol": 0.1,
+            },
+        )
+        return decode(found.x)
+
+    def predict(self, case: Case, choice: Choice, n_points: int = DEFAULT_POINTS) -> Risk:
+        """Return the prediction for the query that the two steps learn."""
+        learned = self._learned(case, choice, best_rates(case, choice))
+        return self._readout(case, choice, learned.cosine, n_points)
+
+    def fluctuations(self, case: Case, choice: Choice) -> list[tuple[float, Risk]]:
+        """Average over the cosine of the query by a Gauss–Hermite rule of three points.
+
+        A share 1/√dim of the noise in readout and query lies along the signal by chance. The
+        overlap of the query is proportional to that of the readout it was learned from, so the
+        relative deviations of both add up; the length of the rest hardly varies.
+        """
+        learned = self._learned(case, choice, best_rates(case, choice))
+        overlap, cosine = learned.readout_overlap, learned.cosine
+        if cosine <= 0.0 or overlap <= 0.0:
+            return super().fluctuations(case, choice)
+        readout = (learned.readout_norm**2 - overlap**2) / overlap**2
+        query = (1.0 - cosine**2) / cosine**2
+        deviation = math.sqrt(max(readout + query, 0.0) / case.dim)
+        results = []
+        for node, weight in ((-math.sqrt(3.0), 1 / 6), (0.0, 2 / 3), (math.sqrt(3.0), 1 / 6)):
+            along = cosine * (1.0 + node * deviation)
+            moved = along / math.hypot(along, math.sqrt(1.0 - cosine**2))
+            results.append((weight, self._readout(case, choice, moved, _FINITE_SIZE_POINTS)))
+        return results
+
+    def _readout(self, case: Case, choice: Choice, cosine: float, n_points: int) -> Risk:
+        return risk(
+            case.problem,
+            "attention",
+            alpha=(1.0 - choice.split) * case.alpha,
+            reg=choice.reg,
+            loss=choice.loss,
+            cosine=cosine,
+            sharpness=choice.sharpness,
+            n_points=n_points,
+        )
+
+    def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
+        """Return the arguments of TwoStepAttentionClassifier."""
+        rates = best_rates(case, choice)
+        unit = self._learned(case, choice, rates).sharpness
+        return {
+            "split": choice.split,
+            "beta": 1.0,
+            **rates,
+            # A single token leaves nothing to attend to: the query stays zero at any rate.
+            "lr_query": choice.sharpness / unit if unit > 0 else 0.0,
+            "reg": choice.reg,
+            "loss": choice.loss,
+        }
+
+    def _learned(self, case: Case, choice: Choice, rates: dict[str, float]) -> Alignment:
+        """Return what a query step of unit rate learns."""
+        alpha = choice.split * case.alpha
+        return alignment(case.problem, alpha=alpha, loss=choice.loss, lr_query=1.0, **rates)
+
+
+def _log(value: float) -> float:
+    return math.log(max(value, 1e-300))
+
+
+ARCHITECTURES: dict[str, Architecture] = {
+    "attention": Attention(),
+    "pooled": Linear("pooled"),
+    "vectorized": Linear("vectorized"),
+}

@@ -1,0 +1,268 @@
+"""A plan: the answer, how to use the samples, and what else the same budget could give."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
+from sparsetoken.planner.case import shortfall
+from sparsetoken.planner.floors import bayes_floor
+from sparsetoken.planner.progress import Progress
+from sparsetoken.planner.solve import Solution, predict
+from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.theory import Risk
+from sparsetoken.theory.saddle import score_mean
+
+__all__ = ["Curve", "Plan"]
+
+_POINTS = 9
+
+
+class Curve(NamedTuple):
+    """Predicted error against a quantity, the settings chosen anew at each value."""
+
+    quantity: str
+    values: tuple[float, ...]
+    errors: tuple[float, ...]
+    uncertainties: tuple[float, ...]
+    """Numerical standard errors of ``errors``."""
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """The answer of :func:`sparsetoken.plan`.
+
+    ``n_samples``, ``dim``, ``n_tokens``, ``n_signal``, ``signal``, ``positive_rate`` and ``error``
+    are the quantities planned with, the one asked for solved; ``error`` is the prediction there
+    (1 − AUC with ``metric="auc"``) and ``uncertainty`` its numerical standard error.
+    """
+
+    model: str
+    """The classifier planned for."""
+    target: float | None
+    """The error asked for; None if the error was the unknown."""
+    solution: Solution
+
+    @property
+    def solved_for(self) -> str:
+        """The quantity that was asked for."""
+        return self.solution.request.unknown
+
+    @property
+    def metric(self) -> str:
+        """What ``error`` is: "error" the test error, "auc" 1 − AUC."""
+        return self.solution.request.metric
+
+    @property
+    def n_samples(self) -> int:
+        """Number of labelled sequences."""
+        return int(self.solution.request.n_samples)
+
+    @property
+    def dim(self) -> int:
+        """Number of features per token."""
+        return int(self.solution.request.dim)
+
+    @property
+    def problem(self) -> SparseTokenProblem:
+        """The statistical model planned with."""
+        return self.solution.request.problem
+
+    @property
+    def n_tokens(self) -> int:
+        """Length of a sequence."""
+        return self.problem.n_tokens
+
+    @property
+    def n_signal(self) -> int:
+        """Number of tokens that carry the signal in a positive sequence."""
+        return self.problem.n_signal
+
+    @property
+    def signal(self) -> float:
+        """Strength of the signal."""
+        return self.problem.signal
+
+    @property
+    def positive_rate(self) -> float:
+        """Share of positive sequences."""
+        return self.problem.positive_rate
+
+    @property
+    def error(self) -> float:
+        """The predicted error; 1 − AUC with ``metric="auc"``."""
+        return shortfall(self.prediction, self.metric)
+
+    @cached_property
+    def finite_size_error(self) -> float:
+        """What ``error`` is expected to be at this finite size, to leading order.
+
+        ``error`` is the high-dimensional limit. Here the chance fluctuations of the bias and of the
+        query's alignment in a sample of this size are averaged over: where the two differ much, the
+        dimension is too small for the limit, and the plan optimistic.
+        """
+        solution = self.solution
+        return self._architecture.at_finite_size(
+            solution.request.case, self.metric, solution.choice
+        )
+
+    @property
+    def uncertainty(self) -> float:
+        """Numerical standard error of ``error``."""
+        return _uncertainty(self.prediction, self.metric)
+
+    @property
+    def prediction(self) -> Risk:
+        """The theory's result behind the plan, with ``test_error``, ``auc`` and all."""
+        return self.solution.prediction
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """Arguments of the planned classifier.
+
+        That of :class:`~sparsetoken.estimators.TwoStepAttentionClassifier` for attention, else of
+        :class:`~sparsetoken.estimators.PooledClassifier` or ``VectorizedClassifier``.
+        """
+        return self._architecture.settings(self.solution.request.case, self.solution.choice)
+
+    @cached_property
+    def curve(self) -> Curve:
+        """Predicted error against the quantity solved for, or the number of samples."""
+        quantity = "n_samples" if self.solved_for == "error" else self.solved_for
+        values = _around(quantity, self)
+        centre = int(np.argmin([abs(math.log(v / getattr(self, quantity))) for v in values]))
+        progress, found = Progress(), {centre: self.solution}
+        for order, step in ((range(centre + 1, len(values)), -1), (range(centre)[::-1], 1)):
+            for index in order:
+                request = self.solution.request.moved(quantity, values[index])
+                start = found[index + step].choice
+                found[index] = predict(self._architecture, request, start, progress)
+        progress.close()
+        results = [found[index].prediction for index in range(len(values))]
+        return Curve(
+            quantity,
+            tuple(values),
+            tuple(shortfall(result, self.metric) for result in results),
+            tuple(_uncertainty(result, self.metric) for result in results),
+        )
+
+    @cached_property
+    def alternatives(self) -> dict[str, float]:
+        """Error of the other classifiers at the same budget, each with its own best settings.
+
+        With ``metric="error"`` also ``"bayes"``, the least error of any classifier that knows the
+        signal's direction.
+        """
+        progress, request = Progress(), self.solution.request
+        found = {
+            name: shortfall(predict(other, request, None, progress).prediction, self.metric)
+            for name, other in ARCHITECTURES.items()
+            if name != self.model
+        }
+        progress.close()
+        if self.metric == "error":
+            found["bayes"] = bayes_floor(request)
+        return found
+
+    @property
+    def answer(self) -> str:
+        """The plan in one sentence."""
+        what = "an error" if self.metric == "error" else "an AUC"
+        reached = self.error if self.metric == "error" else 1.0 - self.error
+        if self.solved_for == "error":
+            return f"{self.model} reaches {what} of {reached:.4g} with {self.n_samples} samples"
+        value = getattr(self, self.solved_for)
+        side = "at least" if self.solution.met_when == "above" else "at most"
+        return (
+            f"{self.model} needs {self.solved_for} {side} {value:.6g} for {what} of {reached:.4g}"
+        )
+
+    def summary(self) -> str:
+        """Return the answer, the settings, the alternatives and the curve as text."""
+        lines = [self.answer, "", "planned with"]
+        for name in ("n_samples", "dim", "n_tokens", "n_signal", "signal", "positive_rate"):
+            lines.append(f"  {name:<14} {getattr(self, name):g}")
+        lines += [f"expected at this finite size: {self.finite_size_error:.4g}", "settings"]
+        for name, value in self.settings.items():
+            lines.append(
+                f"  {name:<14} {value if isinstance(value, str) else format(value, '.4g')}"
+            )
+        label = "error" if self.metric == "error" else "1 − AUC"
+        lines += [f"{label} at the same budget"]
+        for name, value in {self.model: self.error, **self.alternatives}.items():
+            lines.append(f"  {name:<14} {value:.4g}")
+        lines += [f"{label} against {self.curve.quantity}"]
+        for value, error, bar in zip(*self.curve[1:], strict=True):
+            lines.append(f"  {value:<14.6g} {error:.4g} ± {bar:.1g}")
+        return "\n".join(lines)
+
+    def plot(self, path: str | Path) -> None:
+        """Draw the curve, the target and the alternatives into a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; its ending decides the format.
+        """
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6.0, 4.0), layout="constrained")
+        axes = figure.subplots()
+        curve = self.curve
+        axes.errorbar(
+            curve.values, curve.errors, yerr=curve.uncertainties, marker="o", label=self.model
+        )
+        axes.plot(getattr(self, curve.quantity), self.error, "k*", markersize=12, label="plan")
+        for name, value in self.alternatives.items():
+            axes.axhline(value, linestyle=":", color="gray")
+            axes.annotate(name, (curve.values[0], value), va="bottom", fontsize="small")
+        if self.target is not None:
+            axes.axhline(self.target, linestyle="--", color="black", label="target")
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel(curve.quantity)
+        axes.set_ylabel("test error" if self.metric == "error" else "1 − AUC")
+        axes.legend()
+        figure.savefig(path)
+
+    @property
+    def _architecture(self) -> Architecture:
+        return ARCHITECTURES[self.model]
+
+    def __repr__(self) -> str:
+        return f"Plan({self.answer})"
+
+
+def _around(quantity: str, plan: Plan) -> list[float]:
+    """Return values around the planned one on a logarithmic scale, it among them."""
+    value = getattr(plan, quantity)
+    span = 4.0 if quantity in ("n_samples", "dim", "n_tokens", "n_signal") else 2.0
+    values = value * np.geomspace(1.0 / span, span, _POINTS)
+    low = {"n_samples": 8.0, "n_tokens": float(plan.n_signal), "n_signal": 1.0, "dim": 1.0}
+    high = {"n_signal": float(plan.n_tokens), "positive_rate": 0.5}
+    values = np.clip(values, low.get(quantity, 0.0), high.get(quantity, math.inf))
+    if quantity in low:
+        return [int(v) for v in np.unique(values.round())]
+    values[_POINTS // 2] = value
+    return [float(v) for v in np.unique(values)]
+
+
+def _uncertainty(result: Risk, metric: str) -> float:
+    """Return the numerical standard error of the shortfall."""
+    if metric == "error" or result.law.batches == 1:
+        return result.uncertainty
+    # The batches of points are independent: how their AUCs scatter says how far the mean is off.
+    points, batches = result.law.points, result.law.batches
+    mean = score_mean(points, result.readout).reshape(2, batches, -1)
+    deviation = (points.scale * result.readout.norm_rest).reshape(2, batches, -1)
+    noise = np.random.default_rng(0).standard_normal((8, *mean.shape))
+    scores = (mean + deviation * noise).transpose(1, 2, 0, 3).reshape(2, batches, -1)
+    areas = []
+    for positive, negative in zip(*scores, strict=True):
+        below = np.searchsorted(np.sort(negative), positive)
+        areas.append(float(below.mean()) / negative.size)
+    return float(np.std(areas, ddof=1)) / math.sqrt(batches)

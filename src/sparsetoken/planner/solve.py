@@ -1,0 +1,265 @@
+"""Solving for the missing quantity: a bracket, a root within it, then the accurate prediction.
+
+With the choices held fixed the prediction is a smooth function of the quantity; its root is found,
+the choices are improved there, and so on. Improving never makes a prediction worse, so the sequence
+descends to the root of the best prediction (policy iteration).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from scipy.optimize import brentq
+
+from sparsetoken.planner.architectures import Architecture
+from sparsetoken.planner.case import Choice, shortfall
+from sparsetoken.planner.floors import UnreachableError, floor, why_unreachable
+from sparsetoken.planner.progress import Progress
+from sparsetoken.planner.request import FEWEST_SAMPLES, Request
+from sparsetoken.theory import Risk
+
+__all__ = ["Solution", "predict", "solve"]
+
+_TOLERANCE = 1e-3  # of the logarithm of the shortfall, in the search for the best choice
+_LARGEST_RATIO = 1e5
+_LARGEST_SIGNAL = 1e3
+_LONGEST = 4096
+_RAREST = 1e-3
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The value found, the choice to go with it, and the accurate prediction there."""
+
+    request: Request
+    choice: Choice
+    prediction: Risk
+    met_when: str
+    """Where the target is met: "above" or "below" the value found, or "" for a prediction."""
+
+
+class Axis(NamedTuple):
+    """How a quantity is searched."""
+
+    better: int
+    """+1 if a larger value makes the problem easier, −1 if a smaller one does."""
+    low: float
+    high: float
+    factor: float
+    whole: bool = False
+    """Whether only whole numbers make sense on the way; others are rounded at the end."""
+
+
+def predict(
+    architecture: Architecture, request: Request, start: Choice | None, progress: Progress
+) -> Solution:
+    """Return the prediction with the best choice; ``start`` is one for a neighbouring request."""
+    progress.step(f"{architecture.name}: choosing the settings")
+    case = request.case
+    if start is None:
+        choice = architecture.first_choice(case, request.metric)
+    else:
+        choice = architecture.improve(case, request.metric, start)
+    return Solution(request, choice, architecture.predict(case, choice), "")
+
+
+def solve(architecture: Architecture, request: Request, progress: Progress) -> Solution:
+    """Return where the target is just met, or raise UnreachableError."""
+    if request.unknown == "error":
+        return predict(architecture, request, None, progress)
+    search = _Search(architecture, request, progress)
+    axis = _axis(request)
+    bad, good = search.bracket(axis)
+    if axis.whole:
+        return _finish_whole(search, axis, search.bisect(bad, good))
+    value = search.root(bad, good)
+    solution = _finish(search, request, search.refine(value, axis), good >= bad)
+    if request.unknown == "positive_rate" and _is_trivial(solution):
+        raise UnreachableError(
+            f"error={request.error:g} is not reached by {architecture.name} at positive_rate 0.5, "
+            f"and below only by always predicting the commoner class, at {value:.3g}; "
+            "metric='auc' is not fooled by that, and more samples would help"
+        )
+    return solution
+
+
+class _Search:
+    """The state of a search: the best choice so far."""
+
+    def __init__(self, architecture: Architecture, request: Request, progress: Progress) -> None:
+        self.architecture, self.request, self.progress = architecture, request, progress
+        self.target = math.log(request.error)
+        self.choice = architecture.first_choice(request.case, request.metric)
+        self.found = False  # whether the choice meets the target anywhere yet
+
+    def excess(self, value: float) -> float:
+        """Return how far above the target the present choice is, in logarithms."""
+        case = self.request.at(value).case
+        found = self.architecture.limit_value(case, self.request.metric, self.choice)
+        return found - self.target
+
+    def met(self, value: float) -> bool:
+        """Whether the target is met at ``value``; looks for a better choice only if it must."""
+        self.progress.step(f"{self.architecture.name}: trying {self.request.unknown} {value:.4g}")
+        if self.excess(value) <= 0.0:
+            self.found = True
+            return True
+        # From scratch: on the way from easy to hard the best choice may move to another valley.
+        before, case = self.choice, self.request.at(value).case
+        self.choice = self.architecture.first_choice(case, self.request.metric)
+        met = self.excess(value) <= 0.0
+        if self.found and not met:
+            self.choice = before  # the one that meets the target at the good end
+        self.found = self.found or met
+        return met
+
+    def bracket(self, axis: Axis) -> tuple[float, float]:
+        """Walk until the target is met at one value and not at the one before: (bad, good)."""
+        request, value = self.request, self._value()
+        met = self.met(value)
+        towards = -axis.better if met else axis.better
+        if request.unknown == "positive_rate":
+            towards = -1  # from equal shares there is only one way to go
+        elif not met and request.unknown in ("n_samples", "dim"):
+            self._check_floor()
+        while True:
+            edge = axis.high if towards > 0 else axis.low
+            if value == edge:
+                raise UnreachableError(
+                    why_unreachable(self.architecture, request.at(value), met, self.excess(value))
+                )
+            following = value * axis.factor**towards
+            following = min(following, edge) if towards > 0 else max(following, edge)
+            if axis.whole:
+                following = round(following) if round(following) != value else value + towards
+            if self.met(following) != met:
+                return (following, value) if met else (value, following)
+            value = following
+
+    def _value(self) -> float:
+        return getattr(self.request, self.request.unknown)
+
+    def _check_floor(self) -> None:
+        limit = floor(self.architecture, self.request)
+        if limit >= self.request.error:
+            raise UnreachableError(
+                why_unreachable(self.architecture, self.request, False, None, limit)
+            )
+
+    def root(self, bad: float, good: float) -> float:
+        """Return the value that just meets the target with the best choice, on few points."""
+        for _ in range(8):
+            value = _root(self.excess, bad, good)
+            self.progress.step(f"{self.architecture.name}: {self.request.unknown} near {value:.4g}")
+            case = self.request.at(value).case
+            self.choice = self.architecture.improve(case, self.request.metric, self.choice)
+            if self.excess(value) > -_TOLERANCE:
+                break
+            good = value
+        return value
+
+    def refine(self, value: float, axis: Axis) -> float:
+        """Return the root with the choice fixed, on all points."""
+        if self.architecture.exact:
+            return value
+        metric = self.request.metric
+
+        def excess(value: float) -> float:
+            self.progress.step(f"{self.architecture.name}: predicting at {value:.5g}")
+            found = self.architecture.predict(self.request.at(value).case, self.choice)
+            return math.log(max(shortfall(found, metric), 1e-300)) - self.target
+
+        for width in (1.03, 1.2, 2.0, 4.0):
+            low, high = max(axis.low, value / width), min(axis.high, value * width)
+            if excess(low) * excess(high) <= 0.0:
+                return _root(excess, low, high)
+        raise UnreachableError(
+            f"error={self.request.error:g}: on few points {self.architecture.name} meets it at "
+            f"{self.request.unknown} {value:.4g}, but the accurate prediction does not near there"
+        )
+
+    def bisect(self, bad: float, good: float) -> float:
+        """Return the whole number next to the boundary that meets the target, on few points."""
+        while abs(good - bad) > 1:
+            middle = (good + bad) // 2
+            if self.met(middle):
+                good = middle
+            else:
+                bad = middle
+        return good
+
+
+def _finish(search: _Search, request: Request, value: float, upwards: bool) -> Solution:
+    """Round to what can be had on the side that meets the target, and predict there."""
+    if request.unknown in ("n_samples", "dim"):
+        # One part in a million of slack: a root that is whole up to rounding stays that number.
+        value = math.ceil(value * (1 - 1e-6)) if upwards else max(1, math.floor(value * (1 + 1e-6)))
+    final = request.at(value)
+    prediction = search.architecture.predict(final.case, search.choice)
+    return Solution(final, search.choice, prediction, "above" if upwards else "below")
+
+
+def _is_trivial(solution: Solution) -> bool:
+    """Whether the predicted error is that of always predicting the commoner class."""
+    rate = solution.request.positive_rate
+    return solution.request.metric == "error" and solution.prediction.test_error > 0.98 * min(
+        rate, 1.0 - rate
+    )
+
+
+def _finish_whole(search: _Search, axis: Axis, value: float) -> Solution:
+    """Move to the boundary as all points see it; few points may have put it a step away."""
+    architecture, request = search.architecture, search.request
+
+    def at(value: float) -> Solution:
+        final = request.at(int(value))
+        choice = architecture.improve(final.case, request.metric, search.choice)
+        prediction = architecture.predict(final.case, choice)
+        return Solution(final, choice, prediction, "above" if axis.better > 0 else "below")
+
+    def met(solution: Solution) -> bool:
+        return shortfall(solution.prediction, request.metric) <= request.error
+
+    solution = at(value)
+    while not met(solution):
+        value += axis.better
+        if not axis.low <= value <= axis.high:
+            raise UnreachableError(why_unreachable(architecture, solution.request, False, None))
+        solution = at(value)
+    while axis.low <= value - axis.better <= axis.high:
+        harder = at(value - axis.better)
+        if not met(harder):
+            break
+        value, solution = value - axis.better, harder
+    return solution
+
+
+def _axis(request: Request) -> Axis:
+    unknown = request.unknown
+    if unknown == "n_samples":
+        low = float(FEWEST_SAMPLES)
+        return Axis(1, low, max(_LARGEST_RATIO * request.dim, low), 4.0)
+    if unknown == "dim":
+        return Axis(-1, 1.0, _LARGEST_RATIO * request.n_samples, 4.0)
+    if unknown == "signal":
+        return Axis(1, 1e-3, _LARGEST_SIGNAL, 1.6)
+    if unknown == "positive_rate":
+        return Axis(1, _RAREST, 0.5, 1.6)
+    if unknown == "n_tokens":
+        return Axis(-1, request.n_signal, _LONGEST, 2.0, whole=True)
+    return Axis(1, 1, request.n_tokens, 2.0, whole=True)
+
+
+def _root(excess: Callable[[float], float], bad: float, good: float) -> float:
+    """Return the root between two values, in logarithms."""
+    low, high = _ordered(bad, good)
+    ends = excess(low), excess(high)
+    if ends[0] * ends[1] > 0.0:  # the end that just failed, or just met, by less than the accuracy
+        return low if abs(ends[0]) < abs(ends[1]) else high
+    found: Any = brentq(lambda x: excess(math.exp(x)), math.log(low), math.log(high), xtol=1e-4)
+    return math.exp(found)
+
+
+def _ordered(a: float, b: float) -> tuple[float, float]:
+    return (a, b) if a <= b else (b, a)
