@@ -35,7 +35,7 @@ test: .venv/dev
 	$(BIN)/pytest
 
 bench: .venv/dev
-	$(BIN)/python -m benchmarks
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
 docs: .venv/docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

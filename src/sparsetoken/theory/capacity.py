@@ -113,12 +113,12 @@ def _separation_cost(p: Points, x: Array) -> tuple[float, Array, Array, Array]:
     du = p.label / p.scale * np.stack([p.along_query, p.along_rest, np.ones_like(u)])
     ds = np.array([0.0, w2 / s, 0.0])
 
-    def total(values: Array) -> Array:  # plain sums: threads of a BLAS cost more than they save
+    def total(values: Array) -> Array:
         return np.einsum("in,n->i", du, p.weight * values)
 
-    gradient = total(by_u) + ds * float(p.weight @ by_s)
+    gradient = total(by_u) + ds * p.average(by_s)
     mixed = np.outer(total(-2.0 * density), ds)
     hessian = np.stack([total(2.0 * below * row) for row in du]) + mixed + mixed.T
-    hessian += np.outer(ds, ds) * float(p.weight @ (2.0 * below + 2.0 * t * density))
-    hessian[1, 1] += float(p.weight @ by_s) / s**3
-    return float(p.weight @ each), gradient, hessian, each
+    hessian += np.outer(ds, ds) * p.average(2.0 * below + 2.0 * t * density)
+    hessian[1, 1] += p.average(by_s) / s**3
+    return p.average(each), gradient, hessian, each

@@ -55,6 +55,10 @@ class Points(NamedTuple):
     scale: Array
     weight: Array
 
+    def average(self, values: Array) -> float:
+        """Return the mean of ``values``; a plain sum, the threads of a BLAS would cost more."""
+        return float(np.einsum("n,n->", self.weight, values))
+
 
 @dataclass(frozen=True)
 class FeatureLaw:

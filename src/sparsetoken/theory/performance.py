@@ -46,7 +46,7 @@ class Performance:
     @cached_property
     def test_error(self) -> float:
         """Probability that a fresh sample is classified wrongly."""
-        return float(self.law.points.weight @ self._errors)
+        return self.law.points.average(self._errors)
 
     @cached_property
     def uncertainty(self) -> float:
@@ -68,7 +68,9 @@ class Performance:
                 wider * self.readout.spread / norm,
             ]
         )
-        batches = self.law.by_batch(self._errors) + self.moves @ (slopes @ points.weight)
+        batches = self.law.by_batch(self._errors) + self.moves @ np.array(
+            [points.average(slope) for slope in slopes]
+        )
         error = float(np.std(batches, ddof=1)) / math.sqrt(self.law.batches)
         # Errors on tokens rarer than the points can show do not appear in their spread.
         return math.hypot(error, 0.02 / self.law.positive.weight.size)
@@ -82,7 +84,7 @@ class Performance:
         moments = envelope_moments(
             self.loss, p.label, mean, p.scale, norm, 0.0, resolution=RESOLUTION
         )
-        return float(p.weight @ moments.envelope)
+        return p.average(moments.envelope)
 
     @cached_property
     def auc(self) -> float:

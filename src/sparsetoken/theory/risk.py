@@ -90,7 +90,7 @@ class Risk(Performance):
         edge = step * self.loss.derivative(np.zeros_like(step), p.label)
         margin = p.label * (score_mean(p, self.readout) - edge)
         deviation = np.maximum(p.scale * self.readout.norm_rest, 1e-300)
-        return float(p.weight @ ndtr(-margin / deviation))
+        return p.average(ndtr(-margin / deviation))
 
     def on(self, problem: SparseTokenProblem) -> Performance:
         """Return the performance of the same classifier on another problem.

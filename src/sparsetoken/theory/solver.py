@@ -170,7 +170,7 @@ def descend(problem: Problem, start: Readout | None = None, tolerance: float = 1
 def follow(problem: Problem, tolerance: float = 1e-12) -> Saddle:
     """Follow the solution from a smooth loss and a strong ridge to those asked for."""
     readout: Readout | None = None
-    scale = float(problem.points.weight @ problem.points.scale**2)
+    scale = problem.points.average(problem.points.scale**2)
     reg = max(problem.reg, scale / problem.alpha)
     smoothings = _SMOOTHINGS if isinstance(problem.loss, Hinge) else (0.0,)
     for smoothing in smoothings:
@@ -253,7 +253,7 @@ def _eliminate(done: Pass, readout: Readout, bound: float) -> Reduced:
 
 
 def _default_start(problem: Problem) -> Readout:
-    scale = float(problem.points.weight @ problem.points.scale)
+    scale = problem.points.average(problem.points.scale)
     if not math.isfinite(problem.alpha):
         return Readout(0.1, 0.1, 0.0, 0.0, 0.0)
     spread = 0.3 / scale
