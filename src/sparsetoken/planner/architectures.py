@@ -32,6 +32,7 @@ _FINITE_SIZE_POINTS = 4096
 _REGS = (1e-5, 1.0)
 """Ridges considered, in units of a feature's variance. A larger one hardly ever predicts better,
 and at finite size it leaves the decision to the noise of the bias."""
+_LINEAR_REGS = (1e-5, 0.3)  # for stronger ones the solver does not always converge
 _SPLITS = (0.02, 0.98)
 _SHARPNESSES = (0.02, 30.0)
 _UNSOLVED = 10.0  # log of a shortfall, for a solver that failed: worse than any other
@@ -105,13 +106,13 @@ class Linear(Architecture):
     def first_choice(self, case: Case, metric: str) -> Choice:
         """Search the whole range of ridges."""
         scale = self._feature_variance(case)
-        grid = [Choice("logistic", scale * reg) for reg in np.geomspace(*_REGS, 6)]
+        grid = [Choice("logistic", scale * reg) for reg in np.geomspace(*_LINEAR_REGS, 6)]
         best = min(grid, key=lambda choice: self.search_value(case, metric, choice))
         return self.improve(case, metric, best)
 
     def improve(self, case: Case, metric: str, choice: Choice) -> Choice:
         """Search the ridge within a decade."""
-        low, high = np.log(_REGS) + math.log(self._feature_variance(case))
+        low, high = np.log(_LINEAR_REGS) + math.log(self._feature_variance(case))
         centre = math.log(choice.reg)
         found = minimize_scalar(
             lambda x: self.search_value(case, metric, choice._replace(reg=math.exp(x))),

@@ -119,8 +119,10 @@ class _Search:
         request, value = self.request, self._value()
         met = self.met(value)
         towards = -axis.better if met else axis.better
-        if request.unknown == "positive_rate":
-            towards = -1  # from equal shares there is only one way to go
+        if met and request.unknown == "n_signal":
+            return 0, value  # one signal token is enough: there is nothing below to try
+        if request.unknown == "positive_rate" and request.metric == "error":
+            towards = -1  # rarer positives make errors rarer too, in the end
         elif not met and request.unknown in ("n_samples", "dim"):
             self._check_floor()
         while True:
