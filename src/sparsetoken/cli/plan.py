@@ -2,13 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 import sparsetoken as st
-from sparsetoken.planner import PilotPlan, Plan
+
+if TYPE_CHECKING:  # the planner is imported when it is used: other commands start faster
+    from sparsetoken.planner import PilotPlan, Plan
 
 __all__ = ["plan"]
 
@@ -85,7 +87,7 @@ def plan(
         planned.plot(plot)
     if as_json:
         typer.echo(json.dumps(_as_data(found)))
-    elif isinstance(found, PilotPlan):
+    elif isinstance(found, st.planner.PilotPlan):
         typer.echo(found.summary())
         typer.echo("\n" + planned.summary())
     else:
@@ -117,8 +119,8 @@ def read_pilot(path: Path) -> tuple[Any, Any]:
     return np.split(X[order], ends), y
 
 
-def _as_data(found: Plan | PilotPlan) -> dict[str, Any]:
-    planned = found.plan if isinstance(found, PilotPlan) else found
+def _as_data(found: "Plan | PilotPlan") -> dict[str, Any]:
+    planned = found.plan if isinstance(found, st.planner.PilotPlan) else found
     data: dict[str, Any] = {
         "solved_for": planned.solved_for,
         **{
@@ -142,7 +144,7 @@ def _as_data(found: Plan | PilotPlan) -> dict[str, Any]:
         },
         "curve": planned.curve._asdict(),
     }
-    if isinstance(found, PilotPlan):
+    if isinstance(found, st.planner.PilotPlan):
         estimate = found.estimate
         data["pilot"] = {
             "signal": estimate.signal,
