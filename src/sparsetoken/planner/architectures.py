@@ -32,7 +32,7 @@ _FINITE_SIZE_POINTS = 4096
 _REGS = (1e-5, 1.0)
 """Ridges considered, in units of a feature's variance. A larger one hardly ever predicts better,
 and at finite size it leaves the decision to the noise of the bias."""
-_LINEAR_REGS = (1e-5, 0.3)  # for stronger ones the solver does not always converge
+_LINEAR_REGS = (1e-5, 0.3)  # stronger ones have not been studied
 _SPLITS = (0.02, 0.98)
 _SHARPNESSES = (0.02, 30.0)
 _UNSOLVED = 10.0  # log of a shortfall, for a solver that failed: worse than any other
