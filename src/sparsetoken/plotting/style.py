@@ -136,9 +136,11 @@ def caption(figure: Figure, rows: Rows, title: str, notes: Sequence[str] = ()) -
     for name, symbol in _SYMBOLS.items():
         found = {row[name] for row in rows if row.get(name) is not None}
         if len(found) == 1:
-            fixed.append(f"{symbol}\u00a0=\u00a0{found.pop():g}")  # kept on one line
+            fixed.append(f"{symbol} = {found.pop():g}")
     width = int(16.5 * figure.get_figwidth())  # characters that fit at this size
-    lines = textwrap.wrap(",  ".join([*fixed, *notes]), width, break_long_words=False)
+    whole = [item.replace(" ", "\u00a0") for item in fixed]  # no break within a parameter
+    lines = textwrap.wrap(",  ".join([*whole, *notes]), width, break_long_words=False)
+    lines = [line.replace("\u00a0", " ") for line in lines]
     figure.suptitle("\n".join([title, *lines]), fontsize=7.5)
 
 
