@@ -133,7 +133,7 @@ def _as_data(found: "Plan | PilotPlan") -> dict[str, Any]:
                 "signal",
                 "positive_rate",
                 "error",
-                "finite_size_error",
+                "limit_error",
                 "uncertainty",
                 "model",
                 "metric",

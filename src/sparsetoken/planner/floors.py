@@ -3,7 +3,8 @@
 import math
 
 from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
-from sparsetoken.planner.case import Case, shortfall
+from sparsetoken.planner.case import Case
+from sparsetoken.planner.finite import shortfall
 from sparsetoken.planner.request import Request
 from sparsetoken.theory import oracle_error, required_signal
 
@@ -21,7 +22,7 @@ def floor(architecture: Architecture, request: Request) -> float:
     """
     case = Case(request.problem, math.inf, math.inf)
     choice = architecture.first_choice(case, request.metric)
-    return shortfall(architecture.predict(case, choice), request.metric)
+    return shortfall(architecture.limit(case, choice), request.metric)
 
 
 def bayes_floor(request: Request) -> float:

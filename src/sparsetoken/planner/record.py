@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
-from sparsetoken.planner.case import shortfall
+from sparsetoken.planner.finite import shortfall
 from sparsetoken.planner.floors import bayes_floor
 from sparsetoken.planner.progress import Progress
 from sparsetoken.planner.solve import Solution, predict
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory import Risk
-from sparsetoken.theory.saddle import score_mean
 
 __all__ = ["Curve", "Plan"]
 
@@ -23,7 +22,7 @@ _POINTS = 9
 
 
 class Curve(NamedTuple):
-    """Predicted error against a quantity, the settings chosen anew at each value."""
+    """Expected error against a quantity, the settings chosen anew at each value."""
 
     quantity: str
     values: tuple[float, ...]
@@ -37,8 +36,9 @@ class Plan:
     """The answer of :func:`sparsetoken.plan`.
 
     ``n_samples``, ``dim``, ``n_tokens``, ``n_signal``, ``signal``, ``positive_rate`` and ``error``
-    are the quantities planned with, the one asked for solved; ``error`` is the prediction there
-    (1 − AUC with ``metric="auc"``) and ``uncertainty`` its numerical standard error.
+    are the quantities planned with, the one asked for solved; ``error`` is what to expect there on
+    average over samples of this size (1 − AUC with ``metric="auc"``), and ``uncertainty`` its
+    numerical standard error.
     """
 
     model: str
@@ -94,31 +94,27 @@ class Plan:
 
     @property
     def error(self) -> float:
-        """The predicted error; 1 − AUC with ``metric="auc"``."""
-        return shortfall(self.prediction, self.metric)
+        """The expected error at this finite size; 1 − AUC with ``metric="auc"``.
 
-    @cached_property
-    def finite_size_error(self) -> float:
-        """What ``error`` is expected to be at this finite size, to leading order.
-
-        ``error`` is the high-dimensional limit. Here the chance fluctuations of the bias and of the
-        query's alignment in a sample of this size are averaged over: where the two differ much, the
-        dimension is too small for the limit, and the plan optimistic.
+        The theory's limit with the chance fluctuations of the bias and of the query's alignment
+        averaged over, to leading order.
         """
-        solution = self.solution
-        return self._architecture.at_finite_size(
-            solution.request.case, self.metric, solution.choice
-        )
+        return self.solution.expected.value
 
     @property
     def uncertainty(self) -> float:
         """Numerical standard error of ``error``."""
-        return _uncertainty(self.prediction, self.metric)
+        return self.solution.expected.uncertainty
 
     @property
-    def prediction(self) -> Risk:
-        """The theory's result behind the plan, with ``test_error``, ``auc`` and all."""
-        return self.solution.prediction
+    def limit_error(self) -> float:
+        """The same in the limit of many dimensions; far below ``error`` where chance matters."""
+        return shortfall(self.limit, self.metric)
+
+    @cached_property
+    def limit(self) -> Risk:
+        """The theory's result at the plan's samples per dimension and settings."""
+        return self._architecture.limit(self.solution.request.case, self.solution.choice)
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -131,7 +127,7 @@ class Plan:
 
     @cached_property
     def curve(self) -> Curve:
-        """Predicted error against the quantity solved for, or the number of samples."""
+        """Expected error against the quantity solved for, or the number of samples."""
         quantity = "n_samples" if self.solved_for == "error" else self.solved_for
         values = _around(quantity, self)
         centre = int(np.argmin([abs(math.log(v / getattr(self, quantity))) for v in values]))
@@ -142,24 +138,21 @@ class Plan:
                 start = found[index + step].choice
                 found[index] = predict(self._architecture, request, start, progress)
         progress.close()
-        results = [found[index].prediction for index in range(len(values))]
-        return Curve(
-            quantity,
-            tuple(values),
-            tuple(shortfall(result, self.metric) for result in results),
-            tuple(_uncertainty(result, self.metric) for result in results),
+        errors, uncertainties = zip(
+            *(found[index].expected for index in range(len(values))), strict=True
         )
+        return Curve(quantity, tuple(values), errors, uncertainties)
 
     @cached_property
     def alternatives(self) -> dict[str, float]:
-        """Error of the other classifiers at the same budget, each with its own best settings.
+        """Expected error of the other classifiers at the same budget, each with its own best settings.
 
         With ``metric="error"`` also ``"bayes"``, the least error of any classifier that knows the
         signal's direction.
         """
         progress, request = Progress(), self.solution.request
         found = {
-            name: shortfall(predict(other, request, None, progress).prediction, self.metric)
+            name: predict(other, request, None, progress).expected.value
             for name, other in ARCHITECTURES.items()
             if name != self.model
         }
@@ -186,7 +179,7 @@ class Plan:
         lines = [self.answer, "", "planned with"]
         for name in ("n_samples", "dim", "n_tokens", "n_signal", "signal", "positive_rate"):
             lines.append(f"  {name:<14} {getattr(self, name):g}")
-        lines += [f"expected at this finite size: {self.finite_size_error:.4g}", "settings"]
+        lines += ["settings"]
         for name, value in self.settings.items():
             lines.append(
                 f"  {name:<14} {value if isinstance(value, str) else format(value, '.4g')}"
@@ -249,20 +242,3 @@ def _around(quantity: str, plan: Plan) -> list[float]:
         return [int(v) for v in np.unique(values.round())]
     values[_POINTS // 2] = value
     return [float(v) for v in np.unique(values)]
-
-
-def _uncertainty(result: Risk, metric: str) -> float:
-    """Return the numerical standard error of the shortfall."""
-    if metric == "error" or result.law.batches == 1:
-        return result.uncertainty
-    # The batches of points are independent: how their AUCs scatter says how far the mean is off.
-    points, batches = result.law.points, result.law.batches
-    mean = score_mean(points, result.readout).reshape(2, batches, -1)
-    deviation = (points.scale * result.readout.norm_rest).reshape(2, batches, -1)
-    noise = np.random.default_rng(0).standard_normal((8, *mean.shape))
-    scores = (mean + deviation * noise).transpose(1, 2, 0, 3).reshape(2, batches, -1)
-    areas = []
-    for positive, negative in zip(*scores, strict=True):
-        below = np.searchsorted(np.sort(negative), positive)
-        areas.append(float(below.mean()) / negative.size)
-    return float(np.std(areas, ddof=1)) / math.sqrt(batches)
