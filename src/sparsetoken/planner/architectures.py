@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
 from sparsetoken.planner.case import Case, Choice
-from sparsetoken.planner.finite import average, bias_noise, numerical_error, possible_cosines
+from sparsetoken.planner.finite import average, numerical_error, possible_cosines
 from sparsetoken.planner.rates import best_rates, logit
 from sparsetoken.theory import (
     Alignment,
@@ -30,10 +30,9 @@ __all__ = ["ARCHITECTURES", "Architecture", "Expectation"]
 
 SEARCH_POINTS = 512
 ACCURATE_POINTS = 8192
-_REGS = (1e-5, 1.0)
-"""Ridges considered, in units of a feature's variance. A larger one hardly ever predicts better,
-and at finite size it leaves the decision to the noise of the bias."""
-_LINEAR_REGS = (1e-5, 0.3)  # stronger ones have not been studied
+_REGS = (1e-5, 10.0)
+"""Ridges considered, in units of a feature's variance. For the error the best is below 1, or the
+noise of the bias decides; an AUC may want more, but gains nothing beyond."""
 _SPLITS = (0.02, 0.98)
 _SHARPNESSES = (0.02, 30.0)
 _UNSOLVED = 10.0  # log of a shortfall, for a solver that failed: worse than any other
@@ -76,7 +75,7 @@ class Architecture:
     def expected(self, case: Case, metric: str, choice: Choice) -> Expectation:
         """Return the expected shortfall at this finite size, with its numerical error."""
         results = self.possible(case, choice, ACCURATE_POINTS)
-        value = average(results, metric, bias_noise(case, choice))
+        value = average(results, metric, choice.n_readout(case))
         return Expectation(value, numerical_error(results, metric))
 
     def search_value(self, case: Case, metric: str, choice: Choice) -> float:
@@ -86,7 +85,7 @@ class Architecture:
             results = self.possible(case, choice, SEARCH_POINTS)
         if not all(result.converged for result in results):
             return _UNSOLVED
-        return math.log(max(average(results, metric, bias_noise(case, choice)), 1e-300))
+        return math.log(max(average(results, metric, choice.n_readout(case)), 1e-300))
 
 
 class Linear(Architecture):
@@ -104,13 +103,13 @@ class Linear(Architecture):
     def first_choice(self, case: Case, metric: str) -> Choice:
         """Search the whole range of ridges."""
         scale = self._feature_variance(case)
-        grid = [Choice("logistic", scale * reg) for reg in np.geomspace(*_LINEAR_REGS, 6)]
+        grid = [Choice("logistic", scale * reg) for reg in np.geomspace(*_REGS, 7)]
         best = min(grid, key=lambda choice: self.search_value(case, metric, choice))
         return self.improve(case, metric, best)
 
     def improve(self, case: Case, metric: str, choice: Choice) -> Choice:
         """Search the ridge within a decade."""
-        low, high = np.log(_LINEAR_REGS) + math.log(self._feature_variance(case))
+        low, high = np.log(_REGS) + math.log(self._feature_variance(case))
         centre = math.log(choice.reg)
         found = minimize_scalar(
             lambda x: self.search_value(case, metric, choice._replace(reg=math.exp(x))),

@@ -28,3 +28,7 @@ class Choice(NamedTuple):
     reg: float
     split: float = 0.0
     sharpness: float = 0.0
+
+    def n_readout(self, case: Case) -> float:
+        """Return the number of samples left for the readout."""
+        return (1.0 - self.split) * case.n_samples

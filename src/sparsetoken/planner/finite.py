@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sparsetoken.planner.case import Case, Choice
 from sparsetoken.theory import Alignment, Performance, Risk
+from sparsetoken.theory.performance import RESOLUTION
 from sparsetoken.theory.saddle import score_mean
+from sparsetoken.theory.smoothing import envelope_moments
 
 __all__ = ["average", "bias_noise", "numerical_error", "possible_cosines", "shortfall"]
 
@@ -22,14 +23,19 @@ def shortfall(result: Performance, metric: str) -> float:
     return result.test_error if metric == "error" else 1.0 - result.auc
 
 
-def average(results: Sequence[Risk], metric: str, noise: float) -> float:
-    """Return the mean shortfall of equally likely results whose bias is off by ``noise``."""
-    return sum(_under_bias_noise(result, metric, noise) for result in results) / len(results)
+def average(results: Sequence[Risk], metric: str, n_samples: float) -> float:
+    """Return the mean shortfall of equally likely results, each readout trained on ``n_samples``.
+
+    The bias of each is off by a standard deviation either way. Of all that is trained it alone
+    matters: the readout has its own direction in each sample, but much the same overlaps.
+    """
+    return sum(_under_bias_noise(result, metric, n_samples) for result in results) / len(results)
 
 
-def _under_bias_noise(result: Risk, metric: str, noise: float) -> float:
-    if metric == "auc" or noise == 0.0:  # no AUC sees the bias
+def _under_bias_noise(result: Risk, metric: str, n_samples: float) -> float:
+    if metric == "auc" or math.isinf(n_samples):  # no AUC sees the bias
         return shortfall(result, metric)
+    noise = bias_noise(result, n_samples)
     moved = (
         Performance(
             result.law,
@@ -42,17 +48,24 @@ def _under_bias_noise(result: Risk, metric: str, noise: float) -> float:
     return 0.5 * sum(performance.test_error for performance in moved)
 
 
-def bias_noise(case: Case, choice: Choice) -> float:
-    """Return the standard deviation of the bias due to the sampled share of positives.
+def bias_noise(result: Risk, n_samples: float) -> float:
+    """Return the standard deviation of a bias trained on ``n_samples``, the readout held fixed.
 
-    That of a readout whose scores are small, where it matters most: the bias is then
-    2π − 1 for the square loss and the log-odds of the share for the logistic one.
+    Training makes the mean slope E[ℓ′(p)] of the loss vanish on the sample. There it fluctuates by
+    √(E[ℓ′(p)²]/n), and the bias follows by that over its derivative E[ℓ″(p)/(1 + χc²ℓ″(p))].
     """
-    n_samples = (1.0 - choice.split) * case.n_samples
-    variance = case.problem.positive_rate * (1.0 - case.problem.positive_rate)
-    if choice.loss == "square":
-        return 2.0 * math.sqrt(variance / n_samples)
-    return 1.0 / math.sqrt(variance * n_samples)
+    points, readout = result.law.points, result.readout
+    moments = envelope_moments(
+        result.loss,
+        points.label,
+        score_mean(points, readout),
+        points.scale,
+        readout.norm_rest,
+        math.exp(readout.log_step),
+        resolution=RESOLUTION,
+    )
+    slope = math.sqrt(points.average(moments.hh) / n_samples)
+    return slope / points.average(moments.k)
 
 
 def possible_cosines(learned: Alignment, dim: float) -> tuple[float, ...]:

@@ -145,7 +145,7 @@ class Plan:
 
     @cached_property
     def alternatives(self) -> dict[str, float]:
-        """Expected error of the other classifiers at the same budget, each with its own best settings.
+        """Expected error of the other classifiers at the same budget, each at its best settings.
 
         With ``metric="error"`` also ``"bayes"``, the least error of any classifier that knows the
         signal's direction.
