@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
 from sparsetoken.planner.case import Case, Choice
-from sparsetoken.planner.finite import average, numerical_error, possible_cosines
+from sparsetoken.planner.finite import average, numerical_error, possible_cosines, possible_shares
 from sparsetoken.planner.rates import best_rates, logit
 from sparsetoken.theory import (
     Alignment,
@@ -101,9 +101,9 @@ class Linear(Architecture):
         self.name = name
 
     def first_choice(self, case: Case, metric: str) -> Choice:
-        """Search the whole range of ridges."""
+        """Search the whole range of ridges, by steps of two decades first."""
         scale = self._feature_variance(case)
-        grid = [Choice("logistic", scale * reg) for reg in np.geomspace(*_REGS, 7)]
+        grid = [Choice("logistic", scale * reg) for reg in np.geomspace(*_REGS, 4)]
         best = min(grid, key=lambda choice: self.search_value(case, metric, choice))
         return self.improve(case, metric, best)
 
@@ -195,10 +195,15 @@ class Attention(Architecture):
 
     def possible(self, case: Case, choice: Choice, n_points: int) -> list[Risk]:
         """Return the predictions for a query that is luckier and one that is less lucky."""
-        learned = self._learned(case, choice, best_rates(case, choice))
+        rates = best_rates(case, choice)
+        learned = self._learned(case, choice, rates)
+        if math.isinf(case.n_samples):
+            return [self._readout(case, choice, learned.cosine, n_points)]
+        shares = possible_shares(case.problem.positive_rate, choice.split * case.n_samples)
+        at_shares = [self._learned(case.with_share(share), choice, rates) for share in shares]
         return [
             self._readout(case, choice, cosine, n_points)
-            for cosine in possible_cosines(learned, case.dim)
+            for cosine in possible_cosines(learned, at_shares, case.dim)
         ]
 
     def _readout(self, case: Case, choice: Choice, cosine: float, n_points: int) -> Risk:

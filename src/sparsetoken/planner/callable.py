@@ -15,8 +15,9 @@ class Planner:
     """Plan a study: call it with all quantities but one.
 
     Exactly one of ``n_samples``, ``dim``, ``n_tokens``, ``n_signal``, ``signal``,
-    ``positive_rate`` and ``error`` is None; it is solved for in the high-dimensional limit, with
-    the best settings of the classifier. The instance is :data:`sparsetoken.plan`.
+    ``positive_rate`` and ``error`` is None; it is solved for by the high-dimensional theory, what
+    chance does at a finite size averaged over, with the best settings of the classifier. The
+    instance is :data:`sparsetoken.plan`.
 
     Examples
     --------
@@ -106,9 +107,10 @@ class Planner:
         """Plan the number of samples from pilot data.
 
         The problem is estimated by :func:`sparsetoken.estimate_problem`; the plan is made at the
-        estimate and one standard error of the signal to either side. Real tokens are not Gaussian,
-        so the prediction is also compared with cross-validated errors on parts of the pilot, its
-        tokens whitened like those of the estimate; ``trust`` says how far the plan goes.
+        estimate, and at the easiest and the hardest problem within two standard errors of it. Real
+        tokens are not Gaussian, so the prediction is also compared with cross-validated errors on
+        parts of the pilot, its tokens whitened like those of the estimate; ``trust`` says how far
+        the plan goes.
 
         Parameters
         ----------

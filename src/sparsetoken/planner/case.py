@@ -1,6 +1,7 @@
 """What is given and what is free in a plan."""
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 from sparsetoken.problem import SparseTokenProblem
@@ -19,6 +20,10 @@ class Case(NamedTuple):
     def alpha(self) -> float:
         """Samples per dimension."""
         return math.inf if math.isinf(self.n_samples) else self.n_samples / self.dim
+
+    def with_share(self, positives: float) -> "Case":
+        """Return the case of a sample with this share of positives."""
+        return self._replace(problem=replace(self.problem, positive_rate=positives))
 
 
 class Choice(NamedTuple):

@@ -15,7 +15,14 @@ from sparsetoken.theory.performance import RESOLUTION
 from sparsetoken.theory.saddle import score_mean
 from sparsetoken.theory.smoothing import envelope_moments
 
-__all__ = ["average", "bias_noise", "numerical_error", "possible_cosines", "shortfall"]
+__all__ = [
+    "average",
+    "bias_noise",
+    "numerical_error",
+    "possible_cosines",
+    "possible_shares",
+    "shortfall",
+]
 
 
 def shortfall(result: Performance, metric: str) -> float:
@@ -68,22 +75,40 @@ def bias_noise(result: Risk, n_samples: float) -> float:
     return slope / points.average(moments.k)
 
 
-def possible_cosines(learned: Alignment, dim: float) -> tuple[float, ...]:
-    """Return the query's cosine one standard deviation below and above what is learned.
+def possible_shares(positive_rate: float, n_samples: float) -> tuple[float, float]:
+    """Return the share of positives in a sample, a standard deviation below and above the rate."""
+    deviation = math.sqrt(positive_rate * (1.0 - positive_rate) / n_samples)
+    low = max(positive_rate - deviation, 0.1 * positive_rate)
+    high = min(positive_rate + deviation, 1.0 - 0.1 * (1.0 - positive_rate))
+    return low, high
 
-    A share 1/√dim of the noise in readout and query lies along the signal by chance. The overlap of
-    the query is proportional to that of the readout it was learned from, so the relative deviations
-    of both add up; the length of the rest hardly varies.
+
+def possible_cosines(
+    learned: Alignment, at_shares: Sequence[Alignment], dim: float
+) -> tuple[float, float]:
+    """Return the query's cosine a standard deviation below and above what is learned.
+
+    ``at_shares`` has what is learned at either of :func:`possible_shares`. Besides, a share 1/√dim
+    of the noise in readout and query lies along the signal by chance. The overlap of the query is
+    proportional to that of the readout it was learned from, so the relative deviations of both add
+    up; the length of the rest hardly varies.
     """
-    overlap, cosine = learned.readout_overlap, learned.cosine
-    if cosine <= 0.0 or overlap <= 0.0 or math.isinf(dim):
-        return (cosine,)
-    readout = (learned.readout_norm**2 - overlap**2) / overlap**2
-    query = (1.0 - cosine**2) / cosine**2
-    deviation = math.sqrt(max(readout + query, 0.0) / dim)
-    sine = math.sqrt(1.0 - cosine**2)
-    overlaps = (cosine * (1.0 - deviation), cosine * (1.0 + deviation))
-    return tuple(along / math.hypot(along, sine) for along in overlaps)
+    cosine, low, high = learned.cosine, *(moved.cosine for moved in at_shares)
+    by_share = 0.5 * (high - low)
+    centre = 0.5 * (low + high)
+    by_overlap = 0.0
+    overlap = learned.readout_overlap
+    if cosine > 0.0 and overlap > 0.0:
+        readout = (learned.readout_norm**2 - overlap**2) / overlap**2
+        query = (1.0 - cosine**2) / cosine**2
+        deviation = math.sqrt(max(readout + query, 0.0) / dim)
+        sine = math.sqrt(1.0 - cosine**2)
+        less, more = (cosine * (1.0 - deviation), cosine * (1.0 + deviation))
+        less, more = less / math.hypot(less, sine), more / math.hypot(more, sine)
+        by_overlap = 0.5 * (more - less)
+        centre += 0.5 * (less + more) - cosine
+    deviation = math.hypot(by_share, by_overlap)
+    return max(centre - deviation, -1.0), min(centre + deviation, 1.0)
 
 
 def numerical_error(results: Sequence[Risk], metric: str) -> float:

@@ -64,11 +64,16 @@ def predict(
     return Solution(request, choice, architecture.expected(case, request.metric, choice), "")
 
 
-def solve(architecture: Architecture, request: Request, progress: Progress) -> Solution:
-    """Return where the target is just met, or raise UnreachableError."""
+def solve(
+    architecture: Architecture, request: Request, progress: Progress, start: Choice | None = None
+) -> Solution:
+    """Return where the target is just met, or raise UnreachableError.
+
+    ``start`` is a choice for a neighbouring request; without it the search is from scratch.
+    """
     if request.unknown == "error":
-        return predict(architecture, request, None, progress)
-    search = _Search(architecture, request, progress)
+        return predict(architecture, request, start, progress)
+    search = _Search(architecture, request, progress, start)
     axis = _axis(request)
     bad, good = search.bracket(axis)
     if axis.whole:
@@ -87,12 +92,26 @@ def solve(architecture: Architecture, request: Request, progress: Progress) -> S
 class _Search:
     """The state of a search: the best choice so far."""
 
-    def __init__(self, architecture: Architecture, request: Request, progress: Progress) -> None:
+    def __init__(
+        self,
+        architecture: Architecture,
+        request: Request,
+        progress: Progress,
+        start: Choice | None,
+    ) -> None:
         self.architecture, self.request, self.progress = architecture, request, progress
         self.target = math.log(request.error)
-        self.choice = architecture.first_choice(request.case, request.metric)
+        self.start = start
+        self.choice = self._best_choice(self._value())
         self.chosen_at = self._value()
         self.found = False  # whether the choice meets the target anywhere yet
+
+    def _best_choice(self, value: float) -> Choice:
+        case, metric = self.request.at(value).case, self.request.metric
+        if self.start is None:
+            # From scratch: from easy to hard the best choice may move to another valley.
+            return self.architecture.first_choice(case, metric)
+        return self.architecture.improve(case, metric, self.start)
 
     def excess(self, value: float) -> float:
         """Return how far above the target the present choice is, in logarithms, on few points."""
@@ -105,9 +124,7 @@ class _Search:
         self.progress.step(f"{self.architecture.name}: trying {self.request.unknown} {value:.4g}")
         met = self.excess(value) <= 0.0
         if not met and value != self.chosen_at:
-            # From scratch: from easy to hard the best choice may move to another valley.
-            before, case = self.choice, self.request.at(value).case
-            self.choice = self.architecture.first_choice(case, self.request.metric)
+            before, self.choice = self.choice, self._best_choice(value)
             met = self.excess(value) <= 0.0
             if self.found and not met:
                 self.choice = before  # the one that meets the target at the good end
@@ -271,11 +288,13 @@ def _axis(request: Request) -> Axis:
 
 def _root(excess: Callable[[float], float], bad: float, good: float) -> float:
     """Return the root between two values, in logarithms."""
-    low, high = _ordered(bad, good)
-    ends = excess(low), excess(high)
-    if ends[0] * ends[1] > 0.0:  # the end that just failed, or just met, by less than the accuracy
-        return low if abs(ends[0]) < abs(ends[1]) else high
-    found: Any = brentq(lambda x: excess(math.exp(x)), math.log(low), math.log(high), xtol=1e-4)
+    low, high = _ordered(math.log(bad), math.log(good))
+    known = {end: excess(math.exp(end)) for end in (low, high)}  # brentq would ask again
+    if known[low] * known[high] > 0.0:  # one end failed, or met, by less than the accuracy
+        return math.exp(min(known, key=lambda end: abs(known[end])))
+    found: Any = brentq(
+        lambda x: known[x] if x in known else excess(math.exp(x)), low, high, xtol=1e-4
+    )
     return math.exp(found)
 
 
