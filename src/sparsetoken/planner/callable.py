@@ -53,7 +53,8 @@ class Planner:
         Parameters
         ----------
         n_samples, dim : int or None
-            Number of labelled sequences, at least 8, and of features per token.
+            Number of labelled sequences, with ten of the rarer class at least, and of features per
+            token.
         n_tokens, n_signal : int or None
             Length of a sequence, and how many of its tokens carry the signal in a positive one.
         signal : float or None

@@ -20,7 +20,7 @@ from sparsetoken.planner.moments import Moments, TokenSummary, estimate_moments,
 from sparsetoken.planner.pilot_record import PilotEstimate, PilotPlan, PilotWarning
 from sparsetoken.planner.progress import Progress
 from sparsetoken.planner.record import Plan
-from sparsetoken.planner.request import Request, make_request
+from sparsetoken.planner.request import Request, fewest_samples, make_request
 from sparsetoken.planner.solve import Solution, predict, solve
 from sparsetoken.problem import RandomState, SparseTokenProblem
 
@@ -121,14 +121,20 @@ def _plausible(
     n_tokens: float,
     bar: float,
 ) -> Iterator[SparseTokenProblem]:
-    """Yield the problems at the ends of the ranges of two standard errors."""
+    """Yield the problems at the ends of the ranges of two standard errors.
+
+    The further a number of signal tokens is from the estimate, the less the signal may be from
+    that given this number: both within an ellipse.
+    """
     centre = moments.n_signal(n_tokens)
     fewest = min(max(1, math.ceil(centre - _RANGE * bar)), problem.n_signal)
     most = max(min(problem.n_tokens, math.floor(centre + _RANGE * bar)), problem.n_signal)
     for n_signal in range(fewest, most + 1):
-        signal = moments.signal_given(n_signal, n_tokens)
+        off = 0.0 if n_signal == problem.n_signal else (n_signal - centre) / bar
         spread = _jackknife([m.signal_given(n_signal, n_tokens) for m in left_out])
-        for moved in (signal - _RANGE * spread, signal + _RANGE * spread):
+        reach = math.sqrt(max(_RANGE**2 - off**2, 0.0)) * spread
+        signal = moments.signal_given(n_signal, n_tokens)
+        for moved in (signal - reach, signal + reach):
             yield replace(problem, n_signal=n_signal, signal=max(moved, _WEAKEST))
 
 
@@ -146,7 +152,10 @@ def plan_from_pilot(
     progress = Progress()
     try:
         architecture = ARCHITECTURES[model]
-        solution = solve(architecture, request, progress)
+        try:
+            solution = solve(architecture, request, progress)
+        except UnreachableError as failure:
+            raise UnreachableError(f"at {estimate!r}: {failure}") from None
         easiest, hardest = _extremes(architecture, solution, estimate.plausible)
         optimistic = solve(architecture, easiest, progress, solution.choice)
         try:
@@ -193,13 +202,14 @@ def _observed(
     white = Sequences(_whiten(sequences, positive), sequences.offsets)
     label = positive.astype(int)
     folds = min(5, int(min(label.sum(), (1 - label).sum())))
+    fewest = fewest_samples(solution.request.positive_rate)
     rng = np.random.default_rng(random_state)
     for name in dict.fromkeys((model, "pooled")):
         start = solution.choice if name == model else None
         for share in (0.5, 1.0):
-            chosen = np.sort(rng.permutation(label.size)[: max(8, round(share * label.size))])
+            chosen = np.sort(rng.permutation(label.size)[: round(share * label.size)])
             n_samples = chosen.size - chosen.size // folds
-            if n_samples < 8 or min(np.bincount(label[chosen], minlength=2)) < 2 * folds:
+            if n_samples < fewest or min(np.bincount(label[chosen], minlength=2)) < 2 * folds:
                 continue
             request = solution.request.moved("n_samples", n_samples)
             predicted = Plan(name, None, predict(ARCHITECTURES[name], request, start, progress))

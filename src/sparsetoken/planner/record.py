@@ -12,6 +12,7 @@ from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
 from sparsetoken.planner.finite import shortfall
 from sparsetoken.planner.floors import bayes_floor
 from sparsetoken.planner.progress import Progress
+from sparsetoken.planner.request import FEWEST_OF_A_CLASS, fewest_samples
 from sparsetoken.planner.solve import Solution, predict
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory import Risk
@@ -19,6 +20,7 @@ from sparsetoken.theory import Risk
 __all__ = ["Curve", "Plan"]
 
 _POINTS = 9
+_GIVEN = ("n_samples", "dim", "n_tokens", "n_signal", "signal", "positive_rate")
 
 
 class Curve(NamedTuple):
@@ -169,15 +171,14 @@ class Plan:
         if self.solved_for == "error":
             return f"{self.model} reaches {what} of {reached:.4g} with {self.n_samples} samples"
         value = getattr(self, self.solved_for)
+        shown = f"{value:.4g}" if isinstance(value, float) else str(value)
         side = "at least" if self.solution.met_when == "above" else "at most"
-        return (
-            f"{self.model} needs {self.solved_for} {side} {value:.6g} for {what} of {reached:.4g}"
-        )
+        return f"{self.model} needs {self.solved_for} {side} {shown} for {what} of {reached:.4g}"
 
     def summary(self) -> str:
         """Return the answer, the settings, the alternatives and the curve as text."""
         lines = [self.answer, "", "planned with"]
-        for name in ("n_samples", "dim", "n_tokens", "n_signal", "signal", "positive_rate"):
+        for name in _GIVEN:
             lines.append(f"  {name:<14} {getattr(self, name):g}")
         lines += ["settings"]
         for name, value in self.settings.items():
@@ -199,28 +200,26 @@ class Plan:
         Parameters
         ----------
         path : str or Path
-            The file; its ending decides the format.
+            The file, ending in .png, .pdf or .svg.
         """
-        from matplotlib.figure import Figure
+        from sparsetoken.plotting import draw_plan, save_picture
 
-        figure = Figure(figsize=(6.0, 4.0), layout="constrained")
-        axes = figure.subplots()
+        save_picture(draw_plan(self._table()), path)
+
+    def _table(self) -> list[dict[str, Any]]:
+        """Return what the picture shows as rows."""
         curve = self.curve
-        axes.errorbar(
-            curve.values, curve.errors, yerr=curve.uncertainties, marker="o", label=self.model
-        )
-        axes.plot(getattr(self, curve.quantity), self.error, "k*", markersize=12, label="plan")
+        shared = {"quantity": curve.quantity, "metric": self.metric, "title": self.answer}
+        shared |= {name: getattr(self, name) for name in _GIVEN}
+        here = {**shared, "model": self.model, "x": getattr(self, curve.quantity)}
+        rows = [{**here, "part": "plan", "value": self.error}]
+        for x, value in zip(curve.values, curve.errors, strict=True):
+            rows.append({**here, "part": "curve", "x": x, "value": value})
         for name, value in self.alternatives.items():
-            axes.axhline(value, linestyle=":", color="gray")
-            axes.annotate(name, (curve.values[0], value), va="bottom", fontsize="small")
+            rows.append({**here, "part": "alternative", "model": name, "value": value})
         if self.target is not None:
-            axes.axhline(self.target, linestyle="--", color="black", label="target")
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlabel(curve.quantity)
-        axes.set_ylabel("test error" if self.metric == "error" else "1 − AUC")
-        axes.legend()
-        figure.savefig(path)
+            rows.append({**here, "part": "target", "value": self.target})
+        return rows
 
     @property
     def _architecture(self) -> Architecture:
@@ -235,9 +234,11 @@ def _around(quantity: str, plan: Plan) -> list[float]:
     value = getattr(plan, quantity)
     span = 4.0 if quantity in ("n_samples", "dim", "n_tokens", "n_signal") else 2.0
     values = value * np.geomspace(1.0 / span, span, _POINTS)
-    low = {"n_samples": 8.0, "n_tokens": float(plan.n_signal), "n_signal": 1.0, "dim": 1.0}
+    fewest = float(fewest_samples(plan.positive_rate))
+    low = {"n_samples": fewest, "n_tokens": float(plan.n_signal), "n_signal": 1.0, "dim": 1.0}
     high = {"n_signal": float(plan.n_tokens), "positive_rate": 0.5}
-    values = np.clip(values, low.get(quantity, 0.0), high.get(quantity, math.inf))
+    least = FEWEST_OF_A_CLASS / plan.n_samples if quantity == "positive_rate" else 0.0
+    values = np.clip(values, low.get(quantity, least), high.get(quantity, math.inf))
     if quantity in low:
         return [int(v) for v in np.unique(values.round())]
     values[_POINTS // 2] = value

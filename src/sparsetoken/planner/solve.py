@@ -16,7 +16,7 @@ from sparsetoken.planner.architectures import Architecture, Expectation
 from sparsetoken.planner.case import Choice
 from sparsetoken.planner.floors import UnreachableError, floor, why_unreachable
 from sparsetoken.planner.progress import Progress
-from sparsetoken.planner.request import FEWEST_SAMPLES, Request
+from sparsetoken.planner.request import FEWEST_OF_A_CLASS, Request, fewest_samples
 
 __all__ = ["Solution", "predict", "solve"]
 
@@ -78,8 +78,8 @@ def solve(
     bad, good = search.bracket(axis)
     if axis.whole:
         return _finish_whole(search, axis, search.bisect(bad, good))
-    value = search.root(bad, good)
-    solution = _finish(search, request, search.refine(value, axis), good >= bad)
+    value = good if bad == good else search.refine(search.root(bad, good), axis)
+    solution = _finish(search, request, value, good >= bad)
     if request.unknown == "positive_rate" and _is_trivial(solution):
         raise UnreachableError(
             f"error={request.error:g} is not reached by {architecture.name} at positive_rate 0.5, "
@@ -134,7 +134,10 @@ class _Search:
         return met
 
     def bracket(self, axis: Axis) -> tuple[float, float]:
-        """Walk until the target is met at one value and not at the one before: (bad, good)."""
+        """Walk until the target is met at one value and not at the one before: (bad, good).
+
+        Both are the same where there is nothing harder to try.
+        """
         request, value = self.request, self._value()
         met = self.met(value)
         towards = -axis.better if met else axis.better
@@ -146,6 +149,8 @@ class _Search:
             self._check_floor()
         while True:
             edge = axis.high if towards > 0 else axis.low
+            if value == edge and met and request.unknown == "n_samples":
+                return value, value  # the fewest samples that are planned for are enough
             if value == edge:
                 raise UnreachableError(
                     why_unreachable(self.architecture, request.at(value), met, self.excess(value))
@@ -273,14 +278,15 @@ def _finish_whole(search: _Search, axis: Axis, value: float) -> Solution:
 def _axis(request: Request) -> Axis:
     unknown = request.unknown
     if unknown == "n_samples":
-        low = float(FEWEST_SAMPLES)
+        low = float(fewest_samples(request.positive_rate))
         return Axis(1, low, max(_LARGEST_RATIO * request.dim, low), 4.0)
     if unknown == "dim":
         return Axis(-1, 1.0, _LARGEST_RATIO * request.n_samples, 4.0)
     if unknown == "signal":
         return Axis(1, 1e-3, _LARGEST_SIGNAL, 1.6)
     if unknown == "positive_rate":
-        return Axis(1, _RAREST, 0.5, 1.6)
+        # So rare that the samples have few enough of them; not rarer.
+        return Axis(1, min(0.5, max(_RAREST, FEWEST_OF_A_CLASS / request.n_samples)), 0.5, 1.6)
     if unknown == "n_tokens":
         return Axis(-1, request.n_signal, _LONGEST, 2.0, whole=True)
     return Axis(1, 1, request.n_tokens, 2.0, whole=True)
