@@ -167,7 +167,8 @@ class Plan:
     def answer(self) -> str:
         """The plan in one sentence."""
         what = "an error" if self.metric == "error" else "an AUC"
-        reached = self.error if self.metric == "error" else 1.0 - self.error
+        error = self.error if self.target is None else self.target
+        reached = error if self.metric == "error" else 1.0 - error
         if self.solved_for == "error":
             return f"{self.model} reaches {what} of {reached:.4g} with {self.n_samples} samples"
         value = getattr(self, self.solved_for)
@@ -176,8 +177,12 @@ class Plan:
         return f"{self.model} needs {self.solved_for} {side} {shown} for {what} of {reached:.4g}"
 
     def summary(self) -> str:
-        """Return the answer, the settings, the alternatives and the curve as text."""
-        lines = [self.answer, "", "planned with"]
+        """Return the answer, then the details, as text."""
+        return f"{self.answer}\n\n{self.details()}"
+
+    def details(self) -> str:
+        """Return the settings, the alternatives and the curve as text."""
+        lines = ["planned with"]
         for name in _GIVEN:
             lines.append(f"  {name:<14} {getattr(self, name):g}")
         lines += ["settings"]
@@ -186,10 +191,11 @@ class Plan:
                 f"  {name:<14} {value if isinstance(value, str) else format(value, '.4g')}"
             )
         label = "error" if self.metric == "error" else "1 − AUC"
-        lines += [f"{label} at the same budget"]
+        lines += [f"expected {label} at the same budget"]
         for name, value in {self.model: self.error, **self.alternatives}.items():
             lines.append(f"  {name:<14} {value:.4g}")
-        lines += [f"{label} against {self.curve.quantity}"]
+        lines += [f"in the limit of many dimensions: {self.limit_error:.4g}"]
+        lines += [f"expected {label} against {self.curve.quantity}"]
         for value, error, bar in zip(*self.curve[1:], strict=True):
             lines.append(f"  {value:<14.6g} {error:.4g} ± {bar:.1g}")
         return "\n".join(lines)

@@ -28,6 +28,7 @@ QUANTITIES = (
     "positive_rate",
     "error",
 )
+"""What a plan consists of; one of them is solved for."""
 MODELS = (*ARCHITECTURES, "best")
 METRICS = ("error", "auc")
 
