@@ -77,12 +77,21 @@ class Planner:
         -------
         Plan
             Whole numbers are rounded to the side that meets the target. Predicting at a solved
-            value from scratch gives the target to within 1 % of it.
+            value from scratch gives the target to within 1 % of it; below it only where the fewest
+            samples planned for are more than enough.
 
         Raises
         ------
         ValueError
             For wrong arguments; as :class:`UnreachableError` for a target that no value meets.
+
+        Notes
+        -----
+        ``plan.error`` is the limit of many dimensions (``plan.limit_error``) averaged, to leading
+        order, over what chance does at this size: to the trained bias, to the share of positives
+        among the samples of the query, and to the overlap of its noise with the signal. What is
+        left out matters for a few dozen samples: there the error may be larger than planned.
+        ``python -m benchmarks.plan_truth`` compares plans with simulation.
         """
         return make_plan(
             n_samples=n_samples,
