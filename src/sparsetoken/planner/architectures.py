@@ -182,8 +182,8 @@ class Attention(Architecture):
             options={
                 "initial_simplex": np.stack([start, *(start + np.diag(steps))]),
                 "maxfev": 36,
-                "fatol": 1e-3,
-                "xatol": 0.1,
+                "fatol": 2e-3,
+                "xatol": 0.2,
             },
         )
         return decode(found.x)

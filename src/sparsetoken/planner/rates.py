@@ -36,7 +36,7 @@ def best_rates(case: Case, choice: Choice) -> dict[str, float]:
         )
 
     found = minimize_scalar(
-        misalignment, bounds=(0.6, 1.8), method="bounded", options={"xatol": 0.01}
+        misalignment, bounds=(0.6, 1.8), method="bounded", options={"xatol": 0.03}
     )
     return {"lr_readout": _LR_READOUT, "lr_bias": float(found.x) * calibrated}
 

@@ -20,7 +20,7 @@ from sparsetoken.planner.request import FEWEST_OF_A_CLASS, Request, fewest_sampl
 
 __all__ = ["Solution", "predict", "solve"]
 
-_TOLERANCE = 1e-3  # of the logarithm of the shortfall, in the search for the best choice
+_TOLERANCE = 3e-3  # of the logarithm of the shortfall, in the search for the best choice
 _ACCURACY = 1e-4  # of the same, where the target is met in the end
 _LARGEST_RATIO = 1e5
 _LARGEST_SIGNAL = 1e3
@@ -102,8 +102,8 @@ class _Search:
         self.architecture, self.request, self.progress = architecture, request, progress
         self.target = math.log(request.error)
         self.start = start
-        self.choice = self._best_choice(self._value())
-        self.chosen_at = self._value()
+        self.choice = self._best_choice(self._value()) if start is None else start
+        self.chosen_at = self._value() if start is None else None
         self.found = False  # whether the choice meets the target anywhere yet
 
     def _best_choice(self, value: float) -> Choice:
