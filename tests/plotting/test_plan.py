@@ -66,5 +66,6 @@ def test_caption_names_what_was_planned_with():
     assert text.startswith("the answer\n")
     assert "L = 10" in text
     assert "n = " not in text  # it varies
+    assert "π = 0.533" in draw_plan([*CURVE, PLAN | {"positive_rate": 0.5333333}]).get_suptitle()
     moved = [row | {"quantity": "signal"} for row in (*CURVE, PLAN)]
     assert "n = 200" in draw_plan(moved).get_suptitle()
