@@ -22,7 +22,7 @@ from sparsetoken.theory.records import warn_not_converged
 from sparsetoken.theory.saddle import Problem, Readout, score_mean
 from sparsetoken.theory.solver import Saddle, solve
 
-__all__ = ["Risk", "risk", "risk_curve"]
+__all__ = ["Risk", "risk", "risk_curve", "solve_along"]
 
 _RIDGELESS = 1e-10  # stands for the limit of no ridge, where the saddle point has one
 
@@ -190,16 +190,23 @@ def risk_curve(
     [0.329, 0.293, 0.262]
     """
     chosen = get_model(model, cosine, sharpness, n_points)
+    return solve_along(problem, [(chosen, alpha) for alpha in alphas], reg, loss)
+
+
+def solve_along(
+    problem: SparseTokenProblem, places: Iterable[tuple[Model, float]], reg: float, loss: Any
+) -> list[Risk]:
+    """Solve for each model with its samples per dimension, from the solutions before it."""
     reg = check_real("reg", reg, low=0.0)
     loss = get_loss(loss)
     check_real("positive_rate", problem.positive_rate, low=1e-6, high=1.0 - 1e-6)
-    alphas = [check_real("alpha", a, low=0.0, above=True, infinite=True) for a in alphas]
-    law = chosen.law(problem)
     results: list[Risk] = []
-    for alpha in alphas:
-        results.append(_risk(problem, chosen, law, alpha, reg, loss, _predict(results, alpha)))
+    for model, given in places:
+        alpha = check_real("alpha", given, low=0.0, above=True, infinite=True)
+        start = _predict(results, alpha)
+        results.append(_risk(problem, model, model.law(problem), alpha, reg, loss, start))
     if not all(result.converged for result in results):
-        warn_not_converged(f"risk of {chosen.name}")
+        warn_not_converged(f"risk of {results[0].model.name}")
     return results
 
 
