@@ -1,0 +1,104 @@
+"""Capacity: how many samples each model can fit without a training error."""
+
+from sparsetoken.app.charts import colour, figure, line, vertical
+from sparsetoken.app.content import Content, Drawing, View
+from sparsetoken.app.measure import measure, problem_values, training
+from sparsetoken.app.parameters import GROUPS, Values
+from sparsetoken.app.snippets import problem_code, rates_code, sweep_command
+from sparsetoken.app.views.phase import axis, axis_layout
+from sparsetoken.app.words import samples
+
+__all__ = ["VIEW"]
+
+_MODELS = ("attention", "pooled", "vectorized")
+_GRID = 25  # of which the coarse picture has every third
+
+
+def case(values: Values, model: str, x: float | None, step: int = 1) -> Values | None:
+    """Return the values of a cell at a place on the axis, None for the visitor's own."""
+    name = values["capacity_axis"]
+    chosen = values if x is None else values | {name: _whole(name, x)}
+    if chosen["n_signal"] > chosen["n_tokens"]:
+        return None
+    found = problem_values(chosen) | {"model": model}
+    if model != "attention":
+        return found
+    n_points = 512 if chosen["n_tokens"] > 128 or not step else 2048
+    return found | training(chosen) | {"alpha0": chosen["alpha0"], "n_points": n_points}
+
+
+def _whole(name: str, x: float) -> float:
+    return round(x) if name in ("n_tokens", "n_signal") else x
+
+
+def draw(values: Values, drawing: Drawing) -> Content:
+    """Draw the three capacities along the axis."""
+    step = min(drawing.step, 1)
+    grid = axis(values["capacity_axis"], _GRID)
+    grid = grid if step else grid[::3]
+    traces, rows, here = [], [], {}
+    for model in _MODELS:
+        cases = [(x, found) for x in grid if (found := case(values, model, x, step))]
+        results = measure("capacity", (found for _, found in cases), drawing)
+        own = case(values, model, None, step)
+        assert own is not None
+        (at,) = measure("capacity", [own], drawing)
+        here[model] = at.value
+        traces.append(line([x for x, _ in cases], [r.value for r in results], model, colour(model)))
+        rows += [
+            found | {"source": "theory", "quantity": "capacity"} | result._asdict()
+            for found, result in [*zip((c for _, c in cases), results, strict=True), (own, at)]
+        ]
+    layout = axis_layout(values["capacity_axis"], grid)
+    now = values[values["capacity_axis"]]
+    mark, label = vertical(now, " now", logarithmic=layout.get("type") == "log")
+    picture = figure(
+        traces,
+        xaxis=layout,
+        yaxis={
+            "title": {"text": "capacity, samples per dimension"},
+            "type": "log",
+            "dtick": "D2",
+            "tickformat": "~g",
+        },
+        shapes=[mark],
+        annotations=[label],
+    )
+    sentence = (
+        f"Up to {samples(here['attention'])} attention can fit every training label, pooling up to "
+        f"{here['pooled']:.3g}, and a readout of all {values['n_tokens']} tokens, which has more "
+        f"weights, up to {here['vectorized']:.3g}."
+    )
+    facts = [(f"capacity of {model}", f"{here[model]:.4g}") for model in _MODELS]
+    return Content(
+        picture, sentence, rows, _python(values), _command(values), facts, more=not drawing.step
+    )
+
+
+def _python(values: Values) -> str:
+    return (
+        problem_code(values)
+        + rates_code(values)
+        + f"query = st.theory.alignment(problem, alpha={values['alpha0']!r}, **training)\n"
+        + 'print("attention", st.theory.capacity(\n'
+        + '    problem, "attention", cosine=query.cosine, sharpness=query.sharpness))\n'
+        + 'for model in ("pooled", "vectorized"):\n'
+        + "    print(model, st.theory.capacity(problem, model))\n"
+    )
+
+
+def _command(values: Values) -> str:
+    name = values["capacity_axis"]
+    fixed = problem_values(values) | training(values) | {"alpha0": values["alpha0"]}
+    fixed.pop(name)
+    along = [_whole(name, x) for x in axis(name, _GRID) if case(values, "pooled", x)]
+    return sweep_command((["capacity"], {"model": list(_MODELS), name: along}, fixed))
+
+
+VIEW = View(
+    "capacity",
+    "Capacity",
+    "How many samples can each classifier fit perfectly?",
+    ("capacity_axis", *GROUPS["Problem"], "alpha0", "loss", *GROUPS["Two steps"]),
+    draw,
+)
