@@ -24,9 +24,9 @@ from sparsetoken.app.jobs import BusyError, Jobs
 from sparsetoken.app.parameters import Values, check_values
 from sparsetoken.app.views import VIEWS
 
-__all__ = ["BadRequestError", "connect", "read_link", "view_content"]
+__all__ = ["MOST_STEPS", "BadRequestError", "connect", "read_link", "view_content"]
 
-_MOST_STEPS = 30
+MOST_STEPS = 30
 _MOST_CLIENTS = 1000
 
 
@@ -108,7 +108,7 @@ def connect(app: Dash, jobs: Jobs) -> None:
             answer = {"sequence": asked.sequence, "step": asked.step, "refused": True}
             return no_update, f"{error}.", no_update, no_update, no_update, answer
         return (
-            themed(content.figure, asked.dark),
+            themed(content.figure, dark=asked.dark, narrow=asked.narrow),
             content.sentence,
             _facts(content),
             content.python,
@@ -148,20 +148,24 @@ class _Asked:
     def __init__(self, request: Any) -> None:
         if not isinstance(request, dict):
             raise BadRequestError("a request must be an object")
-        client, sequence, step = (request.get(name) for name in ("client", "sequence", "step"))
+        client = request.get("client")
         if not isinstance(client, str) or not 8 <= len(client) <= 40:
             raise BadRequestError("client must be a word of 8 to 40 characters")
-        for name, number, most in (("sequence", sequence, 2**53), ("step", step, _MOST_STEPS)):
+        for name, most in (("sequence", 2**53), ("step", MOST_STEPS)):
+            number = request.get(name)
             if type(number) is not int or not 0 <= number <= most:
                 raise BadRequestError(f"{name} must be a whole number from 0 to {most}")
         if not isinstance(request.get("view"), str) or request["view"] not in VIEWS:
             raise BadRequestError(f"view must be one of {', '.join(VIEWS)}")
         if not isinstance(request.get("values"), dict):
             raise BadRequestError("values must be an object")
-        self.client, self.sequence, self.step = client, sequence, step
+        self.client: str = client
+        self.sequence: int = request["sequence"]
+        self.step: int = request["step"]
         self.view: View = VIEWS[request["view"]]
         self.values: Values = request["values"]
         self.dark = request.get("dark") is True
+        self.narrow = request.get("narrow") is True
 
 
 def _facts(content: Content) -> Any:

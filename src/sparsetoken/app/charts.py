@@ -16,7 +16,10 @@ _THEMES = {
 }
 # Okabe and Ito's blue is too dark to read on black; its lighter sibling takes its place there.
 _ON_DARK = {COLOURS[0]: "#4DA3DB", COLOURS[1]: "#F28C3A", COLOURS[2]: "#2BBF8E"}
-BLANK: dict[str, Any] = {"data": [], "layout": {}}
+BLANK: dict[str, Any] = {
+    "data": [],
+    "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False}},
+}
 
 Trace = dict[str, Any]
 
@@ -97,8 +100,8 @@ def figure(traces: Sequence[Trace], **layout: Any) -> dict[str, Any]:
     return {"data": list(traces), "layout": base | layout}
 
 
-def themed(drawn: dict[str, Any], dark: bool) -> dict[str, Any]:
-    """Return the figure in the colours of the light or the dark theme."""
+def themed(drawn: dict[str, Any], *, dark: bool = False, narrow: bool = False) -> dict[str, Any]:
+    """Return the figure in the colours of the theme, two panels above each other if narrow."""
     theme = _THEMES[dark]
     replaced = {INK: theme["ink"], **(_ON_DARK if dark else {})}
     result = _replace(drawn, replaced)
@@ -115,7 +118,20 @@ def themed(drawn: dict[str, Any], dark: bool) -> dict[str, Any]:
                 "ticks": "outside",
                 "automargin": True,
             } | layout[name]
+    if narrow and "xaxis2" in layout:
+        _stack(result)
     return result
+
+
+def _stack(drawn: dict[str, Any]) -> None:
+    """Put the second panel below the first."""
+    layout = drawn["layout"]
+    for name, domain in (("", [0.6, 1.0]), ("2", [0.0, 0.4])):
+        layout[f"xaxis{name}"]["domain"] = [0.0, 1.0]
+        layout[f"yaxis{name}"]["domain"] = domain
+    for trace in drawn["data"]:
+        if "colorbar" in trace:
+            trace["colorbar"] |= {"len": 0.4, "y": 0.2}
 
 
 def _replace(part: Any, colours: dict[str, str]) -> Any:

@@ -27,7 +27,9 @@ def layout() -> html.Div:
             dcc.Store(id="job-request"),
             dcc.Store(id="heard"),
             dcc.Interval(id="tick", interval=400, disabled=True),
-            html.Div(id="specification", hidden=True, **{"data-json": json.dumps(_specification())}),
+            html.Div(
+                id="specification", hidden=True, **{"data-json": json.dumps(_specification())}
+            ),
             _header(),
             html.Div([_controls(), _main()], className="columns"),
         ],
@@ -85,14 +87,17 @@ def _controls() -> html.Details:
         )
         for heading, names in GROUPS.items()
     ]
-    return html.Details([html.Summary("Controls"), *groups], open=True, className="controls")
+    explain = html.Button("Explain the controls", id="explain", n_clicks=0, className="quiet")
+    return html.Details(
+        [html.Summary("Controls"), explain, *groups], open=True, className="controls"
+    )
 
 
 def _control(parameter: Number | Choice) -> html.Div:
     views = " ".join(view.name for view in VIEWS.values() if parameter.name in view.names)
     entries = _choice(parameter) if isinstance(parameter, Choice) else _number(parameter)
     return html.Div(
-        entries,
+        [*entries, html.P(parameter.help, className="help")],
         className="control",
         role="group",
         title=parameter.help,
@@ -101,19 +106,24 @@ def _control(parameter: Number | Choice) -> html.Div:
 
 
 def _choice(parameter: Choice) -> list[Any]:
-    return [
-        html.Span(parameter.label, className="label"),
-        dcc.RadioItems(
-            id={"kind": "choice", "name": parameter.name},
-            options=[{"value": v, "label": text} for v, text in parameter.options.items()],
-            value=parameter.default,
-            className="choice",
-        ),
-    ]
+    options = [{"value": value, "label": text} for value, text in parameter.options.items()]
+    chosen: dict[str, Any] = {
+        "id": {"kind": "choice", "name": parameter.name},
+        "options": options,
+        "value": parameter.default,
+    }
+    few = len(options) <= 4
+    entry = (
+        dcc.RadioItems(**chosen, className="choice")
+        if few
+        else dcc.Dropdown(**chosen, clearable=False, searchable=False)
+    )
+    return [html.Span(parameter.label, className="label"), entry]
 
 
 def _number(parameter: Number) -> list[Any]:
-    symbol = html.Span(f" {parameter.symbol}", className="symbol") if parameter.symbol else None
+    letter, _, index = parameter.symbol.partition("_")
+    symbol = html.Span([f" {letter}", html.Sub(index)], className="symbol")
     number = dcc.Input(
         id={"kind": "number", "name": parameter.name},
         type="number",
@@ -124,7 +134,12 @@ def _number(parameter: Number) -> list[Any]:
         className="number-entry",
     )
     slider = dcc.Input(
-        id={"kind": "slider", "name": parameter.name}, type="range", min=0, max=_SLIDER, step=1, className="slider-entry"
+        id={"kind": "slider", "name": parameter.name},
+        type="range",
+        min=0,
+        max=_SLIDER,
+        step=1,
+        className="slider-entry",
     )
     return [html.Label([html.Span([parameter.label, symbol], className="label"), number]), slider]
 

@@ -79,9 +79,9 @@ PARAMETERS: dict[str, Number | Choice] = {
     for parameter in (
         Number(
             "n_tokens",
-            "Tokens per sequence",
+            "Sequence length",
             "L",
-            "How long a sequence is.",
+            "Tokens in a sequence.",
             1,
             1000,
             10,
@@ -144,9 +144,9 @@ PARAMETERS: dict[str, Number | Choice] = {
         ),
         Number(
             "alpha",
-            "Samples per dimension",
+            "Samples n/d",
             "α",
-            "Labelled sequences over features per token, n/d.",
+            "Labelled sequences per feature of a token.",
             0.1,
             100.0,
             2.0,
@@ -179,7 +179,7 @@ PARAMETERS: dict[str, Number | Choice] = {
         ),
         Number(
             "alpha0",
-            "Samples for the query",
+            "Query samples",
             "α₀",
             "Sequences that teach the query, per dimension.",
             0.05,
@@ -199,9 +199,9 @@ PARAMETERS: dict[str, Number | Choice] = {
         ),
         Number(
             "lr_readout",
-            "Readout's learning rate",
+            "Readout step",
             "η_w",
-            "Size of the first step on the readout.",
+            "Learning rate of the readout in the first gradient step.",
             0.01,
             100.0,
             1.0,
@@ -209,18 +209,18 @@ PARAMETERS: dict[str, Number | Choice] = {
         ),
         Number(
             "lr_bias",
-            "Bias's learning rate",
+            "Bias step",
             "η_b",
-            "Size of the first step on the bias; a wrong one turns the query around.",
+            "Learning rate of the bias; one that does not suit π turns the query around.",
             0.0,
             10.0,
             1.0,
         ),
         Number(
             "lr_query",
-            "Query's learning rate",
+            "Query step",
             "η_q",
-            "Size of the step on the query; sets how sharp attention gets.",
+            "Learning rate of the query; sets how sharp attention gets.",
             0.1,
             1000.0,
             20.0,
@@ -304,7 +304,7 @@ def check_values(given: Any, names: tuple[str, ...]) -> Values:
     unknown = [name for name in given if name not in PARAMETERS]
     if unknown:
         raise ValueError(f"unknown value {str(unknown[0])[:40]!r}")
-    values = {
+    values: Values = {
         name: PARAMETERS[name].check(given.get(name, PARAMETERS[name].default)) for name in names
     }
     if values.get("n_signal", 0) > values.get("n_tokens", math.inf):

@@ -14,7 +14,7 @@ from waitress import create_server
 from werkzeug.exceptions import HTTPException
 
 from sparsetoken._validation import check_count
-from sparsetoken.app.callbacks import BadRequestError, connect, read_link, view_content
+from sparsetoken.app.callbacks import MOST_STEPS, BadRequestError, connect, read_link, view_content
 from sparsetoken.app.content import Drawing
 from sparsetoken.app.jobs import Jobs
 from sparsetoken.app.page import layout
@@ -28,7 +28,6 @@ _UPDATE = "/_dash-update-component"
 _PATHS = ("/_dash-layout", "/_dash-dependencies", "/_favicon.ico", "/table.csv", _UPDATE)
 _FOLDERS = ("/assets/", "/_dash-component-suites/")
 _MOST_BYTES = 20_000
-_MOST_STEPS = 30
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -120,7 +119,7 @@ def _table(jobs: Jobs) -> Any:
         if complaint:
             raise BadRequestError(complaint)
         try:
-            content = view_content(VIEWS[view], values, Drawing(_MOST_STEPS, known=jobs.known))
+            content = view_content(VIEWS[view], values, Drawing(MOST_STEPS, known=jobs.known))
         except ValueError as error:
             raise BadRequestError(str(error)) from None
         name = f'attachment; filename="{view}.csv"'

@@ -47,6 +47,10 @@
         return Number(value.toPrecision(3));
     }
 
+    function narrow() {
+        return window.matchMedia("(max-width: 760px)").matches;
+    }
+
     // ---- asking for pictures
 
     function send(step) {
@@ -82,6 +86,9 @@
             const chosen = tab.dataset.view === view;
             tab.classList.toggle("chosen", chosen);
             tab.setAttribute("aria-current", chosen ? "page" : "false");
+            if (chosen && narrow()) {
+                tab.scrollIntoView({ block: "nearest", inline: "center" });
+            }
         }
         for (const control of document.querySelectorAll(".control")) {
             control.hidden = !control.dataset.views.split(" ").includes(view);
@@ -166,7 +173,7 @@
                 for (const name of specification().views[view].names) {
                     values[name] = all[name];
                 }
-                const next = { view: view, values: values, dark: theme === "dark" };
+                const next = { view: view, values: values, dark: theme === "dark", narrow: narrow() };
                 if (JSON.stringify(next) === JSON.stringify(wanted)) {
                     return none();
                 }
@@ -273,6 +280,11 @@
                     });
                 }
                 return none();
+            },
+
+            explain() {
+                const shown = document.body.classList.toggle("explained");
+                return shown ? "Hide explanations" : "Explain the controls";
             },
 
             copy_link(clicks) {

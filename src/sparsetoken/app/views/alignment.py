@@ -136,7 +136,7 @@ def _picture(
         "colorscale": _SCALE,
         "contours": {"start": -1, "end": 1, "size": 0.25, "showlines": False},
         "colorbar": {"title": {"text": "cosine"}, "thickness": 12, "len": 0.9},
-        "hovertemplate": "π %{x:.2f}, η_b %{y:.2f}: cosine %{z:.3f}<extra></extra>",
+        "hovertemplate": "π %{x:.2f}, bias step %{y:.2f}: cosine %{z:.3f}<extra></extra>",
         "showlegend": False,
     }
     edge = map_of | {
@@ -183,7 +183,7 @@ def _picture(
         yaxis={"title": {"text": "cosine between query and signal"}, "range": [-1.05, 1.05]},
         xaxis2={"title": {"text": "positive rate π"}, "domain": [0.58, 1], "anchor": "y2"},
         yaxis2={
-            "title": {"text": "bias's learning rate η_b"},
+            "title": {"text": "bias step η<sub>b</sub>"},
             "anchor": "x2",
             "range": list(_BIAS_RATES),
         },
@@ -228,7 +228,7 @@ def _facts(here: Alignment) -> list[tuple[str, str]]:
         ("norm of the query", f"{here.query_norm:.4g}"),
         ("norm of the readout after step one", f"{here.readout_norm:.4g}"),
         ("its overlap with the signal", f"{here.readout_overlap:.4g}"),
-        ("bias after step one", f"{here.bias:.4g}"),
+        ("bias after step one", f"{here.bias + 0.0:.4g}"),
     ]
 
 

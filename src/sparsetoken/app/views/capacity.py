@@ -1,16 +1,20 @@
 """Capacity: how many samples each model can fit without a training error."""
 
+import math
+from typing import Any
+
 from sparsetoken.app.charts import colour, figure, line, vertical
 from sparsetoken.app.content import Content, Drawing, View
 from sparsetoken.app.measure import measure, problem_values, training
 from sparsetoken.app.parameters import GROUPS, Values
 from sparsetoken.app.snippets import problem_code, rates_code, sweep_command
 from sparsetoken.app.views.phase import axis, axis_layout
-from sparsetoken.app.words import samples
+from sparsetoken.experiments import Measurement
 
 __all__ = ["VIEW"]
 
 _MODELS = ("attention", "pooled", "vectorized")
+_MOST_KNOWN = 1e3
 _GRID = 25  # of which the coarse picture has every third
 
 
@@ -23,7 +27,7 @@ def case(values: Values, model: str, x: float | None, step: int = 1) -> Values |
     found = problem_values(chosen) | {"model": model}
     if model != "attention":
         return found
-    n_points = 512 if chosen["n_tokens"] > 128 or not step else 2048
+    n_points = 512 if chosen["n_tokens"] > 128 or not step else 4096
     return found | training(chosen) | {"alpha0": chosen["alpha0"], "n_points": n_points}
 
 
@@ -36,7 +40,9 @@ def draw(values: Values, drawing: Drawing) -> Content:
     step = min(drawing.step, 1)
     grid = axis(values["capacity_axis"], _GRID)
     grid = grid if step else grid[::3]
-    traces, rows, here = [], [], {}
+    traces: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
+    here: dict[str, str] = {}
     for model in _MODELS:
         cases = [(x, found) for x in grid if (found := case(values, model, x, step))]
         results = measure("capacity", (found for _, found in cases), drawing)
@@ -58,21 +64,32 @@ def draw(values: Values, drawing: Drawing) -> Content:
         yaxis={
             "title": {"text": "capacity, samples per dimension"},
             "type": "log",
-            "dtick": "D2",
-            "tickformat": "~g",
+            "range": _range(traces),
+            "dtick": 1,
         },
         shapes=[mark],
         annotations=[label],
     )
     sentence = (
-        f"Up to {samples(here['attention'])} attention can fit every training label, pooling up to "
-        f"{here['pooled']:.3g}, and a readout of all {values['n_tokens']} tokens, which has more "
-        f"weights, up to {here['vectorized']:.3g}."
+        f"Attention can fit every training label of up to {here['attention']} samples per "
+        f"dimension, pooling of {here['pooled']}, and a readout of all {values['n_tokens']} "
+        f"tokens, which has more weights, of {here['vectorized']}."
     )
-    facts = [(f"capacity of {model}", f"{here[model]:.4g}") for model in _MODELS]
+    facts = [(f"capacity of {model}", here[model]) for model in _MODELS]
     return Content(
         picture, sentence, rows, _python(values), _command(values), facts, more=not drawing.step
     )
+
+
+def _known(result: Measurement) -> bool:
+    """Whether a capacity is known well: a strong signal leaves almost nothing to go wrong."""
+    return result.converged and (result.standard_error or 0.0) < 0.3 * result.value < _MOST_KNOWN
+
+
+def _range(traces: list[dict[str, Any]]) -> list[float]:
+    """Return the powers of ten to show."""
+    heights = [y for trace in traces for y in trace["y"]]
+    return [math.log10(min(heights) / 1.5), math.log10(1.5 * max(heights))]
 
 
 def _python(values: Values) -> str:

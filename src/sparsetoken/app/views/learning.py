@@ -109,8 +109,8 @@ def _picture(
             )
         )
     for model, found in simulated.items():
-        columns = [[row[name] for row in found] for name in ("alpha", "value", "standard_error")]
-        trace = points(*columns, f"{model}, simulated", colour(model))
+        x, y, bars = ([row[name] for row in found] for name in ("alpha", "value", "standard_error"))
+        trace = points(x, y, bars, f"{model}, simulated", colour(model))
         traces.append(trace | {"showlegend": False})
     logarithmic = quantity != "auc"
     return figure(
@@ -230,7 +230,8 @@ def _python(values: Values) -> str:
 def _command(values: Values) -> str:
     quantity, grid = values["quantity"], alphas(values)
     fixed = problem_values(values) | {"loss": values["loss"], "reg": values["reg"]}
-    linear = (["" + quantity], {"model": ["pooled", "vectorized"], "alpha": grid}, fixed)
+    axes: dict[str, list[Any]] = {"model": ["pooled", "vectorized"], "alpha": grid}
+    linear = ([quantity], axes, fixed)
     found = [chosen for a in grid if (chosen := case(values, "attention", a))]
     axis = "alpha" if values["query_by"] == "split" else "alpha1"
     shared = {name: value for name, value in found[-1].items() if name != axis} if found else {}

@@ -35,7 +35,7 @@ def axis(name: str, size: int) -> list[float]:
 
 def order(n_columns: int, n_rows: int) -> list[tuple[int, int]]:
     """Return the cells of the map, coarse grids first."""
-    seen = {}
+    seen: dict[tuple[int, int], None] = {}
     for stride in _STRIDES:
         for row in range(0, n_rows, stride):
             for column in range(0, n_columns, stride):

@@ -26,7 +26,6 @@ def make_plan(asked: dict[str, Any]) -> dict[str, Any]:
     except ValueError as impossible:
         return {"impossible": str(impossible)}
     return {
-        "answer": plan.answer,
         "model": plan.model,
         "n_samples": plan.n_samples,
         "error": float(plan.error),
@@ -82,12 +81,14 @@ def _capital(text: str) -> str:
 
 
 def _sentence(found: dict[str, Any]) -> str:
-    others = [
-        f"{per_cent(error)} with {model}" if model != "bayes" else f"{per_cent(error)} at the best"
-        for model, error in found["alternatives"].items()
-    ]
-    listed = ", ".join(others[:-1]) + f" and {others[-1]}"
-    return f"{_capital(found['answer'])}; as many samples give {listed}."
+    others = dict(found["alternatives"])
+    floor = others.pop("bayes", None)
+    listed = " and ".join(f"{per_cent(error)} with {model}" for model, error in others.items())
+    least = "" if floor is None else f"; no classifier gets below {per_cent(floor)}"
+    return (
+        f"{_capital(found['model'])} needs {found['n_samples']} labelled sequences for an error "
+        f"of {per_cent(found['error'])}; as many give {listed}{least}."
+    )
 
 
 def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
