@@ -14,7 +14,7 @@ from sparsetoken.experiments import Measurement
 __all__ = ["VIEW"]
 
 _MODELS = ("attention", "pooled", "vectorized")
-_MOST_KNOWN = 1e3
+_HIGHEST = 1000.0  # of what is shown
 _GRID = 25  # of which the coarse picture has every third
 
 
@@ -45,31 +45,17 @@ def draw(values: Values, drawing: Drawing) -> Content:
     here: dict[str, str] = {}
     for model in _MODELS:
         cases = [(x, found) for x in grid if (found := case(values, model, x, step))]
-        results = measure("capacity", (found for _, found in cases), drawing)
         own = case(values, model, None, step)
         assert own is not None
-        (at,) = measure("capacity", [own], drawing)
-        here[model] = at.value
-        traces.append(line([x for x, _ in cases], [r.value for r in results], model, colour(model)))
+        everywhere = [*(found for _, found in cases), own]
+        results = measure("capacity", everywhere, drawing)
+        shown = [(x, r.value) for (x, _), r in zip(cases, results, strict=False) if _known(r)]
+        traces.append(line([x for x, _ in shown], [y for _, y in shown], model, colour(model)))
+        here[model] = f"{results[-1].value:.3g}" if _known(results[-1]) else f"over {_HIGHEST:g}"
         rows += [
             found | {"source": "theory", "quantity": "capacity"} | result._asdict()
-            for found, result in [*zip((c for _, c in cases), results, strict=True), (own, at)]
+            for found, result in zip(everywhere, results, strict=True)
         ]
-    layout = axis_layout(values["capacity_axis"], grid)
-    now = values[values["capacity_axis"]]
-    mark, label = vertical(now, " now", logarithmic=layout.get("type") == "log")
-    picture = figure(
-        traces,
-        xaxis=layout,
-        yaxis={
-            "title": {"text": "capacity, samples per dimension"},
-            "type": "log",
-            "range": _range(traces),
-            "dtick": 1,
-        },
-        shapes=[mark],
-        annotations=[label],
-    )
     sentence = (
         f"Attention can fit every training label of up to {here['attention']} samples per "
         f"dimension, pooling of {here['pooled']}, and a readout of all {values['n_tokens']} "
@@ -77,19 +63,31 @@ def draw(values: Values, drawing: Drawing) -> Content:
     )
     facts = [(f"capacity of {model}", here[model]) for model in _MODELS]
     return Content(
-        picture, sentence, rows, _python(values), _command(values), facts, more=not drawing.step
+        _picture(values, traces, grid),
+        sentence,
+        rows,
+        _python(values),
+        _command(values),
+        facts,
+        more=not drawing.step,
     )
+
+
+def _picture(values: Values, traces: list[dict[str, Any]], grid: list[float]) -> dict[str, Any]:
+    layout = axis_layout(values["capacity_axis"], grid)
+    now = values[values["capacity_axis"]]
+    mark, label = vertical(now, " now", logarithmic=layout.get("type") == "log")
+    heights = [y for trace in traces for y in trace["y"]]
+    powers = [math.log10(min(heights) / 1.5), math.log10(1.5 * max(heights))]
+    title = {"text": "capacity, samples per dimension"}
+    vertical_axis = {"title": title, "type": "log", "range": powers, "dtick": 1}
+    return figure(traces, xaxis=layout, yaxis=vertical_axis, shapes=[mark], annotations=[label])
 
 
 def _known(result: Measurement) -> bool:
     """Whether a capacity is known well: a strong signal leaves almost nothing to go wrong."""
-    return result.converged and (result.standard_error or 0.0) < 0.3 * result.value < _MOST_KNOWN
-
-
-def _range(traces: list[dict[str, Any]]) -> list[float]:
-    """Return the powers of ten to show."""
-    heights = [y for trace in traces for y in trace["y"]]
-    return [math.log10(min(heights) / 1.5), math.log10(1.5 * max(heights))]
+    bar = result.standard_error or 0.0
+    return result.converged and bar < 0.3 * result.value and result.value <= _HIGHEST
 
 
 def _python(values: Values) -> str:
