@@ -35,8 +35,8 @@ print("truth:", truth)
 # A modest target
 # ---------------
 # An error of 15 % with the simplest classifier, of the mean token. The plan comes with a range,
-# from the uncertainty of the signal. It also says how far to trust it: the prediction is compared with
-# cross-validated errors on the pilot itself.
+# from the uncertainty of the signal. It also says how far to trust it: the prediction is compared
+# with cross-validated errors on the pilot itself.
 
 modest = st.plan.from_pilot(X, y, error=0.15, model="pooled")
 print(modest.summary())
