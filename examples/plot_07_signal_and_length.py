@@ -50,8 +50,8 @@ for i, n in enumerate(lengths["bayes"]):
 # %%
 # Softmax attention and hardmax need hardly more than the best possible rule; the bounded
 # elementwise function is back at a power of L. We read off the two laws: four times the length
-# doubles the signal that pooling needs. To the *square* of what hardmax needs it adds an amount that
-# falls slowly towards 2 log 4 = 2.77.
+# doubles the signal that pooling needs. To the *square* of what hardmax needs it adds an amount
+# that falls slowly towards 2 log 4 = 2.77.
 
 pooled, hardmax = np.array(required["pooled"]), np.array(required["hardmax"])
 print("pooled: ratio of neighbouring lengths", np.round(pooled[1:] / pooled[:-1], 2))
