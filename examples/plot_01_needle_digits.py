@@ -85,6 +85,7 @@ with styled():
 # ``attention`` returns the weight of every digit in a bag. The bars show it; the true nine is
 # framed. The classifier was never told where a nine is.
 
+# sphinx_gallery_thumbnail_number = 2
 weights = attention.attention(X_test)
 positive = np.flatnonzero(y_test == 1)
 found = np.mean([weights[i].argmax() == nine_at[i] for i in positive])

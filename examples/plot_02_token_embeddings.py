@@ -13,8 +13,8 @@ themselves are deleted. What is left is a word or two nearby.
 # %%
 # The texts
 # ---------
-# We collect the docstrings of some modules of the standard library, NumPy and SciPy, and keep them
-# as lists of words.
+# We collect the docstrings of some modules of the standard library, NumPy, SciPy and scikit-learn,
+# and keep them as lists of words.
 
 import builtins
 import collections
@@ -51,6 +51,7 @@ def docstrings(module):
 
 
 texts = {t: name for name in MODULES.split() for t in docstrings(importlib.import_module(name))}
+texts = dict(sorted(texts.items()))  # the order in a module can change from run to run
 docs = [re.findall("[a-z]+", text.lower()) for text in texts]
 print(f"{len(docs)} docstrings, {sum(map(len, docs))} words")
 
@@ -123,8 +124,8 @@ print(f"{len(y_train)} excerpts to train on, {len(y_test)} to test on, half of t
 # %%
 # The probes
 # ----------
-# Excerpts of different lengths go in as they are. The pooled probe again gets the best of four
-# ridges on the test excerpts.
+# Excerpts of different lengths go in as they are. The pooled probe gets the best of four
+# ridges, judged on the test excerpts themselves.
 
 attention = st.AttentionClassifier(random_state=0).fit(X_train, y_train)
 ridges = (1e-4, 1e-3, 1e-2, 0.1)

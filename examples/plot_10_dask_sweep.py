@@ -87,7 +87,8 @@ cluster.close()
 # a limit: with half a sample per dimension, 300 dimensions are not quite many enough for attention.
 
 for row in rows[:4]:
-    print({name: row[name] for name in ("model", "alpha", "source", "value", "standard_error")})
+    number = f"{row['value']:.4f} ± {row['standard_error']:.1g}"
+    print(f"{row['model']}, alpha = {row['alpha']}, {row['source']:<10} {row['quantity']} {number}")
 
 with styled():
     figure, ax = plt.subplots(figsize=(3.6, 2.8), layout="constrained")
