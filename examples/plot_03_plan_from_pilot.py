@@ -35,7 +35,7 @@ print("truth:", truth)
 # A modest target
 # ---------------
 # An error of 15 % with the simplest classifier, of the mean token. The plan comes with a range,
-# from the uncertainty of the signal. It also says how far to trust it: the prediction is compared
+# from the uncertainty of the estimate. It also says how far to trust it: the prediction is compared
 # with cross-validated errors on the pilot itself.
 
 modest = st.plan.from_pilot(X, y, error=0.15, model="pooled")
@@ -101,22 +101,22 @@ for name, plan in plans.items():
     )
 
 # %%
-# Left, how the pooled classifier is predicted to learn, at the estimated signal and at one standard
-# error to either side: the planned number follows from where the line meets the target. Right, what
-# the studies gave. A single study can miss its target: the plan is about their mean, and it
+# Left, how the pooled classifier is predicted to learn, for the problem as estimated and at both
+# ends of the range: the planned number follows from where a line meets the target. Right, what the
+# studies gave. A single study can miss its target: the plan is about their mean, and it
 # knows the estimated signal only, not the true one.
 
 with styled():
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 2.8), layout="constrained")
     colour = MODELS["pooled"][0]
-    cases = {"estimated signal": modest.plan, "one s.e. stronger": modest.optimistic}
+    cases = {"as estimated": modest.plan, "optimistic": modest.optimistic}
     if modest.pessimistic is not None:
-        cases["one s.e. weaker"] = modest.pessimistic
+        cases["pessimistic"] = modest.pessimistic
     for (label, plan), dashes in zip(cases.items(), ("-", "--", ":"), strict=False):
         left.plot(plan.curve.values, plan.curve.errors, dashes, color=colour, label=label)
         left.plot(plan.n_samples, plan.error, "*", color=colour, ms=7)
     left.axhline(0.15, color="0.5", lw=0.8)
-    left.text(2000, 0.151, "target", ha="right", va="bottom", fontsize=6.5)
+    left.text(0.01, 0.151, "target", transform=left.get_yaxis_transform(), fontsize=6.5)
     left.set(xscale="log", title="pooled: predicted", xlabel="number of samples, n")
     left.set_ylabel("test error")
     left.set_xticks([50, 100, 200, 500, 1000, 2000], ["50", "100", "200", "500", "1000", "2000"])
