@@ -22,7 +22,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score, roc_curve
 
 import sparsetoken as st
-from sparsetoken.plotting.style import MODELS, styled
+from sparsetoken.plotting import MODELS, styled
 
 rng = np.random.default_rng(0)
 images, digits = load_digits(return_X_y=True)

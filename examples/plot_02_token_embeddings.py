@@ -29,7 +29,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import roc_auc_score
 
 import sparsetoken as st
-from sparsetoken.plotting.style import COLOURS, MODELS, styled
+from sparsetoken.plotting import COLOURS, MODELS, styled
 
 MODULES = """
 argparse ast asyncio calendar codecs collections configparser contextlib csv ctypes datetime decimal

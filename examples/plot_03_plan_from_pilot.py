@@ -21,7 +21,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import sparsetoken as st
-from sparsetoken.plotting.style import MODELS, styled
+from sparsetoken.plotting import MODELS, styled
 
 truth = st.SparseTokenProblem(n_tokens=8, n_signal=2, signal=3.5)
 dim = 100

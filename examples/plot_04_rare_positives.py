@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
 
 import sparsetoken as st
-from sparsetoken.plotting.style import MODELS, styled
+from sparsetoken.plotting import MODELS, styled
 
 problem = st.SparseTokenProblem(n_tokens=12, signal=5.0, positive_rate=0.05)
 dim = 30

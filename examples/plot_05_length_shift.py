@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import sparsetoken as st
-from sparsetoken.plotting.style import COLOURS, MODELS, lines_and_points, styled
+from sparsetoken.plotting import COLOURS, MODELS, lines_and_points, styled
 
 trained_at, signal, alpha, reg = 20, 6.0, 3.0, 1e-2
 

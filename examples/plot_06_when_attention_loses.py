@@ -21,7 +21,7 @@ import numpy as np
 
 import sparsetoken as st
 from sparsetoken.experiments import compute, make_cell
-from sparsetoken.plotting.style import MODELS, lines_and_points, styled
+from sparsetoken.plotting import MODELS, lines_and_points, styled
 
 TOKENS = 10
 computed = cache(compute)  # pooling has no query: its cells are the same at every rate

@@ -25,7 +25,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import sparsetoken as st
-from sparsetoken.plotting.style import MODELS, styled
+from sparsetoken.plotting import MODELS, styled
 
 lengths = {
     "pooled": [4, 16, 64, 256, 1024, 4096, 16384],

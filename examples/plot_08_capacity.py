@@ -19,7 +19,7 @@ import numpy as np
 
 import sparsetoken as st
 from sparsetoken.experiments import compute, make_cell
-from sparsetoken.plotting.style import COLOURS, MODELS, styled
+from sparsetoken.plotting import COLOURS, MODELS, styled
 
 problem = st.SparseTokenProblem(n_tokens=10, signal=3.0)
 query = {"cosine": 0.9, "sharpness": 1.0}

@@ -21,7 +21,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import sparsetoken as st
-from sparsetoken.plotting.style import COLOURS, MODELS, lines_and_points, styled
+from sparsetoken.plotting import COLOURS, MODELS, lines_and_points, styled
 
 
 class ModifiedHuber:

@@ -24,7 +24,7 @@ import matplotlib.pyplot as plt
 from dask.distributed import Client, LocalCluster
 
 from sparsetoken.experiments import Grid, Store, Sweep, run
-from sparsetoken.plotting.style import MODELS, curve, lines_and_points, select, styled
+from sparsetoken.plotting import MODELS, curve, lines_and_points, select, styled
 
 sweep = Sweep(
     [
