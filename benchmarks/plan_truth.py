@@ -198,7 +198,8 @@ def check_drawn(model: str, count: int, dim: int, trials: int, seed: int) -> lis
         if len(results) == count:
             break
     print(
-        f"drawn with seed {seed}, {model}: {sum(results)} of {count} true, {left_out} more needed too many samples"
+        f"drawn with seed {seed}, {model}: {sum(results)} of {count} true, "
+        f"{left_out} more needed too many samples"
     )
     return results
 
