@@ -9,6 +9,7 @@ a strong ridge shrink the scores until they drown in the noise of the bias.
 
 import math
 import warnings
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,8 @@ from sparsetoken.theory import (
     alignment,
     risk,
 )
-from sparsetoken.theory.models import DEFAULT_POINTS
+from sparsetoken.theory.models import DEFAULT_POINTS, get_model
+from sparsetoken.theory.risk import solve_along
 
 __all__ = ["ARCHITECTURES", "Architecture", "Expectation"]
 
@@ -191,32 +193,29 @@ class Attention(Architecture):
     def limit(self, case: Case, choice: Choice) -> Risk:
         """Return the prediction for the query that the two steps learn."""
         learned = self._learned(case, choice, best_rates(case, choice))
-        return self._readout(case, choice, learned.cosine, DEFAULT_POINTS)
+        return self._readout(case, choice, [learned.cosine], DEFAULT_POINTS)[0]
 
     def possible(self, case: Case, choice: Choice, n_points: int) -> list[Risk]:
         """Return the predictions for a query that is luckier and one that is less lucky."""
         rates = best_rates(case, choice)
         learned = self._learned(case, choice, rates)
         if math.isinf(case.n_samples):
-            return [self._readout(case, choice, learned.cosine, n_points)]
+            return self._readout(case, choice, [learned.cosine], n_points)
         shares = possible_shares(case.problem.positive_rate, choice.split * case.n_samples)
         at_shares = [self._learned(case.with_share(share), choice, rates) for share in shares]
-        return [
-            self._readout(case, choice, cosine, n_points)
-            for cosine in possible_cosines(learned, at_shares, case.dim)
-        ]
+        cosines = possible_cosines(learned, at_shares, case.dim)
+        return self._readout(case, choice, cosines, n_points)
 
-    def _readout(self, case: Case, choice: Choice, cosine: float, n_points: int) -> Risk:
-        return risk(
-            case.problem,
-            "attention",
-            alpha=(1.0 - choice.split) * case.alpha,
-            reg=choice.reg,
-            loss=choice.loss,
-            cosine=cosine,
-            sharpness=choice.sharpness,
-            n_points=n_points,
-        )
+    def _readout(
+        self, case: Case, choice: Choice, cosines: Iterable[float], n_points: int
+    ) -> list[Risk]:
+        """Return the predictions for queries that differ little, each solved from the last."""
+        alpha = (1.0 - choice.split) * case.alpha
+        places = [
+            (get_model("attention", cosine, choice.sharpness, n_points), alpha)
+            for cosine in cosines
+        ]
+        return solve_along(case.problem, places, choice.reg, choice.loss)
 
     def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
         """Return the arguments of TwoStepAttentionClassifier."""
