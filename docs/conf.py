@@ -1,4 +1,9 @@
+import sys
+from pathlib import Path
+
 import sparsetoken
+
+sys.path.append(str(Path(__file__).parent / "_extensions"))
 
 project = "sparsetoken"
 author = "The sparsetoken developers"
@@ -6,17 +11,41 @@ version = release = sparsetoken.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "mathml",
+    "reference_pages",
 ]
 exclude_patterns = ["_build"]
+templates_path = ["_templates"]
 
 html_theme = "pydata_sphinx_theme"
-html_theme_options = {"show_prev_next": False}
+html_title = "sparsetoken"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_theme_options = {
+    "show_prev_next": False,
+    "header_links_before_dropdown": 7,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": ["theme-version"],
+}
+html_sidebars = {"index": [], "numerics": [], "contributing": []}
+copyright = author
+html_math_renderer = "mathml"
 
-autosummary_generate = True
+autosummary_generate = ["reference/api"]
+# Some file systems do not tell Risk from risk.
+autosummary_filename_map = {
+    f"sparsetoken.theory.{name}": f"sparsetoken.theory.{name}-class"
+    for name in ("Alignment", "Risk")
+}
+autodoc_typehints = "none"  # the docstrings name the types
+autodoc_default_options = {
+    "exclude-members": "set_fit_request, set_score_request",  # made by scikit-learn
+}
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {
