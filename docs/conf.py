@@ -43,9 +43,6 @@ autosummary_filename_map = {
     for name in ("Alignment", "Risk")
 }
 autodoc_typehints = "none"  # the docstrings name the types
-autodoc_default_options = {
-    "exclude-members": "set_fit_request, set_score_request",  # made by scikit-learn
-}
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {

@@ -31,6 +31,7 @@ PACKAGES = (
 def setup(app: Any) -> dict[str, bool]:
     """Write the pages before Sphinx looks for its sources."""
     app.connect("config-inited", lambda app, config: write_pages(Path(app.srcdir)))
+    app.connect("autodoc-skip-member", _skip_foreign)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -92,6 +93,12 @@ def command_line_page() -> str:
         parts.append(f".. program:: {name}\n")
         parts += [_parameter(parameter) for parameter in command.params]
     return "\n".join(parts)
+
+
+def _skip_foreign(app: Any, kind: str, name: str, member: Any, skip: bool, options: Any) -> Any:
+    """Leave out what a class inherits from scikit-learn and others: it is documented there."""
+    home = getattr(member, "__module__", None) or "sparsetoken"
+    return True if not home.startswith("sparsetoken") else None
 
 
 def _title(text: str, line: str) -> str:
