@@ -1,3 +1,4 @@
+import importlib
 import sys
 from pathlib import Path
 
@@ -36,7 +37,9 @@ html_sidebars = {"index": [], "numerics": [], "contributing": []}
 copyright = author
 html_math_renderer = "mathml"
 
-autosummary_generate = ["reference/api"]
+autosummary_generate = [
+    f"reference/{page}" for page in importlib.import_module("reference_pages").api_pages()
+]
 # Some file systems do not tell Risk from risk.
 autosummary_filename_map = {
     f"sparsetoken.theory.{name}": f"sparsetoken.theory.{name}-class"

@@ -14,7 +14,7 @@ import typer
 
 import sparsetoken
 
-__all__ = ["PACKAGES", "api_page", "command_line_page", "commands", "setup", "write_pages"]
+__all__ = ["PACKAGES", "api_pages", "command_line_page", "commands", "setup", "write_pages"]
 
 PACKAGES = (
     "estimators",
@@ -36,37 +36,44 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 def write_pages(source: Path) -> None:
-    """Write both pages into ``reference/``; a page that has not changed is left alone."""
-    pages = {"api.rst": api_page(), "command-line.rst": command_line_page()}
-    for name, text in pages.items():
-        path = source / "reference" / name
+    """Write the pages into ``reference/``; one that has not changed is left alone."""
+    for name, text in {**api_pages(), "command-line": command_line_page()}.items():
+        path = source / "reference" / f"{name}.rst"
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
 
 
-def api_page() -> str:
-    """Return the page of all public names, package by package."""
-    short = {
-        name: f"{getattr(sparsetoken, name).__module__.rsplit('.', 1)[0]}.{name}"
-        for name in sparsetoken.__all__
-        if not inspect.ismodule(getattr(sparsetoken, name)) and name != "SparseTokenProblem"
-    }
-    parts = [
-        _title("Python", "="),
-        "``import sparsetoken as st`` gives everything below. The names used most are also at the "
-        "top level: "
-        + ", ".join(f":obj:`st.{name} <{full}>`" for name, full in short.items())
-        + ".\n",
-        _title("The problem", "-"),
-        _summary(["sparsetoken.SparseTokenProblem"]),
+def api_pages() -> dict[str, str]:
+    """Return the pages of all public names: the top level, and one for each package."""
+    return {"sparsetoken": _top_page(), **{name: _package_page(name) for name in PACKAGES}}
+
+
+def _top_page() -> str:
+    names = [name for name in sparsetoken.__all__ if name not in PACKAGES]
+    homes = {name: getattr(sparsetoken, name).__module__.rsplit(".", 1)[0] for name in names}
+    elsewhere = [
+        f"* :obj:`st.{name} <{home}.{name}>`"
+        for name, home in homes.items()
+        if home != "sparsetoken"
     ]
-    for package in PACKAGES:
-        module = importlib.import_module(f"sparsetoken.{package}")
-        names = [f"{module.__name__}.{name}" for name in module.__all__]
-        documented = [name for name in names if _has_docstring(name)]
-        parts += [_title(module.__name__, "-"), _first_line(module), _summary(documented)]
-        parts += [_data(name) for name in names if name not in documented]
-    return "\n".join(parts)
+    return "\n".join(
+        [
+            _title("sparsetoken", "="),
+            "``import sparsetoken as st`` gives the problem, the packages and the names used most.\n",
+            _summary([f"sparsetoken.{name}" for name in names if homes[name] == "sparsetoken"]),
+            "Documented with their packages:\n",
+            *elsewhere,
+            "",
+        ]
+    )
+
+
+def _package_page(package: str) -> str:
+    module = importlib.import_module(f"sparsetoken.{package}")
+    names = [f"{module.__name__}.{name}" for name in module.__all__]
+    documented = [name for name in names if _has_docstring(name)]
+    parts = [_title(module.__name__, "="), _first_line(module), _summary(documented)]
+    return "\n".join(parts + [_data(name) for name in names if name not in documented])
 
 
 def commands() -> Iterator[tuple[str, Any]]:
@@ -111,7 +118,7 @@ def _first_line(module: Any) -> str:
 
 def _summary(names: list[str]) -> str:
     listed = "\n".join(f"   ~{name}" for name in names)
-    return f".. autosummary::\n   :toctree: generated\n\n{listed}\n"
+    return f".. autosummary::\n   :toctree: generated\n   :nosignatures:\n\n{listed}\n"
 
 
 def _object(name: str) -> Any:
