@@ -59,7 +59,7 @@ def _top_page() -> str:
     return "\n".join(
         [
             _title("sparsetoken", "="),
-            "``import sparsetoken as st`` gives the problem, the packages and the names used most.\n",
+            "``import sparsetoken as st`` gives the problem, the packages and the usual names.\n",
             _summary([f"sparsetoken.{name}" for name in names if homes[name] == "sparsetoken"]),
             "Documented with their packages:\n",
             *elsewhere,
@@ -144,7 +144,7 @@ def _data(name: str) -> str:
 
 
 def _help(text: str) -> str:
-    """Return a help text as reStructuredText; click keeps the lines of paragraphs after a \\b."""
+    """Return a help text as reStructuredText; a backspace keeps the lines of a paragraph."""
     blocks = []
     for block in inspect.cleandoc(text).split("\n\n"):
         if block.lstrip().startswith("\b"):
