@@ -10,10 +10,9 @@ def main():
 
     assert Path(sys.prefix) in Path(st.__file__).parents, f"not the wheel: {st.__file__}"
     problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
-    X, y = problem.sample(200, 20, random_state=0)
-    assert (
-        st.AttentionClassifier(random_state=0).fit(X[:150], y[:150]).score(X[150:], y[150:]) > 0.9
-    )
+    X, y, truth = problem.sample(200, 20, random_state=0, return_truth=True)
+    fresh = problem.sample(500, 20, random_state=1, direction=truth.direction)
+    assert st.AttentionClassifier(random_state=0).fit(X, y).score(*fresh) > 0.9
     predicted = st.theory.risk(problem, "pooled", alpha=2.0, reg=1e-2)
     assert abs(predicted.test_error - 0.293358) < 1e-6
     command = Path(sys.executable).with_name("sparsetoken")
