@@ -52,9 +52,11 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",  # others are shown, not run
+    "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "reset_modules": ("matplotlib",),
     "min_reported_time": 5,  # seconds
+    "write_computation_times": False,
     "show_memory": False,
     "show_signature": False,
     "download_all_examples": False,
