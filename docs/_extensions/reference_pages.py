@@ -136,10 +136,11 @@ def _data(name: str) -> str:
     value = _object(name)
     if isinstance(value, Mapping):
         content = "Known names: " + ", ".join(f"``{key}``" for key in value) + "."
+    elif isinstance(value, tuple):
+        content = ", ".join(f"``{item}``" for item in value)
     else:
-        kind = type(value)
-        content = f"The instance of :class:`{kind.__name__} <{name.rpartition('.')[0]}."
-        content += f"{kind.__name__}>` to call."
+        home, kind = name.rpartition(".")[0], type(value).__name__
+        content = f"The instance of :class:`{kind} <{home}.{kind}>` to call."
     return f".. py:data:: {name}\n\n   {content}\n"
 
 
@@ -174,5 +175,5 @@ def _parameter(parameter: Any) -> str:
         default = default.value
     if default is not None and not parameter.is_flag:
         help_text += f" Default: ``{default}``."
-    names = ", ".join(f"{option}{value}" for option in parameter.opts)
+    names = ", ".join(f"{option}{value}" for option in (*parameter.opts, *parameter.secondary_opts))
     return f".. option:: {names}\n\n   {help_text}\n"

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import sparsetoken
-from sparsetoken.cli import demo, estimate, figure, plan, sweep, theory
+from sparsetoken.cli import demo, estimate, figure, plan, serve, sweep, theory
 from sparsetoken.cli.output import CommandError, message
 from sparsetoken.experiments import StoreError
 from sparsetoken.experiments.cluster import UnreachableError
@@ -26,6 +26,7 @@ app.add_typer(sweep.app, name="sweep")
 app.command()(estimate.fit)
 app.command()(estimate.predict)
 app.command()(plan.plan)
+app.command()(serve.serve)
 
 
 def _print_version(wanted: bool) -> None:

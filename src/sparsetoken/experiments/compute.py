@@ -2,9 +2,10 @@
 
 import math
 import warnings
+from functools import cache
 
 from sklearn.exceptions import ConvergenceWarning as FitWarning
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from sparsetoken.experiments.cell import Cell, Measurement
 from sparsetoken.experiments.predict import predict
@@ -31,7 +32,7 @@ def compute(cell: Cell) -> dict[str, Measurement]:
     >>> abs(theory.value - simulation.value) < 4 * simulation.standard_error
     True
     """
-    with threadpool_limits(limits=1), warnings.catch_warnings():
+    with _threads().limit(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # kept as a flag on the result
         warnings.simplefilter("error", FitWarning)
         found = predict(cell) if cell.source == "theory" else simulate(cell)
@@ -39,3 +40,9 @@ def compute(cell: Cell) -> dict[str, Measurement]:
         if math.isnan(measured.value):
             raise ArithmeticError(f"{quantity} is not a number at {cell.describe()}")
     return found
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    """Look up the libraries with threads once: that takes longer than many a cell."""
+    return ThreadpoolController()

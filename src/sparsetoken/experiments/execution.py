@@ -203,10 +203,10 @@ class RestartingProcesses(Executor):
     def _start(self) -> ProcessPoolExecutor:
         # Spawned, not forked: a fork copies locks that threads of this process may hold.
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self._workers, context, initializer=_end_with_parent)
+        return ProcessPoolExecutor(self._workers, context, initializer=end_with_parent)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Let a worker end when the process that started it is gone, even if that was killed.
 
     Control-C reaches the workers too; it is for the process that started them to end them.

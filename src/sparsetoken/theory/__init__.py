@@ -6,7 +6,7 @@ from sparsetoken.theory.oracle import oracle_error, required_signal
 from sparsetoken.theory.performance import Performance
 from sparsetoken.theory.records import ConvergenceWarning, Estimate
 from sparsetoken.theory.risk import Risk, risk, risk_curve
-from sparsetoken.theory.two_step import two_step_risk
+from sparsetoken.theory.two_step import two_step_curve, two_step_risk
 
 __all__ = [
     "Alignment",
@@ -21,5 +21,6 @@ __all__ = [
     "required_signal",
     "risk",
     "risk_curve",
+    "two_step_curve",
     "two_step_risk",
 ]

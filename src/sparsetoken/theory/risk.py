@@ -22,7 +22,7 @@ from sparsetoken.theory.records import warn_not_converged
 from sparsetoken.theory.saddle import Problem, Readout, score_mean
 from sparsetoken.theory.solver import Saddle, solve
 
-__all__ = ["Risk", "risk", "risk_curve"]
+__all__ = ["Risk", "risk", "risk_curve", "solve_along"]
 
 _RIDGELESS = 1e-10  # stands for the limit of no ridge, where the saddle point has one
 
@@ -33,7 +33,8 @@ class Risk(Performance):
 
     ``test_error``, ``train_loss``, ``train_error``, ``test_loss``, ``auc`` and the readout's
     overlaps are floats; ``uncertainty`` is the numerical error of ``test_error``; ``converged``
-    says whether the solver reached its accuracy. :func:`risk` makes them.
+    says whether the solver reached its accuracy, and whether there is one solution to reach: with a
+    strong ridge the hinge loss leaves the bias of balanced classes free. :func:`risk` makes them.
     """
 
     problem: SparseTokenProblem
@@ -190,16 +191,23 @@ def risk_curve(
     [0.329, 0.293, 0.262]
     """
     chosen = get_model(model, cosine, sharpness, n_points)
+    return solve_along(problem, [(chosen, alpha) for alpha in alphas], reg, loss)
+
+
+def solve_along(
+    problem: SparseTokenProblem, places: Iterable[tuple[Model, float]], reg: float, loss: Any
+) -> list[Risk]:
+    """Solve for each model with its samples per dimension, from the solutions before it."""
     reg = check_real("reg", reg, low=0.0)
     loss = get_loss(loss)
     check_real("positive_rate", problem.positive_rate, low=1e-6, high=1.0 - 1e-6)
-    alphas = [check_real("alpha", a, low=0.0, above=True, infinite=True) for a in alphas]
-    law = chosen.law(problem)
     results: list[Risk] = []
-    for alpha in alphas:
-        results.append(_risk(problem, chosen, law, alpha, reg, loss, _predict(results, alpha)))
+    for model, given in places:
+        alpha = check_real("alpha", given, low=0.0, above=True, infinite=True)
+        start = _predict(results, alpha)
+        results.append(_risk(problem, model, model.law(problem), alpha, reg, loss, start))
     if not all(result.converged for result in results):
-        warn_not_converged(f"risk of {chosen.name}")
+        warn_not_converged(f"risk of {results[0].model.name}")
     return results
 
 
@@ -244,10 +252,15 @@ def _risk(
         alpha=alpha,
         reg=reg,
         train_loss=max(saddle.value - penalty, 0.0),
-        converged=saddle.converged,
+        converged=saddle.converged and not _any_bias(saddle, loss),
         path=(coarse, x),
         smoothing=saddle.smoothing,
     )
+
+
+def _any_bias(saddle: Saddle, loss: Loss) -> bool:
+    """Whether the bias is free: a strong ridge keeps every margin of balanced classes below 1."""
+    return isinstance(loss, Hinge) and saddle.reduced.hessian[2, 2] < 1e-12
 
 
 def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> float:
