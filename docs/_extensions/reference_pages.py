@@ -52,7 +52,7 @@ def _top_page() -> str:
     names = [name for name in sparsetoken.__all__ if name not in PACKAGES]
     homes = {name: getattr(sparsetoken, name).__module__.rsplit(".", 1)[0] for name in names}
     elsewhere = [
-        f"* :obj:`st.{name} <{home}.{name}>`"
+        f".. py:data:: sparsetoken.{name}\n\n   The same as :obj:`{home}.{name}`.\n"
         for name, home in homes.items()
         if home != "sparsetoken"
     ]
@@ -61,9 +61,7 @@ def _top_page() -> str:
             _title("sparsetoken", "="),
             "``import sparsetoken as st`` gives the problem, the packages and the usual names.\n",
             _summary([f"sparsetoken.{name}" for name in names if homes[name] == "sparsetoken"]),
-            "Documented with their packages:\n",
             *elsewhere,
-            "",
         ]
     )
 
