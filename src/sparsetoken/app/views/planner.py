@@ -144,7 +144,7 @@ def _picture(values: Values, found: dict[str, Any]) -> dict[str, Any]:
         )
     return figure(
         traces,
-        xaxis={"title": {"text": "labelled sequences n"}, "type": "log"},
+        xaxis={"title": {"text": "labelled sequences n"}, "type": "log", "dtick": "D2"},
         yaxis={"title": {"text": "test error"}, "type": "log", "dtick": "D2", "tickformat": "~g"},
     )
 
