@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.report import Row, at_most, seconds
-from sparsetoken import plan
+from sparsetoken import SparseTokenProblem, plan
 from sparsetoken.theory.law import attention_law
 
 POOLED: dict[str, Any] = {"dim": 384, "n_tokens": 50, "signal": 30.0, "model": "pooled"}
@@ -28,3 +28,6 @@ def rows() -> Iterator[Row]:
     yield at_most("solve, then predict there from scratch: difference", difference, 0.01, "")
     elapsed = seconds(lambda: plan(**ATTENTION, error=0.05).curve, 1, warm=False)
     yield at_most("the same with its curve of nine points", elapsed, 30.0, "s")
+    X, y = SparseTokenProblem(20, 2, 3.5).sample(300, 50, random_state=1)
+    elapsed = seconds(lambda: plan.from_pilot(X, y, error=0.1), 1)
+    yield at_most("plan the samples from a pilot of 300 × 20 × 50", elapsed, 10.0, "s")

@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "estimators": {"_validation", "losses", "pooling"},
     "planner": CORE | {"theory"},
     "planner.pilot": CORE | {"theory", "estimators"},
+    "planner.record": CORE | {"theory", "plotting"},  # Plan.plot hands a table over
     "experiments": CORE | {"sampling", "theory", "estimators", "planner"},
     "plotting": set(),
     "cli": None,  # anything

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
-from sparsetoken.cli.plan import read_pilot
 
 POOLED = ("--dim", "50", "--tokens", "4", "--signal-tokens", "2", "--signal", "3")
 
@@ -41,40 +40,54 @@ def test_json_is_the_plan():
     assert data["curve"]["quantity"] == data["solved_for"] == "n_samples"
 
 
-@pytest.mark.parametrize("stacked", [False, True])
-def test_pilot_file(tmp_path, stacked):
-    problem = st.SparseTokenProblem(4, 2, 3.0)
-    X, y = problem.sample(200, 10, random_state=0)
-    path = tmp_path / "pilot.npz"
-    if stacked:
-        bag = np.repeat(np.arange(200), 4)
-        order = np.random.default_rng(0).permutation(800)
-        np.savez(path, X=X.reshape(800, 10)[order], bag=bag[order], y=y)
-    else:
+@pytest.mark.parametrize("ending", ["npz", "csv"])
+def test_pilot_file(tmp_path, ending):
+    X, y = st.SparseTokenProblem(4, 2, 3.0).sample(200, 10, random_state=0)
+    path = tmp_path / f"pilot.{ending}"
+    if ending == "npz":
         np.savez(path, X=X, y=y)
-    sequences, labels = read_pilot(path)
-    assert len(sequences) == 200
-    assert [len(sequence) for sequence in sequences] == [4] * 200
-    np.testing.assert_allclose(np.sum(sequences[7], axis=0), X[7].sum(axis=0))
-    np.testing.assert_array_equal(labels, y)
-    if not stacked:
-        shown = run("--pilot", str(path), "--error", "0.1", "--model", "pooled", "--json")
-        assert shown.returncode == 0, shown.stderr
-        pilot = json.loads(shown.stdout)["pilot"]
-        assert pilot["reliable"]
-        assert abs(pilot["signal"] - 3.0) < 4 * pilot["standard_errors"]["signal"]
+    else:
+        rows = [
+            [i, label, *token] for i, (x, label) in enumerate(zip(X, y, strict=True)) for token in x
+        ]
+        header = ",".join(["sequence", "label", *(f"x{j}" for j in range(10))])
+        np.savetxt(path, rows, delimiter=",", header=header, comments="", fmt="%.6g")
+    shown = run("--pilot", str(path), "--error", "0.1", "--model", "pooled", "--json")
+    assert shown.returncode == 0, shown.stderr
+    pilot = json.loads(shown.stdout)["pilot"]
+    assert pilot["reliable"]
+    assert abs(pilot["signal"] - 3.0) < 4 * pilot["standard_errors"]["signal"]
+    assert pilot["optimistic"] < json.loads(shown.stdout)["n_samples"] < pilot["pessimistic"]
+
+
+def test_pilot_as_text(tmp_path):
+    X, y = st.SparseTokenProblem(4, 2, 3.0).sample(200, 10, random_state=0)
+    np.savez(tmp_path / "pilot.npz", X=X, y=y)
+    shown = run("--pilot", str(tmp_path / "pilot.npz"), "--error", "0.1", "--model", "pooled")
+    assert shown.returncode == 0, shown.stderr
+    order = ["pooled needs", "range, about 95 %", "trust:", "PilotEstimate", "settings", "against"]
+    places = [shown.stdout.index(word) for word in order]
+    assert places == sorted(places)
+    assert shown.stdout.count("pooled needs") == 1
+    np.savez(tmp_path / "blind.npz", X=X)
+    shown = run("--pilot", str(tmp_path / "blind.npz"), "--error", "0.1")
+    assert shown.returncode == 2
+    assert "pilot must have labels" in shown.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ((*POOLED,), "exactly one of"),
+        ((*POOLED,), "leave out exactly one of --samples, --dim"),
+        ((*POOLED, "--error", "0.1", "--samples", "99"), "leave out exactly one of --samples"),
         ((*POOLED, "--error", "0.7"), "error must be below"),
         ((*POOLED, "--error", "0.1", "--model", "magic"), "model must be one of"),
-        (("--pilot", "nowhere.npz", "--error", "0.1"), "pilot must be a readable .npz"),
-        (("--pilot", "nowhere.npz"), "error must be given"),
+        (("--pilot", "x.txt", "--error", "0.1"), "data must be a file ending in .npz or .csv"),
+        (("--pilot", "x.npz"), "--error must be given"),
+        (("--pilot", "x.npz", "--error", "0.1", "--signal", "3"), "--signal must be left out"),
+        (("--pilot", "x.npz", "--error", "0.1", "--metric", "auc"), "--metric must be 'error'"),
         ((*POOLED, "--error", "0.001", "--model", "pooled"), "error=0.001 cannot be reached"),
-        ((*POOLED, "--error", "0.1", "--solve-for", "luck"), "solve_for must be"),
+        ((*POOLED, "--error", "0.1", "--solve-for", "luck"), "--solve-for must be"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments, named):

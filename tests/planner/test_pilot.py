@@ -5,6 +5,8 @@ import pytest
 
 import sparsetoken as st
 from sparsetoken.planner import PilotWarning
+from sparsetoken.planner.architectures import ARCHITECTURES
+from sparsetoken.planner.case import Case, Choice
 from sparsetoken.planner.moments import estimate_moments, summarise
 
 PROBLEM = st.SparseTokenProblem(n_tokens=8, n_signal=2, signal=4.0, positive_rate=0.4)
@@ -107,6 +109,25 @@ def test_plan_from_pilot_carries_the_uncertainty(pilot_data):
         assert abs(observed - predicted) < 4 * bar + 0.15 * predicted
     assert found.trust.startswith("as far as the range goes")
     assert found.summary().startswith("pooled needs n_samples at least")
+
+
+def test_the_range_covers_also_when_the_sparsity_is_doubtful():
+    """Whether the true problem is as hard as one of the plausible ones, by the planned error."""
+    truth = st.SparseTokenProblem(20, 2, 3.0, 0.4)
+    architecture = ARCHITECTURES["attention"]
+    settings = Choice("square", 0.1, 0.5, 1.0)
+
+    def hardness(problem):
+        return architecture.search_value(Case(problem, 240, 40), "error", settings)
+
+    true, covered, doubtful = hardness(truth), [], []
+    for seed in range(40):
+        pilot = st.estimate_problem(*truth.sample(200, 40, random_state=seed))
+        reached = [hardness(problem) for problem in pilot.plausible]
+        covered.append(min(reached) <= true <= max(reached))
+        doubtful.append(len({problem.n_signal for problem in pilot.plausible}) > 1)
+    assert np.mean(doubtful) > 0.8
+    assert np.mean(covered) >= 0.85  # 0.95 nominal; three binomial errors are 0.10
 
 
 def test_tokens_unlike_the_model_are_noticed():

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 import sparsetoken as st
+from sparsetoken.cli.data import read_dataset
 
 if TYPE_CHECKING:  # the planner is imported when it is used: other commands start faster
     from sparsetoken.planner import PilotPlan, Plan
@@ -42,7 +42,7 @@ def plan(
     pilot: Annotated[
         Path | None,
         typer.Option(
-            help="Plan --error from this .npz: X (n, L, d), or stacked X with bag; and y."
+            help="Plan the samples for --error from labelled data, .npz or .csv as for fit."
         ),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the curve into this file.")] = None,
@@ -52,76 +52,78 @@ def plan(
 
     Example: sparsetoken plan --dim 384 --tokens 50 --signal 6 --error 0.05
     """
+    given = {
+        "--samples": samples,
+        "--dim": dim,
+        "--tokens": tokens,
+        "--signal-tokens": signal_tokens,
+        "--signal": signal,
+        "--positive-rate": positive_rate,
+    }
     found: Plan | PilotPlan
     if pilot is not None:
-        if error is None:
-            raise ValueError("error must be given with --pilot, got None")
-        if metric != "error":
-            raise ValueError(f"metric must be 'error' with --pilot, got {metric!r}")
-        for name, value in (("samples", samples), ("dim", dim), ("tokens", tokens)):
-            if value is not None:
-                raise ValueError(f"{name} must be left out with --pilot, got {value}")
-        from_pilot = st.plan.from_pilot(*read_pilot(pilot), error=error, model=model)
+        _check_pilot({**given, "--solve-for": solve_for}, error, metric)
+        data = read_dataset(pilot)
+        if data.labels is None:
+            raise ValueError(f"pilot must have labels, y or a column 'label'; {pilot} has none")
+        from_pilot = st.plan.from_pilot(data.sequences, data.labels, error=error, model=model)
         found, planned = from_pilot, from_pilot.plan
     else:
-        defaults = {"signal-tokens": 1, "positive-rate": 0.5}
-        if solve_for is not None and solve_for not in defaults:
-            raise ValueError(
-                f"solve_for must be 'signal-tokens' or 'positive-rate', got {solve_for!r}; "
-                "any other quantity is solved for by leaving it out"
-            )
-        if solve_for is not None:
-            del defaults[solve_for]
-        found = planned = st.plan(
-            n_samples=samples,
-            dim=dim,
-            n_tokens=tokens,
-            n_signal=defaults.get("signal-tokens") if signal_tokens is None else signal_tokens,
-            signal=signal,
-            positive_rate=defaults.get("positive-rate") if positive_rate is None else positive_rate,
-            error=error,
-            model=model,
-            metric=metric,
-        )
+        given = {**_with_defaults(given, solve_for), "--error": error}
+        _check_missing(given)
+        quantities = dict(zip(st.planner.QUANTITIES, given.values(), strict=True))
+        found = planned = st.plan(**quantities, model=model, metric=metric)
     if plot is not None:
         planned.plot(plot)
     if as_json:
         typer.echo(json.dumps(_as_data(found)))
     elif isinstance(found, st.planner.PilotPlan):
-        typer.echo(found.summary())
-        typer.echo("\n" + planned.summary())
+        typer.echo(f"{found.summary()}\n\n{planned.details()}")
     else:
         typer.echo(planned.summary())
 
 
-def read_pilot(path: Path) -> tuple[Any, Any]:
-    """Return sequences and labels from a file of arrays.
+def _check_pilot(given: dict[str, Any], error: float | None, metric: str) -> None:
+    """Say what does not go with ``--pilot``, whose data tell the rest."""
+    if error is None:
+        raise ValueError("--error must be given with --pilot: the error to plan for")
+    if metric != "error":
+        raise ValueError(f"--metric must be 'error' with --pilot, got {metric!r}")
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} must be left out with --pilot, got {value}")
 
-    ``X`` of shape (n, L, d) with ``y`` of shape (n,), or ``X`` of shape (tokens, d) with ``bag``,
-    the sequence of each token, and ``y``, one label per sequence in the order of sorted ``bag``.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            data = {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError, EOFError, AttributeError) as failure:
-        raise ValueError(f"pilot must be a readable .npz file, got {path}: {failure}") from None
-    missing = {"X", "y"} - data.keys()
-    if missing:
-        raise ValueError(f"pilot must hold X and y, got {sorted(data)} in {path}")
-    X, y = data["X"], data["y"]
-    if "bag" not in data:
-        return X, y
-    bag = data["bag"]
-    if X.ndim != 2 or bag.shape != (len(X),):
-        raise ValueError(f"bag must have one entry per row of X, got {bag.shape} for {X.shape}")
-    order = np.argsort(bag, kind="stable")
-    ends = 1 + np.flatnonzero(bag[order][1:] != bag[order][:-1])
-    return np.split(X[order], ends), y
+
+def _with_defaults(given: dict[str, Any], solve_for: str | None) -> dict[str, Any]:
+    """Fill what has a default, unless it is to be solved for."""
+    defaults: dict[str, Any] = {"signal-tokens": 1, "positive-rate": 0.5}
+    if solve_for is not None and solve_for not in defaults:
+        raise ValueError(
+            f"--solve-for must be 'signal-tokens' or 'positive-rate', got {solve_for!r}; "
+            "any other quantity is solved for by leaving it out"
+        )
+    filled = {
+        f"--{name}": value
+        for name, value in defaults.items()
+        if name != solve_for and given[f"--{name}"] is None
+    }
+    return {**given, **filled}
+
+
+def _check_missing(given: dict[str, Any]) -> None:
+    missing = [name for name, value in given.items() if value is None]
+    if len(missing) != 1:
+        always = [name for name in given if name not in ("--signal-tokens", "--positive-rate")]
+        raise ValueError(
+            f"leave out exactly one of {', '.join(always)}, or name another with --solve-for; "
+            f"left out: {', '.join(missing) or 'none'}"
+        )
 
 
 def _as_data(found: "Plan | PilotPlan") -> dict[str, Any]:
     planned = found.plan if isinstance(found, st.planner.PilotPlan) else found
     data: dict[str, Any] = {
+        "answer": planned.answer,
         "solved_for": planned.solved_for,
         **{
             name: getattr(planned, name)
@@ -133,7 +135,7 @@ def _as_data(found: "Plan | PilotPlan") -> dict[str, Any]:
                 "signal",
                 "positive_rate",
                 "error",
-                "finite_size_error",
+                "limit_error",
                 "uncertainty",
                 "model",
                 "metric",

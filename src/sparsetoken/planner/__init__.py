@@ -5,8 +5,10 @@ from sparsetoken.planner.floors import UnreachableError
 from sparsetoken.planner.pilot import estimate_problem
 from sparsetoken.planner.pilot_record import PilotEstimate, PilotPlan, PilotWarning
 from sparsetoken.planner.record import Curve, Plan
+from sparsetoken.planner.request import QUANTITIES
 
 __all__ = [
+    "QUANTITIES",
     "Curve",
     "PilotEstimate",
     "PilotPlan",

@@ -1,20 +1,21 @@
 """What may be chosen for each architecture, and the choice that does best.
 
 For a case (a problem and a number of samples) and a choice the theory predicts the performance in
-the high-dimensional limit. The best choice is searched on few points of the feature law, the same
-ones throughout, so that the search sees no noise; and it is the best one for the finite sample,
-whose chance imbalance of the classes moves the bias. The limit knows nothing of that, and would
-let a strong ridge shrink the scores until they drown in it.
+the high-dimensional limit; averaged over the fluctuations of a finite sample it is what to expect.
+The best choice is the one with the best expectation, on few points of the feature law, the same
+ones throughout, so that the search sees no noise. The limit alone would choose badly: it would let
+a strong ridge shrink the scores until they drown in the noise of the bias.
 """
 
 import math
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
-from sparsetoken.planner.case import Case, Choice, bias_noise, shortfall, under_bias_noise
+from sparsetoken.planner.case import Case, Choice
+from sparsetoken.planner.finite import average, numerical_error, possible_cosines, possible_shares
 from sparsetoken.planner.rates import best_rates, logit
 from sparsetoken.theory import (
     Alignment,
@@ -25,17 +26,23 @@ from sparsetoken.theory import (
 )
 from sparsetoken.theory.models import DEFAULT_POINTS
 
-__all__ = ["ARCHITECTURES", "Architecture"]
+__all__ = ["ARCHITECTURES", "Architecture", "Expectation"]
 
 SEARCH_POINTS = 512
-_FINITE_SIZE_POINTS = 4096
-_REGS = (1e-5, 1.0)
-"""Ridges considered, in units of a feature's variance. A larger one hardly ever predicts better,
-and at finite size it leaves the decision to the noise of the bias."""
-_LINEAR_REGS = (1e-5, 0.3)  # stronger ones have not been studied
+ACCURATE_POINTS = 8192
+_REGS = (1e-5, 10.0)
+"""Ridges considered, in units of a feature's variance. For the error the best is below 1, or the
+noise of the bias decides; an AUC may want more, but gains nothing beyond."""
 _SPLITS = (0.02, 0.98)
 _SHARPNESSES = (0.02, 30.0)
 _UNSOLVED = 10.0  # log of a shortfall, for a solver that failed: worse than any other
+
+
+class Expectation(NamedTuple):
+    """An expected shortfall and its numerical standard error."""
+
+    value: float
+    uncertainty: float
 
 
 class Architecture:
@@ -43,7 +50,7 @@ class Architecture:
 
     name: str
     exact = False
-    """Whether the prediction needs no points, so that few are as good as many."""
+    """Whether a prediction needs no points, so that few are as good as many."""
 
     def first_choice(self, case: Case, metric: str) -> Choice:
         """Return a good choice from scratch."""
@@ -53,42 +60,32 @@ class Architecture:
         """Return the best choice near ``choice``, of the same loss."""
         raise NotImplementedError
 
-    def predict(self, case: Case, choice: Choice, n_points: int = DEFAULT_POINTS) -> Risk:
-        """Return the predicted performance."""
+    def limit(self, case: Case, choice: Choice) -> Risk:
+        """Return the performance in the limit of many dimensions."""
         raise NotImplementedError
 
     def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
         """Return the choice as arguments of the classifier."""
         raise NotImplementedError
 
-    def limit_value(self, case: Case, metric: str, choice: Choice) -> float:
-        """Return the log of the predicted shortfall on few points; large if not solved."""
-        result = self._on_few_points(case, choice)
-        return _log(shortfall(result, metric)) if result.converged else _UNSOLVED
+    def possible(self, case: Case, choice: Choice, n_points: int) -> list[Risk]:
+        """Return the performance after each of the equally likely things the samples may teach."""
+        raise NotImplementedError
+
+    def expected(self, case: Case, metric: str, choice: Choice) -> Expectation:
+        """Return the expected shortfall at this finite size, with its numerical error."""
+        results = self.possible(case, choice, ACCURATE_POINTS)
+        value = average(results, metric, choice.n_readout(case))
+        return Expectation(value, numerical_error(results, metric))
 
     def search_value(self, case: Case, metric: str, choice: Choice) -> float:
-        """Return what the best choice has the least of: as above, under the noise of the bias."""
-        result = self._on_few_points(case, choice)
-        if not result.converged:
-            return _UNSOLVED
-        return _log(under_bias_noise(result, metric, bias_noise(case, choice)))
-
-    def at_finite_size(self, case: Case, metric: str, choice: Choice) -> float:
-        """Return the shortfall with the fluctuations of a finite sample averaged over."""
-        noise = bias_noise(case, choice)
-        return sum(
-            weight * under_bias_noise(result, metric, noise)
-            for weight, result in self.fluctuations(case, choice)
-        )
-
-    def fluctuations(self, case: Case, choice: Choice) -> list[tuple[float, Risk]]:
-        """Return predictions and their weights over what the samples happen to teach."""
-        return [(1.0, self.predict(case, choice))]
-
-    def _on_few_points(self, case: Case, choice: Choice) -> Risk:
+        """Return the log of the expected shortfall on few points; large if not solved."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return self.predict(case, choice, SEARCH_POINTS)
+            results = self.possible(case, choice, SEARCH_POINTS)
+        if not all(result.converged for result in results):
+            return _UNSOLVED
+        return math.log(max(average(results, metric, choice.n_readout(case)), 1e-300))
 
 
 class Linear(Architecture):
@@ -104,15 +101,15 @@ class Linear(Architecture):
         self.name = name
 
     def first_choice(self, case: Case, metric: str) -> Choice:
-        """Search the whole range of ridges."""
+        """Search the whole range of ridges, by steps of two decades first."""
         scale = self._feature_variance(case)
-        grid = [Choice("logistic", scale * reg) for reg in np.geomspace(*_LINEAR_REGS, 6)]
+        grid = [Choice("logistic", scale * reg) for reg in np.geomspace(*_REGS, 4)]
         best = min(grid, key=lambda choice: self.search_value(case, metric, choice))
         return self.improve(case, metric, best)
 
     def improve(self, case: Case, metric: str, choice: Choice) -> Choice:
         """Search the ridge within a decade."""
-        low, high = np.log(_LINEAR_REGS) + math.log(self._feature_variance(case))
+        low, high = np.log(_REGS) + math.log(self._feature_variance(case))
         centre = math.log(choice.reg)
         found = minimize_scalar(
             lambda x: self.search_value(case, metric, choice._replace(reg=math.exp(x))),
@@ -122,9 +119,13 @@ class Linear(Architecture):
         )
         return choice._replace(reg=math.exp(float(found.x)))
 
-    def predict(self, case: Case, choice: Choice, n_points: int = DEFAULT_POINTS) -> Risk:
+    def limit(self, case: Case, choice: Choice) -> Risk:
         """Return the exact prediction; it needs no points."""
         return risk(case.problem, self.name, alpha=case.alpha, reg=choice.reg, loss=choice.loss)
+
+    def possible(self, case: Case, choice: Choice, n_points: int) -> list[Risk]:
+        """Return the limit: only the bias fluctuates."""
+        return [self.limit(case, choice)]
 
     def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
         """Return the arguments of PooledClassifier or VectorizedClassifier."""
@@ -181,37 +182,29 @@ class Attention(Architecture):
             options={
                 "initial_simplex": np.stack([start, *(start + np.diag(steps))]),
                 "maxfev": 36,
-                "fatol": 1e-3,
-                "xatol": 0.1,
+                "fatol": 2e-3,
+                "xatol": 0.2,
             },
         )
         return decode(found.x)
 
-    def predict(self, case: Case, choice: Choice, n_points: int = DEFAULT_POINTS) -> Risk:
+    def limit(self, case: Case, choice: Choice) -> Risk:
         """Return the prediction for the query that the two steps learn."""
         learned = self._learned(case, choice, best_rates(case, choice))
-        return self._readout(case, choice, learned.cosine, n_points)
+        return self._readout(case, choice, learned.cosine, DEFAULT_POINTS)
 
-    def fluctuations(self, case: Case, choice: Choice) -> list[tuple[float, Risk]]:
-        """Average over the cosine of the query by a Gauss–Hermite rule of three points.
-
-        A share 1/√dim of the noise in readout and query lies along the signal by chance. The
-        overlap of the query is proportional to that of the readout it was learned from, so the
-        relative deviations of both add up; the length of the rest hardly varies.
-        """
-        learned = self._learned(case, choice, best_rates(case, choice))
-        overlap, cosine = learned.readout_overlap, learned.cosine
-        if cosine <= 0.0 or overlap <= 0.0:
-            return super().fluctuations(case, choice)
-        readout = (learned.readout_norm**2 - overlap**2) / overlap**2
-        query = (1.0 - cosine**2) / cosine**2
-        deviation = math.sqrt(max(readout + query, 0.0) / case.dim)
-        results = []
-        for node, weight in ((-math.sqrt(3.0), 1 / 6), (0.0, 2 / 3), (math.sqrt(3.0), 1 / 6)):
-            along = cosine * (1.0 + node * deviation)
-            moved = along / math.hypot(along, math.sqrt(1.0 - cosine**2))
-            results.append((weight, self._readout(case, choice, moved, _FINITE_SIZE_POINTS)))
-        return results
+    def possible(self, case: Case, choice: Choice, n_points: int) -> list[Risk]:
+        """Return the predictions for a query that is luckier and one that is less lucky."""
+        rates = best_rates(case, choice)
+        learned = self._learned(case, choice, rates)
+        if math.isinf(case.n_samples):
+            return [self._readout(case, choice, learned.cosine, n_points)]
+        shares = possible_shares(case.problem.positive_rate, choice.split * case.n_samples)
+        at_shares = [self._learned(case.with_share(share), choice, rates) for share in shares]
+        return [
+            self._readout(case, choice, cosine, n_points)
+            for cosine in possible_cosines(learned, at_shares, case.dim)
+        ]
 
     def _readout(self, case: Case, choice: Choice, cosine: float, n_points: int) -> Risk:
         return risk(
@@ -243,10 +236,6 @@ class Attention(Architecture):
         """Return what a query step of unit rate learns."""
         alpha = choice.split * case.alpha
         return alignment(case.problem, alpha=alpha, loss=choice.loss, lr_query=1.0, **rates)
-
-
-def _log(value: float) -> float:
-    return math.log(max(value, 1e-300))
 
 
 ARCHITECTURES: dict[str, Architecture] = {

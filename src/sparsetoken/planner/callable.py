@@ -15,8 +15,9 @@ class Planner:
     """Plan a study: call it with all quantities but one.
 
     Exactly one of ``n_samples``, ``dim``, ``n_tokens``, ``n_signal``, ``signal``,
-    ``positive_rate`` and ``error`` is None; it is solved for in the high-dimensional limit, with
-    the best settings of the classifier. The instance is :data:`sparsetoken.plan`.
+    ``positive_rate`` and ``error`` is None; it is solved for by the high-dimensional theory, what
+    chance does at a finite size averaged over, with the best settings of the classifier. The
+    instance is :data:`sparsetoken.plan`.
 
     Examples
     --------
@@ -52,7 +53,8 @@ class Planner:
         Parameters
         ----------
         n_samples, dim : int or None
-            Number of labelled sequences, at least 8, and of features per token.
+            Number of labelled sequences, with ten of the rarer class at least, and of features per
+            token.
         n_tokens, n_signal : int or None
             Length of a sequence, and how many of its tokens carry the signal in a positive one.
         signal : float or None
@@ -75,12 +77,21 @@ class Planner:
         -------
         Plan
             Whole numbers are rounded to the side that meets the target. Predicting at a solved
-            value from scratch gives the target to within 1 % of it.
+            value from scratch gives the target to within 1 % of it; below it only where the fewest
+            samples planned for are more than enough.
 
         Raises
         ------
         ValueError
             For wrong arguments; as :class:`UnreachableError` for a target that no value meets.
+
+        Notes
+        -----
+        ``plan.error`` is the limit of many dimensions (``plan.limit_error``) averaged, to leading
+        order, over what chance does at this size: to the trained bias, to the share of positives
+        among the samples of the query, and to the overlap of its noise with the signal. What is
+        left out matters for a few dozen samples: there the error may be larger than planned.
+        ``python -m benchmarks.plan_truth`` compares plans with simulation.
         """
         return make_plan(
             n_samples=n_samples,
@@ -106,9 +117,10 @@ class Planner:
         """Plan the number of samples from pilot data.
 
         The problem is estimated by :func:`sparsetoken.estimate_problem`; the plan is made at the
-        estimate and one standard error of the signal to either side. Real tokens are not Gaussian,
-        so the prediction is also compared with cross-validated errors on parts of the pilot, its
-        tokens whitened like those of the estimate; ``trust`` says how far the plan goes.
+        estimate, and at the easiest and the hardest problem within two standard errors of it. Real
+        tokens are not Gaussian, so the prediction is also compared with cross-validated errors on
+        parts of the pilot, its tokens whitened like those of the estimate; ``trust`` says how far
+        the plan goes.
 
         Parameters
         ----------

@@ -14,36 +14,16 @@ from sparsetoken.planner.solve import Solution, solve
 __all__ = ["make_plan"]
 
 
-def make_plan(
-    *,
-    n_samples: int | None,
-    dim: int | None,
-    n_tokens: int | None,
-    n_signal: int | None,
-    signal: float | None,
-    positive_rate: float | None,
-    error: float | None,
-    model: str,
-    metric: str,
-) -> Plan:
+def make_plan(*, model: str, metric: str, **quantities: Any) -> Plan:
     """Check the arguments and solve; see :class:`sparsetoken.planner.Planner`."""
     check_choice("model", model, MODELS)
-    request = make_request(
-        metric,
-        n_samples=n_samples,
-        dim=dim,
-        n_tokens=n_tokens,
-        n_signal=n_signal,
-        signal=signal,
-        positive_rate=positive_rate,
-        error=error,
-    )
+    request = make_request(metric, **quantities)
     progress = Progress()
     try:
         name, solution = _best(request, [model] if model != "best" else [*ARCHITECTURES], progress)
     finally:
         progress.close()
-    return Plan(name, error, solution)
+    return Plan(name, quantities["error"], solution)
 
 
 def _best(request: Request, models: Sequence[str], progress: Progress) -> tuple[str, Solution]:
@@ -60,7 +40,7 @@ def _best(request: Request, models: Sequence[str], progress: Progress) -> tuple[
     return min(found.items(), key=lambda item: _cost(item[1]))
 
 
-def _cost(solution: Solution) -> Any:
+def _cost(solution: Solution) -> tuple[int, float]:
     """Return what the best of several models has the least of.
 
     A boundary below which the target is met is best far up, one above which it is met far down. Of
@@ -69,11 +49,6 @@ def _cost(solution: Solution) -> Any:
     """
     request = solution.request
     if request.unknown == "error":
-        return (
-            0,
-            solution.prediction.test_error
-            if request.metric == "error"
-            else -solution.prediction.auc,
-        )
+        return (0, solution.expected.value)
     value = getattr(request, request.unknown)
     return (1, -value) if solution.met_when == "below" else (0, value)

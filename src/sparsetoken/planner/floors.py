@@ -3,7 +3,8 @@
 import math
 
 from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
-from sparsetoken.planner.case import Case, shortfall
+from sparsetoken.planner.case import Case
+from sparsetoken.planner.finite import shortfall
 from sparsetoken.planner.request import Request
 from sparsetoken.theory import oracle_error, required_signal
 
@@ -21,7 +22,7 @@ def floor(architecture: Architecture, request: Request) -> float:
     """
     case = Case(request.problem, math.inf, math.inf)
     choice = architecture.first_choice(case, request.metric)
-    return shortfall(architecture.predict(case, choice), request.metric)
+    return shortfall(architecture.limit(case, choice), request.metric)
 
 
 def bayes_floor(request: Request) -> float:
@@ -47,8 +48,8 @@ def why_unreachable(
     value = getattr(request, unknown)
     if met:
         return (
-            f"{wanted} is met by {name} at every {unknown} searched, down or up to {value:g}: "
-            f"there is no boundary to solve for; ask for a smaller error"
+            f"{wanted} is met by {name} even at {unknown} {value:g}, the hardest tried: "
+            "there is no boundary to solve for; ask for a smaller error"
         )
     if limit is not None:
         reason = (
@@ -56,7 +57,10 @@ def why_unreachable(
         )
     else:
         reached = "" if excess is None else f" (it gets to {request.error * math.exp(excess):.3g})"
-        reason = f"{wanted} is not reached by {name} at any {unknown} up to {value:g}{reached}"
+        where = f"even at {unknown} {value:g}, the easiest"
+        if unknown == "positive_rate":
+            where = f"at any positive_rate from {value:.3g} to 0.5"
+        reason = f"{wanted} is not reached by {name} {where}{reached}"
         if unknown in ("signal", "n_tokens", "n_signal", "positive_rate"):
             reason += (
                 f" with n_samples={request.n_samples:g} and dim={request.dim:g}; "

@@ -2,6 +2,8 @@
 
 import math
 import warnings
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,14 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.estimators import PooledClassifier, TwoStepAttentionClassifier
 from sparsetoken.estimators.sequences import Sequences, as_sequences
-from sparsetoken.planner.entry import make_plan
+from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
 from sparsetoken.planner.floors import UnreachableError
-from sparsetoken.planner.moments import TokenSummary, estimate_moments, summarise
+from sparsetoken.planner.moments import Moments, TokenSummary, estimate_moments, summarise
 from sparsetoken.planner.pilot_record import PilotEstimate, PilotPlan, PilotWarning
+from sparsetoken.planner.progress import Progress
 from sparsetoken.planner.record import Plan
+from sparsetoken.planner.request import Request, fewest_samples, make_request
+from sparsetoken.planner.solve import Solution, predict, solve
 from sparsetoken.problem import RandomState, SparseTokenProblem
 
 __all__ = ["estimate_problem", "plan_from_pilot"]
@@ -25,6 +30,8 @@ Array = NDArray[np.float64]
 
 _GROUPS = 20
 _FEWEST = 4  # samples of a class
+_RANGE = 2.0  # standard errors
+_WEAKEST = 1e-3  # signal that can be planned with
 
 
 def estimate_problem(X: Any, y: Any, *, random_state: RandomState = 0) -> PilotEstimate:
@@ -78,6 +85,7 @@ def estimate_problem(X: Any, y: Any, *, random_state: RandomState = 0) -> PilotE
     n_signal = min(max(1, round(moments.n_signal(n_tokens))), whole)
     signal = moments.signal_given(n_signal, n_tokens)
     rate = float(positive.mean())
+    problem = SparseTokenProblem(whole, n_signal, signal, rate)
     errors = {
         "signal": _jackknife([m.signal() for m in left_out]),
         "n_signal": _jackknife([m.n_signal(n_tokens) for m in left_out]),
@@ -86,7 +94,7 @@ def estimate_problem(X: Any, y: Any, *, random_state: RandomState = 0) -> PilotE
     }
     spread = _jackknife([m.mean for m in left_out])
     estimate = PilotEstimate(
-        SparseTokenProblem(whole, n_signal, signal, rate),
+        problem,
         moments.signal(),
         moments.n_signal(n_tokens),
         rate,
@@ -94,6 +102,7 @@ def estimate_problem(X: Any, y: Any, *, random_state: RandomState = 0) -> PilotE
         moments.mean / spread if spread > 0 else math.inf,
         positive.size,
         sequences.dim,
+        tuple(_plausible(problem, moments, left_out, n_tokens, errors["n_signal"])),
     )
     if not estimate.reliable:
         warnings.warn(
@@ -105,6 +114,30 @@ def estimate_problem(X: Any, y: Any, *, random_state: RandomState = 0) -> PilotE
     return estimate
 
 
+def _plausible(
+    problem: SparseTokenProblem,
+    moments: Moments,
+    left_out: list[Moments],
+    n_tokens: float,
+    bar: float,
+) -> Iterator[SparseTokenProblem]:
+    """Yield the problems at the ends of the ranges of two standard errors.
+
+    The further a number of signal tokens is from the estimate, the less the signal may be from
+    that given this number: both within an ellipse.
+    """
+    centre = moments.n_signal(n_tokens)
+    fewest = min(max(1, math.ceil(centre - _RANGE * bar)), problem.n_signal)
+    most = max(min(problem.n_tokens, math.floor(centre + _RANGE * bar)), problem.n_signal)
+    for n_signal in range(fewest, most + 1):
+        off = 0.0 if n_signal == problem.n_signal else (n_signal - centre) / bar
+        spread = _jackknife([m.signal_given(n_signal, n_tokens) for m in left_out])
+        reach = math.sqrt(max(_RANGE**2 - off**2, 0.0)) * spread
+        signal = moments.signal_given(n_signal, n_tokens)
+        for moved in (signal - reach, signal + reach):
+            yield replace(problem, n_signal=n_signal, signal=max(moved, _WEAKEST))
+
+
 def plan_from_pilot(
     X: Any, y: Any, *, error: float, model: str, random_state: RandomState = 0
 ) -> PilotPlan:
@@ -114,58 +147,73 @@ def plan_from_pilot(
     estimate = estimate_problem(X, y, random_state=random_state)
     if estimate.signal == 0:
         raise ValueError("X must show a signal to plan with: its moments show none")
-
-    def at(shift: float) -> Plan:
-        problem = estimate.problem
-        return make_plan(
-            n_samples=None,
-            dim=estimate.dim,
-            n_tokens=problem.n_tokens,
-            n_signal=problem.n_signal,
-            signal=max(problem.signal + shift, 1e-3),
-            positive_rate=problem.positive_rate,
-            error=error,
-            model=model,
-            metric="error",
-        )
-
-    spread = estimate.standard_errors["problem.signal"]
+    quantities = {"n_samples": None, "dim": estimate.dim, **asdict(estimate.problem)}
+    request = make_request("error", **quantities, error=error)
+    progress = Progress()
     try:
-        pessimistic = at(-spread)
-    except UnreachableError:
-        pessimistic = None
-    observed = _observed(X, y, estimate, model, random_state)
-    return PilotPlan(estimate, at(0.0), at(spread), pessimistic, observed)
+        architecture = ARCHITECTURES[model]
+        try:
+            solution = solve(architecture, request, progress)
+        except UnreachableError as failure:
+            raise UnreachableError(f"at {estimate!r}: {failure}") from None
+        easiest, hardest = _extremes(architecture, solution, estimate.plausible)
+        optimistic = solve(architecture, easiest, progress, solution.choice)
+        try:
+            pessimistic = solve(architecture, hardest, progress, solution.choice)
+        except UnreachableError:
+            pessimistic = None
+        observed = tuple(_observed(X, y, model, solution, random_state, progress))
+    finally:
+        progress.close()
+    return PilotPlan(
+        estimate,
+        Plan(model, error, solution),
+        Plan(model, error, optimistic),
+        None if pessimistic is None else Plan(model, error, pessimistic),
+        observed,
+    )
+
+
+def _extremes(
+    architecture: Architecture, solution: Solution, plausible: tuple[SparseTokenProblem, ...]
+) -> tuple[Request, Request]:
+    """Return the problems on which the plan does best and worst, as requests."""
+
+    def shortfall(request: Request) -> float:
+        return architecture.search_value(request.case, request.metric, solution.choice)
+
+    requests = [
+        solution.request.moved("n_signal", problem.n_signal).moved("signal", problem.signal)
+        for problem in plausible
+    ]
+    return min(requests, key=shortfall), max(requests, key=shortfall)
 
 
 def _observed(
-    X: Any, y: Any, estimate: PilotEstimate, model: str, random_state: RandomState
-) -> tuple[tuple[str, int, float, float, float], ...]:
+    X: Any,
+    y: Any,
+    model: str,
+    solution: Solution,
+    random_state: RandomState,
+    progress: Progress,
+) -> Iterator[tuple[str, int, float, float, float]]:
     """Cross-validate on half and on four fifths of the pilot, and predict the same."""
     sequences, positive = _check(X, y)
     white = Sequences(_whiten(sequences, positive), sequences.offsets)
     label = positive.astype(int)
     folds = min(5, int(min(label.sum(), (1 - label).sum())))
+    fewest = fewest_samples(solution.request.positive_rate)
     rng = np.random.default_rng(random_state)
-    rows: list[tuple[str, int, float, float, float]] = []
-    problem = estimate.problem
     for name in dict.fromkeys((model, "pooled")):
+        start = solution.choice if name == model else None
         for share in (0.5, 1.0):
-            chosen = np.sort(rng.permutation(label.size)[: max(8, round(share * label.size))])
+            chosen = np.sort(rng.permutation(label.size)[: round(share * label.size)])
             n_samples = chosen.size - chosen.size // folds
-            if n_samples < 8 or min(np.bincount(label[chosen], minlength=2)) < 2 * folds:
+            if n_samples < fewest or min(np.bincount(label[chosen], minlength=2)) < 2 * folds:
                 continue
-            predicted = make_plan(
-                n_samples=n_samples,
-                dim=estimate.dim,
-                n_tokens=problem.n_tokens,
-                n_signal=problem.n_signal,
-                signal=max(problem.signal, 1e-3),
-                positive_rate=problem.positive_rate,
-                error=None,
-                model=name,
-                metric="error",
-            )
+            request = solution.request.moved("n_samples", n_samples)
+            predicted = Plan(name, None, predict(ARCHITECTURES[name], request, start, progress))
+            progress.step(f"{name}: cross-validating on the pilot")
             kind = PooledClassifier if name == "pooled" else TwoStepAttentionClassifier
             cv = StratifiedKFold(folds, shuffle=True, random_state=int(rng.integers(2**31)))
             scores = cross_val_score(
@@ -176,8 +224,7 @@ def _observed(
                 math.sqrt(max(observed * (1 - observed), 1e-4) / chosen.size),
                 float(scores.std(ddof=1)) / math.sqrt(folds),
             )
-            rows.append((name, n_samples, predicted.error, observed, bar))
-    return tuple(rows)
+            yield name, n_samples, predicted.error, observed, bar
 
 
 def _check(X: Any, y: Any) -> tuple[Sequences, NDArray[np.bool_]]:

@@ -31,6 +31,9 @@ class PilotEstimate:
     """Class difference of the mean tokens (squared norm) in standard errors."""
     n_samples: int
     dim: int
+    plausible: tuple[SparseTokenProblem, ...]
+    """Problems within two standard errors: for each ``n_signal`` in its range, the weakest and the
+    strongest signal given that number."""
 
     @property
     def reliable(self) -> bool:
@@ -50,8 +53,9 @@ class PilotEstimate:
 class PilotPlan:
     """A plan from pilot data, with what its uncertainty does to it.
 
-    ``plan`` is at the estimate; ``optimistic`` and ``pessimistic`` at a signal one standard error
-    stronger and weaker, the latter None if the target is then out of reach. ``observed`` compares
+    ``plan`` is at the estimate; ``optimistic`` and ``pessimistic`` are at the easiest and the
+    hardest of the problems within two standard errors of it, in signal and sparsity; the latter is
+    None if the target is then out of reach. ``observed`` compares
     predicted with cross-validated errors of the planned classifier and of the pooled one on the
     pilot data: rows of (model, n_samples, predicted, observed, standard error).
     """
@@ -77,7 +81,7 @@ class PilotPlan:
                 "little: the pilot's own errors differ from the prediction (" + "; ".join(off) + ")"
             )
         if self.pessimistic is None:
-            return "with care: a signal one standard error weaker would not reach the target"
+            return "with care: problems within two standard errors would not reach the target"
         return "as far as the range goes: the pilot's own errors agree with the prediction"
 
     def summary(self) -> str:
@@ -85,7 +89,7 @@ class PilotPlan:
         worst = "out of reach" if self.pessimistic is None else self.pessimistic.n_samples
         lines = [
             self.plan.answer,
-            f"range over one standard error of the signal: {self.optimistic.n_samples} to {worst}",
+            f"range, about 95 % (two standard errors): {self.optimistic.n_samples} to {worst}",
             f"trust: {self.trust}",
             "",
             repr(self.estimate),

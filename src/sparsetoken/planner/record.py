@@ -9,21 +9,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
-from sparsetoken.planner.case import shortfall
+from sparsetoken.planner.finite import shortfall
 from sparsetoken.planner.floors import bayes_floor
 from sparsetoken.planner.progress import Progress
+from sparsetoken.planner.request import FEWEST_OF_A_CLASS, fewest_samples
 from sparsetoken.planner.solve import Solution, predict
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory import Risk
-from sparsetoken.theory.saddle import score_mean
 
 __all__ = ["Curve", "Plan"]
 
 _POINTS = 9
+_GIVEN = ("n_samples", "dim", "n_tokens", "n_signal", "signal", "positive_rate")
 
 
 class Curve(NamedTuple):
-    """Predicted error against a quantity, the settings chosen anew at each value."""
+    """Expected error against a quantity, the settings chosen anew at each value."""
 
     quantity: str
     values: tuple[float, ...]
@@ -37,8 +38,9 @@ class Plan:
     """The answer of :func:`sparsetoken.plan`.
 
     ``n_samples``, ``dim``, ``n_tokens``, ``n_signal``, ``signal``, ``positive_rate`` and ``error``
-    are the quantities planned with, the one asked for solved; ``error`` is the prediction there
-    (1 − AUC with ``metric="auc"``) and ``uncertainty`` its numerical standard error.
+    are the quantities planned with, the one asked for solved; ``error`` is what to expect there on
+    average over samples of this size (1 − AUC with ``metric="auc"``), and ``uncertainty`` its
+    numerical standard error.
     """
 
     model: str
@@ -94,31 +96,27 @@ class Plan:
 
     @property
     def error(self) -> float:
-        """The predicted error; 1 − AUC with ``metric="auc"``."""
-        return shortfall(self.prediction, self.metric)
+        """The expected error at this finite size; 1 − AUC with ``metric="auc"``.
 
-    @cached_property
-    def finite_size_error(self) -> float:
-        """What ``error`` is expected to be at this finite size, to leading order.
-
-        ``error`` is the high-dimensional limit. Here the chance fluctuations of the bias and of the
-        query's alignment in a sample of this size are averaged over: where the two differ much, the
-        dimension is too small for the limit, and the plan optimistic.
+        The theory's limit with the chance fluctuations of the bias and of the query's alignment
+        averaged over, to leading order.
         """
-        solution = self.solution
-        return self._architecture.at_finite_size(
-            solution.request.case, self.metric, solution.choice
-        )
+        return self.solution.expected.value
 
     @property
     def uncertainty(self) -> float:
         """Numerical standard error of ``error``."""
-        return _uncertainty(self.prediction, self.metric)
+        return self.solution.expected.uncertainty
 
     @property
-    def prediction(self) -> Risk:
-        """The theory's result behind the plan, with ``test_error``, ``auc`` and all."""
-        return self.solution.prediction
+    def limit_error(self) -> float:
+        """The same in the limit of many dimensions; far below ``error`` where chance matters."""
+        return shortfall(self.limit, self.metric)
+
+    @cached_property
+    def limit(self) -> Risk:
+        """The theory's result at the plan's samples per dimension and settings."""
+        return self._architecture.limit(self.solution.request.case, self.solution.choice)
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -131,7 +129,7 @@ class Plan:
 
     @cached_property
     def curve(self) -> Curve:
-        """Predicted error against the quantity solved for, or the number of samples."""
+        """Expected error against the quantity solved for, or the number of samples."""
         quantity = "n_samples" if self.solved_for == "error" else self.solved_for
         values = _around(quantity, self)
         centre = int(np.argmin([abs(math.log(v / getattr(self, quantity))) for v in values]))
@@ -142,24 +140,21 @@ class Plan:
                 start = found[index + step].choice
                 found[index] = predict(self._architecture, request, start, progress)
         progress.close()
-        results = [found[index].prediction for index in range(len(values))]
-        return Curve(
-            quantity,
-            tuple(values),
-            tuple(shortfall(result, self.metric) for result in results),
-            tuple(_uncertainty(result, self.metric) for result in results),
+        errors, uncertainties = zip(
+            *(found[index].expected for index in range(len(values))), strict=True
         )
+        return Curve(quantity, tuple(values), errors, uncertainties)
 
     @cached_property
     def alternatives(self) -> dict[str, float]:
-        """Error of the other classifiers at the same budget, each with its own best settings.
+        """Expected error of the other classifiers at the same budget, each at its best settings.
 
         With ``metric="error"`` also ``"bayes"``, the least error of any classifier that knows the
         signal's direction.
         """
         progress, request = Progress(), self.solution.request
         found = {
-            name: shortfall(predict(other, request, None, progress).prediction, self.metric)
+            name: predict(other, request, None, progress).expected.value
             for name, other in ARCHITECTURES.items()
             if name != self.model
         }
@@ -172,30 +167,35 @@ class Plan:
     def answer(self) -> str:
         """The plan in one sentence."""
         what = "an error" if self.metric == "error" else "an AUC"
-        reached = self.error if self.metric == "error" else 1.0 - self.error
+        error = self.error if self.target is None else self.target
+        reached = error if self.metric == "error" else 1.0 - error
         if self.solved_for == "error":
             return f"{self.model} reaches {what} of {reached:.4g} with {self.n_samples} samples"
         value = getattr(self, self.solved_for)
+        shown = f"{value:.4g}" if isinstance(value, float) else str(value)
         side = "at least" if self.solution.met_when == "above" else "at most"
-        return (
-            f"{self.model} needs {self.solved_for} {side} {value:.6g} for {what} of {reached:.4g}"
-        )
+        return f"{self.model} needs {self.solved_for} {side} {shown} for {what} of {reached:.4g}"
 
     def summary(self) -> str:
-        """Return the answer, the settings, the alternatives and the curve as text."""
-        lines = [self.answer, "", "planned with"]
-        for name in ("n_samples", "dim", "n_tokens", "n_signal", "signal", "positive_rate"):
+        """Return the answer, then the details, as text."""
+        return f"{self.answer}\n\n{self.details()}"
+
+    def details(self) -> str:
+        """Return the settings, the alternatives and the curve as text."""
+        lines = ["planned with"]
+        for name in _GIVEN:
             lines.append(f"  {name:<14} {getattr(self, name):g}")
-        lines += [f"expected at this finite size: {self.finite_size_error:.4g}", "settings"]
+        lines += ["settings"]
         for name, value in self.settings.items():
             lines.append(
                 f"  {name:<14} {value if isinstance(value, str) else format(value, '.4g')}"
             )
         label = "error" if self.metric == "error" else "1 − AUC"
-        lines += [f"{label} at the same budget"]
+        lines += [f"expected {label} at the same budget"]
         for name, value in {self.model: self.error, **self.alternatives}.items():
             lines.append(f"  {name:<14} {value:.4g}")
-        lines += [f"{label} against {self.curve.quantity}"]
+        lines += [f"in the limit of many dimensions: {self.limit_error:.4g}"]
+        lines += [f"expected {label} against {self.curve.quantity}"]
         for value, error, bar in zip(*self.curve[1:], strict=True):
             lines.append(f"  {value:<14.6g} {error:.4g} ± {bar:.1g}")
         return "\n".join(lines)
@@ -206,28 +206,26 @@ class Plan:
         Parameters
         ----------
         path : str or Path
-            The file; its ending decides the format.
+            The file, ending in .png, .pdf or .svg.
         """
-        from matplotlib.figure import Figure
+        from sparsetoken.plotting import draw_plan, save_picture
 
-        figure = Figure(figsize=(6.0, 4.0), layout="constrained")
-        axes = figure.subplots()
+        save_picture(draw_plan(self._table()), path)
+
+    def _table(self) -> list[dict[str, Any]]:
+        """Return what the picture shows as rows."""
         curve = self.curve
-        axes.errorbar(
-            curve.values, curve.errors, yerr=curve.uncertainties, marker="o", label=self.model
-        )
-        axes.plot(getattr(self, curve.quantity), self.error, "k*", markersize=12, label="plan")
+        shared = {"quantity": curve.quantity, "metric": self.metric, "title": self.answer}
+        shared |= {name: getattr(self, name) for name in _GIVEN}
+        here = {**shared, "model": self.model, "x": getattr(self, curve.quantity)}
+        rows = [{**here, "part": "plan", "value": self.error}]
+        for x, value in zip(curve.values, curve.errors, strict=True):
+            rows.append({**here, "part": "curve", "x": x, "value": value})
         for name, value in self.alternatives.items():
-            axes.axhline(value, linestyle=":", color="gray")
-            axes.annotate(name, (curve.values[0], value), va="bottom", fontsize="small")
+            rows.append({**here, "part": "alternative", "model": name, "value": value})
         if self.target is not None:
-            axes.axhline(self.target, linestyle="--", color="black", label="target")
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlabel(curve.quantity)
-        axes.set_ylabel("test error" if self.metric == "error" else "1 − AUC")
-        axes.legend()
-        figure.savefig(path)
+            rows.append({**here, "part": "target", "value": self.target})
+        return rows
 
     @property
     def _architecture(self) -> Architecture:
@@ -242,27 +240,12 @@ def _around(quantity: str, plan: Plan) -> list[float]:
     value = getattr(plan, quantity)
     span = 4.0 if quantity in ("n_samples", "dim", "n_tokens", "n_signal") else 2.0
     values = value * np.geomspace(1.0 / span, span, _POINTS)
-    low = {"n_samples": 8.0, "n_tokens": float(plan.n_signal), "n_signal": 1.0, "dim": 1.0}
+    fewest = float(fewest_samples(plan.positive_rate))
+    low = {"n_samples": fewest, "n_tokens": float(plan.n_signal), "n_signal": 1.0, "dim": 1.0}
     high = {"n_signal": float(plan.n_tokens), "positive_rate": 0.5}
-    values = np.clip(values, low.get(quantity, 0.0), high.get(quantity, math.inf))
+    least = FEWEST_OF_A_CLASS / plan.n_samples if quantity == "positive_rate" else 0.0
+    values = np.clip(values, low.get(quantity, least), high.get(quantity, math.inf))
     if quantity in low:
         return [int(v) for v in np.unique(values.round())]
     values[_POINTS // 2] = value
     return [float(v) for v in np.unique(values)]
-
-
-def _uncertainty(result: Risk, metric: str) -> float:
-    """Return the numerical standard error of the shortfall."""
-    if metric == "error" or result.law.batches == 1:
-        return result.uncertainty
-    # The batches of points are independent: how their AUCs scatter says how far the mean is off.
-    points, batches = result.law.points, result.law.batches
-    mean = score_mean(points, result.readout).reshape(2, batches, -1)
-    deviation = (points.scale * result.readout.norm_rest).reshape(2, batches, -1)
-    noise = np.random.default_rng(0).standard_normal((8, *mean.shape))
-    scores = (mean + deviation * noise).transpose(1, 2, 0, 3).reshape(2, batches, -1)
-    areas = []
-    for positive, negative in zip(*scores, strict=True):
-        below = np.searchsorted(np.sort(negative), positive)
-        areas.append(float(below.mean()) / negative.size)
-    return float(np.std(areas, ddof=1)) / math.sqrt(batches)

@@ -1,5 +1,6 @@
 """What is asked of the planner: all quantities but one, checked."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,7 +9,15 @@ from sparsetoken.planner.architectures import ARCHITECTURES
 from sparsetoken.planner.case import Case
 from sparsetoken.problem import SparseTokenProblem
 
-__all__ = ["METRICS", "MODELS", "QUANTITIES", "Request", "make_request"]
+__all__ = [
+    "FEWEST_OF_A_CLASS",
+    "METRICS",
+    "MODELS",
+    "QUANTITIES",
+    "Request",
+    "fewest_samples",
+    "make_request",
+]
 
 QUANTITIES = (
     "n_samples",
@@ -19,6 +28,7 @@ QUANTITIES = (
     "positive_rate",
     "error",
 )
+"""What a plan consists of; one of them is solved for."""
 MODELS = (*ARCHITECTURES, "best")
 METRICS = ("error", "auc")
 
@@ -72,8 +82,6 @@ def make_request(metric: str, **given: Any) -> Request:
     for name in ("n_samples", "dim", "n_tokens", "n_signal"):
         if values[name] is not None:
             values[name] = check_count(name, values[name])
-    if values["n_samples"] is not None:
-        check_count("n_samples", values["n_samples"], minimum=FEWEST_SAMPLES)
     if values["signal"] is not None:
         values["signal"] = check_real("signal", values["signal"], low=0.0, above=True)
     if values["positive_rate"] is not None:
@@ -81,13 +89,34 @@ def make_request(metric: str, **given: Any) -> Request:
         values["positive_rate"] = rate
     if unknown != "n_tokens" and unknown != "n_signal":
         check_count("n_signal", values["n_signal"], maximum=values["n_tokens"])
+    _check_samples(values)
     _check_error(values, metric)
     values[unknown] = _start(unknown, values)
     return Request(**values, unknown=unknown, metric=metric)
 
 
-FEWEST_SAMPLES = 8
-"""Fewer are not planned for: half of them learn the query, and both classes must occur."""
+FEWEST_OF_A_CLASS = 10
+
+
+def fewest_samples(positive_rate: float) -> int:
+    """Return the fewest samples planned for: ten of the rarer class, on average.
+
+    What chance does to fewer is beyond the leading order that a plan averages over.
+    """
+    # One part in a million of slack: 10/0.1 is 100, whatever the rounding.
+    return math.ceil((1.0 - 1e-6) * FEWEST_OF_A_CLASS / min(positive_rate, 1.0 - positive_rate))
+
+
+def _check_samples(values: dict[str, Any]) -> None:
+    if values["n_samples"] is None:
+        return
+    rate = 0.5 if values["positive_rate"] is None else values["positive_rate"]
+    fewest = fewest_samples(rate)
+    if values["n_samples"] < fewest:
+        raise ValueError(
+            f"n_samples must be at least {fewest}, ten of the rarer class at positive_rate={rate:g}"
+            f", got {values['n_samples']}; with fewer, chance decides too much"
+        )
 
 
 def _check_error(values: dict[str, Any], metric: str) -> None:
@@ -114,7 +143,7 @@ def _check_error(values: dict[str, Any], metric: str) -> None:
 def _start(unknown: str, values: dict[str, Any]) -> Any:
     """Return a plausible value to begin the search at."""
     if unknown == "n_samples":
-        return max(2.0 * values["dim"], FEWEST_SAMPLES)
+        return max(2.0 * values["dim"], fewest_samples(values["positive_rate"]))
     if unknown == "dim":
         return max(0.5 * values["n_samples"], 1.0)
     if unknown == "n_tokens":

@@ -1,8 +1,8 @@
-"""Solving for the missing quantity: a bracket, a root within it, then the accurate prediction.
+"""Solving for the missing quantity: a bracket, a root within it, then the accurate expectation.
 
-With the choices held fixed the prediction is a smooth function of the quantity; its root is found,
-the choices are improved there, and so on. Improving never makes a prediction worse, so the sequence
-descends to the root of the best prediction (policy iteration).
+With the choices held fixed the expectation is a smooth function of the quantity; its root is found,
+the choices are improved there, and so on. Improving never makes it worse, so the sequence descends
+to the root of the best expectation (policy iteration).
 """
 
 import math
@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 from scipy.optimize import brentq
 
-from sparsetoken.planner.architectures import Architecture
-from sparsetoken.planner.case import Choice, shortfall
+from sparsetoken.planner.architectures import Architecture, Expectation
+from sparsetoken.planner.case import Choice
 from sparsetoken.planner.floors import UnreachableError, floor, why_unreachable
 from sparsetoken.planner.progress import Progress
-from sparsetoken.planner.request import FEWEST_SAMPLES, Request
-from sparsetoken.theory import Risk
+from sparsetoken.planner.request import FEWEST_OF_A_CLASS, Request, fewest_samples
 
 __all__ = ["Solution", "predict", "solve"]
 
-_TOLERANCE = 1e-3  # of the logarithm of the shortfall, in the search for the best choice
+_TOLERANCE = 3e-3  # of the logarithm of the shortfall, in the search for the best choice
+_ACCURACY = 1e-4  # of the same, where the target is met in the end
 _LARGEST_RATIO = 1e5
 _LARGEST_SIGNAL = 1e3
 _LONGEST = 4096
@@ -30,11 +30,11 @@ _RAREST = 1e-3
 
 @dataclass(frozen=True)
 class Solution:
-    """The value found, the choice to go with it, and the accurate prediction there."""
+    """The value found, the choice to go with it, and what to expect there."""
 
     request: Request
     choice: Choice
-    prediction: Risk
+    expected: Expectation
     met_when: str
     """Where the target is met: "above" or "below" the value found, or "" for a prediction."""
 
@@ -54,27 +54,32 @@ class Axis(NamedTuple):
 def predict(
     architecture: Architecture, request: Request, start: Choice | None, progress: Progress
 ) -> Solution:
-    """Return the prediction with the best choice; ``start`` is one for a neighbouring request."""
+    """Return the expectation with the best choice; ``start`` is one for a neighbouring request."""
     progress.step(f"{architecture.name}: choosing the settings")
     case = request.case
     if start is None:
         choice = architecture.first_choice(case, request.metric)
     else:
         choice = architecture.improve(case, request.metric, start)
-    return Solution(request, choice, architecture.predict(case, choice), "")
+    return Solution(request, choice, architecture.expected(case, request.metric, choice), "")
 
 
-def solve(architecture: Architecture, request: Request, progress: Progress) -> Solution:
-    """Return where the target is just met, or raise UnreachableError."""
+def solve(
+    architecture: Architecture, request: Request, progress: Progress, start: Choice | None = None
+) -> Solution:
+    """Return where the target is just met, or raise UnreachableError.
+
+    ``start`` is a choice for a neighbouring request; without it the search is from scratch.
+    """
     if request.unknown == "error":
-        return predict(architecture, request, None, progress)
-    search = _Search(architecture, request, progress)
+        return predict(architecture, request, start, progress)
+    search = _Search(architecture, request, progress, start)
     axis = _axis(request)
     bad, good = search.bracket(axis)
     if axis.whole:
         return _finish_whole(search, axis, search.bisect(bad, good))
-    value = search.root(bad, good)
-    solution = _finish(search, request, search.refine(value, axis), good >= bad)
+    value = good if bad == good else search.refine(search.root(bad, good), axis)
+    solution = _finish(search, request, value, good >= bad)
     if request.unknown == "positive_rate" and _is_trivial(solution):
         raise UnreachableError(
             f"error={request.error:g} is not reached by {architecture.name} at positive_rate 0.5, "
@@ -87,35 +92,52 @@ def solve(architecture: Architecture, request: Request, progress: Progress) -> S
 class _Search:
     """The state of a search: the best choice so far."""
 
-    def __init__(self, architecture: Architecture, request: Request, progress: Progress) -> None:
+    def __init__(
+        self,
+        architecture: Architecture,
+        request: Request,
+        progress: Progress,
+        start: Choice | None,
+    ) -> None:
         self.architecture, self.request, self.progress = architecture, request, progress
         self.target = math.log(request.error)
-        self.choice = architecture.first_choice(request.case, request.metric)
+        self.start = start
+        self.choice = self._best_choice(self._value()) if start is None else start
+        self.chosen_at = self._value() if start is None else None
         self.found = False  # whether the choice meets the target anywhere yet
 
+    def _best_choice(self, value: float) -> Choice:
+        case, metric = self.request.at(value).case, self.request.metric
+        if self.start is None:
+            # From scratch: from easy to hard the best choice may move to another valley.
+            return self.architecture.first_choice(case, metric)
+        return self.architecture.improve(case, metric, self.start)
+
     def excess(self, value: float) -> float:
-        """Return how far above the target the present choice is, in logarithms."""
+        """Return how far above the target the present choice is, in logarithms, on few points."""
         case = self.request.at(value).case
-        found = self.architecture.limit_value(case, self.request.metric, self.choice)
+        found = self.architecture.search_value(case, self.request.metric, self.choice)
         return found - self.target
 
     def met(self, value: float) -> bool:
         """Whether the target is met at ``value``; looks for a better choice only if it must."""
         self.progress.step(f"{self.architecture.name}: trying {self.request.unknown} {value:.4g}")
-        if self.excess(value) <= 0.0:
-            self.found = True
-            return True
-        # From scratch: on the way from easy to hard the best choice may move to another valley.
-        before, case = self.choice, self.request.at(value).case
-        self.choice = self.architecture.first_choice(case, self.request.metric)
         met = self.excess(value) <= 0.0
-        if self.found and not met:
-            self.choice = before  # the one that meets the target at the good end
+        if not met and value != self.chosen_at:
+            before, self.choice = self.choice, self._best_choice(value)
+            met = self.excess(value) <= 0.0
+            if self.found and not met:
+                self.choice = before  # the one that meets the target at the good end
+            else:
+                self.chosen_at = value
         self.found = self.found or met
         return met
 
     def bracket(self, axis: Axis) -> tuple[float, float]:
-        """Walk until the target is met at one value and not at the one before: (bad, good)."""
+        """Walk until the target is met at one value and not at the one before: (bad, good).
+
+        Both are the same where there is nothing harder to try.
+        """
         request, value = self.request, self._value()
         met = self.met(value)
         towards = -axis.better if met else axis.better
@@ -127,6 +149,8 @@ class _Search:
             self._check_floor()
         while True:
             edge = axis.high if towards > 0 else axis.low
+            if value == edge and met and request.unknown == "n_samples":
+                return value, value  # the fewest samples that are planned for are enough
             if value == edge:
                 raise UnreachableError(
                     why_unreachable(self.architecture, request.at(value), met, self.excess(value))
@@ -162,15 +186,30 @@ class _Search:
         return value
 
     def refine(self, value: float, axis: Axis) -> float:
-        """Return the root with the choice fixed, on all points."""
+        """Return the root with the choice fixed, on many points.
+
+        Few points differ from many by nearly the same everywhere, so their root is sought with
+        that difference added.
+        """
         if self.architecture.exact:
             return value
-        metric = self.request.metric
+        for _ in range(6):
+            self.progress.step(f"{self.architecture.name}: expecting at {value:.5g}")
+            accurate = self._accurate_excess(value)
+            if abs(accurate) < _ACCURACY:
+                break
+            difference = accurate - self.excess(value)
+            value = self._shifted_root(value, axis, difference)
+        return value
 
+    def _accurate_excess(self, value: float) -> float:
+        request = self.request.at(value)
+        found = self.architecture.expected(request.case, request.metric, self.choice)
+        return math.log(max(found.value, 1e-300)) - self.target
+
+    def _shifted_root(self, value: float, axis: Axis, difference: float) -> float:
         def excess(value: float) -> float:
-            self.progress.step(f"{self.architecture.name}: predicting at {value:.5g}")
-            found = self.architecture.predict(self.request.at(value).case, self.choice)
-            return math.log(max(shortfall(found, metric), 1e-300)) - self.target
+            return self.excess(value) + difference
 
         for width in (1.03, 1.2, 2.0, 4.0):
             low, high = max(axis.low, value / width), min(axis.high, value * width)
@@ -178,7 +217,7 @@ class _Search:
                 return _root(excess, low, high)
         raise UnreachableError(
             f"error={self.request.error:g}: on few points {self.architecture.name} meets it at "
-            f"{self.request.unknown} {value:.4g}, but the accurate prediction does not near there"
+            f"{self.request.unknown} {value:.4g}, but the accurate expectation does not near there"
         )
 
     def bisect(self, bad: float, good: float) -> float:
@@ -198,16 +237,15 @@ def _finish(search: _Search, request: Request, value: float, upwards: bool) -> S
         # One part in a million of slack: a root that is whole up to rounding stays that number.
         value = math.ceil(value * (1 - 1e-6)) if upwards else max(1, math.floor(value * (1 + 1e-6)))
     final = request.at(value)
-    prediction = search.architecture.predict(final.case, search.choice)
-    return Solution(final, search.choice, prediction, "above" if upwards else "below")
+    expected = search.architecture.expected(final.case, request.metric, search.choice)
+    return Solution(final, search.choice, expected, "above" if upwards else "below")
 
 
 def _is_trivial(solution: Solution) -> bool:
-    """Whether the predicted error is that of always predicting the commoner class."""
+    """Whether the expected error is that of always predicting the commoner class."""
     rate = solution.request.positive_rate
-    return solution.request.metric == "error" and solution.prediction.test_error > 0.98 * min(
-        rate, 1.0 - rate
-    )
+    chance = min(rate, 1.0 - rate)
+    return solution.request.metric == "error" and solution.expected.value > 0.98 * chance
 
 
 def _finish_whole(search: _Search, axis: Axis, value: float) -> Solution:
@@ -217,11 +255,11 @@ def _finish_whole(search: _Search, axis: Axis, value: float) -> Solution:
     def at(value: float) -> Solution:
         final = request.at(int(value))
         choice = architecture.improve(final.case, request.metric, search.choice)
-        prediction = architecture.predict(final.case, choice)
-        return Solution(final, choice, prediction, "above" if axis.better > 0 else "below")
+        expected = architecture.expected(final.case, request.metric, choice)
+        return Solution(final, choice, expected, "above" if axis.better > 0 else "below")
 
     def met(solution: Solution) -> bool:
-        return shortfall(solution.prediction, request.metric) <= request.error
+        return solution.expected.value <= request.error
 
     solution = at(value)
     while not met(solution):
@@ -240,14 +278,15 @@ def _finish_whole(search: _Search, axis: Axis, value: float) -> Solution:
 def _axis(request: Request) -> Axis:
     unknown = request.unknown
     if unknown == "n_samples":
-        low = float(FEWEST_SAMPLES)
+        low = float(fewest_samples(request.positive_rate))
         return Axis(1, low, max(_LARGEST_RATIO * request.dim, low), 4.0)
     if unknown == "dim":
         return Axis(-1, 1.0, _LARGEST_RATIO * request.n_samples, 4.0)
     if unknown == "signal":
         return Axis(1, 1e-3, _LARGEST_SIGNAL, 1.6)
     if unknown == "positive_rate":
-        return Axis(1, _RAREST, 0.5, 1.6)
+        # So rare that the samples have few enough of them; not rarer.
+        return Axis(1, min(0.5, max(_RAREST, FEWEST_OF_A_CLASS / request.n_samples)), 0.5, 1.6)
     if unknown == "n_tokens":
         return Axis(-1, request.n_signal, _LONGEST, 2.0, whole=True)
     return Axis(1, 1, request.n_tokens, 2.0, whole=True)
@@ -255,11 +294,13 @@ def _axis(request: Request) -> Axis:
 
 def _root(excess: Callable[[float], float], bad: float, good: float) -> float:
     """Return the root between two values, in logarithms."""
-    low, high = _ordered(bad, good)
-    ends = excess(low), excess(high)
-    if ends[0] * ends[1] > 0.0:  # the end that just failed, or just met, by less than the accuracy
-        return low if abs(ends[0]) < abs(ends[1]) else high
-    found: Any = brentq(lambda x: excess(math.exp(x)), math.log(low), math.log(high), xtol=1e-4)
+    low, high = _ordered(math.log(bad), math.log(good))
+    known = {end: excess(math.exp(end)) for end in (low, high)}  # brentq would ask again
+    if known[low] * known[high] > 0.0:  # one end failed, or met, by less than the accuracy
+        return math.exp(min(known, key=lambda end: abs(known[end])))
+    found: Any = brentq(
+        lambda x: known[x] if x in known else excess(math.exp(x)), low, high, xtol=1e-4
+    )
     return math.exp(found)
 
 

@@ -1,0 +1,127 @@
+"""The picture of a plan: the expected error around the answer, the target and the alternatives."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+)
+
+from sparsetoken.plotting.style import COLUMN, MODELS, caption, new_figure, select, styled
+
+__all__ = ["draw_plan"]
+
+Rows = Sequence[dict[str, Any]]
+
+_QUANTITIES = {
+    "n_samples": "number of samples, n",
+    "dim": "dimension, d",
+    "n_tokens": "sequence length, L",
+    "n_signal": "signal tokens, R",
+    "signal": "signal strength, θ",
+    "positive_rate": "rate of positives, π",
+}
+_LABEL_HEIGHT = 0.055  # of the axes: labels closer than this would overlap
+
+
+def draw_plan(rows: Rows) -> Figure:
+    """Draw a plan from its table.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        One row for each of: a point of the curve (``part`` is "curve"), the answer ("plan"), the
+        error asked for ("target") and each other classifier at the same budget ("alternative").
+        Columns: ``part``, ``model``, ``quantity`` (what the curve is against), ``x``, ``value`` (of
+        the error), ``metric``, and the parameters that were planned with.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        To be changed, or saved with :func:`save_picture`.
+
+    Examples
+    --------
+    >>> from sparsetoken.plotting import draw_plan
+    >>> row = {"part": "curve", "model": "pooled", "quantity": "n_samples", "metric": "error"}
+    >>> points = [row | {"x": 100, "value": 0.2}, row | {"x": 200, "value": 0.1}]
+    >>> draw_plan([*points, points[1] | {"part": "plan"}]).axes[0].get_xlabel()
+    'number of samples, n'
+    """
+    with styled():
+        figure, axes = new_figure(1, 1, width=1.25 * COLUMN, height=2.9)
+        ax = axes[0][0]
+        (plan,) = select(rows, part="plan")
+        colour, marker = MODELS[plan["model"]]
+        curve = sorted(select(rows, part="curve"), key=lambda row: row["x"])
+        x = [row["x"] for row in curve]
+        values = [row["value"] for row in curve]
+        ax.plot(x, values, marker=marker, color=colour, markerfacecolor="white")
+        ax.plot(plan["x"], plan["value"], "*", color=colour, ms=9, zorder=4)
+        labels = [(values[-1], plan["model"], colour)]
+        for row in select(rows, part="alternative"):
+            other = MODELS[row["model"]][0]
+            ax.axhline(row["value"], ls=":", lw=0.9, color=other, zorder=1)
+            labels.append((row["value"], row["model"], other))
+        for row in select(rows, part="target"):
+            ax.axhline(row["value"], ls="--", lw=0.8, color="0.55", zorder=1)
+            labels.append((row["value"], "target", "0.4"))
+        ax.set(xscale="log", yscale="log", xlabel=_QUANTITIES[plan["quantity"]])
+        ax.set_ylabel("expected test error" if plan["metric"] == "error" else "expected 1 − AUC")
+        _pad(ax, [label[0] for label in labels] + values)
+        for axis in (ax.xaxis, ax.yaxis):
+            _readable(axis)
+        _label_right(ax, labels)
+        notes = [f"n = {plan['n_samples']:g}"] if plan["quantity"] != "n_samples" else []
+        fixed = [{name: v for name, v in plan.items() if name != plan["quantity"]}]
+        caption(
+            figure, fixed, plan.get("title", ""), [*notes, "star: the plan", "dotted: others there"]
+        )
+        return figure
+
+
+def _pad(ax: Axes, values: list[float]) -> None:
+    low, high = min(values), max(values)
+    room = (high / low) ** 0.06 * 1.02
+    ax.set_ylim(low / room, high * room)
+
+
+def _readable(axis: Any) -> None:
+    """Label a logarithmic axis with the roundest plain numbers that give at least three labels."""
+    low, high = axis.get_view_interval()
+    candidates = [
+        LogLocator(subs=subs).tick_values(low, high)
+        for subs in ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
+    ]
+    candidates.append(MaxNLocator(4).tick_values(low, high))
+    inside = [[t for t in ticks if low <= t <= high] for ticks in candidates]
+    axis.set_major_locator(FixedLocator(next((t for t in inside if len(t) >= 3), inside[-1])))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _label_right(ax: Axes, labels: list[tuple[float, str, str]]) -> None:
+    """Write each label at its height beside the axes, moved apart where they would overlap."""
+    low, high = (math.log(limit) for limit in ax.get_ylim())
+    previous = -math.inf
+    for value, text, colour in sorted(labels):
+        height = max((math.log(value) - low) / (high - low), previous + _LABEL_HEIGHT)
+        previous = height
+        ax.annotate(
+            text,
+            (1.02, height),
+            xycoords="axes fraction",
+            va="center",
+            color=colour,
+            fontsize=6.5,
+            annotation_clip=False,
+        )
