@@ -2,13 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test bench docs format clean
+.PHONY: help demo test bench docs wheel format clean
 
 help:
 	@echo "make demo   the headline result, in a fresh environment"
 	@echo "make test   format check, lint, types, tests and doctests"
 	@echo "make bench  speed and memory, as ratios within one run"
 	@echo "make docs   the documentation site, in docs/_build/html"
+	@echo "make wheel  sdist and wheel in dist/, tried out in an empty environment"
 	@echo "make format rewrite the code in the house format"
 	@echo "make clean  remove everything that was built"
 
@@ -41,9 +42,17 @@ docs: .venv/docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+wheel: .venv/dev
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(PYTHON) -m venv dist/empty
+	dist/empty/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd dist && empty/bin/python ../tests/smoke.py
+	rm -rf dist/empty
+
 format: .venv/dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv docs/_build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv docs/_build docs/gallery docs/reference/generated dist .mypy_cache .ruff_cache .pytest_cache

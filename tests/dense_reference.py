@@ -9,7 +9,7 @@ def softmax(scores):
 
 
 def two_gradient_steps(X, y, loss, beta, lr_readout, lr_bias, lr_query):
-    """One step on readout and bias, one on the query, all from zero (THEORY section 3)."""
+    """One step on readout and bias, one on the query, all from zero (docs/theory, section 3)."""
     n_samples, n_tokens, _ = X.shape
     sign = 2.0 * y - 1.0
     pooled = X.mean(axis=1)

@@ -5,7 +5,7 @@ from typing import Any
 
 from sparsetoken.problem import SparseTokenProblem
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 # Everything heavier than NumPy is imported when it is first used.
 _MODULES = (

@@ -48,9 +48,9 @@ def attention_features(sequences: Sequences, query: Floats) -> Floats:
 
 
 def query_gradient(sequences: Sequences, slope: Floats, readout: Floats) -> Floats:
-    """Return Σᵢ (hᵢ/Lᵢ) XᵢᵀPXᵢw: the gradient of the loss in the query at q = 0 (THEORY section 3).
+    """Return Σᵢ (hᵢ/Lᵢ) XᵢᵀPXᵢw: the gradient of the loss in the query at q = 0.
 
-    P removes the mean over the tokens of a sequence, and hᵢ is ``slope``.
+    P removes the mean over the tokens of a sequence, and hᵢ is ``slope`` (docs/theory, section 3).
     """
     scores = _scores(sequences, readout)[:, 0].astype(np.float64)
     lengths = sequences.lengths

@@ -93,7 +93,7 @@ def two_step_query(data: Data, sign: Floats, share: Floats, standard: Standard) 
     """Return the direction of the two-step query, of norm one in standard coordinates.
 
     With both classes given the same weight, and the second step taken at small learning rates,
-    the mean slope is zero: by THEORY section 3 the query cannot then be anti-aligned.
+    the mean slope is zero: by docs/theory, section 3, the query cannot then be anti-aligned.
     """
     balanced = np.where(sign > 0, share / share[sign > 0].sum(), share / share[sign < 0].sum())
     slope = -0.5 * sign * balanced

@@ -141,7 +141,7 @@ def two_gradient_steps(
     lr_bias: float,
     lr_query: float,
 ) -> Floats:
-    """Return the query after one step on (w, b) and one on q, from zero (THEORY section 3).
+    """Return the query after one step on (w, b) and one on q, from zero (docs/theory, section 3).
 
     ``pooled`` holds the mean tokens, and ``share`` weighs the samples; those with none are left
     out.

@@ -16,7 +16,7 @@ __all__ = ["FeatureLaw", "Triples", "exact_test_error", "sample_feature_law"]
 
 
 class Triples(NamedTuple):
-    """Weighted points of the law of a class's features (THEORY section 2)."""
+    """Weighted points of the law of a class's features (docs/theory, section 2)."""
 
     along_query: NDArray[np.float64]
     """a₁: the feature along the query's direction û."""

@@ -1,4 +1,4 @@
-"""Attention features of fresh samples, from n·d + n·L normals (THEORY sections 2 and 7)."""
+"""Attention features of fresh samples, from n·d + n·L normals (docs/theory, sections 2 and 7)."""
 
 import math
 from typing import Any, NamedTuple

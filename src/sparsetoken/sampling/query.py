@@ -1,4 +1,4 @@
-"""Two gradient steps from zero, sampled in O(n + d) (THEORY sections 3 and 7)."""
+"""Two gradient steps from zero, sampled in O(n + d) (docs/theory, sections 3 and 7)."""
 
 import math
 from dataclasses import dataclass

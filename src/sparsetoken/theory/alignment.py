@@ -1,4 +1,4 @@
-"""What two gradient steps teach the query (THEORY section 3)."""
+"""What two gradient steps teach the query (docs/theory, section 3)."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How much data can be fitted perfectly (THEORY section 5)."""
+"""How much data can be fitted perfectly (docs/theory, section 5)."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Law of the features: the triple of THEORY section 2 as weighted points.
+"""Law of the features: the triple of docs/theory, section 2, as weighted points.
 
 Given (y, v, g) a feature vector is Gaussian, so its law is that of the triple (along the query,
 along the rest of the signal, scale). For a pooling it is integrated over the token noise g by

@@ -1,4 +1,4 @@
-"""What each architecture can reach at all, with the signal's direction known (THEORY section 6)."""
+"""What each architecture can reach at all if it knows the signal (docs/theory, section 6)."""
 
 import math
 from collections.abc import Callable

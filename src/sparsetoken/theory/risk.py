@@ -1,4 +1,4 @@
-"""Test error and training loss of the trained readout (THEORY section 4)."""
+"""Test error and training loss of the trained readout (docs/theory, section 4)."""
 
 import math
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
-"""The function whose saddle point is the trained readout (THEORY section 4), and its derivatives.
+"""The function whose saddle point is the trained readout, and its derivatives.
 
-It is minimised over x = (along_query, along_rest, bias, spread) = (w₁, w₂, b, τ) and maximised over
-χ. One pass over the points gives value, gradient and Hessian in x and log χ together, all from the
-same quadrature nodes.
+In docs/theory, section 4, it is minimised over x = (along_query, along_rest, bias, spread)
+= (w₁, w₂, b, τ) and maximised over χ. One pass over the points gives value, gradient and Hessian in
+x and log χ together, all from the same quadrature nodes.
 
 At α = ∞ the readout has no component outside the plane of query and signal: τ = 0, χ = 0.
 """

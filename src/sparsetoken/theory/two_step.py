@@ -1,4 +1,4 @@
-"""The published protocol from end to end (THEORY sections 3 and 4 together)."""
+"""The published protocol from end to end (docs/theory, sections 3 and 4 together)."""
 
 from collections.abc import Iterable
 from typing import Any

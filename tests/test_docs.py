@@ -1,0 +1,82 @@
+"""The reference is in step with the code, and what the pages cite exists."""
+
+import importlib
+import importlib.util
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import sparsetoken
+from sparsetoken.cli.main import app
+
+ROOT = Path(__file__).parents[1]
+PROSE = [ROOT / "README.md", *(ROOT / "docs").glob("*.rst")]
+PROSE += [
+    page for part in ("start", "guide", "theory") for page in (ROOT / "docs" / part).iterdir()
+]
+
+
+@pytest.fixture(scope="module")
+def reference():
+    path = ROOT / "docs" / "_extensions" / "reference_pages.py"
+    spec = importlib.util.spec_from_file_location("reference_pages", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_public_name_is_in_the_reference(reference):
+    pages = reference.api_pages()
+    packages = {n for n in sparsetoken.__all__ if inspect.ismodule(getattr(sparsetoken, n))}
+    assert packages == pages.keys() - {"sparsetoken"}
+    for name in set(sparsetoken.__all__) - packages:
+        assert re.search(rf"\b(sparsetoken|st)\.{name}\b", pages["sparsetoken"])
+    for package in packages:
+        names = importlib.import_module(f"sparsetoken.{package}").__all__
+        for name in names:
+            assert re.search(rf"\bsparsetoken\.{package}\.{name}\n", pages[package]), name
+
+
+def test_every_reference_page_is_listed(reference):
+    listed = (ROOT / "docs" / "reference" / "index.rst").read_text().split()
+    assert {*reference.api_pages(), "command-line"} <= set(listed)
+
+
+def test_every_command_and_option_is_in_the_reference(reference):
+    page = reference.command_line_page()
+    parts = re.split(r"^(sparsetoken[ a-z-]*)\n-+\n", page, flags=re.MULTILINE)
+    sections = dict(zip(parts[1::2], parts[2::2], strict=True))
+    names = [command.callback.__name__ for command in app.registered_commands]
+    assert names
+    for group in app.registered_groups:
+        names += [
+            f"{group.name} {command.name or command.callback.__name__}"
+            for command in group.typer_instance.registered_commands
+        ]
+    for name in names:
+        help_text = (
+            CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": "200"}).output
+        )
+        options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", help_text)) - {"--help"}
+        assert options <= set(re.findall(r"--[a-z-]+", sections[f"sparsetoken {name}"])), name
+
+
+def test_cited_benchmarks_exist():
+    cited = set()
+    for page in PROSE:
+        for module, topics in re.findall(
+            r"python -m (benchmarks[\w.]*)((?: [a-z]+)*)", page.read_text()
+        ):
+            cited |= {f"benchmarks.{topic}" for topic in topics.split()} or {module}
+    assert {"benchmarks.theory", "benchmarks.robustness"} <= cited
+    for module in cited:
+        assert (ROOT / f"{module.replace('.', '/')}.py").exists(), module
+
+
+def test_one_version_everywhere():
+    version = sparsetoken.__version__
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## {version} (" in (ROOT / "CHANGELOG.md").read_text()
