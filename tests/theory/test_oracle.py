@@ -126,3 +126,9 @@ def test_linear_rules_need_a_root_and_hardmax_a_root_of_the_logarithm():
 def test_bad_argument_is_named(call, match):
     with pytest.raises(ValueError, match=match):
         call(SparseTokenProblem(5))
+
+
+@pytest.mark.parametrize("model", ["attention", "elementwise"])
+def test_no_error_is_negative(model):
+    error = oracle_error(SparseTokenProblem(50, 50, 1.5), model)
+    assert 0.0 <= error <= 1e-4

@@ -82,9 +82,7 @@ def draw_plan(rows: Rows) -> Figure:
         _label_right(ax, labels)
         notes = [f"n = {plan['n_samples']:g}"] if plan["quantity"] != "n_samples" else []
         fixed = [{name: v for name, v in plan.items() if name != plan["quantity"]}]
-        caption(
-            figure, fixed, plan.get("title", ""), [*notes, "star: the plan", "dotted: others there"]
-        )
+        caption(figure, fixed, plan.get("title", ""), [*notes, "star: the plan"])
         return figure
 
 

@@ -232,7 +232,7 @@ def _threshold_error(
     batches = law.by_batch(wrong(float(found.x)))
     error = float(np.std(batches, ddof=1)) / math.sqrt(law.batches)
     trivial = min(problem.positive_rate, 1.0 - problem.positive_rate)
-    return min(float(found.fun), trivial), error
+    return min(max(float(found.fun), 0.0), trivial), error  # such a kernel is negative in places
 
 
 def _bayes(problem: SparseTokenProblem, n_points: int) -> Estimate:
