@@ -36,9 +36,8 @@ class Number:
         fits = self.low <= number <= self.high and (not self.whole or number == round(number))
         if not fits:
             given = "" if value is None else f", got {repr(value)[:40]}"
-            raise ValueError(
-                f"{self.label} ({self.name}) must be {kind} from {self.low:g} to {self.high:g}{given}"
-            )
+            limits = f"from {self.low:g} to {self.high:g}"
+            raise ValueError(f"{self.label} ({self.name}) must be {kind} {limits}{given}")
         return int(number) if self.whole else number
 
 
