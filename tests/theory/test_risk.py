@@ -15,7 +15,15 @@ from sparsetoken import SparseTokenProblem
 from sparsetoken.losses import Logistic, get_loss
 from sparsetoken.pooling import Elementwise
 from sparsetoken.sampling import exact_test_error, sample_features
-from sparsetoken.theory import capacity, oracle_error, risk, risk_curve, two_step_risk
+from sparsetoken.theory import (
+    ConvergenceWarning,
+    capacity,
+    oracle_error,
+    risk,
+    risk_curve,
+    two_step_curve,
+    two_step_risk,
+)
 
 CHECKED = json.loads((Path(__file__).parent / "checked_values.json").read_text())
 
@@ -436,3 +444,28 @@ def test_no_ridge_above_capacity():
     free = risk(problem, "pooled", alpha=1.5 * threshold, reg=0.0)
     tiny = risk(problem, "pooled", alpha=1.5 * threshold, reg=1e-7)
     assert free.test_error == pytest.approx(tiny.test_error, rel=1e-4)
+
+
+def test_a_free_bias_is_flagged():
+    """Balanced classes, hinge, a ridge so strong that no margin reaches 1: any bias is as good."""
+    problem = SparseTokenProblem(10, 1, 4.0)
+    with pytest.warns(ConvergenceWarning):
+        assert not risk(problem, "pooled", alpha=2.0, reg=3.0, loss="hinge").converged
+    assert risk(problem, "pooled", alpha=2.0, reg=0.1, loss="hinge").converged
+    unbalanced = SparseTokenProblem(10, 1, 4.0, 0.4)
+    assert risk(unbalanced, "pooled", alpha=2.0, reg=3.0, loss="hinge").converged
+
+
+@pytest.mark.parametrize("loss", ["logistic", "square", "hinge"])
+def test_a_curve_of_the_protocol_agrees_with_its_points(loss):
+    problem = SparseTokenProblem(10, 1, 5.0, 0.4)
+    ratios, settings = (
+        [0.3, 1.0, 4.0],
+        {"reg": 1e-2, "loss": loss, "lr_bias": 2.0, "n_points": 2048},
+    )
+    curve = two_step_curve(problem, alphas0=ratios, alphas1=ratios[::-1], **settings)
+    for alpha0, alpha1, found in zip(ratios, ratios[::-1], curve, strict=True):
+        alone = two_step_risk(problem, alpha0=alpha0, alpha1=alpha1, **settings)
+        assert found.test_error == pytest.approx(alone.test_error, rel=1e-4)
+        assert found.train_loss == pytest.approx(alone.train_loss, rel=1e-4, abs=1e-9)
+        assert found.cosine == alone.cosine

@@ -259,3 +259,4 @@ def _connect_browser(app: Dash) -> None:
     in_browser(
         "copy_link", Output("copy-link", "children"), Input("copy-link", "n_clicks"), first=False
     )
+    in_browser("explain", Output("explain", "children"), Input("explain", "n_clicks"), first=False)

@@ -78,11 +78,11 @@ def vertical(
     } | where
     label = {
         "x": math.log10(x) if logarithmic else x,  # Plotly wants it so of labels, not of lines
-        "y": 1,
+        "y": 0,
         "text": text,
         "showarrow": False,
         "xanchor": "left",
-        "yanchor": "top",
+        "yanchor": "bottom",
         "font": {"color": GREY, "size": 12},
     } | where
     return shape, label

@@ -8,6 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from multiprocessing import forkserver
 from typing import Any, NamedTuple
 
 from sparsetoken.app.content import Task
@@ -197,7 +198,8 @@ def _context() -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["sparsetoken.app.views"])
+    context.set_forkserver_preload(["sparsetoken.app.prepared"])
+    forkserver.ensure_running()
     return context
 
 

@@ -1,5 +1,16 @@
 """Pictures from tables; nothing is computed here."""
 
 from sparsetoken.plotting.catalogue import PICTURES, draw, save_picture
+from sparsetoken.plotting.style import COLOURS, MODELS, curve, lines_and_points, select, styled
 
-__all__ = ["PICTURES", "draw", "save_picture"]
+__all__ = [
+    "COLOURS",
+    "MODELS",
+    "PICTURES",
+    "curve",
+    "draw",
+    "lines_and_points",
+    "save_picture",
+    "select",
+    "styled",
+]

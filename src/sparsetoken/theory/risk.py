@@ -33,7 +33,8 @@ class Risk(Performance):
 
     ``test_error``, ``train_loss``, ``train_error``, ``test_loss``, ``auc`` and the readout's
     overlaps are floats; ``uncertainty`` is the numerical error of ``test_error``; ``converged``
-    says whether the solver reached its accuracy. :func:`risk` makes them.
+    says whether the solver reached its accuracy, and whether there is one solution to reach: with a
+    strong ridge the hinge loss leaves the bias of balanced classes free. :func:`risk` makes them.
     """
 
     problem: SparseTokenProblem
@@ -251,10 +252,15 @@ def _risk(
         alpha=alpha,
         reg=reg,
         train_loss=max(saddle.value - penalty, 0.0),
-        converged=saddle.converged,
+        converged=saddle.converged and not _any_bias(saddle, loss),
         path=(coarse, x),
         smoothing=saddle.smoothing,
     )
+
+
+def _any_bias(saddle: Saddle, loss: Loss) -> bool:
+    """Whether the bias is free: a strong ridge keeps every margin of balanced classes below 1."""
+    return isinstance(loss, Hinge) and saddle.reduced.hessian[2, 2] < 1e-12
 
 
 def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> float:

@@ -89,8 +89,10 @@ def newton(
         passes += 1
         matrix, residual = done.hessian, done.gradient
         if finite:
-            edge = done.cross[:, np.newaxis]
-            matrix = np.block([[done.hessian, edge], [edge.T, np.full((1, 1), done.step_hessian)]])
+            edge = done.cross
+            matrix = np.full((edge.size + 1, edge.size + 1), done.step_hessian)
+            matrix[:-1, :-1] = done.hessian
+            matrix[-1, :-1] = matrix[:-1, -1] = edge
             residual = np.append(done.gradient, done.step_gradient)
         move = -_solve_scaled(matrix, residual)
         size = move.size - finite

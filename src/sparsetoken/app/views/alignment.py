@@ -118,7 +118,7 @@ def _picture(
         "xref": "x domain",
         "yref": "y",
         "x": 0.98,
-        "y": -0.9,
+        "y": -0.5,
         "text": "the query points away from the signal",
         "showarrow": False,
         "xanchor": "right",

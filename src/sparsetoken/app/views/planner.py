@@ -1,6 +1,7 @@
 """Planner: a target error in, the number of samples and the settings out."""
 
 import json
+from functools import lru_cache
 from typing import Any
 
 import sparsetoken as st
@@ -9,6 +10,7 @@ from sparsetoken.app.content import Content, Drawing, Task, View
 from sparsetoken.app.measure import problem_values
 from sparsetoken.app.parameters import GROUPS, Values
 from sparsetoken.app.words import per_cent
+from sparsetoken.planner import Plan
 
 __all__ = ["VIEW"]
 
@@ -19,10 +21,15 @@ def arguments(values: Values) -> dict[str, Any]:
     return problem_values(values) | chosen
 
 
+@lru_cache(maxsize=1)
+def _plan(asked: tuple[tuple[str, Any], ...]) -> Plan:
+    return st.plan(**dict(asked))
+
+
 def make_plan(asked: dict[str, Any]) -> dict[str, Any]:
-    """Plan, and return what the view needs as plain data."""
+    """Plan, and return the answer as plain data."""
     try:
-        plan = st.plan(**asked)
+        plan = _plan(tuple(asked.items()))
     except ValueError as impossible:
         return {"impossible": str(impossible)}
     return {
@@ -30,23 +37,33 @@ def make_plan(asked: dict[str, Any]) -> dict[str, Any]:
         "n_samples": plan.n_samples,
         "error": float(plan.error),
         "settings": plan.settings,
+    }
+
+
+def look_around(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return what else the samples could give, and the curve; the plan is made already."""
+    try:
+        plan = _plan(tuple(asked.items()))
+    except ValueError:
+        return {"alternatives": {}, "curve": [[], [], []]}
+    return {
         "alternatives": {name: float(value) for name, value in plan.alternatives.items()},
         "curve": [list(column) for column in plan.curve[1:]],
     }
 
 
 def tasks(values: Values) -> list[Task]:
-    """Return the plan as work for the background."""
+    """Return the plan as work for the background: first the answer, then what surrounds it."""
     asked = arguments(values)
-    return [Task(_key(asked), make_plan, asked)]
+    return [Task(_key(asked), make_plan, asked), Task(_key(asked, "+"), look_around, asked)]
 
 
-def _key(asked: dict[str, Any]) -> str:
-    return "plan " + json.dumps(asked, sort_keys=True)
+def _key(asked: dict[str, Any], more: str = "") -> str:
+    return f"plan{more} {json.dumps(asked, sort_keys=True)}"
 
 
 def draw(values: Values, drawing: Drawing) -> Content:
-    """Draw the plan if it is known."""
+    """Draw as much of the plan as is known."""
     asked = arguments(values)
     found = drawing.known(_key(asked))
     python = (
@@ -57,18 +74,16 @@ def draw(values: Values, drawing: Drawing) -> Content:
     if found is None:
         return Content(BLANK, "Planning …", [], python, _command(asked))
     if "impossible" in found:
-        return Content(BLANK, _capital(found["impossible"]), [], python, _command(asked))
-    samples, errors, bars = found["curve"]
+        return Content(BLANK, f"{_capital(found['impossible'])}.", [], python, _command(asked))
+    around = drawing.known(_key(asked, "+")) or {"alternatives": {}, "curve": [[], [], []]}
+    found = found | around
+    shared = asked | {"source": "theory", "quantity": "test_error"}
     rows = [
-        asked
-        | {"model": found["model"], "n_samples": n, "source": "theory"}
-        | {"quantity": "test_error", "value": error, "standard_error": bar}
-        for n, error, bar in zip(samples, errors, bars, strict=True)
+        shared | {"model": found["model"], "n_samples": n, "value": error, "standard_error": bar}
+        for n, error, bar in zip(*found["curve"], strict=True)
     ]
     rows += [
-        asked
-        | {"model": model, "n_samples": found["n_samples"], "source": "theory"}
-        | {"quantity": "test_error", "value": error}
+        shared | {"model": model, "n_samples": found["n_samples"], "value": error}
         for model, error in found["alternatives"].items()
     ]
     return Content(
@@ -81,14 +96,16 @@ def _capital(text: str) -> str:
 
 
 def _sentence(found: dict[str, Any]) -> str:
-    others = dict(found["alternatives"])
-    floor = others.pop("bayes", None)
-    listed = " and ".join(f"{per_cent(error)} with {model}" for model, error in others.items())
-    least = "" if floor is None else f"; no classifier gets below {per_cent(floor)}"
-    return (
+    answer = (
         f"{_capital(found['model'])} needs {found['n_samples']} labelled sequences for an error "
-        f"of {per_cent(found['error'])}; as many give {listed}{least}."
+        f"of {per_cent(found['error'])}"
     )
+    others = dict(found["alternatives"])
+    if not others:
+        return f"{answer}; looking at the alternatives …"
+    floor = others.pop("bayes")
+    listed = " and ".join(f"{per_cent(error)} with {model}" for model, error in others.items())
+    return f"{answer}; as many give {listed}; no classifier gets below {per_cent(floor)}."
 
 
 def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
@@ -100,7 +117,7 @@ def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _picture(values: Values, found: dict[str, Any]) -> dict[str, Any]:
     samples, errors, _ = found["curve"]
-    ends = [samples[0], samples[-1]]
+    ends = [samples[0], samples[-1]] if samples else [found["n_samples"]] * 2
     traces = [
         line(samples, errors, found["model"], colour(found["model"]), mode="lines+markers"),
         line(ends, [values["target"]] * 2, "target", GREY, line={"dash": "dot", "width": 1.5}),
@@ -127,7 +144,7 @@ def _picture(values: Values, found: dict[str, Any]) -> dict[str, Any]:
         )
     return figure(
         traces,
-        xaxis={"title": {"text": "labelled sequences n"}, "type": "log"},
+        xaxis={"title": {"text": "labelled sequences n"}, "type": "log", "dtick": "D2"},
         yaxis={"title": {"text": "test error"}, "type": "log", "dtick": "D2", "tickformat": "~g"},
     )
 
