@@ -27,8 +27,12 @@ def case(values: Values, model: str, x: float | None, step: int = 1) -> Values |
     found = problem_values(chosen) | {"model": model}
     if model != "attention":
         return found
-    n_points = 512 if chosen["n_tokens"] > 128 or not step else 4096
-    return found | training(chosen) | {"alpha0": chosen["alpha0"], "n_points": n_points}
+    found |= {"alpha0": chosen["alpha0"], "n_points": _n_points(chosen, step)}
+    return found | training(chosen)
+
+
+def _n_points(values: Values, step: int) -> int:
+    return 512 if values["n_tokens"] > 128 or not step else 4096
 
 
 def draw(values: Values, drawing: Drawing) -> Content:
@@ -92,7 +96,8 @@ def _python(values: Values) -> str:
         + rates_code(values)
         + f"query = st.theory.alignment(problem, alpha={values['alpha0']!r}, **training)\n"
         + 'print("attention", st.theory.capacity(\n'
-        + '    problem, "attention", cosine=query.cosine, sharpness=query.sharpness))\n'
+        + '    problem, "attention", cosine=query.cosine, sharpness=query.sharpness,\n'
+        + f"    n_points={_n_points(values, 1)}))\n"
         + 'for model in ("pooled", "vectorized"):\n'
         + "    print(model, st.theory.capacity(problem, model))\n"
     )
