@@ -51,9 +51,9 @@ def test_values_default_and_are_only_those_of_the_view(view):
 
 def test_values_that_do_not_fit_together_or_are_unknown():
     names = VIEWS["learning"].names
-    with pytest.raises(ValueError, match=r"at most the 3 tokens of a sequence, got 4"):
+    with pytest.raises(ValueError, match="at most the 3 tokens of a sequence, got 4"):
         check_values({"n_tokens": 3, "n_signal": 4}, names)
-    with pytest.raises(ValueError, match="unknown value 'x+'"):
+    with pytest.raises(ValueError, match=r"unknown value 'x{40}'"):
         check_values({"x" * 100: 1}, names)
     for given in (None, [], "n_tokens", 3):
         with pytest.raises(ValueError, match="values must be names with values"):
