@@ -161,6 +161,7 @@ def serve(host: str = "127.0.0.1", port: int = 8050, *, browser: bool = True) ->
     """
     check_count("port", port, minimum=0)
     warnings.simplefilter("ignore", ConvergenceWarning)  # a server has nobody to warn
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that visitors wait is no news
     with (
         threadpool_limits(limits=1),
         closing(Jobs()) as jobs,
