@@ -201,25 +201,23 @@ def test_alignment_view_shows_the_theory(visitor):
     assert visitor.facts["cosine of query and signal"] == f"{learned.cosine:.4f}"
 
 
-def test_tabs_lead_from_view_to_view(visitor):
-    visitor.open(f"view=attention-map&signal=6&{SQUARE.split('&')[0]}")
+def test_tabs_lead_to_capacity_and_phase_which_show_the_theory(visitor):
+    visitor.open("view=attention-map&signal=4&loss=square")
+    problem = st.SparseTokenProblem(10, 1, 4.0)
     for title, view in (("Capacity", "capacity"), ("Phase diagram", "phase")):
         visitor.page.get_by_role("button", name=title, exact=True).click()
         visitor.wait(f"document.title.startsWith({json.dumps(title)})")
         assert visitor.values["view"] == view
-        assert visitor.values["signal"] == "6"  # what was set stays set
+        assert visitor.values["signal"] == "4"  # what was set stays set
+        if view == "capacity":
+            visitor.wait("document.querySelector('#facts').innerText.includes('capacity')")
+            for model in ("pooled", "vectorized"):
+                found = float(st.theory.capacity(problem, model))
+                assert visitor.facts[f"capacity of {model}"] == f"{found:.3g}"
+                assert f"{found:.3g}" in visitor.sentence
     visitor.wait("document.querySelector('#sentence').innerText.includes('at the cross')")
-    problem = st.SparseTokenProblem(10, 1, 6.0)
     error = st.theory.risk(problem, "pooled", alpha=2.0, reg=0.01, loss="square").test_error
     assert f"that of pooling {100 * error:.0f}\N{NO-BREAK SPACE}%" in visitor.sentence
-
-
-def test_capacity_view_shows_the_theory(visitor):
-    visitor.open("view=capacity&signal=3")
-    for model in ("pooled", "vectorized"):
-        found = float(st.theory.capacity(st.SparseTokenProblem(10, 1, 3.0), model))
-        assert visitor.facts[f"capacity of {model}"] == f"{found:.3g}"
-        assert f"{found:.3g}" in visitor.sentence
 
 
 def test_planner_gives_the_plan(visitor):
@@ -288,12 +286,14 @@ def test_theme(visitor):
     visitor.page.evaluate("localStorage.clear()")  # the next test starts in the light again
 
 
-@pytest.mark.parametrize("view", ["learning", "alignment", "attention-map"])
-def test_a_phone_scrolls_down_only(visitor, view):
+def test_a_phone_scrolls_down_only(visitor):
     visitor.page.set_viewport_size({"width": 390, "height": 844})
-    visitor.open(f"view={view}&{SQUARE.split('&')[0]}")
-    width = visitor.page.evaluate("document.documentElement.scrollWidth")
-    assert width <= 390
+    visitor.open("view=attention-map&loss=square")
+    for title in ("Attention map", "Learning curves", "Alignment"):
+        visitor.page.get_by_role("button", name=title, exact=True).click()
+        visitor.wait(f"document.title.startsWith({json.dumps(title)})")
+        visitor.settle()
+        assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390, title
 
 
 def test_downloads(visitor):

@@ -6,8 +6,8 @@ import json
 import random
 import signal
 import socket
-import subprocess
 import sys
+import threading
 import time
 
 import psutil
@@ -329,13 +329,19 @@ def test_table(server):
     check_refused(server.ask("GET", "/table.csv?view=phase&x_axis=reg&y_axis=reg"), 400)
 
 
-def test_a_port_in_use_is_one_line():
+def test_a_port_in_use_is_one_line(capsys):
+    threads = threading.active_count()
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        command = [sys.executable, "-m", "sparsetoken", "serve", "--no-browser", "--port", port]
-        shown = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert (shown.returncode, shown.stdout) == (1, "")
-    assert shown.stderr == f"sparsetoken: 127.0.0.1:{port}: Address already in use\n"
+        port = taken.getsockname()[1]
+        with pytest.raises(SystemExit) as ended:
+            main(["serve", "--no-browser", "--port", str(port)])
+    assert ended.value.code == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("sparsetoken: Address already in use")
+    assert str(port) in err
+    assert err.count("\n") == 1
+    assert threading.active_count() == threads
 
 
 def test_without_dash_the_command_says_what_to_install(capsys, monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import socket
 import threading
 import warnings
 import webbrowser
@@ -176,12 +177,9 @@ def serve(host: str = "127.0.0.1", port: int = 8050, *, browser: bool = True) ->
 
 
 def _listen(app: Flask, host: str, port: int) -> Any:
-    try:
-        return create_server(
-            app, host=host, port=port, threads=8, max_request_body_size=50 * _MOST_BYTES
-        )
-    except OSError as error:  # say where, as for a file
-        raise OSError(error.errno, error.strerror, f"{host}:{port}") from None
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.create_server((host, port), family=family)
+    return create_server(app, sockets=[listener], threads=8, max_request_body_size=50 * _MOST_BYTES)
 
 
 def _warm_up() -> None:
