@@ -29,7 +29,21 @@ help:
 demo: .venv/base
 	$(BIN)/sparsetoken demo
 
-test: .venv/dev
+# The tests of the explorer want a browser; where none can be had they are skipped.
+.venv/browser: .venv/dev
+	@if command -v chromium || command -v chromium-browser || command -v google-chrome; then \
+		touch $@; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing chromium for the tests of the explorer"; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		install="apt-get install -y -q --no-install-recommends chromium"; \
+		($$install || (apt-get update -q -o Acquire::http::Timeout=20 && $$install)) >$@.log 2>&1 && touch $@ \
+			|| echo "no chromium ($@.log): the tests in a browser are skipped"; \
+	else \
+		echo "no chromium in PATH: the tests in a browser are skipped"; \
+	fi
+
+test: .venv/dev .venv/browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

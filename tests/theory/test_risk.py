@@ -389,6 +389,17 @@ def test_uncertainty_is_honest():
     assert np.mean(inside) >= 0.9
 
 
+def test_uncertainty_of_a_readout_without_noise():
+    """Perfectly aligned and with samples without end, the readout has no part of its own."""
+    options = {"alpha": math.inf, "reg": 1e-2, "loss": "square", "cosine": 1.0, "sharpness": 1.0}
+    problem = SparseTokenProblem(10, 1, 4.0, 0.4)
+    rough = risk(problem, "attention", n_points=512, **options)
+    assert rough.readout.norm_rest == 0.0
+    fine = risk(problem, "attention", n_points=16 * 1024, **options)
+    assert abs(rough.test_error - fine.test_error) < 3 * rough.uncertainty
+    assert rough.uncertainty < 0.1 * rough.test_error
+
+
 def test_curve_equals_single_points():
     problem = SparseTokenProblem(10, 1, 5.0)
     options = {"reg": 1e-2, "cosine": 0.9, "sharpness": 1.0}

@@ -59,7 +59,7 @@ def read_link(search: Any) -> tuple[str, dict[str, Any], str]:
     """Return view and values that a link carries, and a complaint if it asks for the impossible."""
     if not isinstance(search, str) or len(search) > 4000:
         return next(iter(VIEWS)), {}, ""
-    given: dict[str, Any] = dict(parse_qsl(search.lstrip("?"), max_num_fields=100))
+    given: dict[str, Any] = dict(parse_qsl(search.lstrip("?")))
     name = given.pop("view", next(iter(VIEWS)))
     view = VIEWS.get(name, next(iter(VIEWS.values())))
     try:

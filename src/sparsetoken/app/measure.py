@@ -76,13 +76,13 @@ def measure(quantity: str, cases: Iterable[Values], drawing: Drawing) -> list[Me
 
 
 def measure_curve(quantity: str, cases: Iterable[Values], drawing: Drawing) -> list[Measurement]:
-    """Return the same for cases that differ in their samples only, each solved from the last."""
+    """Return the same for cases that differ in their samples only, each solved from the next."""
     cells = [theory_cell(quantity, values) for values in cases]
     found = [_THEORY.get(cell.key) for cell in cells]
     if None not in found:
         return found
     drawing.check()
-    results = _curve(cells)
+    results = _curve(cells[::-1])[::-1]  # from many samples to few: half the time of the other way
     for cell, result in zip(cells, results, strict=True):
         bar = result.uncertainty if quantity == "test_error" else None
         measured = Measurement(float(getattr(result, quantity)), bar, result.converged)

@@ -35,11 +35,9 @@ class Number:
         kind = "a whole number" if self.whole else "a number"
         fits = self.low <= number <= self.high and (not self.whole or number == round(number))
         if not fits:
-            given = "nothing" if value is None else repr(value)[:40]
-            raise ValueError(
-                f"{self.label} ({self.name}) must be {kind} from {self.low:g} to {self.high:g}, "
-                f"got {given}"
-            )
+            given = "" if value is None else f", got {repr(value)[:40]}"
+            limits = f"from {self.low:g} to {self.high:g}"
+            raise ValueError(f"{self.label} ({self.name}) must be {kind} {limits}{given}")
         return int(number) if self.whole else number
 
 

@@ -2,16 +2,19 @@
 
 import json
 import logging
+import socket
 import threading
 import warnings
 import webbrowser
+from contextlib import closing
 from typing import Any
 
-from dash import Dash
+from dash import Dash, Output
+from dash.exceptions import DependencyException
 from flask import Flask, Response, request
 from threadpoolctl import threadpool_limits
 from waitress import create_server
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, NotFound
 
 from sparsetoken._validation import check_count
 from sparsetoken.app.callbacks import MOST_STEPS, BadRequestError, connect, read_link, view_content
@@ -28,6 +31,7 @@ _UPDATE = "/_dash-update-component"
 _PATHS = ("/_dash-layout", "/_dash-dependencies", "/_favicon.ico", "/table.csv", _UPDATE)
 _FOLDERS = ("/assets/", "/_dash-component-suites/")
 _MOST_BYTES = 20_000
+_MOST_BRACKETS = 100  # in a request: nested deeper, it would exhaust the stack
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -66,23 +70,31 @@ def make_app(jobs: Jobs) -> Dash:
 def _guard(app: Dash) -> None:
     """Let through only what the page itself asks for."""
     if request.path != "/" and request.path not in _PATHS:
-        if not request.path.startswith(_FOLDERS):
-            raise BadRequestError("there is nothing here")
+        anything = "path" in (request.view_args or {})  # Dash shows its page for any other path
+        if anything or not request.path.startswith(_FOLDERS):
+            raise NotFound("there is nothing here")
         return
     if request.path == _UPDATE:
         _check_update(app, request.get_data())
 
 
 def _check_update(app: Dash, body: bytes) -> None:
+    """Refuse what Dash would stumble over: it trusts the page."""
+    if body.count(b"[") + body.count(b"{") > _MOST_BRACKETS:
+        raise BadRequestError("the body has too many parts")
     try:
         asked = json.loads(body)
-    except (ValueError, RecursionError):
+    except ValueError:
         raise BadRequestError("the body must be JSON") from None
     if not isinstance(asked, dict) or not isinstance(asked.get("output"), str):
         raise BadRequestError("the body must be an object with an output")
-    known = app.callback_map.get(asked["output"])
-    if known is None:
+    known = app.callback_map.get(asked["output"], {})
+    if "callback" not in known:  # or it runs in the browser
         raise BadRequestError("there is no such callback")
+    outputs = known["output"]
+    places = [_place(part) for part in outputs] if isinstance(outputs, list) else _place(outputs)
+    if asked.get("outputs") != places:
+        raise BadRequestError("outputs must be those of the callback")
     for part in ("inputs", "state"):
         expected = [(entry["id"], entry["property"]) for entry in known[part]]
         given = asked.get(part, [])
@@ -95,6 +107,10 @@ def _check_update(app: Dash, body: bytes) -> None:
         raise BadRequestError("changedPropIds must be a list of names")
 
 
+def _place(output: Output) -> dict[str, str]:
+    return {"id": output.component_id, "property": output.component_property}
+
+
 def _seal(response: Response, policy: str) -> Response:
     response.headers.update(_HEADERS)
     response.headers["Content-Security-Policy"] = policy
@@ -105,6 +121,8 @@ def _refuse(error: Exception) -> Response:
     """Answer what went wrong in one line, never with a traceback."""
     if isinstance(error, HTTPException):
         return Response(f"{error.description}\n", error.code, mimetype="text/plain")
+    if isinstance(error, DependencyException):  # a file that is none of the page's
+        return Response("there is nothing here\n", 404, mimetype="text/plain")
     if isinstance(error, BadRequestError):
         return Response(f"{error}\n", 400, mimetype="text/plain")
     logging.getLogger("sparsetoken.app").error("a request failed", exc_info=error)
@@ -144,19 +162,24 @@ def serve(host: str = "127.0.0.1", port: int = 8050, *, browser: bool = True) ->
     """
     check_count("port", port, minimum=0)
     warnings.simplefilter("ignore", ConvergenceWarning)  # a server has nobody to warn
-    jobs = Jobs()
-    with threadpool_limits(limits=1):
-        server = create_server(make_app(jobs).server, host=host, port=port, threads=8)
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that visitors wait is no news
+    with (
+        threadpool_limits(limits=1),
+        closing(Jobs()) as jobs,
+        closing(_listen(make_app(jobs).server, host, port)) as server,
+    ):
         address = f"http://{'[' + host + ']' if ':' in host else host}:{server.effective_port}/"
         print(f"sparsetoken explorer at {address} (stop with Ctrl-C)", flush=True)
         threading.Thread(target=_warm_up, daemon=True).start()
         if browser:
             threading.Timer(0.3, webbrowser.open, [address]).start()
-        try:
-            server.run()
-        finally:
-            server.close()
-            jobs.close()
+        server.run()
+
+
+def _listen(app: Flask, host: str, port: int) -> Any:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.create_server((host, port), family=family)
+    return create_server(app, sockets=[listener], threads=8, max_request_body_size=50 * _MOST_BYTES)
 
 
 def _warm_up() -> None:

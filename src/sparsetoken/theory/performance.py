@@ -54,8 +54,8 @@ class Performance:
         if self.law.batches == 1:
             return _LEAST_UNCERTAINTY
         points = self.law.points
-        z, density = self._standardised, np.exp(-0.5 * np.minimum(self._standardised**2, 1400.0))
-        density /= -math.sqrt(2 * math.pi)
+        z = np.clip(self._standardised, -1e3, 1e3)  # infinite for a readout without noise
+        density = np.exp(-0.5 * z**2) / -math.sqrt(2 * math.pi)
         deviation = np.maximum(points.scale * self.readout.norm_rest, 1e-300)
         ahead = density * points.label / deviation
         norm = max(self.readout.norm_rest, 1e-300)

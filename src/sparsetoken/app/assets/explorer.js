@@ -11,6 +11,7 @@
     const pause = 60; // before refining, in which another move may come
     let known = null; // the specification of parameters and views
     let complaint = "";
+    let complained = 0; // the move that it belongs to; it goes with the next one
     let sequence = 0;
     let wanted = null; // what the picture should show
     let waiting = null; // the request under way
@@ -147,7 +148,7 @@
                     const value = toValue(name, Number(place));
                     return [value === number ? none() : value, none()];
                 }
-                if (typeof number !== "number") {
+                if (!Number.isFinite(number)) {
                     return [none(), none()];
                 }
                 const there = toPlace(name, number);
@@ -156,6 +157,7 @@
 
             follow(link, numberIds, numbers, choiceIds, choices) {
                 complaint = link.complaint;
+                complained = 0;
                 const pick = (ids, old) =>
                     ids.map((id, i) => (id.name in link.values ? link.values[id.name] : old[i]));
                 label();
@@ -191,9 +193,9 @@
                 }
                 const late = waiting.late;
                 waiting = null;
-                if (complaint) {
+                complained = complained || moves;
+                if (complaint && complained === moves) {
                     set("sentence", { children: complaint });
-                    complaint = "";
                 }
                 if (late) {
                     set("request", { data: send(0) });

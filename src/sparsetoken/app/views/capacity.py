@@ -21,18 +21,18 @@ _GRID = 25  # of which the coarse picture has every third
 def case(values: Values, model: str, x: float | None, step: int = 1) -> Values | None:
     """Return the values of a cell at a place on the axis, None for the visitor's own."""
     name = values["capacity_axis"]
-    chosen = values if x is None else values | {name: _whole(name, x)}
+    chosen = values if x is None else values | {name: x}
     if chosen["n_signal"] > chosen["n_tokens"]:
         return None
     found = problem_values(chosen) | {"model": model}
     if model != "attention":
         return found
-    n_points = 512 if chosen["n_tokens"] > 128 or not step else 4096
-    return found | training(chosen) | {"alpha0": chosen["alpha0"], "n_points": n_points}
+    found |= {"alpha0": chosen["alpha0"], "n_points": _n_points(chosen, step)}
+    return found | training(chosen)
 
 
-def _whole(name: str, x: float) -> float:
-    return round(x) if name in ("n_tokens", "n_signal") else x
+def _n_points(values: Values, step: int) -> int:
+    return 512 if values["n_tokens"] > 128 or not step else 4096
 
 
 def draw(values: Values, drawing: Drawing) -> Content:
@@ -77,7 +77,7 @@ def _picture(values: Values, traces: list[dict[str, Any]], grid: list[float]) ->
     layout = axis_layout(values["capacity_axis"], grid)
     now = values[values["capacity_axis"]]
     mark, label = vertical(now, " now", logarithmic=layout.get("type") == "log")
-    heights = [y for trace in traces for y in trace["y"]]
+    heights = [y for trace in traces for y in trace["y"]] or [_HIGHEST]
     powers = [math.log10(min(heights) / 1.5), math.log10(1.5 * max(heights))]
     title = {"text": "capacity, samples per dimension"}
     vertical_axis = {"title": title, "type": "log", "range": powers, "dtick": 1}
@@ -96,7 +96,8 @@ def _python(values: Values) -> str:
         + rates_code(values)
         + f"query = st.theory.alignment(problem, alpha={values['alpha0']!r}, **training)\n"
         + 'print("attention", st.theory.capacity(\n'
-        + '    problem, "attention", cosine=query.cosine, sharpness=query.sharpness))\n'
+        + '    problem, "attention", cosine=query.cosine, sharpness=query.sharpness,\n'
+        + f"    n_points={_n_points(values, 1)}))\n"
         + 'for model in ("pooled", "vectorized"):\n'
         + "    print(model, st.theory.capacity(problem, model))\n"
     )
@@ -106,7 +107,7 @@ def _command(values: Values) -> str:
     name = values["capacity_axis"]
     fixed = problem_values(values) | training(values) | {"alpha0": values["alpha0"]}
     fixed.pop(name)
-    along = [_whole(name, x) for x in axis(name, _GRID) if case(values, "pooled", x)]
+    along = [x for x in axis(name, _GRID) if case(values, "pooled", x)]
     return sweep_command((["capacity"], {"model": list(_MODELS), name: along}, fixed))
 
 

@@ -219,7 +219,8 @@ def _python(values: Values) -> str:
         ratios = f"alphas0=np.full(alphas.size, {alpha0!r}), alphas1=alphas - {alpha0!r}"
     lines += [
         'curves["attention"] = st.theory.two_step_curve(',
-        f"    problem, {ratios}, reg={reg!r}, **training",
+        f"    problem, {ratios}, reg={reg!r},",
+        f"    n_points={precision(values, 1)}, **training",
         ")",
         "for model, curve in curves.items():",
         f"    print(model, [round(point.{quantity}, 5) for point in curve])",

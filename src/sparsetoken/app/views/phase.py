@@ -30,7 +30,7 @@ def axis(name: str, size: int) -> list[float]:
     low, high = _RANGES.get(name, (parameter.low, parameter.high))
     space = np.geomspace if parameter.logarithmic else np.linspace
     found = [float(f"{v:.4g}") for v in space(low, high, size)]
-    return sorted({float(round(v)) for v in found}) if parameter.whole else found
+    return sorted({round(v) for v in found}) if parameter.whole else found
 
 
 def order(n_columns: int, n_rows: int) -> list[tuple[int, int]]:
@@ -45,11 +45,7 @@ def order(n_columns: int, n_rows: int) -> list[tuple[int, int]]:
 
 def cases(values: Values, x: float, y: float) -> dict[str, Values] | None:
     """Return the cells of both models at a point, or None if there is no such problem."""
-    parameter = {values["x_axis"]: x, values["y_axis"]: y}
-    for name in ("n_tokens", "n_signal"):
-        if name in parameter:
-            parameter[name] = round(parameter[name])
-    chosen = values | parameter
+    chosen = values | {values["x_axis"]: x, values["y_axis"]: y}
     if chosen["n_signal"] > chosen["n_tokens"]:
         return None
     shared = problem_values(chosen) | {name: chosen[name] for name in ("alpha", "reg", "loss")}
@@ -212,7 +208,10 @@ def _python(values: Values, xs: list[float], ys: list[float]) -> str:
         + f"across, up = {xs!r}, {ys!r}\n\n"
         + "def error(model, x, y):\n"
         + f'    changed = {{"model": model, "{values["x_axis"]}": x, "{values["y_axis"]}": y}}\n'
-        + '    cell = make_cell("theory", "test_error", fixed | training | changed)\n'
+        + "    values = fixed | training | changed\n"
+        + '    if values["n_signal"] > values["n_tokens"]:\n'
+        + "        return np.nan  # no such problem\n"
+        + '    cell = make_cell("theory", "test_error", values)\n'
         + '    return compute(cell)["test_error"].value\n\n'
         + 'ratio = [[error("pooled", x, y) / error("attention", x, y) for x in across[::4]] '
         + "for y in up[::4]]\n"
@@ -223,12 +222,18 @@ def _python(values: Values, xs: list[float], ys: list[float]) -> str:
 def _command(values: Values, xs: list[float], ys: list[float]) -> str:
     fixed = problem_values(values) | {name: values[name] for name in ("alpha", "reg", "loss")}
     fixed |= training(values) | {"split": values["split"], "n_points": _N_POINTS}
-    axes: dict[str, list[Any]] = {"model": ["attention", "pooled"]}
-    for name, along in ((values["x_axis"], xs), (values["y_axis"], ys)):
-        whole = name in ("n_tokens", "n_signal")
-        axes[name] = [round(v) for v in along] if whole else along
+    for name in (values["x_axis"], values["y_axis"]):
         fixed.pop(name)
-    return sweep_command((["test_error"], axes, fixed))
+    # A grid is a rectangle: rows with the same problems share one.
+    rows: dict[tuple[float, ...], list[float]] = {}
+    for y in ys:
+        rows.setdefault(tuple(x for x in xs if cases(values, x, y)), []).append(y)
+    grids: list[dict[str, list[Any]]] = [
+        {"model": ["attention", "pooled"], values["x_axis"]: list(across), values["y_axis"]: up}
+        for across, up in rows.items()
+        if across
+    ]
+    return sweep_command(*((["test_error"], axes, fixed) for axes in grids))
 
 
 VIEW = View(
