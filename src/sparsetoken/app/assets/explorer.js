@@ -7,7 +7,7 @@
 (function () {
     const none = () => window.dash_clientside.no_update;
     const client = Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => b.toString(16)).join("");
-    const patience = 5000; // after which a lost answer is not waited for any longer
+    const patience = 15000; // after which a lost answer is not waited for any longer
     const pause = 60; // before refining, in which another move may come
     let known = null; // the specification of parameters and views
     let complaint = "";

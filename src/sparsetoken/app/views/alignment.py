@@ -8,7 +8,7 @@ import numpy as np
 from sparsetoken.app.charts import GREY, colour, figure, line, vertical
 from sparsetoken.app.content import Content, Drawing, View
 from sparsetoken.app.measure import problem_values, training
-from sparsetoken.app.parameters import GROUPS, PARAMETERS, Values
+from sparsetoken.app.parameters import GROUPS, PARAMETERS, Number, Values
 from sparsetoken.app.snippets import problem_code, rates_code, sweep_command
 from sparsetoken.app.words import per_cent, samples
 from sparsetoken.problem import SparseTokenProblem
@@ -211,8 +211,10 @@ def _sentence(values: Values, here: Alignment) -> str:
         f"to a cosine of {here.cosine:.3f}"
     )
     if here.anti_aligned:
-        best = _best_rate(values, values["positive_rate"])
-        return f"{told}: it attends to the wrong tokens; a bias step of {best:.3g} would be best."
+        best, most = _best_rate(values, values["positive_rate"]), PARAMETERS["lr_bias"]
+        assert isinstance(most, Number)
+        step = f"of {best:.3g} would be best" if best <= most.high else "above all here would help"
+        return f"{told}: it attends to the wrong tokens; a bias step {step}."
     share = 1.0 - here.misalignment / values["alpha0"]
     if share > 0.9:
         return f"{told}; the missing {per_cent(1 - here.cosine)} shrinks as one over the samples."

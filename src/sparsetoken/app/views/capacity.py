@@ -51,13 +51,15 @@ def draw(values: Values, drawing: Drawing) -> Content:
         results = measure("capacity", everywhere, drawing)
         shown = [(x, r.value) for (x, _), r in zip(cases, results, strict=False) if _known(r)]
         traces.append(line([x for x, _ in shown], [y for _, y in shown], model, colour(model)))
-        here[model] = f"{results[-1].value:.3g}" if _known(results[-1]) else f"over {_HIGHEST:g}"
+        here[model] = (
+            f"{results[-1].value:.3g}" if _known(results[-1]) else f"more than {_HIGHEST:g}"
+        )
         rows += [
             found | {"source": "theory", "quantity": "capacity"} | result._asdict()
             for found, result in zip(everywhere, results, strict=True)
         ]
     sentence = (
-        f"Attention can fit every training label of up to {here['attention']} samples per "
+        f"Attention can fit every training label of {here['attention']} samples per "
         f"dimension, pooling of {here['pooled']}, and a readout of all {values['n_tokens']} "
         f"tokens, which has more weights, of {here['vectorized']}."
     )
