@@ -205,7 +205,6 @@ def _connect_browser(app: Dash) -> None:
     )
     in_browser(
         "changed",
-        Output("request", "data"),
         Input({"kind": "number", "name": ALL}, "value"),
         Input({"kind": "choice", "name": ALL}, "value"),
         Input("view", "data"),
@@ -214,7 +213,6 @@ def _connect_browser(app: Dash) -> None:
         State({"kind": "choice", "name": ALL}, "id"),
         first=False,
     )
-    in_browser("answered", Output("answer", "id"), Input("answer", "data"), first=False)
     in_browser(
         "choose_view",
         Output("view", "data", allow_duplicate=True),

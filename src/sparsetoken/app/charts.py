@@ -116,7 +116,6 @@ def themed(drawn: dict[str, Any], *, dark: bool = False, narrow: bool = False) -
                 "showline": True,
                 "zeroline": False,
                 "ticks": "outside",
-                "automargin": True,
             } | layout[name]
     if narrow and "xaxis2" in layout:
         _stack(result)

@@ -8,6 +8,7 @@
     const none = () => window.dash_clientside.no_update;
     const client = Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => b.toString(16)).join("");
     const patience = 15000; // after which a lost answer is not waited for any longer
+    const calm = 150; // before the link is written
     const pause = 60; // before refining, in which another move may come
     let known = null; // the specification of parameters and views
     let complaint = "";
@@ -17,6 +18,7 @@
     let waiting = null; // the request under way
     let refining = null; // timer
     let moves = 0;
+    let writing = null; // timer of the link, which a browser takes its time to change
     let started = null; // values for which automatic work was begun
 
     function specification() {
@@ -54,11 +56,46 @@
 
     // ---- asking for pictures
 
+    // The page posts the request for a picture itself: Dash would get round to it only after the
+    // controls, when the picture could be half computed.
+    const parts = ["figure.figure", "sentence.children", "facts.children"].concat(
+        ["python.children", "command.children", "answer.data"]);
+
+    async function post(request) {
+        const outputs = parts.map((part) => ({ id: part.split(".")[0], property: part.split(".")[1] }));
+        const reply = await fetch("_dash-update-component", {
+            method: "POST",
+            headers: { "Content-Type": "application/json" },
+            body: JSON.stringify({
+                output: ".." + parts.join("...") + "..",
+                outputs: outputs,
+                inputs: [{ id: "request", property: "data", value: request }],
+                changedPropIds: ["request.data"],
+            }),
+        });
+        if (reply.status === 204) {
+            return; // a later request has overtaken it
+        }
+        if (!reply.ok) {
+            throw new Error(await reply.text());
+        }
+        const shown = (await reply.json()).response;
+        if (waiting && waiting.sequence === request.sequence) {
+            for (const id of Object.keys(shown).filter((id) => id !== "answer")) {
+                set(id, shown[id]);
+            }
+            answered(shown.answer.data);
+        }
+    }
+
     function send(step) {
         sequence += 1;
         waiting = { sequence: sequence, step: step, since: performance.now() };
         document.body.classList.add("busy");
-        return Object.assign({ client: client, sequence: sequence, step: step }, wanted);
+        post(Object.assign({ client: client, sequence: sequence, step: step }, wanted)).catch(() => {
+            waiting = null;
+            set("sentence", { children: "The server gave no answer; is it still running?" });
+        });
     }
 
     function ask() {
@@ -66,18 +103,77 @@
         const coarse = waiting && waiting.step === 0;
         if (coarse && performance.now() - waiting.since < patience) {
             waiting.late = true; // to be asked for when the answer is there
-            return none();
+        } else {
+            send(0);
         }
-        return send(0);
     }
 
     function later(step) {
         const now = moves;
         refining = setTimeout(() => {
             if (now === moves) {
-                set("request", { data: send(step) });
+                send(step);
             }
         }, pause);
+    }
+
+    function answered(answer) {
+        const late = waiting.late;
+        waiting = null;
+        complained = complained || moves;
+        if (complaint && complained === moves) {
+            set("sentence", { children: complaint });
+        }
+        if (late) {
+            send(0);
+            return;
+        }
+        document.body.classList.toggle("busy", Boolean(answer.more));
+        document.body.classList.toggle("refused", Boolean(answer.refused));
+        if (answer.more) {
+            later(answer.step + 1);
+        }
+        const asked = JSON.stringify([wanted.view, wanted.values]);
+        if (specification().views[wanted.view].automatic && started !== asked && !answer.refused) {
+            const now = moves;
+            setTimeout(() => {
+                if (now === moves) {
+                    started = asked;
+                    set("job-request", { data: begin() });
+                }
+            }, 300);
+        }
+    }
+
+    // A slider asks by itself: waiting for Dash to tell its number first would take twice as long.
+    // Until Dash has caught up, the place of the slider is what counts.
+    const ahead = {};
+
+    document.addEventListener("input", (event) => {
+        const control = event.target.type === "range" && event.target.closest(".control");
+        const name = control && control.dataset.name;
+        if (!name || !wanted || !(name in wanted.values)) {
+            return;
+        }
+        ahead[name] = toValue(name, Number(event.target.value));
+        want({ values: { ...wanted.values, [name]: ahead[name] } });
+    });
+
+    function want(change) {
+        const next = { ...wanted, ...change };
+        if (JSON.stringify(next) === JSON.stringify(wanted)) {
+            return;
+        }
+        const turned = !wanted || next.view !== wanted.view;
+        wanted = next;
+        moves += 1;
+        if (turned) {
+            showView(wanted.view);
+        }
+        showShare(wanted.values);
+        clearTimeout(writing);
+        writing = setTimeout(writeLink, turned ? 0 : calm);
+        ask();
     }
 
     // ---- the page
@@ -166,57 +262,22 @@
 
             changed(numbers, choices, view, theme, numberIds, choiceIds) {
                 if (!view || !theme) {
-                    return none();
+                    return;
                 }
                 const all = {};
-                numberIds.forEach((id, i) => (all[id.name] = numbers[i] === undefined ? null : numbers[i]));
+                numberIds.forEach((id, i) => {
+                    const value = numbers[i] === undefined ? null : numbers[i];
+                    if (ahead[id.name] === value) {
+                        delete ahead[id.name];
+                    }
+                    all[id.name] = id.name in ahead ? ahead[id.name] : value;
+                });
                 choiceIds.forEach((id, i) => (all[id.name] = choices[i]));
                 const values = {};
                 for (const name of specification().views[view].names) {
                     values[name] = all[name];
                 }
-                const next = { view: view, values: values, dark: theme === "dark", narrow: narrow() };
-                if (JSON.stringify(next) === JSON.stringify(wanted)) {
-                    return none();
-                }
-                wanted = next;
-                moves += 1;
-                showView(view);
-                showShare(values);
-                writeLink();
-                return ask();
-            },
-
-            answered(answer) {
-                if (!answer || !waiting || answer.sequence !== waiting.sequence) {
-                    return none();
-                }
-                const late = waiting.late;
-                waiting = null;
-                complained = complained || moves;
-                if (complaint && complained === moves) {
-                    set("sentence", { children: complaint });
-                }
-                if (late) {
-                    set("request", { data: send(0) });
-                    return none();
-                }
-                document.body.classList.toggle("busy", Boolean(answer.more));
-                document.body.classList.toggle("refused", Boolean(answer.refused));
-                if (answer.more) {
-                    later(answer.step + 1);
-                }
-                const asked = JSON.stringify([wanted.view, wanted.values]);
-                if (specification().views[wanted.view].automatic && started !== asked && !answer.refused) {
-                    const now = moves;
-                    setTimeout(() => {
-                        if (now === moves) {
-                            started = asked;
-                            set("job-request", { data: begin() });
-                        }
-                    }, 300);
-                }
-                return none();
+                want({ view: view, values: values, dark: theme === "dark", narrow: narrow() });
             },
 
             choose_view() {
@@ -260,10 +321,7 @@
                 }
                 if (now.done && now.done !== show.done) {
                     moves += 1;
-                    const data = ask();
-                    if (data !== none()) {
-                        set("request", { data: data });
-                    }
+                    ask();
                 }
                 show.done = now.done;
                 document.getElementById("cancel").hidden = !running;

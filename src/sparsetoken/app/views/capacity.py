@@ -15,7 +15,7 @@ __all__ = ["VIEW"]
 
 _MODELS = ("attention", "pooled", "vectorized")
 _HIGHEST = 1000.0  # of what is shown
-_GRID = 25  # of which the coarse picture has every third
+_GRID = 19  # of which the coarse picture has every third
 
 
 def case(values: Values, model: str, x: float | None, step: int = 1) -> Values | None:
@@ -32,7 +32,7 @@ def case(values: Values, model: str, x: float | None, step: int = 1) -> Values |
 
 
 def _n_points(values: Values, step: int) -> int:
-    return 512 if values["n_tokens"] > 128 or not step else 4096
+    return 512 if values["n_tokens"] > 128 or not step else 2048
 
 
 def draw(values: Values, drawing: Drawing) -> Content:
