@@ -100,7 +100,7 @@ def pilot_data():
 
 
 def test_plan_from_pilot_carries_the_uncertainty(pilot_data):
-    found = st.plan.from_pilot(*pilot_data, error=0.1, model="pooled")
+    found = st.plan.from_pilot(*pilot_data, error=0.085, model="pooled")
     assert found.optimistic.n_samples <= found.plan.n_samples <= found.pessimistic.n_samples
     assert found.optimistic.n_samples < found.pessimistic.n_samples
     assert found.plan.problem == found.estimate.problem

@@ -165,6 +165,15 @@ def test_summary_and_plot(attention, tmp_path):
     assert repr(attention) == f"Plan({attention.answer})"
 
 
+def test_a_plan_of_few_samples_says_so(attention):
+    few = st.plan(n_samples=40, dim=20, n_tokens=5, signal=6.0, model="pooled")
+    assert few.caution.startswith("40 samples are few")
+    assert few.caution in few.summary()
+    assert attention.n_samples > 60
+    assert not attention.caution
+    assert "caution" not in attention.summary()
+
+
 def test_auc_of_rare_positives():
     rare = {"dim": 500, "n_tokens": 5, "signal": 3.0, "positive_rate": 0.1, "metric": "auc"}
     found = st.plan(**rare, error=0.05, model="pooled", n_signal=2)

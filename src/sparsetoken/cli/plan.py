@@ -124,6 +124,7 @@ def _as_data(found: "Plan | PilotPlan") -> dict[str, Any]:
     planned = found.plan if isinstance(found, st.planner.PilotPlan) else found
     data: dict[str, Any] = {
         "answer": planned.answer,
+        "caution": planned.caution,
         "solved_for": planned.solved_for,
         **{
             name: getattr(planned, name)

@@ -82,6 +82,8 @@ class PilotPlan:
             )
         if self.pessimistic is None:
             return "with care: problems within two standard errors would not reach the target"
+        if self.plan.caution:
+            return f"with care: {self.plan.caution}"
         return "as far as the range goes: the pilot's own errors agree with the prediction"
 
     def summary(self) -> str:

@@ -20,6 +20,7 @@ from sparsetoken.theory import Risk
 __all__ = ["Curve", "Plan"]
 
 _POINTS = 9
+_FEW = 60  # samples, below which simulated errors leave the expected one behind
 _GIVEN = ("n_samples", "dim", "n_tokens", "n_signal", "signal", "positive_rate")
 
 
@@ -176,9 +177,20 @@ class Plan:
         side = "at least" if self.solution.met_when == "above" else "at most"
         return f"{self.model} needs {self.solved_for} {side} {shown} for {what} of {reached:.4g}"
 
+    @property
+    def caution(self) -> str:
+        """A warning if the samples are too few for the expected error to be taken at its word."""
+        if self.n_samples >= _FEW:
+            return ""
+        return (
+            f"{self.n_samples} samples are few: errors vary much from one study to the next, and "
+            "their mean may be several times the expected one"
+        )
+
     def summary(self) -> str:
-        """Return the answer, then the details, as text."""
-        return f"{self.answer}\n\n{self.details()}"
+        """Return the answer and what to be careful about, then the details, as text."""
+        caution = f"caution: {self.caution}\n" if self.caution else ""
+        return f"{self.answer}\n{caution}\n{self.details()}"
 
     def details(self) -> str:
         """Return the settings, the alternatives and the curve as text."""

@@ -36,6 +36,7 @@ def make_plan(asked: dict[str, Any]) -> dict[str, Any]:
         "model": plan.model,
         "n_samples": plan.n_samples,
         "error": float(plan.error),
+        "caution": plan.caution,
         "settings": plan.settings,
     }
 
@@ -100,12 +101,13 @@ def _sentence(found: dict[str, Any]) -> str:
         f"{_capital(found['model'])} needs {found['n_samples']} labelled sequences for an error "
         f"of {per_cent(found['error'])}"
     )
+    caution = f" {found['caution']}." if found["caution"] else ""
     others = dict(found["alternatives"])
     if not others:
-        return f"{answer}; looking at the alternatives …"
+        return f"{answer}; looking at the alternatives …{caution}"
     floor = others.pop("bayes")
     listed = " and ".join(f"{per_cent(error)} with {model}" for model, error in others.items())
-    return f"{answer}; as many give {listed}; no classifier gets below {per_cent(floor)}."
+    return f"{answer}; as many give {listed}; no classifier gets below {per_cent(floor)}.{caution}"
 
 
 def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
