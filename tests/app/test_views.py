@@ -9,7 +9,7 @@ import pytest
 import sparsetoken as st
 from sparsetoken.app.callbacks import MOST_STEPS
 from sparsetoken.app.charts import themed
-from sparsetoken.app.content import Drawing, StaleError
+from sparsetoken.app.content import Drawing, StaleError, time_limit
 from sparsetoken.app.parameters import check_values
 from sparsetoken.app.views import VIEWS, attention_map
 
@@ -243,3 +243,10 @@ def test_stale_work_stops():
     view = VIEWS["phase"]
     with pytest.raises(StaleError):
         view.draw(check_values({"signal": 3.21}, view.names), Drawing(0, check=stale))
+
+
+def test_a_picture_that_takes_too_long_is_refused():
+    view = VIEWS["phase"]
+    values = check_values({"signal": 7.77, "n_tokens": 11}, view.names)
+    with pytest.raises(ValueError, match=r"took more than 0\.01 s"):
+        view.draw(values, Drawing(30, time_limit(0.01)))

@@ -19,13 +19,14 @@ from dash import (
 from dash.exceptions import PreventUpdate
 
 from sparsetoken.app.charts import themed
-from sparsetoken.app.content import Content, Drawing, StaleError, View
+from sparsetoken.app.content import Content, Drawing, StaleError, View, time_limit
 from sparsetoken.app.jobs import BusyError, Jobs
 from sparsetoken.app.parameters import Values, check_values
 from sparsetoken.app.views import VIEWS
 
-__all__ = ["MOST_STEPS", "BadRequestError", "connect", "read_link", "view_content"]
+__all__ = ["LONGEST", "MOST_STEPS", "BadRequestError", "connect", "read_link", "view_content"]
 
+LONGEST = 20.0  # seconds that a picture may take
 MOST_STEPS = 30
 _MOST_CLIENTS = 1000
 
@@ -96,9 +97,13 @@ def connect(app: Dash, jobs: Jobs) -> None:
     def draw(request: Any) -> tuple[Any, ...]:
         asked = _Asked(request)
         clients.arrived(asked.client, asked.sequence)
-        drawing = Drawing(
-            asked.step, lambda: clients.check(asked.client, asked.sequence), jobs.known
-        )
+        in_time = time_limit(LONGEST)
+
+        def check() -> None:
+            clients.check(asked.client, asked.sequence)
+            in_time()
+
+        drawing = Drawing(asked.step, check, jobs.known)
         try:
             drawing.check()
             content = view_content(asked.view, asked.values, drawing)

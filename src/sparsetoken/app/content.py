@@ -1,16 +1,31 @@
 """What a view is, and what it shows."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sparsetoken.app.parameters import Values
 
-__all__ = ["Content", "Draw", "Drawing", "StaleError", "Task", "View"]
+__all__ = ["Content", "Draw", "Drawing", "StaleError", "Task", "View", "time_limit"]
 
 
 class StaleError(Exception):
     """The visitor has moved on: what is being computed is not wanted any more."""
+
+
+def time_limit(seconds: float) -> Callable[[], None]:
+    """Return a check that refuses to go on after so many seconds from now."""
+    end = time.monotonic() + seconds
+
+    def check() -> None:
+        if time.monotonic() > end:
+            raise ValueError(
+                f"This took more than {seconds:g} s here; what is done is kept, so ask again, "
+                "or compute it yourself with the script below"
+            )
+
+    return check
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,15 @@ from waitress import create_server
 from werkzeug.exceptions import HTTPException, NotFound
 
 from sparsetoken._validation import check_count
-from sparsetoken.app.callbacks import MOST_STEPS, BadRequestError, connect, read_link, view_content
-from sparsetoken.app.content import Drawing
+from sparsetoken.app.callbacks import (
+    LONGEST,
+    MOST_STEPS,
+    BadRequestError,
+    connect,
+    read_link,
+    view_content,
+)
+from sparsetoken.app.content import Drawing, time_limit
 from sparsetoken.app.jobs import Jobs
 from sparsetoken.app.page import layout
 from sparsetoken.app.views import VIEWS
@@ -137,7 +144,8 @@ def _table(jobs: Jobs) -> Any:
         if complaint:
             raise BadRequestError(complaint)
         try:
-            content = view_content(VIEWS[view], values, Drawing(MOST_STEPS, known=jobs.known))
+            drawing = Drawing(MOST_STEPS, time_limit(LONGEST), jobs.known)
+            content = view_content(VIEWS[view], values, drawing)
         except ValueError as error:
             raise BadRequestError(str(error)) from None
         name = f'attachment; filename="{view}.csv"'
