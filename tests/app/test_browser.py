@@ -22,6 +22,8 @@ BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome in PATH"),
     pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning"),
+    # What another test of the same process left behind may be collected while the browser starts.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 QUIET += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
