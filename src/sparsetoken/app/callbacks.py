@@ -70,7 +70,7 @@ def read_link(search: Any) -> tuple[str, dict[str, Any], str]:
 
 
 def view_content(view: View, values: Values, drawing: Drawing) -> Content:
-    """Return what a view shows; what the library refuses becomes the sentence."""
+    """Return what a view shows; ValueError says what is wrong with the values."""
     return view.draw(check_values(values, view.names), drawing)
 
 

@@ -129,13 +129,7 @@ def _as_data(found: "Plan | PilotPlan") -> dict[str, Any]:
         **{
             name: getattr(planned, name)
             for name in (
-                "n_samples",
-                "dim",
-                "n_tokens",
-                "n_signal",
-                "signal",
-                "positive_rate",
-                "error",
+                *st.planner.QUANTITIES,
                 "limit_error",
                 "uncertainty",
                 "model",

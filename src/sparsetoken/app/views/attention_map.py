@@ -72,7 +72,12 @@ def draw(values: Values, drawing: Drawing) -> Content:
         f"{per_cent(values['n_signal'] / n_tokens)}."
     )
     return Content(
-        _picture(found), sentence, rows, _python(values), _command(values), _facts(found, share)
+        _picture(found),
+        sentence,
+        rows,
+        _python(values, found.n_samples),
+        _command(values),
+        _facts(found, share),
     )
 
 
@@ -127,12 +132,12 @@ def _largest(found: Drawn) -> float:
     return float(noise.max()) if noise.size else 0.0
 
 
-def _python(values: Values) -> str:
+def _python(values: Values, n_samples: int) -> str:
     return (
         problem_code(values)
         + f"rng = np.random.default_rng({values['seed']})\n"
         + "learned = st.sampling.sample_query(\n"
-        + f"    problem, {draw_sequence(values).n_samples}, {values['dim']}, random_state=rng,\n"
+        + f"    problem, {n_samples}, {values['dim']}, random_state=rng,\n"
         + f'    loss=st.losses.get_loss("{values["loss"]}"), {arguments(values, *RATES)},\n'
         + ")\n"
         + "positive = st.SparseTokenProblem("
