@@ -15,7 +15,7 @@ from sparsetoken.experiments.protocols import learn_on_same_data
 from sparsetoken.experiments.values import ALIGNMENT
 from sparsetoken.experiments.vectorized import sample_vectorized, vectorized_test_error
 from sparsetoken.losses import Hinge, get_loss
-from sparsetoken.pooling import Elementwise, Hardmax, Pooling, Softmax
+from sparsetoken.pooling import pooling_models
 from sparsetoken.problem import SparseTokenProblem, random_direction
 from sparsetoken.sampling import LearnedQuery, exact_test_error, sample_features, sample_query
 from sparsetoken.theory.models import get_model
@@ -24,11 +24,6 @@ __all__ = ["simulate"]
 
 Floats = NDArray[Any]
 
-_POOLINGS: dict[str, Pooling] = {
-    "attention": Softmax(),
-    "hardmax": Hardmax(),
-    "elementwise": Elementwise(),
-}
 # The hinge loss with a ridge that matters only to separators as long as √(2/(n·ridge)).
 _SEPARATING_RIDGE = 1e-9
 
@@ -143,7 +138,7 @@ def _draw_training(cell: Cell, query: LearnedQuery | None, rng: np.random.Genera
         n_samples,
         query.query,
         query.direction,
-        pooling=_POOLINGS[model],
+        pooling=pooling_models()[model],
         beta=query.beta,
         random_state=rng,
     )

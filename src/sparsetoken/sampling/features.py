@@ -8,7 +8,7 @@ from numba import njit
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sparsetoken._validation import check_count, check_float_type, check_real, check_unit_vector
-from sparsetoken.pooling import Mean, Pooling, get_pooling
+from sparsetoken.pooling import Pooling, get_pooling
 from sparsetoken.problem import RandomState, SparseTokenProblem
 
 __all__ = ["Geometry", "TokenSums", "draw_token_sums", "sample_features"]
@@ -63,7 +63,7 @@ def draw_token_sums(
     The law does not depend on which tokens carry the signal, so they are the first ones.
     """
     n_samples, n_signal = positive.size, problem.n_signal
-    if isinstance(pooling, Mean):  # the weights are all 1/L: one normal per sample suffices
+    if not pooling.uses_scores:  # the weights are all 1/L: one normal per sample suffices
         root = math.sqrt(problem.n_tokens)
         signal = np.where(positive, problem.sparsity, 0.0)
         return TokenSums(

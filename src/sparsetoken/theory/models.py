@@ -5,18 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparsetoken._validation import check_count, check_real
-from sparsetoken.pooling import Elementwise, Hardmax, Pooling, Softmax
+from sparsetoken.pooling import Pooling, get_pooling, pooling_models
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.law import FeatureLaw, attention_law, linear_law
 
 __all__ = ["DEFAULT_POINTS", "Model", "get_model"]
 
 DEFAULT_POINTS = 16384
-_POOLINGS: dict[str, Pooling] = {
-    "attention": Softmax(),
-    "hardmax": Hardmax(),
-    "elementwise": Elementwise(),
-}
 _LINEAR = ("vectorized", "pooled")
 
 
@@ -70,21 +65,22 @@ def get_model(
     model: str | Pooling, cosine: Any = None, sharpness: Any = None, n_points: Any = DEFAULT_POINTS
 ) -> Model:
     """Return the model for a name or a pooling, its arguments checked."""
-    if isinstance(model, Pooling):
-        name, pooling = repr(model), model
+    if isinstance(model, Pooling) or (isinstance(model, str) and ":" in model):
+        pooling = get_pooling(model)
+        name = repr(pooling)
     elif model in _LINEAR:
         for argument, value in (("cosine", cosine), ("sharpness", sharpness)):
             if value is not None:
                 raise ValueError(f"{argument} has no meaning for model {model!r}, got {value!r}")
         return Model(model, None, 0.0, 0.0, 0)
-    elif model in _POOLINGS:
-        name, pooling = model, _POOLINGS[model]
+    elif isinstance(model, str) and model in pooling_models():
+        name, pooling = model, pooling_models()[model]
     else:
-        known = ", ".join(map(repr, (*_LINEAR, *_POOLINGS)))
+        known = ", ".join(map(repr, (*_LINEAR, *pooling_models())))
         raise ValueError(f"model must be one of {known} or a Pooling, got {model!r}")
     if cosine is None:
-        raise ValueError(f"cosine must be given for model {name!r}: it says how the query lies")
-    if sharpness is None and not isinstance(pooling, Hardmax):
+        raise ValueError(f"cosine must be given for model {name!r}: it is that of query and signal")
+    if sharpness is None and pooling.sharpened:
         raise ValueError(f"sharpness must be given for model {name!r}: it is β‖q‖")
     return Model(
         name,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sparsetoken._validation import check_real
-from sparsetoken.losses import Hinge, Loss, Square, get_loss
+from sparsetoken.losses import Loss, get_loss
 from sparsetoken.pooling import Pooling
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.capacity import law_capacity
@@ -260,12 +260,12 @@ def _risk(
 
 def _any_bias(saddle: Saddle, loss: Loss) -> bool:
     """Whether the bias is free: a strong ridge keeps every margin of balanced classes below 1."""
-    return isinstance(loss, Hinge) and saddle.reduced.hessian[2, 2] < 1e-12
+    return not loss.smooth and saddle.reduced.hessian[2, 2] < 1e-12
 
 
 def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> float:
     """Return the ridge to solve with when none is asked for."""
-    if isinstance(loss, Square):
+    if loss.quadratic:
         return _RIDGELESS
     threshold = law_capacity(law)
     if ratio <= threshold + 3 * threshold.uncertainty:
@@ -298,7 +298,7 @@ def _solve_law(
         start = Readout(*np.add(start, np.subtract(before[1], before[0])).tolist())
         start = start._replace(spread=max(start.spread, 0.5 * begun.readout.spread))
     fine = exact._replace(resolution=RESOLUTION, smoothing=begun.smoothing)
-    tolerance = 1e-9 if isinstance(loss, Hinge) else 1e-5  # Newton is slower at a kink
+    tolerance = 1e-5 if loss.smooth else 1e-9  # Newton is slower at a kink
     return begun.readout, solve(fine, start if begun.converged else None, tolerance)
 
 
