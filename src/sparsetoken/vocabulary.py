@@ -9,7 +9,7 @@ needs these words before any number is computed.
 import difflib
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from sparsetoken._validation import check_choice, check_count, check_real
@@ -230,6 +230,20 @@ PARAMETERS: dict[str, Quantity] = {
         ),
     )
 }  # fmt: skip
+PARAMETERS |= {
+    f"test_{name}": replace(
+        q,
+        name=f"test_{name}",
+        label=f"{q.label} in testing",
+        symbol=f"{q.symbol}′",
+        help=f"The same in testing, if it differs from training. {q.help}",
+        default=None,
+        slider=None,
+        group="testing",
+    )
+    for name, q in PARAMETERS.items()
+    if q.group == "problem"
+}
 """What can be set, by name."""
 
 MEASURED: dict[str, Quantity] = {
@@ -326,6 +340,15 @@ MODELS: dict[str, Look] = {
     ),
     "elementwise": Look(
         "elementwise", "attention whose tokens do not compete for weight", COLORS[4], "v"
+    ),
+    "two-step-reused": Look(
+        "two steps, samples reused",
+        "two-step attention whose samples teach query and readout alike",
+        COLORS[4],
+        "s",
+    ),
+    "joint": Look(
+        "joint training", "the same, then all parameters trained together", COLORS[2], "D"
     ),
     "bayes": Look("Bayes", "the best classifier that knows the signal", COLORS[6], "X"),
 }
