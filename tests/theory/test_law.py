@@ -5,7 +5,7 @@ from statistical import Z_LIMIT
 from sparsetoken import SparseTokenProblem
 from sparsetoken.pooling import Elementwise, Hardmax, Softmax
 from sparsetoken.sampling import sample_feature_law
-from sparsetoken.theory.law import BATCHES, attention_law, linear_law, token_noise
+from sparsetoken.theory.points import BATCHES, attention_law, linear_law, token_noise
 
 CASES = [
     (SparseTokenProblem(10, 1, 5.0, 0.4), Softmax(), 0.9, 1.0),

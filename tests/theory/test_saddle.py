@@ -5,7 +5,7 @@ import pytest
 from sparsetoken import SparseTokenProblem
 from sparsetoken.losses import Hinge, Logistic, Square
 from sparsetoken.pooling import Softmax
-from sparsetoken.theory.law import attention_law, linear_law
+from sparsetoken.theory.points import attention_law, linear_law
 from sparsetoken.theory.saddle import Problem, Readout, evaluate
 from sparsetoken.theory.solver import descend, follow, newton, solve
 

@@ -7,7 +7,7 @@ from typing import Any
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.pooling import Pooling, get_pooling, pooling_models
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.law import FeatureLaw, attention_law, linear_law
+from sparsetoken.theory.points import FeatureLaw, attention_law, linear_law
 
 __all__ = ["DEFAULT_POINTS", "Model", "get_model"]
 

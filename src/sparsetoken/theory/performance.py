@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sparsetoken.losses import Loss
-from sparsetoken.theory.law import FeatureLaw
+from sparsetoken.theory.points import FeatureLaw
 from sparsetoken.theory.saddle import Readout, score_mean
 from sparsetoken.theory.smoothing import envelope_moments
 

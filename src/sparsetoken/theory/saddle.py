@@ -16,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sparsetoken.losses import Loss
-from sparsetoken.theory.law import Points
+from sparsetoken.theory.points import Points
 from sparsetoken.theory.smoothing import Moments, envelope_moments
 
 __all__ = ["Pass", "Problem", "Readout", "evaluate", "score_mean"]

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from sparsetoken.estimate import Estimate, warn_not_converged
 from sparsetoken.pooling import Pooling
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.law import FeatureLaw, Points
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
-from sparsetoken.theory.records import Estimate, warn_not_converged
+from sparsetoken.theory.points import FeatureLaw, Points
 
 __all__ = ["capacity", "law_capacity"]
 

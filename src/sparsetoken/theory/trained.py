@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sparsetoken._validation import check_real
+from sparsetoken.estimate import warn_not_converged
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.pooling import Pooling
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.capacity import law_capacity
-from sparsetoken.theory.law import FeatureLaw
 from sparsetoken.theory.models import DEFAULT_POINTS, Model, get_model
 from sparsetoken.theory.performance import RESOLUTION, Performance
-from sparsetoken.theory.records import warn_not_converged
+from sparsetoken.theory.points import FeatureLaw
 from sparsetoken.theory.saddle import Problem, Readout, score_mean
+from sparsetoken.theory.separation import law_capacity
 from sparsetoken.theory.solver import Saddle, solve
 
 __all__ = ["Risk", "risk", "risk_curve", "solve_along"]
