@@ -16,6 +16,7 @@ from sparsetoken._validation import check_choice, check_count, check_real
 
 __all__ = [
     "COLORS",
+    "MARKERS",
     "MEASURED",
     "MODELS",
     "PARAMETERS",
@@ -311,7 +312,7 @@ MEASURED: dict[str, Quantity] = {
 
 # Okabe and Ito's colors, told apart by every kind of color vision, the darkest first.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 class Look(NamedTuple):
@@ -359,8 +360,8 @@ def look(model: str) -> Look:
     """Return how a model is drawn; one that has no entry here gets a free color."""
     if model in MODELS:
         return MODELS[model]
-    index = sum(map(ord, model)) % len(_MARKERS)
-    return Look(model, "", COLORS[index], _MARKERS[index])
+    index = sum(map(ord, model)) % len(MARKERS)
+    return Look(model, "", COLORS[index], MARKERS[index])
 
 
 def group(*names: str) -> tuple[str, ...]:

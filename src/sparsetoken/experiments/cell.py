@@ -12,7 +12,14 @@ from sparsetoken._validation import check_choice, import_object
 from sparsetoken.losses import get_loss
 from sparsetoken.pooling import Pooling, get_pooling, pooling_models
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS, check_known, check_parameters, group
+from sparsetoken.vocabulary import (
+    MEASURED,
+    MODELS,
+    PARAMETERS,
+    check_known,
+    check_parameters,
+    group,
+)
 
 __all__ = ["LINEAR", "ONE_SET", "PROBLEM", "SOURCES", "TWO_STEPS", "Cell", "make_cell"]
 
@@ -26,7 +33,7 @@ TWO_STEPS = ("loss", *group("two steps"))  # what the query depends on beside it
 
 _DEFAULTS = {name: q.default for name, q in PARAMETERS.items() if q.default is not None}
 _GROUP = {name: q.group for name, q in MEASURED.items()}
-_SOFTMAX = ("attention", "two-step", *ONE_SET)
+_POOLINGS = {"pooled": "mean"} | dict.fromkeys(("attention", "two-step", *ONE_SET), "softmax")
 _THEORY_ONLY = {"misalignment", "capacity", "oracle_error", "required_signal"}
 _TESTED = {"test_error", "test_loss", "auc", "recall"}
 
@@ -80,12 +87,10 @@ class Cell:
         return "lr_query" in self.values
 
     @property
-    def pooling(self) -> Pooling | None:
-        """How scores become weights; None for a linear model."""
+    def pooling(self) -> Pooling:
+        """How scores become weights; a vectorized model has none."""
         model = self.values["model"]
-        if model in LINEAR:
-            return None
-        return pooling_models()["attention"] if model in _SOFTMAX else _pooling(model)
+        return get_pooling(_POOLINGS[model]) if model in _POOLINGS else _pooling(model)
 
     @property
     def alpha0(self) -> float:
@@ -194,9 +199,7 @@ def _relevant(source: str, wanted: set[str], values: dict[str, Any]) -> set[str]
     return names
 
 
-def _check_complete(
-    source: str, wanted: set[str], values: dict[str, Any], names: set[str]
-) -> None:
+def _check_complete(source: str, wanted: set[str], values: dict[str, Any], names: set[str]) -> None:
     _ = Cell(source, (), values).test_problem  # raises ValueError if there is no such problem
     model = values.get("model", "two-step")
     if "alpha" in values and {"alpha0", "alpha1"} & values.keys():
@@ -211,7 +214,7 @@ def _check_complete(
     elif values.get("split") == 1.0 and "alpha1" in names:
         raise ValueError("split must be below 1: it leaves no samples for the readout")
     if "cosine" in names:
-        sharpened = getattr(Cell(source, (), values).pooling, "sharpened", True)
+        sharpened = Cell(source, (), values).pooling.sharpened
         for name in ("cosine", "sharpness") if sharpened else ("cosine",):
             if name not in values:
                 raise ValueError(f"model {model!r} needs a value for {name}: its query is given")
@@ -219,6 +222,8 @@ def _check_complete(
         for name in ("alpha", "alpha0", "alpha1"):
             if math.isinf(values.get(name, 0.0)):
                 raise ValueError(f"{name} must be finite in a simulation")
+        if model == "joint" and values["loss"] != "logistic":
+            raise ValueError(f"loss must be 'logistic' for model 'joint', got {values['loss']!r}")
         if values["dim"] < 2:
             raise ValueError(f"dim must be at least 2 in a simulation, got {values['dim']}")
 

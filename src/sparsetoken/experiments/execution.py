@@ -3,7 +3,14 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
 from typing import Any, NamedTuple
 
 from sparsetoken._validation import check_real
@@ -119,9 +126,7 @@ def collect(
             f"{len(failures)} of {len(cells)} cells failed; the first, "
             f"{first.cell.describe()}: {first.error}"
         )
-    return [
-        row | dict(grid.columns) for grid, cells in sweep.parts for row in store.rows(cells)
-    ]
+    return [row | dict(grid.columns) for grid, cells in sweep.parts for row in store.rows(cells)]
 
 
 class _Work:

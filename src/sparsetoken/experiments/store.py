@@ -224,7 +224,9 @@ class Store:
         finally:
             ended.set()
             thread.join()
-            self._execute("UPDATE cells SET owner = NULL, lease = NULL WHERE owner = ?", (self.owner,))
+            self._execute(
+                "UPDATE cells SET owner = NULL, lease = NULL WHERE owner = ?", (self.owner,)
+            )
 
     def pending(self, cells: Iterable[Cell]) -> set[Cell]:
         """Return those of the cells that are to be computed."""
@@ -297,8 +299,8 @@ class Store:
         with self._lock:
             try:
                 (reason,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
-                rows = self._connection.execute(f"SELECT {_COLUMNS} FROM cells ORDER BY rowid")
-                return rows.fetchall(), "" if reason == "ok" else reason
+                every = self._connection.execute(f"SELECT {_COLUMNS} FROM cells ORDER BY rowid")
+                return every.fetchall(), "" if reason == "ok" else reason
             except sqlite3.DatabaseError as error:
                 return _salvage(self._connection), str(error)
 

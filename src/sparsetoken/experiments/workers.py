@@ -36,7 +36,7 @@ def available_workers() -> int:
 
 
 class Here(Executor):
-    """This process: what is submitted is computed at once."""
+    """The process itself: what is submitted is computed at once."""
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """Return a future that is done."""
@@ -156,6 +156,8 @@ def _distributed() -> Any:
     try:
         import distributed
     except ImportError:
-        raise ClusterError("Dask is not installed: pip install 'sparsetoken[distributed]'") from None
+        raise ClusterError(
+            "Dask is not installed: pip install 'sparsetoken[distributed]'"
+        ) from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is raised
     return distributed

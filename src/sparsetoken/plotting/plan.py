@@ -15,7 +15,8 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from sparsetoken.plotting.style import COLUMN, MODELS, caption, new_figure, select, styled
+from sparsetoken.plotting.style import COLUMN, caption, new_figure, select, styled
+from sparsetoken.vocabulary import look
 
 __all__ = ["draw_plan"]
 
@@ -60,7 +61,7 @@ def draw_plan(rows: Rows) -> Figure:
         figure, axes = new_figure(1, 1, width=1.25 * COLUMN, height=2.9)
         ax = axes[0][0]
         (plan,) = select(rows, part="plan")
-        colour, marker = MODELS[plan["model"]]
+        colour, marker = look(plan["model"])[2:]
         curve = sorted(select(rows, part="curve"), key=lambda row: row["x"])
         x = [row["x"] for row in curve]
         values = [row["value"] for row in curve]
@@ -68,7 +69,7 @@ def draw_plan(rows: Rows) -> Figure:
         ax.plot(plan["x"], plan["value"], "*", color=colour, ms=9, zorder=4)
         labels = [(values[-1], plan["model"], colour)]
         for row in select(rows, part="alternative"):
-            other = MODELS[row["model"]][0]
+            other = look(row["model"]).color
             ax.axhline(row["value"], ls=":", lw=0.9, color=other, zorder=1)
             labels.append((row["value"], row["model"], other))
         for row in select(rows, part="target"):

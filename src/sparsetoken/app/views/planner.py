@@ -80,7 +80,7 @@ def draw(values: Values, drawing: Drawing) -> Content:
     found = found | around
     shared = asked | {"source": "theory", "quantity": "test_error"}
     rows = [
-        shared | {"model": found["model"], "n_samples": n, "value": error, "standard_error": bar}
+        shared | {"model": found["model"], "n_samples": n, "value": error, "uncertainty": bar}
         for n, error, bar in zip(*found["curve"], strict=True)
     ]
     rows += [
