@@ -10,7 +10,16 @@ import pytest
 import sparsetoken
 
 ROOT = Path(sparsetoken.__file__).parent
-CORE = {"_validation", "vocabulary", "estimate", "problem", "losses", "pooling", "law"}
+CORE = {
+    "_validation",
+    "vocabulary",
+    "estimate",
+    "problem",
+    "losses",
+    "pooling",
+    "law",
+    "performance",
+}
 MAY_IMPORT = {
     "_validation": set(),
     "vocabulary": {"_validation"},
@@ -18,7 +27,8 @@ MAY_IMPORT = {
     "losses": {"_validation"},
     "pooling": {"_validation"},
     "estimate": set(),
-    "law": CORE - {"law"},
+    "law": {"problem"},
+    "performance": {"_validation", "estimate", "law", "losses"},
     "sampling": CORE,
     "theory": CORE,
     "estimators": {"_validation", "losses", "pooling"},

@@ -1,8 +1,8 @@
 """Exact high-dimensional theory of sparse-token classification."""
 
 from sparsetoken.estimate import ConvergenceWarning, Estimate
+from sparsetoken.performance import Performance
 from sparsetoken.theory.oracle import oracle_error, required_signal
-from sparsetoken.theory.performance import Performance
 from sparsetoken.theory.protocol import two_step_curve, two_step_risk
 from sparsetoken.theory.separation import capacity
 from sparsetoken.theory.trained import Risk, risk, risk_curve
