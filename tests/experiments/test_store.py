@@ -168,27 +168,24 @@ def test_no_flipped_bit_is_read_as_another_number(tmp_path):
     rows = filled(path)
     content = path.read_bytes()
     rng = np.random.default_rng(0)
-    noticed = salvaged = 0
-    for place, bit in zip(rng.integers(len(content), size=400), rng.integers(8, size=400)):
+    flips = rng.integers(8 * len(content), size=400)
+    messages, salvaged = [], 0
+    for flip in flips.tolist():
         damaged = bytearray(content)
-        damaged[place] ^= 1 << bit
+        damaged[flip // 8] ^= 1 << flip % 8
         copy.write_bytes(damaged)
         try:
             with Store(copy, read_only=True) as store:
-                try:
-                    assert store.rows() == rows, (place, bit)
-                except StoreError as error:
-                    noticed += 1
-                    assert str(copy) in str(error)
-                    assert "can be read with" in str(error)
-                    good = store.rows(skip_damaged=True)
-                    salvaged += len(good) > 0
-                    assert all(row in rows for row in good), (place, bit)
+                good = store.rows(skip_damaged=True)
+                salvaged += 0 < len(good) < len(rows)
+                assert all(row in rows for row in good), flip
+                assert store.rows() == rows, flip
         except StoreError as error:
-            noticed += 1
-            assert str(copy) in str(error)
-    assert noticed > 100
+            messages.append(str(error))
+    assert len(messages) > 100
     assert salvaged > 50
+    assert all(str(copy) in message for message in messages)
+    assert sum("can be read with" in message for message in messages) >= salvaged
 
 
 def test_a_claim_ends_with_its_process_or_its_lease(tmp_path, monkeypatch):

@@ -55,9 +55,7 @@ def test_equal_cells_are_computed_once():
 
 def test_grids_are_told_apart_by_their_columns():
     axes, fixed = {"alpha0": [1.0, 2.0]}, {"signal": 4.0}
-    grids = [
-        Grid(["cosine"], axes, fixed, ["theory"], {"panel": name}) for name in ("a", "a", "b")
-    ]
+    grids = [Grid(["cosine"], axes, fixed, ["theory"], {"panel": name}) for name in ("a", "a", "b")]
     sweep = Sweep(grids)
     assert len(sweep.cells()) == 2
     assert [len(cells) for _, cells in sweep.parts] == [2, 0, 2]

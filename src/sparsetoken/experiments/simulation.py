@@ -96,7 +96,9 @@ def _trained(cell: Cell, training: _Training, rng: np.random.Generator) -> dict[
         "train_loss": float(np.mean(loss.value(margins, 1.0))),
         "train_error": float(np.mean(margins < 0.0)),
     }
-    wanted = [name for name in ("test_error", "test_loss", "auc", "recall") if name in cell.quantities]
+    wanted = [
+        name for name in ("test_error", "test_loss", "auc", "recall") if name in cell.quantities
+    ]
     tested = _performance(cell, training, readout, rng) if wanted else None
     for name in wanted:
         value: Any = getattr(tested, name)

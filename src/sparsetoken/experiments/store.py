@@ -43,6 +43,7 @@ CREATE TABLE cells (
 _COLUMNS = "key, source, quantities, cell_values, state, content, checksum"
 _PATIENCE = 60.0  # seconds to wait for another process that is writing
 _LEASE = 60.0  # seconds that a claim holds unless it is renewed
+_DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)  # the latter where SQLite quotes the file
 _MANY = 500  # keys in one question
 
 
@@ -120,23 +121,16 @@ class Store:
         return connection
 
     def _open_to_read(self) -> sqlite3.Connection:
-        """Open without writing; where not even a lock can be written, as a file nobody changes."""
+        """Open without writing; without a log nobody writes, so that no lock is needed either."""
         log = self.path.with_name(f"{self.path.name}-wal")
-        unchanging = not log.exists() or not log.stat().st_size
-        for options in ("mode=ro", "immutable=1") if unchanging else ("mode=ro",):
-            connection = _connect(f"{self.path.resolve().as_uri()}?{options}")
-            try:
-                self._check_kind(connection)
-            except sqlite3.OperationalError:
-                connection.close()
-                if options == "immutable=1" or not unchanging:
-                    raise
-            except BaseException:
-                connection.close()
-                raise
-            else:
-                return connection
-        raise AssertionError
+        options = "mode=ro" if log.exists() else "immutable=1"
+        connection = _connect(f"{self.path.resolve().as_uri()}?{options}")
+        try:
+            self._check_kind(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _check_kind(self, connection: sqlite3.Connection) -> None:
         version = _pragma(connection, "user_version")
@@ -301,7 +295,7 @@ class Store:
                 (reason,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
                 every = self._connection.execute(f"SELECT {_COLUMNS} FROM cells ORDER BY rowid")
                 return every.fetchall(), "" if reason == "ok" else reason
-            except sqlite3.DatabaseError as error:
+            except _DAMAGE as error:
                 return _salvage(self._connection), str(error)
 
     def close(self) -> None:
@@ -337,7 +331,7 @@ class Store:
         """Turn what SQLite says into a StoreError that names the file."""
         try:
             yield
-        except sqlite3.DatabaseError as error:
+        except _DAMAGE as error:
             reasons = {
                 "file is not a database": "it is not a store",
                 "unable to open database file": "it cannot be opened; "
@@ -394,7 +388,7 @@ def _salvage(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
             ) as cursor:
                 for rowid, *row in cursor:
                     found[rowid] = tuple(row)
-        except sqlite3.DatabaseError:
+        except _DAMAGE:
             continue
     return [found[rowid] for rowid in sorted(found)]
 
