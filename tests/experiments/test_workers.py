@@ -1,10 +1,20 @@
 import os
+import re
 import signal
+import subprocess
+import sys
 
 import pytest
 
-from sparsetoken.experiments import Grid, Store, Sweep, run
-from sparsetoken.experiments.cluster import UnreachableError, dask_executor, local_cluster
+from sparsetoken.experiments import (
+    ClusterError,
+    Grid,
+    Store,
+    Sweep,
+    dask_executor,
+    local_cluster,
+    run,
+)
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 
@@ -49,7 +59,55 @@ def test_a_running_cluster_by_its_address(tmp_path):
 
 def test_no_scheduler():
     with (
-        pytest.raises(UnreachableError, match=r"no Dask scheduler at tcp://127\.0\.0\.1:1"),
+        pytest.raises(ClusterError, match=r"no Dask scheduler at tcp://127\.0\.0\.1:1"),
         dask_executor("tcp://127.0.0.1:1"),
     ):
         pass
+
+
+SCHEDULER = """
+import asyncio
+from distributed import Nanny, Scheduler
+
+async def serve():
+    async with Scheduler(port=0, dashboard_address=None) as scheduler:
+        async with Nanny(scheduler.address, nthreads=1, dashboard_address=None):
+            print(scheduler.address, flush=True)
+            await scheduler.finished()
+
+if __name__ == "__main__":
+    asyncio.run(serve())
+"""
+
+
+def test_a_scheduler_that_dies_ends_in_one_sentence(tmp_path):
+    script = tmp_path / "scheduler.py"
+    script.write_text(SCHEDULER)
+    process = subprocess.Popen(
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        address = process.stdout.readline().strip()
+
+        def kill(done, total):
+            if done >= 2:
+                os.killpg(process.pid, signal.SIGKILL)
+
+        with (
+            Store(tmp_path / "results.db") as store,
+            pytest.raises(ClusterError, match=re.escape("scheduler is gone; what is finished")),
+            dask_executor(address) as executor,
+        ):
+            run(SWEEP, store, executor, in_flight=4, progress=kill)
+    finally:
+        process.kill()
+        process.communicate()
+    with Store(tmp_path / "results.db") as store:
+        counts = store.counts()
+        assert counts["done"] >= 2
+        assert counts["failed"] == 0
+        assert run(SWEEP, store) == (20 - counts["done"], 0, counts["done"])
