@@ -213,7 +213,7 @@ def test_one_bad_point_of_a_curve_spoils_no_other(tmp_path):
         (failure,) = store.failures()
         assert failure.cell.values["alpha"] == 1.0
         assert "reg must be > 0" in failure.error
-        with pytest.raises(RuntimeError, match="1 of 3 cells failed; the first, .*alpha=1.0"):
+        with pytest.raises(RuntimeError, match=r"1 of 3 cells failed; the first, .*alpha=1\.0"):
             collect(sweep, store)
 
 

@@ -57,11 +57,28 @@ def taking(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 
 def _option(quantity: Quantity) -> Any:
-    kind = int if quantity.whole else str if isinstance(quantity.default, str) else float
-    default = False if quantity.default is None else str(quantity.default)
+    word = isinstance(quantity.default, str)
+    kind, metavar = (int, "INTEGER") if quantity.whole else (float, "NUMBER")
     text = f"{quantity.help} ({quantity.symbol})" if quantity.symbol else quantity.help
-    option = typer.Option(quantity.option, help=text, show_default=default)
-    return Annotated[kind | None, option]
+    option = typer.Option(
+        quantity.option,
+        help=text,
+        show_default=False if quantity.default is None else str(quantity.default),
+        metavar="NAME" if word else metavar,
+        parser=None if word else _parser(kind),
+    )
+    return Annotated[(str if word else kind) | None, option]
+
+
+def _parser(kind: type) -> Callable[[str], Any]:
+    def parse(text: str) -> Any:
+        try:
+            return kind(text)
+        except ValueError:
+            what = "a whole number" if kind is int else "a number"
+            raise typer.BadParameter(f"it must be {what}, got {text!r}") from None
+
+    return parse
 
 
 @contextmanager
