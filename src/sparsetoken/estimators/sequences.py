@@ -390,7 +390,7 @@ def _convert(X: Any) -> Sequences:
     lists = split_lists(X)
     if lists is not None:
         return Sequences(lists[0], np.concatenate([[0], np.cumsum(lists[1])]))
-    whole = hasattr(X, "__array__") or hasattr(X, "__dlpack__")
+    whole = any(hasattr(X, name) for name in ("__array__", "__dlpack__", "toarray"))
     if whole and getattr(X, "ndim", None) == 1 and str(X.dtype) == "object":
         X, whole = list(X), False  # arrays of different shapes
     if whole:
