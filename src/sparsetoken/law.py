@@ -135,10 +135,11 @@ class FeatureLaw:
         kept = [part for part in parts if part.probability > 0.0]
         sizes = tuple(part.scale.size for part in kept)
         weights = [np.full(n, 1.0 / n) * p.probability for n, p in zip(sizes, kept, strict=True)]
-        columns = ("along_query", "along_rest", "scale")
         points = Points(
             np.repeat([part.label for part in kept], sizes),
-            *(np.concatenate([getattr(part, name) for part in kept]) for name in columns),
+            np.concatenate([part.along_query for part in kept]),
+            np.concatenate([part.along_rest for part in kept]),
+            np.concatenate([part.scale for part in kept]),
             np.concatenate(weights),
         )
         return cls(points, sizes, tuple(part.signal for part in kept), batches)
