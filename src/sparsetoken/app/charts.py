@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from sparsetoken.plotting.style import COLOURS, MODELS
+from sparsetoken.plotting.style import COLOURS
+from sparsetoken.vocabulary import look
 
 __all__ = ["BLANK", "GREY", "INK", "colour", "figure", "line", "points", "themed", "vertical"]
 
@@ -26,7 +27,7 @@ Trace = dict[str, Any]
 
 def colour(model: str) -> str:
     """Return the colour of a model, the same as in the package's figures."""
-    found = MODELS[model][0]
+    found = look(model).color
     return INK if found == "#000000" else found
 
 
