@@ -249,7 +249,7 @@ def test_impossible_requests_say_why_and_what_would_help():
         ({"error": 0.1, "signal": 0.0}, "signal must be"),
         ({"error": 0.1, "positive_rate": 1.0}, "positive_rate must be"),
         ({"error": 0.1, "model": "magic"}, "model must be one of 'two-step', 'pooled'"),
-        ({"error": 0.1, "metric": "f1"}, "metric must be one of 'error', 'auc'"),
+        ({"error": 0.1, "metric": "f1"}, "metric must be one of 'error', 'auc', 'recall'"),
     ],
 )
 def test_bad_input_names_the_argument(change, message):
@@ -356,3 +356,12 @@ def test_a_plan_as_data_is_json():
     assert data["n_samples"] == found.n_samples
     assert data["curve"]["errors"] == list(found.curve.errors)
     assert data["alternatives"]["bayes"] == found.alternatives["bayes"]
+
+
+def test_recall_at_a_false_positive_rate():
+    given = {"dim": 60, "n_tokens": 4, "n_signal": 2, "signal": 3.5, "model": "pooled"}
+    found = st.plan(**given, error=0.1, metric="recall", fpr=0.05)
+    assert found.limit.recall(0.05) == pytest.approx(0.9, abs=2e-3)
+    assert "a recall of 0.9 at 0.05 false positives" in found.answer
+    stricter = st.plan(**given, error=0.1, metric="recall", fpr=0.01)
+    assert stricter.n_samples > found.n_samples

@@ -31,7 +31,7 @@ def plan(
     n_signal: Annotated[int | None, _option("n_signal", " [default: 1]")] = None,
     signal: Annotated[float | None, _option("signal")] = None,
     positive_rate: Annotated[float | None, _option("positive_rate", " [default: 0.5]")] = None,
-    error: Annotated[float | None, _option("error", " 1 − AUC with --metric auc.")] = None,
+    error: Annotated[float | None, _option("error", " With --metric auc 1 − AUC.")] = None,
     solve_for: Annotated[
         str | None, typer.Option(help="n-signal or positive-rate: solve for it.")
     ] = None,
@@ -41,7 +41,10 @@ def plan(
             help="two-step, pooled, vectorized, or best of the three. [default: two-step]"
         ),
     ] = None,
-    metric: Annotated[str, typer.Option(help="error, or auc for rare positives.")] = "error",
+    metric: Annotated[
+        str, typer.Option(help="error, or auc or recall for rare positives.")
+    ] = "error",
+    fpr: Annotated[float, _option("fpr", " With --metric recall.")] = PARAMETERS["fpr"].default,
     pilot: Annotated[
         Path | None,
         typer.Option(help="Plan the samples for --error from labelled data: a file as for fit."),
@@ -74,7 +77,7 @@ def plan(
             found = st.plan.from_pilot(X, y, error=error, **options)
         else:
             quantities = _one_missing({**_with_defaults(given, solve_for), "error": error})
-            options = {"metric": metric, "progress": progress}
+            options = {"metric": metric, "fpr": fpr, "progress": progress}
             found = st.plan(**quantities, model=model or "two-step", **options)
         if plot is not None:
             found.plot(plot)

@@ -2,9 +2,9 @@
 
 The theory predicts the performance of a choice in the high-dimensional limit; averaging over the
 fluctuations of a finite sample gives what to expect. The best choice has the best expectation. It is
-searched on a few points of the feature law, always the same, so that the search sees no noise. The
-limit alone would choose badly: a strong ridge would shrink the scores until they drown in the noise
-of the bias.
+searched on a few points of the feature law, always the same, so that the search sees no noise.
+The limit alone would choose badly: a strong ridge would shrink the scores until they drown in the
+noise of the bias.
 """
 
 import math
@@ -16,6 +16,7 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logit
 
+from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.estimators import (
     PooledClassifier,
     TwoStepAttentionClassifier,
@@ -23,9 +24,9 @@ from sparsetoken.estimators import (
 )
 from sparsetoken.planner.finite import average, possible_cosines, possible_rates
 from sparsetoken.planner.request import Case
-from sparsetoken.theory import Alignment, ConvergenceWarning, Estimate, Risk, alignment, risk
+from sparsetoken.theory import Alignment, Risk, alignment, risk
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
-from sparsetoken.theory.risk import solve_along
+from sparsetoken.theory.trained import solve_along
 
 __all__ = ["ARCHITECTURES", "Architecture", "Choice"]
 
@@ -89,7 +90,7 @@ class Architecture:
         results = self.possible(case, choice, ACCURATE_POINTS)
         value = average(results, case.metric, choice.n_readout(case))
         # The results share their points, so their numerical errors do not average out.
-        bars = [case.metric.uncertainty(result) for result in results]
+        bars = [case.metric.shortfall(result).uncertainty for result in results]
         return Estimate(value, sum(bars) / len(bars))
 
     def search_value(self, case: Case, choice: Choice) -> float:
@@ -254,8 +255,9 @@ def _best_rates(case: Case, choice: Choice) -> dict[str, float]:
     """Return the rates of the first step: the bias's aligns the query best with the signal.
 
     That rate is near the one at which the bias predicts the positive rate, so that the mean slope
-    of the loss vanishes. It is the best on average over the rates that a finite sample may have. For
-    balanced classes every rate is as good in the limit; this one cancels their chance imbalance.
+    of the loss vanishes. It is the best on average over the rates that a finite sample may have.
+    For balanced classes every rate is as good in the limit; this one cancels their chance
+    imbalance.
     """
     alpha, rate = choice.split * case.alpha, case.problem.positive_rate
     if choice.loss == "square":  # b = 2π − 1 = −lr·(mean slope 1 − 2π)

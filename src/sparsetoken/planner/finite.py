@@ -8,11 +8,11 @@ the mean is the average of two values: one standard deviation below, and one abo
 import math
 from collections.abc import Sequence
 
+from sparsetoken.law import score_mean
 from sparsetoken.planner.metric import Metric
 from sparsetoken.theory import Alignment, Performance, Risk
-from sparsetoken.theory.performance import RESOLUTION
-from sparsetoken.theory.saddle import score_mean
 from sparsetoken.theory.smoothing import envelope_moments
+from sparsetoken.theory.trained import RESOLUTION
 
 __all__ = ["average", "bias_noise", "possible_cosines", "possible_rates"]
 
@@ -24,16 +24,14 @@ def average(results: Sequence[Risk], metric: Metric, n_samples: float) -> float:
     less: its direction differs between samples, but its overlaps hardly do.
     """
     if not metric.needs_bias or math.isinf(n_samples):
-        return sum(map(metric.shortfall, results)) / len(results)
+        return math.fsum(map(metric.shortfall, results)) / len(results)
     moved = [
-        Performance(
-            result.law, result.readout._replace(bias=result.bias + shift), result.loss, result.moves
-        )
+        Performance(result.law, result.readout._replace(bias=result.bias + shift), result.loss)
         for result in results
         for noise in (bias_noise(result, n_samples),)
         for shift in (-noise, noise)
     ]
-    return sum(map(metric.shortfall, moved)) / len(moved)
+    return math.fsum(map(metric.shortfall, moved)) / len(moved)
 
 
 def bias_noise(result: Risk, n_samples: float) -> float:

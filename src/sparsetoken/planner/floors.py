@@ -4,7 +4,8 @@ import math
 
 from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
 from sparsetoken.planner.request import Request
-from sparsetoken.theory import Estimate, required_signal
+from sparsetoken.estimate import Estimate
+from sparsetoken.theory import required_signal
 
 __all__ = ["UnreachableError", "floor", "why_unreachable"]
 
@@ -19,7 +20,7 @@ def floor(architecture: Architecture, request: Request) -> Estimate:
     It is the prediction for infinitely many samples per dimension, with the best choices there.
     """
     case = request.case.unlimited
-    return case.metric.estimate(architecture.limit(case, architecture.first_choice(case)))
+    return case.metric.shortfall(architecture.limit(case, architecture.first_choice(case)))
 
 
 def why_unreachable(

@@ -51,6 +51,7 @@ class Planner:
         error: float | None = None,
         model: str = "two-step",
         metric: str = "error",
+        fpr: float = 0.01,
         progress: Progress = silent,
     ) -> Plan:
         """Solve for the one quantity that is None.
@@ -69,13 +70,16 @@ class Planner:
             it, where the prediction crosses the target. The test error is not monotone in it
             (always predicting the commoner class gets better as the other gets rarer); the AUC is.
         error : float or None
-            Target, below that of chance. With ``metric="auc"`` it is 1 − AUC.
+            Target, below that of chance. With ``metric="auc"`` it is 1 − AUC, with
+            ``metric="recall"`` 1 − recall.
         model : {"two-step", "pooled", "vectorized", "best"}, default="two-step"
             The classifier: the two-step protocol, with query fraction, learning rates, sharpness,
             ridge and loss (logistic or square) chosen; a linear one, with its ridge chosen; or
             whichever of the three does best.
-        metric : {"error", "auc"}, default="error"
-            What ``error`` means: the test error, or 1 − AUC for rare positives.
+        metric : {"error", "auc", "recall"}, default="error"
+            What ``error`` means: the test error, or for rare positives 1 − AUC or 1 − recall.
+        fpr : float, default=0.01
+            The false-positive rate at which the recall is meant.
         progress : callable, optional
             Called with a few words at each step, also when ``curve`` and ``alternatives`` of the
             plan are computed; ``progress=print`` shows them.
@@ -110,7 +114,7 @@ class Planner:
             "positive_rate": positive_rate,
             "error": error,
         }
-        request = make_request(get_metric(metric), **quantities)
+        request = make_request(get_metric(metric, fpr), **quantities)
         models = [*ARCHITECTURES] if model == "best" else [model]
         return Plan(error, solve_best(models, request, progress), progress)
 

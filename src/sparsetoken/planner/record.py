@@ -19,7 +19,8 @@ from sparsetoken.planner.request import (
 )
 from sparsetoken.planner.solve import Solution, predict
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory import Estimate, Risk
+from sparsetoken.estimate import Estimate
+from sparsetoken.theory import Risk
 from sparsetoken.vocabulary import PARAMETERS, look
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Plan:
 
     @property
     def metric(self) -> str:
-        """What ``error`` is: "error" the test error, "auc" 1 − AUC."""
+        """What ``error`` is: the test error ("error"), 1 − AUC ("auc") or 1 − recall ("recall")."""
         return self._request.metric.name
 
     @property
@@ -119,7 +120,7 @@ class Plan:
     @property
     def limit_error(self) -> Estimate:
         """The error in the limit of many dimensions; far below ``error`` where chance matters."""
-        return self._request.metric.estimate(self.limit)
+        return self._request.metric.shortfall(self.limit)
 
     @cached_property
     def limit(self) -> Risk:

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from scipy.optimize import brentq
 
+from sparsetoken.estimate import Estimate
 from sparsetoken.planner.architectures import ARCHITECTURES, Architecture, Choice
 from sparsetoken.planner.floors import UnreachableError, floor, why_unreachable
 from sparsetoken.planner.request import FEWEST_OF_A_CLASS, Progress, Request, fewest_samples
-from sparsetoken.theory import Estimate
 
 __all__ = ["Solution", "predict", "solve", "solve_best"]
 
@@ -57,10 +57,8 @@ def predict(
     """Return the expectation with the best choice; ``start`` is one for a neighbouring request."""
     progress(f"{architecture.name}: choosing the settings")
     case = request.case
-    if start is None:
-        choice = architecture.first_choice(case)
-    else:
-        choice = architecture.improve(case, start)
+    fresh = start is None
+    choice = architecture.first_choice(case) if fresh else architecture.improve(case, start)
     return Solution(architecture, request, choice, architecture.expected(case, choice), "")
 
 
