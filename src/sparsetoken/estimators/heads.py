@@ -80,14 +80,13 @@ def fit_heads(
         Where to start instead of the two-step queries, for instance a fit to some of the samples.
     """
     size = len(standard.mean)
-    found = start or Heads(
-        standard.mean, standard.scale, *np.zeros((2, size, len(jobs))), np.zeros(len(jobs))
-    )
+    zero = np.zeros((2, size, len(jobs)))
+    found = Heads(standard.mean, standard.scale, *zero, np.zeros(len(jobs)))
     for model, fit in (("attention", _fit_attention), ("pooled", _fit_pooled)):
         chosen = [k for k, job in enumerate(jobs) if job.candidate.model == model]
         if chosen:
             some = [jobs[k] for k in chosen]
-            first = None if start is None else _columns(start, chosen)
+            first = None if start is None else start.some(chosen)
             heads = fit(data, signs, shares, standard, some, steps, first)
             for ours, theirs in zip(found[2:], heads[2:], strict=True):
                 ours[..., chosen] = theirs
@@ -97,14 +96,6 @@ def fit_heads(
 def score_heads(data: Data, heads: Heads) -> Floats:
     """Return the score of each sequence by each head, of shape (n, K)."""
     return data.per_sample(head_scores, heads)
-
-
-def _columns(heads: Heads, chosen: list[int]) -> Heads:
-    return heads._replace(
-        queries=heads.queries[:, chosen],
-        readouts=heads.readouts[:, chosen],
-        biases=heads.biases[chosen],
-    )
 
 
 def _fit_attention(

@@ -24,9 +24,12 @@ __all__ = [
     "head_gradients",
     "head_scores",
     "largest_magnitudes",
+    "linear_contributions",
+    "linear_scores",
     "pooled_features",
     "query_gradient",
     "query_gradients",
+    "scaled_tokens",
     "token_covariance",
     "token_variances",
 ]
@@ -70,7 +73,7 @@ def query_gradients(
     sequences: Sequences, slopes: Floats, mean: Floats, scale: Floats, readouts: Floats
 ) -> Floats:
     """Return :func:`query_gradient` of each column, in scaled coordinates (x − mean)·scale."""
-    return _query_gradients(sequences, _scaled(sequences, mean, scale), slopes, readouts)
+    return _query_gradients(sequences, scaled_tokens(sequences, mean, scale), slopes, readouts)
 
 
 class Heads(NamedTuple):
@@ -81,6 +84,11 @@ class Heads(NamedTuple):
     queries: Floats
     readouts: Floats
     biases: Floats
+
+    def some(self, chosen: Any) -> "Heads":
+        """Return some of the columns."""
+        parts = (part[..., chosen] for part in self[2:])
+        return Heads(self.mean, self.scale, *parts)
 
 
 class HeadGradients(NamedTuple):
@@ -127,9 +135,47 @@ def head_gradients(
 def head_scores(sequences: Sequences, heads: Heads) -> Floats:
     """Return the score of each sequence by each head."""
     _, attention, along = _forward(sequences, heads)
+    return _pool(sequences, attention, along) + heads.biases
+
+
+def linear_scores(sequences: Sequences, queries: Floats, coefs: Floats) -> Floats:
+    """Return ⟨w, Xᵀ softmax(Xq)⟩ of each sequence for each column, in double precision."""
+    attention = _exponentials(sequences, queries)
+    return _pool(sequences, attention, sequences.tokens @ coefs)
+
+
+def linear_contributions(
+    sequences: Sequences, queries: Floats, coefs: Floats, weights: Floats, centre: Floats
+) -> Floats:
+    """Return, for each token, its attention and what it adds to Σ weight·score, averaged over heads.
+
+    The contribution is counted from that of the token ``centre``.
+    """
+    attention = _exponentials(sequences, queries)
+    total = np.add.reduceat(attention, sequences.offsets[:-1])
+    attention /= np.repeat(total, sequences.lengths, axis=0)
+    along = sequences.tokens @ coefs - centre @ coefs
+    return np.stack([attention @ weights, (attention * along) @ weights], axis=1)
+
+
+def _exponentials(sequences: Sequences, queries: Floats) -> Floats:
+    scores = sequences.tokens @ queries
+    _subtract_largest(scores, sequences.offsets)
+    return np.exp(scores)
+
+
+def _pool(sequences: Sequences, attention: Array, along: Array) -> Floats:
     starts = sequences.offsets[:-1]
     total = np.add.reduceat(attention, starts, dtype=np.float64)
-    return np.add.reduceat(attention * along, starts, dtype=np.float64) / total + heads.biases
+    return np.add.reduceat(attention * along, starts, dtype=np.float64) / total
+
+
+def scaled_tokens(sequences: Sequences, mean: Floats, scale: Floats) -> Array:
+    """Return (x − mean)·scale of all tokens, in float32."""
+    kind = sequences.dtype
+    scaled = sequences.tokens - mean.astype(kind)
+    scaled *= scale.astype(kind)
+    return scaled.astype(np.float32, copy=False)
 
 
 def token_variances(sequences: Sequences, share: Floats, mean: Floats, scale: Floats) -> Floats:
@@ -173,19 +219,11 @@ def _weighted_sums(sequences: Sequences, weights: Floats) -> Floats:
 
 def _forward(sequences: Sequences, heads: Heads) -> tuple[Array, Array, Array]:
     """Return scaled tokens, e^(attention score − its largest), and readout scores, in float32."""
-    tokens = _scaled(sequences, heads.mean, heads.scale)
+    tokens = scaled_tokens(sequences, heads.mean, heads.scale)
     attention = tokens @ heads.queries.astype(np.float32)
     _subtract_largest(attention, sequences.offsets)
     np.exp(attention, out=attention)
     return tokens, attention, tokens @ heads.readouts.astype(np.float32)
-
-
-def _scaled(sequences: Sequences, mean: Floats, scale: Floats) -> Array:
-    """Return (x − mean)·scale of all tokens, in float32."""
-    kind = sequences.dtype
-    scaled = sequences.tokens - mean.astype(kind)
-    scaled *= scale.astype(kind)
-    return scaled.astype(np.float32, copy=False)
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
