@@ -15,7 +15,7 @@ from sparsetoken.estimators.ensemble import Head
 from sparsetoken.estimators.insight import Explanation
 from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
 from sparsetoken.estimators.per_token import PerToken
-from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.estimators.sequences import OneTokenWarning, Sequences
 from sparsetoken.estimators.sparse_token import SparseTokenClassifier
 from sparsetoken.estimators.storage import load, save
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
@@ -26,6 +26,7 @@ __all__ = [
     "Explanation",
     "Finding",
     "Head",
+    "OneTokenWarning",
     "PerToken",
     "PooledClassifier",
     "Sequences",

@@ -68,6 +68,7 @@ def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:
     """Return the log-odds of the second class, or the log-probability of each of several."""
     chances = np.zeros((len(rows), forests[0]["value"].shape[1]))
     for forest in forests:
+        _check(forest, rows.shape[1])
         _add_chances(rows, *(forest[name] for name in _PARTS), chances)
     chances /= sum(len(forest["roots"]) for forest in forests)
     logs = np.log(chances + _SURE)
@@ -75,6 +76,20 @@ def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:
 
 
 _PARTS = ("roots", "left", "right", "feature", "threshold", "value")
+
+
+def _check(forest: Forest, n_features: int) -> None:
+    """Refuse arrays, from a file perhaps, that are no trees: the walk would not end, or go astray."""
+    n_nodes = len(forest["left"])
+    if any(len(forest[name]) != n_nodes for name in _PARTS[2:]):
+        raise ValueError("the arrays of a forest differ in length")
+    inner = np.flatnonzero(forest["left"] >= 0)
+    for child in (forest["left"][inner], forest["right"][inner]):
+        if ((child <= inner) | (child >= n_nodes)).any():
+            raise ValueError("a tree's node must come before its children")
+    features, roots = forest["feature"][inner], forest["roots"]
+    if ((features < 0) | (features >= n_features)).any() or ((roots < 0) | (roots >= n_nodes)).any():
+        raise ValueError("a tree speaks of features or nodes that do not exist")
 
 
 def _as_arrays(trees: ExtraTreesClassifier, n_classes: int) -> Forest:
