@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sparsetoken as st
-from sparsetoken.cli.data import read_dataset
+from sparsetoken.estimators.readers import read_dataset
 
 if TYPE_CHECKING:  # the planner is imported when it is used: other commands start faster
     from sparsetoken.planner import PilotPlan, Plan
@@ -63,9 +63,7 @@ def plan(
     found: Plan | PilotPlan
     if pilot is not None:
         _check_pilot({**given, "--solve-for": solve_for}, error, metric)
-        data = read_dataset(pilot)
-        if data.labels is None:
-            raise ValueError(f"pilot must have labels, y or a column 'label'; {pilot} has none")
+        data = read_dataset(pilot).with_labels()
         from_pilot = st.plan.from_pilot(data.sequences, data.labels, error=error, model=model)
         found, planned = from_pilot, from_pilot.plan
     else:
