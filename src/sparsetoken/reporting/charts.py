@@ -106,8 +106,7 @@ def bars(values: dict[str, float]) -> str:
     """Return shares as labelled horizontal bars."""
     rows = "".join(
         f'<div class="bar"><span>{escape(name)}</span>'
-        f'<meter min="0" max="1" value="{value:.4f}" aria-label="{escape(name, quote=True)}">'
-        f"</meter><b>{value:.0%}</b></div>"
+        f'<div><i style="width:{value:.1%}"></i></div><b>{value:.0%}</b></div>'
         for name, value in values.items()
     )
     return f'<div class="bars">{rows}</div>'

@@ -1,50 +1,26 @@
 """What a report shows, computed: honest scores, and what follows from them."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 from sklearn.base import clone
-from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.metrics import confusion_matrix, roc_curve
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from sparsetoken.estimators import Sequences
+from sparsetoken.estimators.fingerprints import fingerprints
+from sparsetoken.estimators.judging import Measure, fraction, judge
 from sparsetoken.estimators.sequences import as_sequences
 
-__all__ = ["Evidence", "Rate", "Shown", "gather"]
+__all__ = ["Evidence", "Shown", "gather"]
 
 Floats = NDArray[np.float64]
 
 _FOLDS = 5
 _BINS = 6
 _SHOWN = 4  # sequences of each kind
-
-
-class Rate(NamedTuple):
-    """A fraction with its 95 % interval (Wilson's)."""
-
-    value: float
-    low: float
-    high: float
-    count: int
-
-    @classmethod
-    def of(cls, hits: NDArray[np.bool_]) -> "Rate":
-        """Return the fraction of hits."""
-        n = int(hits.size)
-        if n == 0:
-            return cls(math.nan, 0.0, 1.0, 0)
-        z = float(norm.ppf(0.975))
-        p = float(hits.mean())
-        centre = (p + z * z / (2 * n)) / (1 + z * z / n)
-        half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-        return cls(p, max(centre - half, 0.0), min(centre + half, 1.0), n)
-
-    def __str__(self) -> str:
-        return f"{self.value:.1%} ({self.low:.1%} to {self.high:.1%})"
 
 
 class Shown(NamedTuple):
@@ -56,13 +32,14 @@ class Shown(NamedTuple):
     probability: float
     weights: Floats
     contributions: Floats
+    """What each token adds to the score of the predicted class."""
 
 
 class Step(NamedTuple):
-    """One bin of a curve: where it lies, and the observed rate there."""
+    """One bin of a curve: where it lies, and the fraction observed there."""
 
     x: float
-    rate: Rate
+    fraction: Measure
 
 
 @dataclass(frozen=True)
@@ -76,16 +53,13 @@ class Evidence:
     dim: int
     how: str
     """Where the held-out scores come from, in a sentence."""
-    accuracy: Rate
+    measures: list[Measure]
+    """Accuracy, AUC, and recall at the false-positive rate, with intervals."""
     majority: float
-    auc: dict[str, float]
-    """By class; of two classes, the second alone."""
+    """Accuracy of always predicting the commonest class."""
     roc: dict[str, tuple[Floats, Floats]]
+    """By class; of two classes, of the second alone."""
     confusion: NDArray[np.int64]
-    fpr: float
-    recall: Rate | None
-    """Of two classes: recall at the threshold that holds ``fpr``, and what it held."""
-    alarms: Rate | None
     calibration: list[Step]
     by_length: list[Step]
     members: dict[str, float]
@@ -115,8 +89,8 @@ def gather(
     predicted = classes[probability.argmax(axis=1)]
     correct = predicted == labels
     shown = [str(name) for name in classes]
-    curves = _curves(labels, classes, probability)
-    recall, alarms = _at_rate(labels, classes, probability, fpr)
+    two = len(classes) == 2
+    measures = judge(labels, predicted, probability[:, 1] if two else probability, classes, fpr)
     sure = np.argsort(-probability.max(axis=1), kind="stable")
     describe = _describer(classifier, sequences, labels, predicted, probability)
     lengths = np.diff(sequences.offsets)
@@ -126,16 +100,10 @@ def gather(
         n_tokens=(int(lengths.min()), int(np.median(lengths)), int(lengths.max())),
         dim=sequences.dim,
         how=how,
-        accuracy=Rate.of(correct),
+        measures=measures,
         majority=max(float((labels == c).mean()) for c in classes),
-        auc={name: area for name, (_, _, area) in curves.items()},
-        roc={name: (false, true) for name, (false, true, _) in curves.items()},
-        confusion=np.array(
-            [[int(((labels == a) & (predicted == b)).sum()) for b in classes] for a in classes]
-        ),
-        fpr=fpr,
-        recall=recall,
-        alarms=alarms,
+        roc=_roc(labels, classes, probability),
+        confusion=confusion_matrix(labels, predicted, labels=classes),
         calibration=_binned(probability.max(axis=1), correct),
         by_length=_binned(lengths.astype(float), ~correct),
         members=dict(getattr(classifier, "members_", {})),
@@ -153,7 +121,7 @@ def _honest(
 ) -> tuple[Floats, str]:
     """Return probabilities that the training did not see, and how they were had."""
     known = getattr(classifier, "fingerprints_", None)
-    seen = int(np.isin(X.fingerprints(), known).sum()) if known is not None else 0
+    seen = int(np.isin(fingerprints(X), known).sum()) if known is not None else 0
     if seen == 0:
         return classifier.predict_proba(X), (
             f"None of these {len(X)} sequences was used for training: the model scored them as "
@@ -174,41 +142,25 @@ def _honest(
     )
 
 
-def _curves(
+def _roc(
     y: NDArray[Any], classes: NDArray[Any], probability: Floats
-) -> dict[str, tuple[Floats, Floats, float]]:
+) -> dict[str, tuple[Floats, Floats]]:
     chosen = [1] if len(classes) == 2 else range(len(classes))
-    found = {}
-    for k in chosen:
-        positive = y == classes[k]
-        if positive.all() or not positive.any():
-            continue
-        false, true, _ = roc_curve(positive, probability[:, k])
-        area = float(roc_auc_score(positive, probability[:, k]))
-        found[str(classes[k])] = (false, true, area)
-    return found
-
-
-def _at_rate(
-    y: NDArray[Any], classes: NDArray[Any], probability: Floats, fpr: float
-) -> tuple[Rate | None, Rate | None]:
-    if len(classes) != 2 or np.unique(y).size < 2:
-        return None, None
-    score, positive = probability[:, 1], y == classes[1]
-    negatives = np.sort(score[~positive])[::-1]
-    allowed = int(math.floor(fpr * len(negatives)))
-    threshold = negatives[min(allowed, len(negatives) - 1)]
-    return Rate.of(score[positive] > threshold), Rate.of(score[~positive] > threshold)
+    return {
+        str(classes[k]): roc_curve(y == classes[k], probability[:, k])[:2]
+        for k in chosen
+        if 0 < (y == classes[k]).sum() < len(y)
+    }
 
 
 def _binned(x: Floats, hits: NDArray[np.bool_]) -> list[Step]:
     """Return the rate of hits in bins of about equal size."""
     edges = np.unique(np.quantile(x, np.linspace(0.0, 1.0, _BINS + 1)))
     if len(edges) < 2:
-        return [Step(float(x[0]), Rate.of(hits))]
+        return [Step(float(x[0]), fraction("", hits))]
     which = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, len(edges) - 2)
     return [
-        Step(float(x[which == k].mean()), Rate.of(hits[which == k]))
+        Step(float(x[which == k].mean()), fraction("", hits[which == k]))
         for k in range(len(edges) - 1)
         if (which == k).any()
     ]
@@ -231,8 +183,10 @@ def _describer(
         if hasattr(classifier, "explain"):
             (found,) = classifier.explain(X[[i]], top=length)
             weights[found.tokens], contributions[found.tokens] = found.weights, found.contributions
+            contributions *= 1.0 if found.label == predicted[i] else -1.0
         chance = float(probability[i].max())
-        return Shown(str(names[i]), str(y[i]), str(predicted[i]), chance, weights, contributions)
+        told = str(names[i]), str(y[i]), str(predicted[i])
+        return Shown(*told, chance, weights, contributions)
 
     return describe
 

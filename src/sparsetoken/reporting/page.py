@@ -33,7 +33,7 @@ stroke-dasharray:4 4}.target{stroke:var(--other);stroke-dasharray:2 3}.band{fill
 .point circle{fill:var(--main)}.point line{stroke:var(--main)}table{border-collapse:collapse}
 td,th{border:1px solid var(--line);padding:.3rem .7rem;text-align:right}th{color:var(--soft);
 font-weight:500}.bar{display:grid;grid-template-columns:8rem 1fr 3.5rem;gap:.6rem;
-align-items:center}.bar meter{width:100%;height:1rem}.strip{display:flex;align-items:flex-end;
+align-items:center}.bar div{background:var(--line);border-radius:4px}.bar div i{display:block;height:.7rem;border-radius:4px;background:var(--main)}.strip{display:flex;align-items:flex-end;
 flex-wrap:wrap;gap:2px;min-height:44px;padding:.2rem 0}.strip i{width:9px;border-radius:2px}
 .for{background:var(--main)}.against{background:var(--other)}.wrong{color:var(--other)}
 .sequence{margin:.7rem 0}@media print{body{max-width:none}}
@@ -61,23 +61,13 @@ def _head(found: Evidence, title: str) -> str:
     counts = ", ".join(f"{n} {escape(name)}" for name, n in found.classes.items())
     low, middle, high = found.n_tokens
     lengths = f"{low} tokens each" if low == high else f"{low} to {high} tokens, median {middle}"
-    auc = ", ".join(
-        f"{area:.3f}" if len(found.auc) == 1 else f"{escape(name)} {area:.3f}"
-        for name, area in found.auc.items()
-    )
-    better = "better than" if found.accuracy.low > found.majority else "not surely better than"
     cards = [
-        ("accuracy on new sequences", f"{found.accuracy.value:.1%}",
-         f"95 % interval {found.accuracy.low:.1%} to {found.accuracy.high:.1%}; {better} always "
-         f"predicting the commonest class ({found.majority:.1%})"),
-        ("AUC", auc or "–", "probability that the right class gets the higher score"),
-    ]  # fmt: skip
-    if found.recall is not None and found.alarms is not None:
-        cards.append(
-            (f"recall at {found.fpr:.1%} false positives", f"{found.recall.value:.1%}",
-             f"95 % interval {found.recall.low:.1%} to {found.recall.high:.1%}; judged by "
-             f"{found.alarms.count} negatives")
-        )  # fmt: skip
+        (escape(m.name), f"{m.value:.3f}", f"95 % interval {m.low:.3f} to {m.high:.3f}")
+        for m in found.measures
+    ]
+    accuracy = found.measures[0]
+    better = "better than" if accuracy.low > found.majority else "not surely better than"
+    trivial = f"always predicting the commonest class is right in {found.majority:.1%}"
     boxes = "".join(
         f'<div class="card"><span class="soft">{name}</span><b>{value}</b>'
         f'<span class="soft">{note}</span></div>'
@@ -87,6 +77,7 @@ def _head(found: Evidence, title: str) -> str:
         f"<h1>{escape(title)}</h1><p>{found.classifier} on {sum(found.classes.values())} "
         f"sequences ({counts}), {lengths}, {found.dim} features a token.</p>"
         f'<p class="soft">{escape(found.how)}</p><div class="row">{boxes}</div>'
+        f"<p>The accuracy is {better} chance: {trivial}.</p>"
     )
 
 
@@ -107,7 +98,7 @@ def _judged(found: Evidence) -> str:
     ]
     if len(found.by_length) > 1:
         longest = max(step.x for step in found.by_length)
-        top = max(0.1, *(step.rate.high for step in found.by_length))
+        top = max(0.1, *(step.fraction.high for step in found.by_length))
         ticks = tuple(np.round(np.linspace(0, longest, 5)).tolist())
         lengths = Chart(
             "Error by length",
@@ -149,7 +140,7 @@ def _kind(found: Evidence) -> str:
 def _sequences(found: Evidence, texts: dict[str, list[str]]) -> str:
     parts = [
         "<h2>Sequences to look at</h2>"
-        '<p class="soft">One box a token: its height is the attention it gets; blue speaks for '
+        '<p class="soft">One box a token: its height is the attention it gets. Blue speaks for '
         "the predicted class, orange against it.</p>"
     ]
     for heading, chosen in (("Most surely right", found.right), ("Most surely wrong", found.wrong)):
@@ -162,14 +153,14 @@ def _sequence(one: Shown, texts: list[str] | None) -> str:
     verdict = f"is {escape(one.label)}"
     if one.label != one.predicted:
         verdict += f', <span class="wrong">said {escape(one.predicted)}</span>'
-    heavy = ""
+    below = ""
     if texts is not None and one.weights.any():
         best = int(np.argmax(one.weights))
-        heavy = f'<p class="soft">heaviest token: {escape(texts[best])}</p>'
+        below = f'<p class="soft">heaviest token: {escape(texts[best])}</p>'
     return (
         f'<div class="sequence"><b>{escape(one.name)}</b> {verdict}, with probability '
-        f"{one.probability:.2f}{strip(one.weights.tolist(), one.contributions.tolist(), texts)}"
-        f"{heavy}</div>"
+        f"{one.probability:.2f}"
+        f"{strip(one.weights.tolist(), one.contributions.tolist(), texts)}{below}</div>"
     )
 
 
