@@ -34,6 +34,7 @@ MAY_IMPORT = {
     "estimators": {"_validation", "losses", "pooling"},
     "planner": CORE | {"theory", "estimators", "plotting"},  # plot() hands a table over
     "experiments": CORE | {"sampling", "theory", "estimators", "planner"},
+    "reporting": {"_validation", "vocabulary", "estimators", "planner"},
     "plotting": {"_validation", "vocabulary"},
     "cli": None,  # anything
     "app": None,

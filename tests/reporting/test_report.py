@@ -104,14 +104,14 @@ def test_command(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["fit", *arguments, "--out", str(tmp_path / "m.npz"), "--held-out", "0"])
     with pytest.raises(SystemExit) as ended:
-        main(
-            ["report", str(tmp_path / "m.npz"), str(tmp_path / "bags.csv"), "--no-plan"]
-            + ["--token-text", "word", "--out", str(tmp_path / "r.html")]
-        )
+        options = ["--no-plan", "--token-text", "word", "--out", str(tmp_path / "r.html")]
+        main(["report", str(tmp_path / "m.npz"), str(tmp_path / "bags.csv"), *options])
     assert ended.value.code == 0
     page = (tmp_path / "r.html").read_text()
     check_page(page)
-    assert "word1-" in page
+    shown = re.findall(r"<b>s(\d+)</b>.*?token 2 word(\d+)-(\d+):", page)
+    assert shown
+    assert all(name == bag and token == "2" for name, bag, token in shown)
     with pytest.raises(SystemExit) as ended:
         main(["report", str(tmp_path / "m.npz"), str(tmp_path / "bags.csv"), "--out", "no/r.html"])
     assert ended.value.code != 0

@@ -33,7 +33,9 @@ stroke-dasharray:4 4}.target{stroke:var(--other);stroke-dasharray:2 3}.band{fill
 .point circle{fill:var(--main)}.point line{stroke:var(--main)}table{border-collapse:collapse}
 td,th{border:1px solid var(--line);padding:.3rem .7rem;text-align:right}th{color:var(--soft);
 font-weight:500}.bar{display:grid;grid-template-columns:8rem 1fr 3.5rem;gap:.6rem;
-align-items:center}.bar div{background:var(--line);border-radius:4px}.bar div i{display:block;height:.7rem;border-radius:4px;background:var(--main)}.strip{display:flex;align-items:flex-end;
+align-items:center}.bar div{background:var(--line);border-radius:4px}
+.bar div i{display:block;height:.7rem;border-radius:4px;background:var(--main)}
+.strip{display:flex;align-items:flex-end;
 flex-wrap:wrap;gap:2px;min-height:44px;padding:.2rem 0}.strip i{width:9px;border-radius:2px}
 .for{background:var(--main)}.against{background:var(--other)}.wrong{color:var(--other)}
 .sequence{margin:.7rem 0}@media print{body{max-width:none}}
