@@ -103,8 +103,8 @@ def test_command(tmp_path, capsys):
     arguments = [str(tmp_path / "bags.csv"), "--ignore", "word", "--model", "pooled"]
     with pytest.raises(SystemExit):
         main(["fit", *arguments, "--out", str(tmp_path / "m.npz"), "--held-out", "0"])
+    options = ["--no-plan", "--token-text", "word", "--out", str(tmp_path / "r.html")]
     with pytest.raises(SystemExit) as ended:
-        options = ["--no-plan", "--token-text", "word", "--out", str(tmp_path / "r.html")]
         main(["report", str(tmp_path / "m.npz"), str(tmp_path / "bags.csv"), *options])
     assert ended.value.code == 0
     page = (tmp_path / "r.html").read_text()
