@@ -32,9 +32,7 @@ MAY_IMPORT = {
     "sampling": CORE,
     "theory": CORE,
     "estimators": {"_validation", "losses", "pooling"},
-    "planner": CORE | {"theory"},
-    "planner.pilot": CORE | {"theory", "estimators"},
-    "planner.record": CORE | {"theory", "plotting"},  # Plan.plot hands a table over
+    "planner": CORE | {"theory", "estimators", "plotting"},  # plot() hands a table over
     "experiments": CORE | {"sampling", "theory", "estimators", "planner"},
     "plotting": {"_validation", "vocabulary"},
     "cli": None,  # anything

@@ -1,6 +1,6 @@
 """Style and the pieces that several pictures share; nothing is computed here."""
 
-from sparsetoken.plotting.plan import draw_plan
+from sparsetoken.plotting.plan import draw_pilot, draw_plan
 from sparsetoken.plotting.style import (
     COLUMN,
     caption,
@@ -21,6 +21,7 @@ __all__ = [
     "COLUMN",
     "caption",
     "curve",
+    "draw_pilot",
     "draw_plan",
     "guide",
     "label_axes",
