@@ -15,7 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.data import MemoryData
-from sparsetoken.estimators.passes import attention_features, joint_gradient, pooled_features
+from sparsetoken.estimators.passes import (
+    Heads,
+    attention_features,
+    head_gradients,
+    pooled_features,
+)
 from sparsetoken.estimators.readout import Readout, fit_readout
 from sparsetoken.estimators.sequences import as_sequences
 from sparsetoken.estimators.two_step import two_gradient_steps
@@ -198,12 +203,14 @@ def _refine(
 ) -> tuple[Floats, Readout]:
     """Minimise mean loss + (λ/2)(‖w‖² + ‖q‖²) by some steps of L-BFGS from the two-step start."""
     size, reg, beta = query.size, cell.values["reg"], cell.values["beta"]
+    columns, only = (sign[:, np.newaxis], weight[:, np.newaxis]), np.zeros(1, dtype=np.int64)
 
     def objective(point: Floats) -> tuple[float, Floats]:
-        query, coef, bias = point[:size], point[size:-1], float(point[-1])
-        found = data.total(joint_gradient, (sign, weight), beta * query, coef, bias)
-        value, by_query, by_readout, by_bias = found
-        gradient = [beta * by_query + reg * query, by_readout + reg * coef, [by_bias]]
+        query, coef = point[:size, np.newaxis], point[size:-1, np.newaxis]
+        head = Heads(np.zeros(size), np.ones(size), beta * query, coef, point[-1:])
+        found = data.total(head_gradients, columns, head, only, only)
+        (value,), by_query, by_readout, by_bias = found
+        gradient = [*(beta * by_query + reg * query).T, *(by_readout + reg * coef).T, by_bias]
         return value + 0.5 * reg * float(point[:-1] @ point[:-1]), np.concatenate(gradient)
 
     start = np.concatenate([query, readout.coef, [readout.intercept]])

@@ -57,7 +57,7 @@ def draw(values: Values, drawing: Drawing) -> Content:
             for found, result in zip(everywhere, results, strict=True)
         ]
     sentence = (
-        f"Attention can fit every training label of {here['attention']} samples per "
+        f"Attention can fit every training label of {here['two-step']} samples per "
         f"dimension, pooling of {here['pooled']}, and a readout of all {values['n_tokens']} "
         f"tokens, which has more weights, of {here['vectorized']}."
     )
