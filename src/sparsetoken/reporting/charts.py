@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-__all__ = ["Scale", "Chart", "bars", "strip"]
+__all__ = ["Chart", "Scale", "bars", "strip"]
 
 _WIDTH, _HEIGHT = 360, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 12, 42

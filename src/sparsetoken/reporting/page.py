@@ -4,7 +4,7 @@ from html import escape
 
 import numpy as np
 
-from sparsetoken.reporting.charts import Scale, Chart, bars, strip
+from sparsetoken.reporting.charts import Chart, Scale, bars, strip
 from sparsetoken.reporting.evidence import Evidence, Shown
 
 __all__ = ["render"]
