@@ -10,19 +10,29 @@ import pytest
 import sparsetoken
 
 ROOT = Path(sparsetoken.__file__).parent
-CORE = {"_validation", "vocabulary", "problem", "losses", "pooling"}
+CORE = {
+    "_validation",
+    "vocabulary",
+    "estimate",
+    "problem",
+    "losses",
+    "pooling",
+    "law",
+    "performance",
+}
 MAY_IMPORT = {
     "_validation": set(),
     "vocabulary": {"_validation"},
     "problem": {"_validation", "vocabulary"},
     "losses": {"_validation"},
     "pooling": {"_validation"},
-    "sampling": {"_validation", "vocabulary", "problem", "pooling"},
+    "estimate": set(),
+    "law": {"problem"},
+    "performance": {"_validation", "estimate", "law", "losses"},
+    "sampling": CORE,
     "theory": CORE,
     "estimators": {"_validation", "losses", "pooling"},
-    "planner": CORE | {"theory"},
-    "planner.pilot": CORE | {"theory", "estimators"},
-    "planner.record": CORE | {"theory", "plotting"},  # Plan.plot hands a table over
+    "planner": CORE | {"theory", "estimators", "plotting"},  # plot() hands a table over
     "experiments": CORE | {"sampling", "theory", "estimators", "planner"},
     "plotting": {"_validation", "vocabulary"},
     "cli": None,  # anything

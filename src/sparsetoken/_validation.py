@@ -3,6 +3,7 @@
 NumPy is imported only by the checks of arrays: the command line's help reads the others.
 """
 
+import importlib
 import math
 import operator
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ __all__ = [
     "check_random_state",
     "check_real",
     "check_unit_vector",
+    "import_object",
 ]
 
 
@@ -109,6 +111,16 @@ def check_random_state(value: Any) -> "np.random.Generator":
         raise ValueError(
             f"random_state must be a whole number >= 0, a Generator or None, got {shown(value)}"
         ) from None
+
+
+def import_object(name: str, path: str) -> Any:
+    """Return what an import path "module:object" names; a class is called without arguments."""
+    module, _, attribute = path.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"{name} must be importable, got {path!r}: {error}") from None
+    return found() if isinstance(found, type) else found
 
 
 def shown(value: Any) -> str:

@@ -75,8 +75,9 @@ def test_tables_for_people(refused, run, tmp_path, drawn):
     np.savez(data, X=X[:40], y=np.where(y[:40], "ill", "well"))
     code, out, err = run("fit", data, "--out", model, "--held-out", 0)
     assert code == 0, err
-    assert "well" in out
-    assert "query_reliability" in out
+    for part in ("well", "query_reliability", "sparse-token", "statistics"):
+        assert part in out
+    assert type(st.load(model)) is st.SparseTokenClassifier
     _, out, _ = run("predict", model, data, "--top", 2)
     assert "probability of 'well'" in out
     assert out.count("\n") >= 40
@@ -127,6 +128,7 @@ def test_a_model_remembers_its_columns(run, tmp_path, drawn):
         *("--model", "pooled", "--held-out", 0),
     )
     assert code == 0, err
+    assert st.load(model).feature_names_in_.tolist() == [f"x{j}" for j in range(8)]
     assert st.load(model).reading_ == {
         "by": "patient",
         "label": "state",
@@ -199,7 +201,9 @@ def test_one_row_a_token(run, tmp_path, drawn, ending):
     assert list(rows[0]) == ["sequence", "position", "row", "weight", "contribution", "towards"]
     for row in rows:
         assert row["sequence"] == lines[1 + order[int(row["row"])]].split(",")[0]
-    explained = st.load(model).explain(X[:1], top=6)[0]
+    fitted = st.load(model)
+    first = st.Sequences(X[0], [0, 6], fitted.feature_names_in_)
+    explained = fitted.explain(first, top=6)[0]
     predictions = {row["sequence"]: row for row in json.loads(out)}
     own = [row for row in rows if row["sequence"] == "s0"]
     assert [int(row["position"]) for row in own] == list(range(6))
@@ -207,7 +211,7 @@ def test_one_row_a_token(run, tmp_path, drawn, ending):
     assert total + explained.baseline == pytest.approx(predictions["s0"]["score"])
     assert sum(float(row["weight"]) for row in own) == pytest.approx(1.0)
     for row in own:
-        assert row["towards"] == ("well" if float(row["contribution"]) > 0 else "ill")
+        assert row["towards"] == ("well" if float(row["contribution"]) >= 0 else "ill")
 
 
 def test_a_bad_output_fails_before_anything_is_read(refused, tmp_path):
@@ -236,6 +240,7 @@ def test_what_is_wrong_is_said_in_one_line(refused, tmp_path, drawn):
     refused(("fit", data, *model), 2, "not a NumPy archive, or is damaged")
     np.savez(data, X=X, y=y)
     refused(("fit", data, "--held-out", 1.5, *model), 2, "--held-out")
+    refused(("fit", data, "--reg", 0.1, *model), 2, "--reg is not for --model sparse-token")
     refused(("predict", data, data), 2, "not a sparsetoken model")
 
 
