@@ -92,6 +92,8 @@ def test_tables_for_people(refused, run, tmp_path, drawn):
         rows = list(csv.DictReader(file))
     assert len(rows) == 40
     assert {row["predicted"] for row in rows} == {"ill", "well"}
+    scores = st.load(model).decision_function(X[:40])
+    assert [float(row["score"]) for row in rows] == scores.tolist()
     np.savez(data, X=X[:40])
     code, out, err = run("predict", model, data)
     assert code == 0

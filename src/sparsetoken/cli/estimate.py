@@ -134,7 +134,7 @@ def fit(
     if as_json:
         print_json(report)
     else:
-        print_table(("fitted", ""), [(name, _text(value)) for name, value in report.items()])
+        print_table(("fitted", ""), _lines(report))
 
 
 def predict(
@@ -191,13 +191,16 @@ def _show(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    shown = [{name: _text(value) for name, value in row.items()} for row in rows]
     if as_json:
         print_json(rows)
     elif out is not None:
-        write_columns({name: [row[name] for row in shown] for name in shown[0]}, out)
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        if "top_tokens" in columns:
+            columns["top_tokens"] = [_text(found) for found in columns["top_tokens"]]
+        write_columns(columns, out)
         message(f"{len(rows)} rows: {out}")
     else:
+        shown = [{name: _text(value) for name, value in row.items()} for row in rows]
         of = "the predicted class"
         if len(classifier.classes_) == 2:
             of = repr(plain(classifier.classes_[1]))
@@ -288,6 +291,17 @@ def _remembered(
         tuple(features) if features else None,
         remembered=frozenset(name for name, value in given.items() if not value),
     )
+
+
+def _lines(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what was found as text, each interval beside its value."""
+    lines = []
+    for name, value in report.items():
+        interval = report.get(f"{name}_interval")
+        around = "" if interval is None else f" ({interval[0]:.3f}…{interval[1]:.3f})"
+        if not name.endswith("_interval"):
+            lines.append((name, f"{_text(value)}{around}"))
+    return lines
 
 
 def _text(value: Any) -> str:
