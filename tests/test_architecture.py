@@ -33,7 +33,9 @@ MAY_IMPORT = {
     "theory": CORE,
     "estimators": {"_validation", "losses", "pooling"},
     "planner": CORE | {"theory", "estimators", "plotting"},  # plot() hands a table over
-    "experiments": CORE | {"sampling", "theory", "estimators", "planner"},
+    "experiments": CORE | {"sampling", "theory", "estimators", "planner", "plotting"},
+    "experiments.simulation": CORE | {"sampling", "estimators"},  # draws its own points
+    "experiments.vectorized": CORE | {"sampling", "estimators"},
     "plotting": {"_validation", "vocabulary"},
     "cli": None,  # anything
     "app": None,
