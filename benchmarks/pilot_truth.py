@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier
 
 from benchmarks.bags import stored_bags
-from sparsetoken import AttentionClassifier, Sequences, SparseTokenProblem
+from sparsetoken import AttentionClassifier, Sequences
 from sparsetoken.planner.observe import observe
 
 Labels = NDArray[np.int64]

@@ -14,7 +14,6 @@ from .estimators import (
     PooledClassifier,
     Sequences,
     SparseTokenClassifier,
-    SparseTokenClassifier,
     TwoStepAttentionClassifier,
     VectorizedClassifier,
     load,
@@ -22,6 +21,7 @@ from .estimators import (
 )
 from .planner import estimate_problem, plan
 from .problem import SparseTokenProblem
+from .reporting import report
 
 __version__: str
 
@@ -29,7 +29,6 @@ __all__ = [
     "AttentionClassifier",
     "PooledClassifier",
     "Sequences",
-    "SparseTokenClassifier",
     "SparseTokenClassifier",
     "SparseTokenProblem",
     "TwoStepAttentionClassifier",
@@ -43,6 +42,7 @@ __all__ = [
     "planner",
     "plotting",
     "pooling",
+    "report",
     "sampling",
     "save",
     "theory",
