@@ -39,6 +39,7 @@ MAY_IMPORT = {
     "experiments": CORE | {"sampling", "theory", "estimators", "planner", "plotting"},
     "experiments.simulation": CORE | {"sampling", "estimators"},  # draws its own points
     "experiments.vectorized": CORE | {"sampling", "estimators"},
+    "reporting": {"_validation", "vocabulary", "estimators", "planner"},
     "plotting": {"_validation", "vocabulary"},
     "cli": None,  # anything
     "app": None,
