@@ -1,7 +1,6 @@
 """A plan from pilot data: the held-out errors of a classifier, extrapolated."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
