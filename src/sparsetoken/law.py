@@ -119,7 +119,7 @@ class FeatureLaw:
     >>> performance.test_error
     Estimate(0.185547 ± 1e-08)
     >>> performance.recall(fpr=0.01)
-    Estimate(0.294837 ± 1e-08)
+    Estimate(0.295463 ± 1e-08)
     """
 
     points: Points

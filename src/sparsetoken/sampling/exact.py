@@ -100,7 +100,7 @@ def exact_performance(
     ...     problem, 100_000, cosine=1.0, sharpness=1.5, random_state=0
     ... )
     >>> st.sampling.exact_performance(law, xi, bias=-3.0, query=xi, direction=xi)
-    Performance(test_error=0.0251... ± 0.0003)
+    Performance(test_error=0.024565 ± 0.0003)
     """
     bias = check_real("bias", bias)
     readout = np.asarray(readout, dtype=float)
