@@ -19,6 +19,7 @@ from .estimators import (
     save,
 )
 from .planner import estimate_problem, plan
+from .population import Population
 from .problem import SparseTokenProblem
 
 __version__: str
@@ -26,6 +27,7 @@ __version__: str
 __all__ = [
     "AttentionClassifier",
     "PooledClassifier",
+    "Population",
     "Sequences",
     "SparseTokenProblem",
     "TwoStepAttentionClassifier",

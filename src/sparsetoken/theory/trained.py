@@ -16,7 +16,7 @@ from sparsetoken.law import FeatureLaw, Readout, score_mean
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
 from sparsetoken.pooling import Pooling
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.population import AnyProblem
 from sparsetoken.theory.models import DEFAULT_POINTS, Model, get_model
 from sparsetoken.theory.saddle import Problem
 from sparsetoken.theory.separation import law_capacity
@@ -39,7 +39,7 @@ class Risk(Performance):
     :func:`risk` makes them.
     """
 
-    problem: SparseTokenProblem
+    problem: AnyProblem
     model: Model
     alpha: float
     reg: float
@@ -97,12 +97,12 @@ class Risk(Performance):
         deviation = np.maximum(p.scale * readout.norm_rest, 1e-300)
         return p.average(ndtr(-margin / deviation))
 
-    def on(self, problem: SparseTokenProblem) -> Performance:
+    def on(self, problem: AnyProblem) -> Performance:
         """Return the performance of the same classifier on another problem.
 
         Parameters
         ----------
-        problem : SparseTokenProblem
+        problem : SparseTokenProblem or Population
             Another length, sparsity, strength or rate; the direction stays the same.
 
         Examples
@@ -132,7 +132,7 @@ class Risk(Performance):
 
 
 def risk(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     model: str | Pooling,
     *,
     alpha: float,
@@ -146,7 +146,7 @@ def risk(
 
     Parameters
     ----------
-    problem : SparseTokenProblem
+    problem : SparseTokenProblem or Population
         The model of the data.
     model : {"vectorized", "pooled", "attention", "hardmax", "elementwise"} or Pooling
         The classifier. All but the first two need ``cosine`` and, except "hardmax", ``sharpness``.
@@ -181,7 +181,7 @@ def risk(
 
 
 def risk_curve(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     model: str | Pooling,
     *,
     alphas: Iterable[float],
@@ -206,7 +206,7 @@ def risk_curve(
 
 
 def solve_along(
-    problem: SparseTokenProblem, places: Iterable[tuple[Model, float]], reg: float, loss: Any
+    problem: AnyProblem, places: Iterable[tuple[Model, float]], reg: float, loss: Any
 ) -> list[Risk]:
     """Solve for each model with its samples per dimension, from the solutions before it."""
     reg = check_real("reg", reg, low=0.0)
@@ -239,7 +239,7 @@ def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | Non
 
 
 def _risk(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     model: Model,
     law: FeatureLaw,
     alpha: float,
