@@ -15,6 +15,7 @@ CORE = {
     "vocabulary",
     "estimate",
     "problem",
+    "population",
     "losses",
     "pooling",
     "law",

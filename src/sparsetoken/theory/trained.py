@@ -1,7 +1,7 @@
 """Test error and training loss of the trained readout (docs/theory, section 4)."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -61,26 +61,57 @@ class Risk(Performance):
         return self.model.sharpness
 
     @property
-    def bias(self) -> float:
-        """The trained bias."""
-        return self.readout.bias
+    def bias(self) -> Estimate:
+        """The trained bias, b."""
+        return self._state(lambda x: x.bias)
 
     @property
-    def readout_norm(self) -> float:
-        """Norm of the trained readout."""
+    def readout_along_query(self) -> Estimate:
+        """Component w₁ of the trained readout along the query; zero without one."""
+        return self._state(lambda x: x.along_query)
+
+    @property
+    def readout_along_rest(self) -> Estimate:
+        """Component w₂ of the trained readout along the signal's part orthogonal to the query."""
         scale = self.model.readout_scale(self.problem)
-        return scale * math.hypot(self.readout.along_query, self.readout.norm_rest)
+        return self._state(lambda x: scale * x.along_rest)
 
     @property
-    def readout_overlap(self) -> float:
+    def readout_overlap(self) -> Estimate:
         """Overlap of the trained readout with the signal's direction.
 
         For a vectorized model that direction is the signal's, evenly spread over the tokens.
         """
         if self.model.pooling is None:
-            return self.model.readout_scale(self.problem) * self.readout.along_rest
+            return self.readout_along_rest
         sine = math.sqrt(1.0 - self.cosine**2)
-        return self.cosine * self.readout.along_query + sine * self.readout.along_rest
+        return self._state(lambda x: self.cosine * x.along_query + sine * x.along_rest)
+
+    @property
+    def readout_spread(self) -> Estimate:
+        """Norm τ of the trained readout orthogonal to query and signal: the noise it learned."""
+        scale = self.model.readout_scale(self.problem)
+        return self._state(lambda x: scale * x.spread)
+
+    @property
+    def readout_norm(self) -> Estimate:
+        """Norm of the trained readout."""
+        scale = self.model.readout_scale(self.problem)
+        return self._state(lambda x: scale * math.hypot(x.along_query, x.norm_rest))
+
+    @property
+    def step(self) -> Estimate:
+        """The step χ of a training sample's score towards its label; zero at infinite alpha."""
+        if math.isinf(self.alpha):
+            return Estimate(0.0, 0.0, self.converged)
+        scale = self.model.readout_scale(self.problem) ** -2
+        return self._state(lambda x: scale * math.exp(x.log_step))
+
+    def _state(self, number: Callable[[Readout], float]) -> Estimate:
+        """Return a function of the readout, which varies as the batches would move it."""
+        moves = self.moves if self.moves is not None and self.law.batches > 1 else ()
+        each = [number(self.readout.moved(by)) for by in moves]
+        return self._with_error(number(self.readout), each)
 
     @cached_property
     def train_error(self) -> Estimate:
