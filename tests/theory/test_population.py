@@ -51,7 +51,7 @@ def fit(features, y, reg):
     return model.coef_[0], float(model.intercept_[0])
 
 
-def check(limit, rows, allowance=5e-3):
+def check(limit, rows, allowance, wrong=1.1):
     """Compare means over trials, with an allowance for the finite dimension."""
     for quantity in rows[0]:
         values = np.array([row[quantity] for row in rows])
@@ -59,7 +59,7 @@ def check(limit, rows, allowance=5e-3):
         error = math.hypot(values.std(ddof=1) / math.sqrt(len(rows)), found.uncertainty)
         assert abs(values.mean() - found) < Z_LIMIT * error + allowance * abs(found), quantity
     errors = np.array([row["test_error"] for row in rows])
-    assert abs(standard_score(errors, 1.1 * limit.test_error)) > Z_LIMIT  # it would see 10 %
+    assert abs(standard_score(errors, wrong * limit.test_error)) > Z_LIMIT  # it would see that
 
 
 @each_population
@@ -91,7 +91,7 @@ def test_attention_agrees_with_simulation(name):
             }
         )
     assert limit.converged
-    check(limit, rows, allowance=8e-3)
+    check(limit, rows, 8e-3)
 
 
 @each_population
@@ -126,8 +126,8 @@ def test_dense_tokens_from_end_to_end(name):
                 exact = pooled_performance(population, coef, intercept, truth.direction)
                 wrong = (scores > 0) != labels
                 assert abs(standard_score(wrong, exact.test_error)) < Z_LIMIT
-    check(two_step_risk(population, alpha0=2.0, alpha1=2.0, reg=reg), rows["two-step"], 0.04)
-    check(risk(population, "pooled", alpha=2.0, reg=reg), rows["pooled"], 0.04)
+    check(two_step_risk(population, alpha0=2.0, alpha1=2.0, reg=reg), rows["two-step"], 0.04, 1.25)
+    check(risk(population, "pooled", alpha=2.0, reg=reg), rows["pooled"], 0.04, 1.25)
 
 
 def separable(features, y):
