@@ -13,6 +13,7 @@ from .estimators import (
     AttentionClassifier,
     PooledClassifier,
     Sequences,
+    SparseTokenClassifier,
     TwoStepAttentionClassifier,
     VectorizedClassifier,
     load,
@@ -21,6 +22,7 @@ from .estimators import (
 from .planner import estimate_problem, plan
 from .population import Population
 from .problem import SparseTokenProblem
+from .reporting import report
 
 __version__: str
 
@@ -29,6 +31,7 @@ __all__ = [
     "PooledClassifier",
     "Population",
     "Sequences",
+    "SparseTokenClassifier",
     "SparseTokenProblem",
     "TwoStepAttentionClassifier",
     "VectorizedClassifier",
@@ -41,6 +44,7 @@ __all__ = [
     "planner",
     "plotting",
     "pooling",
+    "report",
     "sampling",
     "save",
     "theory",

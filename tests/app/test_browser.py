@@ -244,7 +244,7 @@ def test_simulated_points_appear(visitor):
     visitor.page.locator("#working").wait_for(state="visible")
     visitor.page.locator("#working").wait_for(state="hidden", timeout=60_000)
     visitor.settle()
-    for model in ("attention", "pooled", "vectorized"):
+    for model in ("two-step", "pooled", "vectorized"):
         assert len(visitor.trace(f"{model}, simulated")[0]) == 6
 
 

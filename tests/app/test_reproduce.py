@@ -39,7 +39,7 @@ def printed(script):
 @pytest.mark.parametrize("quantity", ["test_error", "auc"])
 def test_learning_script(quantity, query_by):
     content = draw("learning", SQUARE | {"quantity": quantity, "query_by": query_by})
-    order = {"pooled": 0, "vectorized": 1, "attention": 2}
+    order = {"pooled": 0, "vectorized": 1, "two-step": 2}
     rows = sorted(content.rows, key=lambda row: order[row["model"]])
     assert printed(content.python) == pytest.approx([row["value"] for row in rows], abs=2e-5)
 
@@ -58,7 +58,7 @@ def test_phase_script(axes):
     errors = {(row["model"], row[x], row[y]): row["value"] for row in content.rows}
     heat = content.figure["data"][0]
     ratios = [
-        errors["pooled", across, up] / errors["attention", across, up]
+        errors["pooled", across, up] / errors["two-step", across, up]
         if ("pooled", across, up) in errors
         else np.nan
         for up in heat["y"][::4]
@@ -150,8 +150,8 @@ def test_sweep_commands(view, given, names, tmp_path, monkeypatch):
         shown.setdefault(tuple(str(row.get(name, "")) for name in names), row["value"])
     found = {tuple(row.get(name) or "" for name in names): float(row["value"]) for row in table}
     if "alpha1" in names:  # of the linear models the table has alpha, the same for all here
-        found = {key: value for key, value in found.items() if key[0] == "attention"}
-        shown = {key: shown[key] for key in shown if key[0] == "attention"}
+        found = {key: value for key, value in found.items() if key[0] == "two-step"}
+        shown = {key: shown[key] for key in shown if key[0] == "two-step"}
     assert set(found) <= set(shown)
     assert len(found) > 10
     tolerance = 0.02 if view == "capacity" else 1e-4  # of Monte Carlo points, of a warm start

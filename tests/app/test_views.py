@@ -64,7 +64,7 @@ def test_learning_rows_are_the_theory():
     assert len(rows) == 6
     for row in rows:
         alpha, model = row["alpha"], row["model"]
-        if model == "attention":
+        if model == "two-step":
             found = st.theory.two_step_risk(
                 problem_of(row),
                 alpha0=0.5 * alpha,
@@ -96,7 +96,7 @@ def test_learning_says_where_a_curve_crosses_the_target():
 
 def test_learning_with_a_fixed_number_for_the_query():
     content = draw("learning", {"query_by": "alpha0", "alpha0": 3.0, "loss": "square"}, 1)
-    rows = [row for row in content.rows if row["model"] == "attention"]
+    rows = [row for row in content.rows if row["model"] == "two-step"]
     assert rows
     assert all(row["alpha"] > 3.0 for row in rows)
     assert [row["alpha1"] for row in rows] == pytest.approx([r["alpha"] - 3.0 for r in rows])
@@ -118,10 +118,10 @@ def test_capacity_rows_are_the_theory(axis):
     own = [row for row in content.rows if [row[n] for n in ("n_tokens", "signal")] == [10, 5.0]]
     for row in (row for row in own if (row["n_signal"], row["positive_rate"]) == (1, 0.5)):
         given = {}
-        if row["model"] == "attention":
+        if row["model"] == "two-step":
             query = st.theory.alignment(problem_of(row), alpha=row["alpha0"], **rates_of(row))
             given = {"cosine": query.cosine, "sharpness": query.sharpness, "n_points": 512}
-        found = st.theory.capacity(problem_of(row), row["model"], **given)
+        found = st.theory.capacity(problem_of(row), "attention" if given else row["model"], **given)
         assert row["value"] == pytest.approx(float(found), rel=1e-6)
         assert dict(content.facts)[f"capacity of {row['model']}"] == f"{float(found):.3g}"
 
@@ -129,7 +129,7 @@ def test_capacity_rows_are_the_theory(axis):
 def test_phase_rows_are_the_theory():
     content = draw("phase", {"x_axis": "n_tokens", "y_axis": "positive_rate", **CHEAP["phase"]})
     for row in content.rows[:: len(content.rows) // 8 + 1]:
-        if row["model"] == "attention":
+        if row["model"] == "two-step":
             found = st.theory.two_step_risk(
                 problem_of(row),
                 alpha0=1.0,

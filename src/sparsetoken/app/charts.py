@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from sparsetoken.plotting.style import COLOURS, MODELS
+from sparsetoken.vocabulary import COLORS, look
 
 __all__ = ["BLANK", "GREY", "INK", "colour", "figure", "line", "points", "themed", "vertical"]
 
@@ -15,7 +15,7 @@ _THEMES = {
     True: {"ink": "#E6E8EB", "grid": "#31363D", "paper": "#16191D"},
 }
 # Okabe and Ito's blue is too dark to read on black; its lighter sibling takes its place there.
-_ON_DARK = {COLOURS[0]: "#4DA3DB", COLOURS[1]: "#F28C3A", COLOURS[2]: "#2BBF8E"}
+_ON_DARK = {COLORS[0]: "#4DA3DB", COLORS[1]: "#F28C3A", COLORS[2]: "#2BBF8E"}
 BLANK: dict[str, Any] = {
     "data": [],
     "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False}},
@@ -26,7 +26,7 @@ Trace = dict[str, Any]
 
 def colour(model: str) -> str:
     """Return the colour of a model, the same as in the package's figures."""
-    found = MODELS[model][0]
+    found = look(model).color
     return INK if found == "#000000" else found
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sparsetoken.app.content import Task
 from sparsetoken.app.measure import Memory
-from sparsetoken.experiments.execution import end_with_parent
+from sparsetoken.experiments.workers import end_with_parent
 
 __all__ = ["BusyError", "Jobs", "Status"]
 

@@ -7,23 +7,26 @@ from typing import Any
 
 from sparsetoken.app.content import Drawing
 from sparsetoken.app.parameters import Values
-from sparsetoken.experiments import Cell, Measurement, make_cell
-from sparsetoken.experiments.predict import predict
-from sparsetoken.experiments.values import LINEAR, PROBLEM
-from sparsetoken.theory import Risk, risk_curve, two_step_curve
+from sparsetoken.estimate import Estimate
+from sparsetoken.experiments import Cell, make_cell
+from sparsetoken.experiments.cell import PROBLEM
+from sparsetoken.experiments.prediction import curves, predict
+from sparsetoken.vocabulary import group
 
 __all__ = [
+    "PROBLEM",
     "RATES",
     "Memory",
     "measure",
     "measure_curve",
+    "numbers",
     "precision",
     "problem_values",
     "theory_cell",
     "training",
 ]
 
-RATES = ("beta", "lr_readout", "lr_bias", "lr_query")
+RATES = group("two steps")
 
 
 class Memory:
@@ -61,50 +64,30 @@ def theory_cell(quantity: str, values: Values) -> Cell:
     return cell
 
 
-def measure(quantity: str, cases: Iterable[Values], drawing: Drawing) -> list[Measurement]:
+def measure(quantity: str, cases: Iterable[Values], drawing: Drawing) -> list[Estimate]:
     """Return the theory's value for each of the cases, checking before each that it is wanted."""
-    found = []
-    for values in cases:
-        cell = theory_cell(quantity, values)
-        result = _THEORY.get(cell.key)
-        if result is None:
-            drawing.check()
-            result = predict(cell)[quantity]
-            _THEORY.put(cell.key, result)
-        found.append(result)
-    return found
+    return [measure_curve(quantity, [values], drawing)[0] for values in cases]
 
 
-def measure_curve(quantity: str, cases: Iterable[Values], drawing: Drawing) -> list[Measurement]:
-    """Return the same for cases that differ in their samples only, each solved from the next."""
+def measure_curve(quantity: str, cases: Iterable[Values], drawing: Drawing) -> list[Estimate]:
+    """Return the same for cases that differ in their samples only, solved along the curve."""
     cells = [theory_cell(quantity, values) for values in cases]
-    found = [_THEORY.get(cell.key) for cell in cells]
-    if None not in found:
-        return found
-    drawing.check()
-    results = _curve(cells[::-1])[::-1]  # from many samples to few: half the time of the other way
-    for cell, result in zip(cells, results, strict=True):
-        bar = result.uncertainty if quantity == "test_error" else None
-        measured = Measurement(float(getattr(result, quantity)), bar, result.converged)
-        _THEORY.put(cell.key, measured)
+    missing = [cell for cell in cells if _THEORY.get(cell.key) is None]
+    if missing:
+        drawing.check()
+    for curve in curves(missing):
+        for cell, found in zip(curve, predict(curve), strict=True):
+            _THEORY.put(cell.key, found[quantity])
     return [_THEORY.get(cell.key) for cell in cells]
 
 
-def _curve(cells: list[Cell]) -> list[Risk]:
-    problem, values = cells[0].problem, cells[0].values
-    alphas1 = [cell.alpha1 for cell in cells]
-    reg, loss = values["reg"], values["loss"]
-    if values["model"] in LINEAR:
-        return risk_curve(problem, values["model"], alphas=alphas1, reg=reg, loss=loss)
-    return two_step_curve(
-        problem,
-        alphas0=[cell.alpha0 for cell in cells],
-        alphas1=alphas1,
-        reg=reg,
-        loss=loss,
-        n_points=values["n_points"],
-        **{name: values[name] for name in RATES},
-    )
+def numbers(found: Estimate) -> Values:
+    """Return a number as columns of a table."""
+    return {
+        "value": float(found),
+        "uncertainty": found.uncertainty,
+        "converged": found.converged,
+    }
 
 
 def problem_values(values: Values) -> Values:

@@ -270,7 +270,7 @@ PARAMETERS: dict[str, Number | Choice] = {
             "Classifier",
             "What the plan is for.",
             {
-                "attention": "attention",
+                "two-step": "two-step",
                 "pooled": "pooled",
                 "vectorized": "vectorized",
                 "best": "the best of the three",

@@ -3,9 +3,8 @@
 import json
 from typing import Any
 
-from sparsetoken.app.measure import RATES
+from sparsetoken.app.measure import PROBLEM, RATES
 from sparsetoken.app.parameters import Values
-from sparsetoken.experiments.values import PROBLEM
 
 __all__ = ["arguments", "problem_code", "rates_code", "sweep_command"]
 

@@ -21,7 +21,7 @@ _LINE = 49
 _MAP = (25, 13)  # positive rates and learning rates of the bias; the coarse map has every second
 _BIAS_RATES = (0.0, 4.0)
 # From the colour of the linear models (wrong way) to that of attention (right way).
-_SCALE = [[0.0, colour("pooled")], [0.5, "#F4F4F2"], [1.0, colour("attention")]]
+_SCALE = [[0.0, colour("pooled")], [0.5, "#F4F4F2"], [1.0, colour("two-step")]]
 
 
 @lru_cache(maxsize=20_000)
@@ -159,7 +159,7 @@ def _picture(
     }
     return figure(
         [
-            line(grid, curve, "cosine", colour("attention"), showlegend=False),
+            line(grid, curve, "cosine", colour("two-step"), showlegend=False),
             map_of,
             edge,
             line(

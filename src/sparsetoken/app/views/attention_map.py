@@ -7,11 +7,10 @@ from numpy.typing import NDArray
 
 from sparsetoken.app.charts import GREY, colour, figure
 from sparsetoken.app.content import Content, Drawing, View
-from sparsetoken.app.measure import RATES, problem_values, training
+from sparsetoken.app.measure import PROBLEM, RATES, problem_values, training
 from sparsetoken.app.parameters import GROUPS, Values
 from sparsetoken.app.snippets import arguments, problem_code
 from sparsetoken.app.words import per_cent, plural
-from sparsetoken.experiments.values import PROBLEM
 from sparsetoken.losses import get_loss
 from sparsetoken.pooling import Softmax
 from sparsetoken.problem import SparseTokenProblem
@@ -86,7 +85,7 @@ def _picture(found: Drawn) -> dict[str, Any]:
     traces = []
     for name, mask, shade in (
         ("signal tokens", found.carries_signal, colour("pooled")),
-        ("noise tokens", ~found.carries_signal, colour("attention")),
+        ("noise tokens", ~found.carries_signal, colour("two-step")),
     ):
         traces.append(
             {

@@ -5,15 +5,15 @@ from typing import Any
 
 from sparsetoken.app.charts import colour, figure, line, vertical
 from sparsetoken.app.content import Content, Drawing, View
-from sparsetoken.app.measure import measure, problem_values, training
+from sparsetoken.app.measure import measure, numbers, problem_values, training
 from sparsetoken.app.parameters import GROUPS, Values
 from sparsetoken.app.snippets import problem_code, rates_code, sweep_command
 from sparsetoken.app.views.phase import axis, axis_layout
-from sparsetoken.experiments import Measurement
+from sparsetoken.estimate import Estimate
 
 __all__ = ["VIEW"]
 
-_MODELS = ("attention", "pooled", "vectorized")
+_MODELS = ("two-step", "pooled", "vectorized")
 _HIGHEST = 1000.0  # of what is shown
 _GRID = 19  # of which the coarse picture has every third
 
@@ -25,7 +25,7 @@ def case(values: Values, model: str, x: float | None, step: int = 1) -> Values |
     if chosen["n_signal"] > chosen["n_tokens"]:
         return None
     found = problem_values(chosen) | {"model": model}
-    if model != "attention":
+    if model != "two-step":
         return found
     found |= {"alpha0": chosen["alpha0"], "n_points": _n_points(chosen, step)}
     return found | training(chosen)
@@ -49,17 +49,15 @@ def draw(values: Values, drawing: Drawing) -> Content:
         assert own is not None
         everywhere = [*(found for _, found in cases), own]
         results = measure("capacity", everywhere, drawing)
-        shown = [(x, r.value) for (x, _), r in zip(cases, results, strict=False) if _known(r)]
+        shown = [(x, float(r)) for (x, _), r in zip(cases, results, strict=False) if _known(r)]
         traces.append(line([x for x, _ in shown], [y for _, y in shown], model, colour(model)))
-        here[model] = (
-            f"{results[-1].value:.3g}" if _known(results[-1]) else f"more than {_HIGHEST:g}"
-        )
+        here[model] = f"{results[-1]:.3g}" if _known(results[-1]) else f"more than {_HIGHEST:g}"
         rows += [
-            found | {"source": "theory", "quantity": "capacity"} | result._asdict()
+            found | {"source": "theory", "quantity": "capacity"} | numbers(result)
             for found, result in zip(everywhere, results, strict=True)
         ]
     sentence = (
-        f"Attention can fit every training label of {here['attention']} samples per "
+        f"Attention can fit every training label of {here['two-step']} samples per "
         f"dimension, pooling of {here['pooled']}, and a readout of all {values['n_tokens']} "
         f"tokens, which has more weights, of {here['vectorized']}."
     )
@@ -86,10 +84,10 @@ def _picture(values: Values, traces: list[dict[str, Any]], grid: list[float]) ->
     return figure(traces, xaxis=layout, yaxis=vertical_axis, shapes=[mark], annotations=[label])
 
 
-def _known(result: Measurement) -> bool:
+def _known(result: Estimate) -> bool:
     """Whether a capacity is known well: a strong signal leaves almost nothing to go wrong."""
-    bar = result.standard_error or 0.0
-    return result.converged and bar < 0.3 * result.value and result.value <= _HIGHEST
+    bar = result.uncertainty
+    return result.converged and bar < 0.3 * result and result <= _HIGHEST
 
 
 def _python(values: Values) -> str:
@@ -97,7 +95,7 @@ def _python(values: Values) -> str:
         problem_code(values)
         + rates_code(values)
         + f"query = st.theory.alignment(problem, alpha={values['alpha0']!r}, **training)\n"
-        + 'print("attention", st.theory.capacity(\n'
+        + 'print("two-step", st.theory.capacity(\n'
         + '    problem, "attention", cosine=query.cosine, sharpness=query.sharpness,\n'
         + f"    n_points={_n_points(values, 1)}))\n"
         + 'for model in ("pooled", "vectorized"):\n'

@@ -8,7 +8,14 @@ import numpy as np
 
 from sparsetoken.app.charts import GREY, colour, figure, line, points
 from sparsetoken.app.content import Content, Drawing, Task, View
-from sparsetoken.app.measure import measure, measure_curve, precision, problem_values, training
+from sparsetoken.app.measure import (
+    measure,
+    measure_curve,
+    numbers,
+    precision,
+    problem_values,
+    training,
+)
 from sparsetoken.app.parameters import GROUPS, PARAMETERS, Values
 from sparsetoken.app.snippets import problem_code, rates_code, sweep_command
 from sparsetoken.app.words import per_cent, samples
@@ -16,8 +23,8 @@ from sparsetoken.experiments import Cell, compute, make_cell
 
 __all__ = ["VIEW"]
 
-_MODELS = ("attention", "pooled", "vectorized")
-_CALLED = {"attention": "attention", "pooled": "pooling"}
+_MODELS = ("two-step", "pooled", "vectorized")
+_CALLED = {"two-step": "attention", "pooled": "pooling"}
 _LOWEST = 0.1
 _GRID = 25  # of which the coarse picture has every third
 _SIMULATED = 6
@@ -34,7 +41,7 @@ def alphas(values: Values) -> list[float]:
 def case(values: Values, model: str, alpha: float, step: int = 1) -> Values | None:
     """Return the values of a cell, or None where attention has no samples left for its readout."""
     chosen = problem_values(values) | {"model": model, "reg": values["reg"], "loss": values["loss"]}
-    if model != "attention":
+    if model != "two-step":
         return chosen | {"alpha": alpha}
     chosen |= training(values) | {"n_points": precision(values, step)}
     if values["query_by"] == "split":
@@ -54,9 +61,9 @@ def draw(values: Values, drawing: Drawing) -> Content:
     for model in _MODELS:
         cases = [(a, found) for a in grid if (found := case(values, model, a, step))]
         results = measure_curve(quantity, (found for _, found in cases), drawing) if cases else []
-        curves[model] = [a for a, _ in cases], [result.value for result in results]
+        curves[model] = [a for a, _ in cases], [float(result) for result in results]
         rows += [
-            found | {"alpha": a, "source": "theory", "quantity": quantity} | result._asdict()
+            found | {"alpha": a, "source": "theory", "quantity": quantity} | numbers(result)
             for (a, found), result in zip(cases, results, strict=True)
         ]
     floor = _floor(values, step, drawing)
@@ -78,7 +85,7 @@ def _floor(values: Values, step: int, drawing: Drawing) -> float | None:
         return None
     n_points = 256 if size > 2000 else 1024
     chosen = problem_values(values) | {"model": "bayes", "n_points": n_points}
-    return measure("oracle_error", [chosen], drawing)[0].value
+    return measure("oracle_error", [chosen], drawing)[0]
 
 
 def _picture(
@@ -109,7 +116,7 @@ def _picture(
             )
         )
     for model, found in simulated.items():
-        x, y, bars = ([row[name] for row in found] for name in ("alpha", "value", "standard_error"))
+        x, y, bars = ([row[name] for row in found] for name in ("alpha", "value", "uncertainty"))
         trace = points(x, y, bars, f"{model}, simulated", colour(model))
         traces.append(trace | {"showlegend": False})
     logarithmic = quantity != "auc"
@@ -129,9 +136,7 @@ def _sentence(
 ) -> str:
     quantity = values["quantity"]
     if quantity == "test_error":
-        parts = [
-            _reach(values, model, *curves[model], drawing) for model in ("attention", "pooled")
-        ]
+        parts = [_reach(values, model, *curves[model], drawing) for model in ("two-step", "pooled")]
         return f"At these settings {parts[0]}; {parts[1]}."
     what = {"train_loss": "training loss", "auc": "AUC"}[quantity]
     ends = [f"{curves[model][1][-1]:.3g} for {model}" for model in _MODELS if curves[model][1]]
@@ -150,7 +155,7 @@ def _reach(values: Values, model: str, x: list[float], y: list[float], drawing: 
         return f"{name} has {per_cent(target)} error with {samples(x[0])} already"
     limit = case(values, model, math.inf, 0)
     assert limit is not None
-    least = measure("test_error", [limit], drawing)[0].value
+    least = measure("test_error", [limit], drawing)[0]
     if least > target:
         return f"{name} cannot get below {per_cent(least)} with any number"
     return f"{name} needs more than {samples(values['alpha_max'])} for {per_cent(target)} error"
@@ -194,7 +199,7 @@ def _simulated(values: Values, drawing: Drawing) -> dict[str, list[dict[str, Any
         if result is not None:
             total = cell.alpha1 if "alpha0" not in cell.values else cell.alpha0 + cell.alpha1
             row = cell.values | {"alpha": cell.values.get("alpha", total), "source": "simulation"}
-            row |= {"quantity": quantity} | result[quantity]._asdict()
+            row |= {"quantity": quantity} | numbers(result[quantity])
             found.setdefault(cell.values["model"], []).append(row)
     return found
 
@@ -218,7 +223,7 @@ def _python(values: Values) -> str:
         lines.append(f"alphas = alphas[alphas > {1.02 * alpha0:.12g}]  # the query has its own")
         ratios = f"alphas0=np.full(alphas.size, {alpha0!r}), alphas1=alphas - {alpha0!r}"
     lines += [
-        'curves["attention"] = st.theory.two_step_curve(',
+        'curves["two-step"] = st.theory.two_step_curve(',
         f"    problem, {ratios}, reg={reg!r},",
         f"    n_points={precision(values, 1)}, **training",
         ")",
@@ -233,7 +238,7 @@ def _command(values: Values) -> str:
     fixed = problem_values(values) | {"loss": values["loss"], "reg": values["reg"]}
     axes: dict[str, list[Any]] = {"model": ["pooled", "vectorized"], "alpha": grid}
     linear = ([quantity], axes, fixed)
-    found = [chosen for a in grid if (chosen := case(values, "attention", a))]
+    found = [chosen for a in grid if (chosen := case(values, "two-step", a))]
     axis = "alpha" if values["query_by"] == "split" else "alpha1"
     shared = {name: value for name, value in found[-1].items() if name != axis} if found else {}
     attention = ([quantity], {axis: [chosen[axis] for chosen in found]}, shared)

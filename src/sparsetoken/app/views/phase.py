@@ -7,7 +7,7 @@ import numpy as np
 
 from sparsetoken.app.charts import colour, figure
 from sparsetoken.app.content import Content, Drawing, View
-from sparsetoken.app.measure import measure, problem_values, training
+from sparsetoken.app.measure import measure, numbers, problem_values, training
 from sparsetoken.app.parameters import GROUPS, PARAMETERS, Number, Values
 from sparsetoken.app.snippets import problem_code, rates_code, sweep_command
 from sparsetoken.app.words import per_cent
@@ -20,7 +20,7 @@ _CHUNK = 40  # cells in a step after the first
 _N_POINTS = 512
 _RANGES = {"n_tokens": (2, 200), "reg": (1e-5, 10.0), "positive_rate": (0.05, 0.95)}
 _LIMIT = 2.0  # of the colours, in powers of ten
-_SCALE = [[0.0, colour("pooled")], [0.5, "#F4F4F2"], [1.0, colour("attention")]]
+_SCALE = [[0.0, colour("pooled")], [0.5, "#F4F4F2"], [1.0, colour("two-step")]]
 
 
 def axis(name: str, size: int) -> list[float]:
@@ -51,7 +51,7 @@ def cases(values: Values, x: float, y: float) -> dict[str, Values] | None:
     shared = problem_values(chosen) | {name: chosen[name] for name in ("alpha", "reg", "loss")}
     attention = training(chosen) | {"split": chosen["split"], "n_points": _N_POINTS}
     return {
-        "attention": shared | attention | {"model": "attention"},
+        "two-step": shared | attention | {"model": "two-step"},
         "pooled": shared | {"model": "pooled"},
     }
 
@@ -72,9 +72,9 @@ def draw(values: Values, drawing: Drawing) -> Content:
             errors[row, column] = None
             continue
         found = measure("test_error", pair.values(), drawing)
-        errors[row, column] = found[0].value, found[1].value
+        errors[row, column] = found[0], found[1]
         rows += [
-            chosen | {"source": "theory", "quantity": "test_error"} | result._asdict()
+            chosen | {"source": "theory", "quantity": "test_error"} | numbers(result)
             for chosen, result in zip(pair.values(), found, strict=True)
         ]
     return Content(
@@ -191,7 +191,7 @@ def _sentence(
     across, up = choice.options[values["x_axis"]], choice.options[values["y_axis"]]
     here = cases(values, values[values["x_axis"]], values[values["y_axis"]])
     assert here is not None
-    attention, pooled = (m.value for m in measure("test_error", here.values(), drawing))
+    attention, pooled = measure("test_error", here.values(), drawing)
     return (
         f"Attention beats pooling on {per_cent(won)} of this map of {across} and {up}; "
         f"at the cross its error is {per_cent(attention)}, that of pooling {per_cent(pooled)}."
@@ -212,8 +212,8 @@ def _python(values: Values, xs: list[float], ys: list[float]) -> str:
         + '    if values["n_signal"] > values["n_tokens"]:\n'
         + "        return np.nan  # no such problem\n"
         + '    cell = make_cell("theory", "test_error", values)\n'
-        + '    return compute(cell)["test_error"].value\n\n'
-        + 'ratio = [[error("pooled", x, y) / error("attention", x, y) for x in across[::4]] '
+        + '    return compute(cell)["test_error"]\n\n'
+        + 'ratio = [[error("pooled", x, y) / error("two-step", x, y) for x in across[::4]] '
         + "for y in up[::4]]\n"
         + "print(np.round(ratio, 3))\n"
     )
@@ -229,7 +229,7 @@ def _command(values: Values, xs: list[float], ys: list[float]) -> str:
     for y in ys:
         rows.setdefault(tuple(x for x in xs if cases(values, x, y)), []).append(y)
     grids: list[dict[str, list[Any]]] = [
-        {"model": ["attention", "pooled"], values["x_axis"]: list(across), values["y_axis"]: up}
+        {"model": ["two-step", "pooled"], values["x_axis"]: list(across), values["y_axis"]: up}
         for across, up in rows.items()
         if across
     ]

@@ -49,7 +49,11 @@ def look_around(asked: dict[str, Any]) -> dict[str, Any]:
         return {"alternatives": {}, "curve": [[], [], []]}
     return {
         "alternatives": {name: float(value) for name, value in plan.alternatives.items()},
-        "curve": [list(column) for column in plan.curve[1:]],
+        "curve": [
+            list(plan.curve.values),
+            [float(error) for error in plan.curve.errors],
+            [error.uncertainty for error in plan.curve.errors],
+        ],
     }
 
 
@@ -80,7 +84,7 @@ def draw(values: Values, drawing: Drawing) -> Content:
     found = found | around
     shared = asked | {"source": "theory", "quantity": "test_error"}
     rows = [
-        shared | {"model": found["model"], "n_samples": n, "value": error, "standard_error": bar}
+        shared | {"model": found["model"], "n_samples": n, "value": error, "uncertainty": bar}
         for n, error, bar in zip(*found["curve"], strict=True)
     ]
     rows += [
@@ -152,17 +156,8 @@ def _picture(values: Values, found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _command(asked: dict[str, Any]) -> str:
-    options = {
-        "dim": "dim",
-        "n_tokens": "tokens",
-        "n_signal": "signal-tokens",
-        "signal": "signal",
-        "positive_rate": "positive-rate",
-        "error": "error",
-        "model": "model",
-    }
     return "sparsetoken plan " + " ".join(
-        f"--{option} {asked[name]}" for name, option in options.items()
+        f"--{name.replace('_', '-')} {value}" for name, value in asked.items()
     )
 
 
