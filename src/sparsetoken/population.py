@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from sparsetoken._validation import check_choice, check_count, check_real, shown
 from sparsetoken.problem import (
-    Drawn,
+    DrawnSamples,
     Group,
     RandomState,
     SparseTokenProblem,
@@ -158,7 +158,7 @@ class Population:
             ]
         return tuple(group for group in groups if group.probability > 0.0)
 
-    def draw(self, n_samples: int, rng: np.random.Generator) -> Drawn:
+    def draw(self, n_samples: int, rng: np.random.Generator) -> DrawnSamples:
         """Draw kind, true class and recorded label of some samples."""
         kind = np.zeros(n_samples, dtype=int)
         if len(self.kinds) > 1:
@@ -168,7 +168,7 @@ class Population:
         label = positive
         if any(self.label_errors):
             label = positive ^ (rng.random(n_samples) < np.where(positive, *self.label_errors))
-        return Drawn(kind, positive, label.astype(np.int64))
+        return DrawnSamples(kind, positive, label.astype(np.int64))
 
     def sample(
         self,

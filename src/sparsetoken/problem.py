@@ -16,7 +16,7 @@ from sparsetoken._validation import (
 )
 
 __all__ = [
-    "Drawn",
+    "DrawnSamples",
     "Group",
     "SparseTokenProblem",
     "Truth",
@@ -40,7 +40,7 @@ class Truth(NamedTuple):
     """Of which kind of a population each sample is, shape (n_samples,); 0 of a single problem."""
 
 
-class Drawn(NamedTuple):
+class DrawnSamples(NamedTuple):
     """What is drawn for each sample before its tokens."""
 
     kind: NDArray[np.int64]
@@ -206,10 +206,10 @@ class SparseTokenProblem:
             return X, drawn.label, Truth(setting.direction, positions, drawn.positive, drawn.kind)
         return X, drawn.label
 
-    def draw(self, n_samples: int, rng: np.random.Generator) -> Drawn:
+    def draw(self, n_samples: int, rng: np.random.Generator) -> DrawnSamples:
         """Draw the classes, which are the labels, of some samples."""
         positive = rng.random(n_samples) < self.positive_rate
-        return Drawn(np.zeros(n_samples, dtype=int), positive, positive.astype(np.int64))
+        return DrawnSamples(np.zeros(n_samples, dtype=int), positive, positive.astype(np.int64))
 
     def sample_tokens(
         self, positive: NDArray[np.bool_], setting: SampleSetting
