@@ -1,7 +1,7 @@
 """Test error and training loss of the trained readout (docs/theory, section 4)."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -16,7 +16,7 @@ from sparsetoken.law import FeatureLaw, Readout, score_mean
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
 from sparsetoken.pooling import Pooling
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.population import AnyProblem
 from sparsetoken.theory.models import DEFAULT_POINTS, Model, get_model
 from sparsetoken.theory.saddle import Problem
 from sparsetoken.theory.separation import law_capacity
@@ -39,7 +39,7 @@ class Risk(Performance):
     :func:`risk` makes them.
     """
 
-    problem: SparseTokenProblem
+    problem: AnyProblem
     model: Model
     alpha: float
     reg: float
@@ -61,26 +61,57 @@ class Risk(Performance):
         return self.model.sharpness
 
     @property
-    def bias(self) -> float:
-        """The trained bias."""
-        return self.readout.bias
+    def bias(self) -> Estimate:
+        """The trained bias, b."""
+        return self._state(lambda x: x.bias)
 
     @property
-    def readout_norm(self) -> float:
-        """Norm of the trained readout."""
+    def readout_along_query(self) -> Estimate:
+        """Component w₁ of the trained readout along the query; zero without one."""
+        return self._state(lambda x: x.along_query)
+
+    @property
+    def readout_along_rest(self) -> Estimate:
+        """Component w₂ of the trained readout along the signal's part orthogonal to the query."""
         scale = self.model.readout_scale(self.problem)
-        return scale * math.hypot(self.readout.along_query, self.readout.norm_rest)
+        return self._state(lambda x: scale * x.along_rest)
 
     @property
-    def readout_overlap(self) -> float:
+    def readout_overlap(self) -> Estimate:
         """Overlap of the trained readout with the signal's direction.
 
         For a vectorized model that direction is the signal's, evenly spread over the tokens.
         """
         if self.model.pooling is None:
-            return self.model.readout_scale(self.problem) * self.readout.along_rest
+            return self.readout_along_rest
         sine = math.sqrt(1.0 - self.cosine**2)
-        return self.cosine * self.readout.along_query + sine * self.readout.along_rest
+        return self._state(lambda x: self.cosine * x.along_query + sine * x.along_rest)
+
+    @property
+    def readout_spread(self) -> Estimate:
+        """Norm τ of the trained readout orthogonal to query and signal: the noise it learned."""
+        scale = self.model.readout_scale(self.problem)
+        return self._state(lambda x: scale * x.spread)
+
+    @property
+    def readout_norm(self) -> Estimate:
+        """Norm of the trained readout."""
+        scale = self.model.readout_scale(self.problem)
+        return self._state(lambda x: scale * math.hypot(x.along_query, x.norm_rest))
+
+    @property
+    def step(self) -> Estimate:
+        """The step χ of a training sample's score towards its label; zero at infinite alpha."""
+        if math.isinf(self.alpha):
+            return Estimate(0.0, 0.0, self.converged)
+        scale = self.model.readout_scale(self.problem) ** -2
+        return self._state(lambda x: scale * math.exp(x.log_step))
+
+    def _state(self, number: Callable[[Readout], float]) -> Estimate:
+        """Return a function of the readout, which varies as the batches would move it."""
+        moves = self.moves if self.moves is not None and self.law.batches > 1 else ()
+        each = [number(self.readout.moved(by)) for by in moves]
+        return self._with_error(number(self.readout), each)
 
     @cached_property
     def train_error(self) -> Estimate:
@@ -97,12 +128,12 @@ class Risk(Performance):
         deviation = np.maximum(p.scale * readout.norm_rest, 1e-300)
         return p.average(ndtr(-margin / deviation))
 
-    def on(self, problem: SparseTokenProblem) -> Performance:
+    def on(self, problem: AnyProblem) -> Performance:
         """Return the performance of the same classifier on another problem.
 
         Parameters
         ----------
-        problem : SparseTokenProblem
+        problem : SparseTokenProblem or Population
             Another length, sparsity, strength or rate; the direction stays the same.
 
         Examples
@@ -132,7 +163,7 @@ class Risk(Performance):
 
 
 def risk(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     model: str | Pooling,
     *,
     alpha: float,
@@ -146,7 +177,7 @@ def risk(
 
     Parameters
     ----------
-    problem : SparseTokenProblem
+    problem : SparseTokenProblem or Population
         The model of the data.
     model : {"vectorized", "pooled", "attention", "hardmax", "elementwise"} or Pooling
         The classifier. All but the first two need ``cosine`` and, except "hardmax", ``sharpness``.
@@ -181,7 +212,7 @@ def risk(
 
 
 def risk_curve(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     model: str | Pooling,
     *,
     alphas: Iterable[float],
@@ -206,7 +237,7 @@ def risk_curve(
 
 
 def solve_along(
-    problem: SparseTokenProblem, places: Iterable[tuple[Model, float]], reg: float, loss: Any
+    problem: AnyProblem, places: Iterable[tuple[Model, float]], reg: float, loss: Any
 ) -> list[Risk]:
     """Solve for each model with its samples per dimension, from the solutions before it."""
     reg = check_real("reg", reg, low=0.0)
@@ -239,7 +270,7 @@ def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | Non
 
 
 def _risk(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     model: Model,
     law: FeatureLaw,
     alpha: float,
