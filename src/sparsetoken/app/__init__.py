@@ -1,4 +1,4 @@
-"""The explorer: a web page where the theory answers while a slider moves."""
+"""The explorer: a JSON service on this machine, and a page that asks it while a slider moves."""
 
 from sparsetoken.app.server import serve
 

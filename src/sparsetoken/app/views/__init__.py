@@ -13,5 +13,12 @@ __all__ = ["VIEWS"]
 
 VIEWS = {
     module.VIEW.name: module.VIEW
-    for module in (learning, alignment, phase, capacity, attention_map, planner)
+    for module in (
+        learning,
+        alignment,
+        phase,
+        capacity,
+        attention_map,
+        planner,
+    )
 }
