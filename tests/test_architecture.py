@@ -10,14 +10,26 @@ import pytest
 import sparsetoken
 
 ROOT = Path(sparsetoken.__file__).parent
-CORE = {"_validation", "vocabulary", "problem", "losses", "pooling"}
+CORE = {
+    "_validation",
+    "vocabulary",
+    "estimate",
+    "problem",
+    "losses",
+    "pooling",
+    "law",
+    "performance",
+}
 MAY_IMPORT = {
     "_validation": set(),
     "vocabulary": {"_validation"},
     "problem": {"_validation", "vocabulary"},
     "losses": {"_validation"},
     "pooling": {"_validation"},
-    "sampling": {"_validation", "vocabulary", "problem", "pooling"},
+    "estimate": set(),
+    "law": {"problem"},
+    "performance": {"_validation", "estimate", "law", "losses"},
+    "sampling": CORE,
     "theory": CORE,
     "estimators": {"_validation", "losses", "pooling"},
     "planner": CORE | {"theory"},

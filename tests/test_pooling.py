@@ -113,7 +113,6 @@ class First(Pooling):
     """All the weight on the first token."""
 
     name = "first"
-    uses_scores = False
 
     def _weights(self, scores, segments):
         assert segments.lengths.ndim == 0

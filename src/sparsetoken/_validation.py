@@ -53,8 +53,8 @@ def check_real(
     right = ")" if math.isinf(high) and not infinite else "]"
     allowed = f"a {'' if infinite else 'finite '}number in {left}{low:g}, {high:g}{right}"
     try:
-        text_or_array = isinstance(value, str | bytes) or getattr(value, "ndim", 0)
-        number = math.nan if text_or_array else float(value)
+        plain = not isinstance(value, str | bytes) and getattr(value, "ndim", 0) == 0
+        number = float(value) if plain else math.nan
     except (TypeError, ValueError, OverflowError):  # a whole number may exceed every float
         number = math.nan
     inside = low <= number <= high and not (above and number == low)

@@ -17,7 +17,7 @@ _BLOCK = 1 << 17  # numbers in flight at once: small enough to stay in the cache
 
 
 class Geometry(NamedTuple):
-    """How a query lies to the signal: all of it that the features' law depends on."""
+    """Angle and size of a query: all of it that the features' law depends on."""
 
     unit: NDArray[np.float64]
     """The query's direction û (any unit vector for a zero query)."""

@@ -1,13 +1,14 @@
 """The architectures as the theory sees them: a feature law, a sample ratio and a ridge."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sparsetoken._validation import check_count, check_real
+from sparsetoken.law import FeatureLaw, linear_law
 from sparsetoken.pooling import Pooling, get_pooling, pooling_models
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.law import FeatureLaw, attention_law, linear_law
+from sparsetoken.theory.points import attention_law
 
 __all__ = ["DEFAULT_POINTS", "Model", "get_model"]
 
@@ -28,7 +29,7 @@ class Model:
     def law(self, problem: SparseTokenProblem) -> FeatureLaw:
         """Law of the model's features; a linear model's are rescaled to unit noise."""
         if self.pooling is None:
-            return linear_law(problem.snr, problem.positive_rate)
+            return linear_law(problem, problem.n_tokens)
         return attention_law(problem, self.pooling, self.cosine, self.sharpness, self.n_points)
 
     def ratio(self, problem: SparseTokenProblem, alpha: float) -> float:
@@ -50,15 +51,21 @@ class Model:
                 "problem.n_tokens must stay the same for a vectorized model, "
                 f"got {problem.n_tokens} after training on {trained.n_tokens}"
             )
-        law = self.law(problem)
-        if self.name != "pooled":
-            return law
-        factor = math.sqrt(trained.n_tokens / problem.n_tokens)
-        positive, negative = (
-            t._replace(along_rest=factor * t.along_rest, scale=factor * t.scale)
-            for t in (law.positive, law.negative)
-        )
-        return FeatureLaw(positive, negative, law.positive_rate, law.batches)
+        if self.pooling is None:
+            return linear_law(problem, trained.n_tokens)
+        return self.law(problem)
+
+    def window_law(
+        self, problem: SparseTokenProblem, trained: SparseTokenProblem, n_windows: int
+    ) -> FeatureLaw:
+        """Law of one of several equal windows, the one with all of the signal if there is one."""
+        if problem.n_tokens % n_windows:
+            raise ValueError(
+                f"n_windows must divide the number of tokens, got {n_windows} windows of "
+                f"{problem.n_tokens} tokens"
+            )
+        window = replace(problem, n_tokens=problem.n_tokens // n_windows)
+        return self.law_on(window, trained)
 
 
 def get_model(

@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.theory.saddle import Pass, Problem, Readout, evaluate
+from sparsetoken.law import Readout
+from sparsetoken.theory.saddle import Pass, Problem, evaluate
 from sparsetoken.theory.smoothing import Moments
 
 __all__ = ["Reduced", "Saddle", "descend", "follow", "newton", "solve"]

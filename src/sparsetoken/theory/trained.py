@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -11,39 +11,40 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sparsetoken._validation import check_real
+from sparsetoken.estimate import Estimate, warn_not_converged
+from sparsetoken.law import FeatureLaw, Readout, score_mean
 from sparsetoken.losses import Loss, get_loss
+from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
 from sparsetoken.pooling import Pooling
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.capacity import law_capacity
-from sparsetoken.theory.law import FeatureLaw
 from sparsetoken.theory.models import DEFAULT_POINTS, Model, get_model
-from sparsetoken.theory.performance import RESOLUTION, Performance
-from sparsetoken.theory.records import warn_not_converged
-from sparsetoken.theory.saddle import Problem, Readout, score_mean
+from sparsetoken.theory.saddle import Problem
+from sparsetoken.theory.separation import law_capacity
 from sparsetoken.theory.solver import Saddle, solve
 
 __all__ = ["Risk", "risk", "risk_curve", "solve_along"]
 
+RESOLUTION = 3.0  # of the averages over G, see smoothing.py
 _RIDGELESS = 1e-10  # stands for the limit of no ridge, where the saddle point has one
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Risk(Performance):
     """Performance of a trained classifier in the high-dimensional limit.
 
-    ``test_error``, ``train_loss``, ``train_error``, ``test_loss``, ``auc`` and the readout's
-    overlaps are floats; ``uncertainty`` is the numerical error of ``test_error``; ``converged``
-    says whether the solver reached its accuracy, and whether there is one solution to reach: with a
-    strong ridge the hinge loss leaves the bias of balanced classes free. :func:`risk` makes them.
+    ``test_error``, ``train_loss``, ``train_error``, ``test_loss`` and ``auc`` are floats with
+    ``uncertainty``, their numerical error; ``uncertainty`` itself is that of ``test_error``;
+    ``converged`` says whether the solver reached its accuracy, and whether there is one solution to
+    reach: with a strong ridge the hinge loss leaves the bias of balanced classes free.
+    :func:`risk` makes them.
     """
 
     problem: SparseTokenProblem
     model: Model
     alpha: float
     reg: float
-    train_loss: float
+    train_loss: Estimate
     """Mean loss of the training samples, without the ridge."""
-    converged: bool
     path: tuple[Readout, Readout]
     """The readout for the first batch of points, and for all: a start for the next point."""
     smoothing: float
@@ -82,15 +83,18 @@ class Risk(Performance):
         return self.cosine * self.readout.along_query + sine * self.readout.along_rest
 
     @cached_property
-    def train_error(self) -> float:
+    def train_error(self) -> Estimate:
         """Share of the training samples on the wrong side."""
-        p = self.law.points
+        return self._estimate(self._train_error)
+
+    def _train_error(self, law: FeatureLaw, readout: Readout) -> float:
+        p = law.points
         finite = math.isfinite(self.alpha)
-        step = math.exp(self.readout.log_step) * p.scale**2 if finite else np.zeros_like(p.scale)
+        step = math.exp(readout.log_step) * p.scale**2 if finite else np.zeros_like(p.scale)
         # The prox is monotone, and 0 at r = step·ℓ′(0).
         edge = step * self.loss.derivative(np.zeros_like(step), p.label)
-        margin = p.label * (score_mean(p, self.readout) - edge)
-        deviation = np.maximum(p.scale * self.readout.norm_rest, 1e-300)
+        margin = p.label * (score_mean(p, readout) - edge)
+        deviation = np.maximum(p.scale * readout.norm_rest, 1e-300)
         return p.average(ndtr(-margin / deviation))
 
     def on(self, problem: SparseTokenProblem) -> Performance:
@@ -110,7 +114,14 @@ class Risk(Performance):
         Performance(test_error=0.360508 ± 1e-08)
         """
         law = self.model.law_on(problem, self.problem)
-        return Performance(law, self.readout, self.loss, self.moves)
+        return Performance(
+            law,
+            self.readout,
+            self.loss,
+            self.moves,
+            self.converged,
+            window_law=partial(self.model.window_law, problem, self.problem),
+        )
 
     def __repr__(self) -> str:
         flag = "" if self.converged else ", converged=False"
@@ -147,7 +158,7 @@ def risk(
     loss : str or object, default="logistic"
         "logistic", "square", "hinge" or a loss object.
     cosine, sharpness : float, optional
-        How the frozen query lies: ⟨q, ξ⟩/‖q‖ and β‖q‖.
+        Cosine ⟨q, ξ⟩/‖q‖ between the frozen query and the signal, and β‖q‖.
     n_points : int, default=16384
         Points per class for the law of the attention features; accuracy against time.
 
@@ -241,21 +252,48 @@ def _risk(
         ridge = _without_ridge(law, ratio, alpha, loss)
     coarse, saddle = _solve_law(law, loss, ratio, ridge, before)
     x = saddle.readout
-    penalty = 0.5 * ridge * (x.along_query**2 + x.along_rest**2 + x.spread**2)
+    converged = saddle.converged and not _any_bias(saddle, loss)
+    moves = _batch_moves(law, saddle)
     return Risk(
         law=law,
         readout=x,
         loss=loss,
-        moves=_batch_moves(law, saddle),
+        moves=moves,
         problem=problem,
         model=model,
         alpha=alpha,
         reg=reg,
-        train_loss=max(saddle.value - penalty, 0.0),
-        converged=saddle.converged and not _any_bias(saddle, loss),
+        train_loss=_train_loss(law, saddle, ridge, moves, converged),
+        converged=converged,
+        window_law=partial(model.window_law, problem, problem),
         path=(coarse, x),
         smoothing=saddle.smoothing,
     )
+
+
+def _train_loss(
+    law: FeatureLaw,
+    saddle: Saddle,
+    ridge: float,
+    moves: NDArray[np.float64],
+    converged: bool,
+) -> Estimate:
+    """Return what is left of the saddle point's value without the ridge.
+
+    The value of a batch differs by its mean envelope alone, the readout being stationary; the ridge
+    is that of the readout the batch would train.
+    """
+
+    def penalty(x: Readout) -> float:
+        return 0.5 * ridge * (x.along_query**2 + x.along_rest**2 + x.spread**2)
+
+    value = saddle.value - penalty(saddle.readout)
+    error = LEAST_UNCERTAINTY
+    if law.batches > 1:
+        envelopes = law.by_batch(saddle.moments.envelope)
+        each = envelopes - [penalty(saddle.readout.moved(by)) for by in moves]
+        error = float(np.std(each, ddof=1)) / math.sqrt(law.batches)
+    return Estimate(max(value, 0.0), max(error, LEAST_UNCERTAINTY), converged)
 
 
 def _any_bias(saddle: Saddle, loss: Loss) -> bool:
