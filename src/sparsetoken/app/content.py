@@ -6,8 +6,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from sparsetoken.app.parameters import Values
-
 __all__ = [
     "Axis",
     "Content",
@@ -16,12 +14,14 @@ __all__ = [
     "Mark",
     "Panel",
     "Progress",
+    "Values",
     "View",
     "per_cent",
     "plural",
     "samples",
 ]
 
+Values = dict[str, Any]
 Numbers = list[float | None]
 
 

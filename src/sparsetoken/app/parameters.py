@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 import sparsetoken as st
+from sparsetoken.app.content import Values
 from sparsetoken.losses import loss_names
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS, Quantity, group
 
@@ -14,14 +15,11 @@ __all__ = [
     "CONTROLS",
     "GROUPS",
     "PRESETS",
-    "Values",
     "describe",
     "make_problem",
     "select",
     "values_model",
 ]
-
-Values = dict[str, Any]
 
 _AXES = (*group("problem"), "alpha", "reg")
 _LABELS = {"split": "a fraction", "alpha0": "a fixed number"}

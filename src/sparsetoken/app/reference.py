@@ -55,7 +55,8 @@ def _type(name: str, part: dict[str, Any]) -> str:
 
 def _table(rows: list[tuple[str, str, str]]) -> str:
     lines = [
-        f'<tr><th scope="row"><code>{escape(name)}</code></th><td>{kind}</td><td>{escape(words)}</td></tr>'
+        f'<tr><th scope="row"><code>{escape(name)}</code></th><td>{kind}</td>'
+        f"<td>{escape(words)}</td></tr>"
         for name, kind, words in rows
     ]
     return f"<table>{''.join(lines)}</table>" if lines else ""

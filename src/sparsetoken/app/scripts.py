@@ -3,7 +3,8 @@
 from typing import Any
 
 import sparsetoken as st
-from sparsetoken.app.parameters import Values, make_problem, select
+from sparsetoken.app.content import Values
+from sparsetoken.app.parameters import make_problem, select
 
 __all__ = ["keywords", "problem_code", "theory_command", "training_code"]
 

@@ -10,12 +10,12 @@ import socket
 import threading
 import webbrowser
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import uvicorn
-from fastapi import FastAPI, HTTPException, Query, Request, Response
+from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
@@ -133,7 +133,8 @@ def _explain(_: Request, error: Any) -> JSONResponse:
 def _add_pages(app: FastAPI) -> None:
     """Serve the page, plotly.js from the installed package, and what the page needs to know."""
     found = importlib.util.find_spec("plotly")
-    assert found is not None and found.origin is not None
+    assert found is not None
+    assert found.origin is not None
     plotly = Path(found.origin).parent / "package_data" / "plotly.min.js"
 
     @app.get("/", include_in_schema=False)
@@ -287,7 +288,5 @@ def serve(port: int = 8050, *, browser: bool = True) -> None:
             access_log=False,
             timeout_graceful_shutdown=1,
         )
-        try:
+        with suppress(KeyboardInterrupt):  # the usual way to end it
             _Server(config).run(sockets=[listener])
-        except KeyboardInterrupt:  # the usual way to end it
-            pass

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from sparsetoken.app.content import Content, Progress
-from sparsetoken.app.parameters import CONTROLS, Values
+from sparsetoken.app.content import Content, Progress, Values
+from sparsetoken.app.parameters import CONTROLS
 from sparsetoken.app.views import VIEWS
 
 __all__ = ["draw", "warm_up", "work"]

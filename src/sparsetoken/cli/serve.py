@@ -20,7 +20,7 @@ def serve(
     It serves this machine alone.
     """
     try:
-        from sparsetoken.app import serve as run
+        from sparsetoken.app.server import serve as run
     except ImportError as missing:
         raise CommandError(
             f"the explorer needs {missing.name}: pip install 'sparsetoken[app]'"

@@ -12,11 +12,12 @@ from sparsetoken.app.content import (
     Map,
     Mark,
     Panel,
+    Values,
     View,
     per_cent,
     samples,
 )
-from sparsetoken.app.parameters import CONTROLS, GROUPS, Values, make_problem, select
+from sparsetoken.app.parameters import CONTROLS, GROUPS, make_problem, select
 from sparsetoken.app.scripts import problem_code, theory_command, training_code
 from sparsetoken.theory import alignment, best_bias_rate
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
@@ -48,7 +49,7 @@ def draw(values: Values) -> Iterator[Content]:
         for place in ((rate, step) for step in steps for rate in rates):
             if place not in known:
                 known[place] = align(values, positive_rate=place[0], lr_bias=place[1]).cosine
-        best = [(rate, _best(values | {"positive_rate": rate})) for rate in rates]
+        best = [(rate, _best(values | {"positive_rate": rate})) for rate in rates if stride == 1]
         yield Content(
             panels=[
                 _curve_panel(values, grid, curve),

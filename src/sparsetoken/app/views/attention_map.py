@@ -7,8 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sparsetoken as st
-from sparsetoken.app.content import Axis, Content, Curve, Mark, Panel, View, per_cent, plural
-from sparsetoken.app.parameters import GROUPS, Values, select
+from sparsetoken.app.content import (
+    Axis,
+    Content,
+    Curve,
+    Mark,
+    Panel,
+    Values,
+    View,
+    per_cent,
+    plural,
+)
+from sparsetoken.app.parameters import GROUPS, select
 from sparsetoken.app.scripts import keywords, problem_code, theory_command
 from sparsetoken.losses import get_loss
 from sparsetoken.pooling import Softmax

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sparsetoken.app.content import Axis, Content, Curve, Mark, Panel, View, samples
-from sparsetoken.app.parameters import GROUPS, Values, make_problem
+from sparsetoken.app.content import Axis, Content, Curve, Mark, Panel, Values, View, samples
+from sparsetoken.app.parameters import GROUPS, make_problem
 from sparsetoken.app.scripts import problem_code, theory_command, training_code
 from sparsetoken.app.views.alignment import align
 from sparsetoken.app.views.learning import THREE
@@ -15,7 +15,7 @@ from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS
 __all__ = ["VIEW"]
 
 _HIGHEST = 1000.0  # of what is shown
-_GRID, _STRIDE = 19, 3
+_GRID, _STRIDE = 17, 4
 
 
 def capacity_at(values: Values, model: str, step: int) -> Any:
@@ -40,7 +40,7 @@ def capacity_at(values: Values, model: str, step: int) -> Any:
 
 
 def _points(values: Values, step: int) -> int:
-    return 512 if values["n_tokens"] > 128 or not step else 2048
+    return 256 if not step else 512 if values["n_tokens"] > 128 else 2048
 
 
 def draw(values: Values) -> Iterator[Content]:

@@ -7,8 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken.app.content import Axis, Content, Curve, Panel, Progress, View, per_cent, samples
-from sparsetoken.app.parameters import GROUPS, Values, make_problem, select
+from sparsetoken.app.content import (
+    Axis,
+    Content,
+    Curve,
+    Panel,
+    Progress,
+    Values,
+    View,
+    per_cent,
+    samples,
+)
+from sparsetoken.app.parameters import GROUPS, make_problem, select
 from sparsetoken.app.scripts import problem_code, theory_command, training_code
 from sparsetoken.experiments import compute, make_cell
 from sparsetoken.theory import oracle_error, risk_curve, two_step_curve
@@ -162,7 +172,11 @@ def _reach(values: Values, drawn: Curve, step: int) -> str:
 
 
 def _table(values: Values, found: dict[str, Any]) -> dict[str, list[Any]]:
-    rows = [(model, x, r) for model, (alphas, y) in found.items() for x, r in zip(alphas, y)]
+    rows = [
+        (model, x, r)
+        for model, (alphas, y) in found.items()
+        for x, r in zip(alphas, y, strict=True)
+    ]
     shown = [value(result, values) for _, _, result in rows]
     return {
         "model": [model for model, _, _ in rows],

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken.app.content import Axis, Content, Curve, Map, Panel, View, per_cent
-from sparsetoken.app.parameters import CONTROLS, GROUPS, Values
+from sparsetoken.app.content import Axis, Content, Curve, Map, Panel, Values, View, per_cent
+from sparsetoken.app.parameters import CONTROLS, GROUPS
 from sparsetoken.app.scripts import problem_code, theory_command, training_code
 from sparsetoken.app.views.learning import curve
 from sparsetoken.vocabulary import PARAMETERS
@@ -15,7 +15,7 @@ from sparsetoken.vocabulary import PARAMETERS
 __all__ = ["VIEW", "along"]
 
 _SIZE = (25, 17)
-_STRIDES = (8, 4, 2, 1)  # how the map fills in
+_STRIDES = ((12, 8), (6, 4), (3, 2), (1, 1))  # how the map fills in
 _CHUNK = 60  # places computed before the picture is shown again
 _RANGES = {"n_tokens": (2, 200), "reg": (1e-5, 10.0), "positive_rate": (0.05, 0.95)}
 _LEAST = 1e-4  # added to errors: smaller ones are alike
@@ -72,7 +72,7 @@ def draw(values: Values) -> Iterator[Content]:
     known: dict[tuple[float, float], Errors | None] = {}
     shown: tuple[list[float], list[float]] | None = None
     for stride in _STRIDES:
-        columns, rows = _every(xs, stride), _every(ys, stride)
+        columns, rows = _every(xs, stride[0]), _every(ys, stride[1])
         if up == "alpha":
             lines = [[(x, y) for y in rows] for x in columns]
         else:
@@ -86,7 +86,7 @@ def draw(values: Values) -> Iterator[Content]:
                 yield _content(values, *shown, known, here, more=True)
                 fresh = 0
         shown = columns, rows
-        yield _content(values, columns, rows, known, here, more=stride > 1)
+        yield _content(values, columns, rows, known, here, more=stride != _STRIDES[-1])
 
 
 def _every(places: list[float], stride: int) -> list[float]:
@@ -155,8 +155,8 @@ def _sentence(values: Values, known: dict[Any, Errors | None], here: Errors) -> 
     rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
     baseline = f"; always answering the larger class errs on {per_cent(rare)}" if rare < 0.5 else ""
     return (
-        f"Attention beats pooling on {per_cent(won)} of this map of {across} and {up}; at the cross "
-        f"its error is {per_cent(here[0].test_error)}, that of pooling "
+        f"Attention beats pooling on {per_cent(won)} of this map of {across} and {up}; at the "
+        f"cross its error is {per_cent(here[0].test_error)}, that of pooling "
         f"{per_cent(here[1].test_error)}{baseline}."
     )
 

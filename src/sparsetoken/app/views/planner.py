@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import sparsetoken as st
-from sparsetoken.app.content import Axis, Content, Curve, Panel, Progress, View, per_cent
-from sparsetoken.app.parameters import GROUPS, Values, select
+from sparsetoken.app.content import Axis, Content, Curve, Panel, Progress, Values, View, per_cent
+from sparsetoken.app.parameters import select
 from sparsetoken.app.scripts import keywords
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS, group
 

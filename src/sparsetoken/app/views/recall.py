@@ -5,8 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken.app.content import Axis, Content, Curve, Mark, Panel, View, per_cent, samples
-from sparsetoken.app.parameters import CONTROLS, GROUPS, Values
+from sparsetoken.app.content import (
+    Axis,
+    Content,
+    Curve,
+    Mark,
+    Panel,
+    Values,
+    View,
+    per_cent,
+    samples,
+)
+from sparsetoken.app.parameters import CONTROLS, GROUPS
 from sparsetoken.app.scripts import problem_code, theory_command, training_code
 from sparsetoken.app.views.learning import THREE, curve
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS
@@ -55,8 +65,8 @@ def _sentence(values: Values, here: dict[str, Any]) -> str:
     alarms = rate * here["two-step"] + (1.0 - rate) * fpr
     right = rate * here["two-step"] / alarms if alarms else 0.0
     return (
-        f"With {samples(values['alpha'], values['features'])} and alarms for {per_cent(fpr)} of the "
-        f"negatives, attention finds {per_cent(here['two-step'])} of the positives and pooling "
+        f"With {samples(values['alpha'], values['features'])} and alarms for {per_cent(fpr)} of "
+        f"the negatives, attention finds {per_cent(here['two-step'])} of the positives and pooling "
         f"{per_cent(here['pooled'])}; {per_cent(right)} of attention's alarms are right."
     )
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sparsetoken.app.content import Axis, Content, Curve, Panel, View, per_cent
-from sparsetoken.app.parameters import GROUPS, Values, make_problem, select
+from sparsetoken.app.content import Axis, Content, Curve, Panel, Values, View, per_cent
+from sparsetoken.app.parameters import GROUPS, make_problem, select
 from sparsetoken.app.scripts import keywords, problem_code
 from sparsetoken.theory import training
 from sparsetoken.vocabulary import MEASURED
