@@ -45,7 +45,7 @@ async def until(condition):
 
 async def begun(jobs, key):
     """Wait for a job's first progress, and return the process that it runs in."""
-    await until(lambda: json.loads(jobs.status(key))["progress"])
+    await until(lambda: jobs.hear("one") or json.loads(jobs.status(key))["progress"])
     return psutil.Process(int(json.loads(jobs.status(key))["progress"]["message"]))
 
 

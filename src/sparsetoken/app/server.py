@@ -261,7 +261,8 @@ class _Server(uvicorn.Server):
     """Ends the processes first: whoever waits for them would hold up the end."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self.config.loaded_app.state.close()
+        app: Any = self.config.app
+        app.state.close()
         await super().shutdown(sockets)
 
 
@@ -285,6 +286,7 @@ def serve(port: int = 8050, *, browser: bool = True) -> None:
             make_app(),
             log_level="warning",
             server_header=False,
+            proxy_headers=False,
             access_log=False,
             timeout_graceful_shutdown=1,
         )

@@ -113,7 +113,7 @@ def _content(
         title="pooled error / attention error",
         ends=(-2.0, 2.0),
         ticks={"1/100": -2.0, "1/10": -1.0, "1": 0.0, "10": 1.0, "100": 2.0},
-        edge=math.log10(1.01),
+        edge=math.log10(1.05),
     )
     cross = Curve(name="now", look="cross", x=[values[across.name]], y=[values[up.name]])
     return Content(

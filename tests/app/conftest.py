@@ -1,0 +1,77 @@
+import http.client
+import json
+import os
+import subprocess
+import sys
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+
+
+class Reply(NamedTuple):
+    status: int
+    headers: http.client.HTTPMessage
+    text: str
+
+    @property
+    def json(self):
+        return json.loads(self.text)
+
+
+class Server(NamedTuple):
+    process: subprocess.Popen
+    address: str
+    folder: os.PathLike
+
+    def ask(self, method, path, body=None, headers=None):
+        link = http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=120)
+        try:
+            link.request(method, path, body, headers or {})
+            got = link.getresponse()
+            return Reply(got.status, got.headers, got.read().decode())
+        finally:
+            link.close()
+
+    def post(self, path, body):
+        text = body if isinstance(body, str | bytes) else json.dumps(body)
+        return self.ask("POST", path, text, {"Content-Type": "application/json"})
+
+    def draw(self, view, values=None, step=0):
+        return self.post(f"/api/views/{view}", {"values": values or {}, "step": step})
+
+    def files(self):
+        """Files that visitors have left here."""
+        return [path for path in self.folder.rglob("*") if path.is_file() and path.name != "log"]
+
+
+def start_server(folder, port=0):
+    """Serve the explorer as a visitor would, its temporary files in ``folder``."""
+    command = [sys.executable, "-m", "sparsetoken", "serve", "--no-browser", "--port", str(port)]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=os.environ | {"TMPDIR": str(folder)},
+        )
+    said = process.stdout.readline()
+    assert said.startswith("sparsetoken explorer at http://127.0.0.1:"), said
+    return Server(process, said.split()[3], folder)
+
+
+def stop_server(server):
+    server.process.terminate()
+    server.process.communicate(timeout=60)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """One server for all tests; whatever it logs is a failure."""
+    folder = tmp_path_factory.mktemp("server")
+    found = start_server(folder)
+    yield found
+    stop_server(found)
+    assert (folder / "log").read_text() == ""
+    assert found.files() == []

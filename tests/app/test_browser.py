@@ -1,0 +1,375 @@
+"""The explorer as a visitor sees it, in a real browser."""
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+import tarfile
+import time
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+import sparsetoken as st
+from app.conftest import start_server, stop_server
+from sparsetoken.app.views import VIEWS
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
+pytestmark = [
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome in PATH"),
+    pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning"),
+    # What another test of the same process left behind may be collected while the browser starts.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+QUIET += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+SQUARE = "loss=square&reg=0.1"
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=BROWSER, args=QUIET)
+        yield found
+        found.close()
+
+
+class Visitor:
+    """A page, with what a test wants to do and see."""
+
+    def __init__(self, page, address):
+        self.page, self.address = page, address
+        self.troubles, self.requests = [], []
+        page.on("console", lambda m: m.type == "error" and self.troubles.append(m.text))
+        page.on("pageerror", lambda error: self.troubles.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request))
+
+    def open(self, query=""):
+        self.page.goto(f"{self.address}{'?' if query else ''}{query}")
+        self.settle()
+
+    def settle(self):
+        """Wait for the picture in full."""
+        self.wait("document.querySelector('#sentence').innerText !== ''")
+        self.wait("!document.body.classList.contains('busy')")
+
+    def wait(self, expression, seconds=120.0):
+        # The page forbids eval, and with it Playwright's own waiting for expressions.
+        deadline = time.monotonic() + seconds
+        while not self.page.evaluate(expression):
+            assert time.monotonic() < deadline, expression
+            self.page.wait_for_timeout(20)
+
+    def move(self, action):
+        """Do something that changes the address, and wait for the new picture."""
+        before = self.page.url
+        action()
+        self.wait(f"location.href !== {json.dumps(before)}")
+        self.settle()
+
+    def control(self, name, kind):
+        return self.page.locator(f'[data-name="{name}"] input[type={kind}]')
+
+    def press(self, name):
+        self.page.get_by_role("button", name=name, exact=True).click()
+
+    @property
+    def sentence(self):
+        return self.page.inner_text("#sentence")
+
+    @property
+    def facts(self):
+        rows = self.page.locator("#facts tr").all()
+        return {row.locator("th").inner_text(): row.locator("td").inner_text() for row in rows}
+
+    @property
+    def values(self):
+        query = parse_qs(urlsplit(self.page.url).query)
+        return {name: value for name, (value,) in query.items()}
+
+    def trace(self, name):
+        """Return x and y of a curve as they are drawn."""
+        return self.page.evaluate(
+            """name => {
+                const found = document.querySelector("#figure").data.find((t) => t.name === name);
+                return found && [Array.from(found.x), Array.from(found.y)];
+            }""",
+            name,
+        )
+
+
+def visit(browser, server, **options):
+    context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}} | options)
+    return context, Visitor(context.new_page(), server.address)
+
+
+@pytest.fixture
+def visitor(server, browser):
+    context, found = visit(browser, server)
+    yield found
+    assert found.troubles == []
+    assert all(
+        request.url.startswith((server.address, "blob:", "data:")) for request in found.requests
+    )
+    context.close()
+
+
+def test_a_slider_moves_the_curves(visitor):
+    visitor.open(f"view=learning&{SQUARE}")
+    before = visitor.trace("pooled")[1]
+    visitor.control("signal", "range").focus()
+    visitor.move(lambda: visitor.page.keyboard.press("ArrowRight"))
+    signal = float(visitor.values["signal"])
+    assert signal > 5.0
+    assert visitor.control("signal", "number").input_value() == visitor.values["signal"]
+    x, y = visitor.trace("pooled")
+    assert y != before
+    problem = st.SparseTokenProblem(10, 1, signal)
+    for i in (0, 12, 24):
+        found = st.theory.risk(problem, "pooled", alpha=x[i], reg=0.1, loss="square")
+        assert y[i] == pytest.approx(found.test_error, rel=1e-5)
+
+
+def test_every_view_shows_a_picture_and_the_tabs_lead_there(visitor):
+    visitor.open(f"view=attention-map&signal=4&{SQUARE.split('&')[0]}")
+    for name, view in VIEWS.items():
+        if name not in ("attention-map", "planner"):
+            visitor.move(lambda view=view: visitor.press(view.title))
+            assert visitor.page.title().startswith(view.title)
+            assert visitor.values["view"] == name
+            assert visitor.values["signal"] == "4"  # what was set stays set
+            assert visitor.page.evaluate("document.querySelector('#figure').data.length") > 0
+            assert visitor.page.locator("#python").text_content().startswith("import")
+
+
+def test_back_and_forward_walk_through_views_and_settings(visitor):
+    visitor.open("view=attention-map&n_tokens=6")
+    visitor.move(lambda: visitor.control("n_tokens", "number").fill("7"))
+    visitor.page.wait_for_timeout(900)  # a pause makes the next move a place of its own
+    visitor.move(lambda: visitor.control("n_tokens", "number").fill("8"))
+    visitor.move(lambda: visitor.press("Recall"))
+    seen = []
+    for go in ("go_back", "go_back", "go_back", "go_forward"):
+        visitor.move(getattr(visitor.page, go))
+        shown = visitor.control("n_tokens", "number").input_value()
+        assert shown == visitor.values["n_tokens"]
+        seen.append((visitor.values["view"], shown))
+    assert seen == [("attention-map", n) for n in ("8", "7", "6", "7")]
+    assert len(visitor.trace("noise tokens")[0]) == 6
+
+
+def test_links_restore_everything_with_what_is_pinned(visitor, browser, server):
+    visitor.open(f"view=recall&{SQUARE}&signal=3&features=100")
+    pinned = visitor.trace("pooled")
+    visitor.move(lambda: visitor.press("Pin"))
+    visitor.move(lambda: visitor.control("signal", "number").fill("6"))
+    assert visitor.trace("pooled, pinned") == pinned
+    assert visitor.page.locator('[data-count="alpha"]').inner_text() == "n = 200"
+    context, other = visit(browser, server)
+    other.open(urlsplit(visitor.page.url).query)
+    other.wait("!document.querySelector('#unpin').hidden")
+    assert other.values == visitor.values
+    assert other.trace("pooled") == visitor.trace("pooled")
+    assert other.trace("pooled, pinned") == pinned
+    other.move(lambda: other.press("Unpin"))
+    assert other.trace("pooled, pinned") is None
+    other.move(lambda: other.press("Reset"))
+    assert other.values["signal"] == "5"
+    assert "features" not in other.values
+    context.close()
+
+
+def test_presets_and_the_welcome(visitor):
+    visitor.open()
+    assert visitor.page.locator("#welcome").inner_text().count(".") == 2
+    visitor.press("Close")
+    assert not visitor.page.locator("#welcome").is_visible()
+    visitor.move(lambda: visitor.press("rare events"))
+    assert visitor.values["positive_rate"] == "0.02"
+    assert "recall" in visitor.sentence
+
+
+def test_wrong_fields_never_reach_the_address(visitor):
+    visitor.open("view=attention-map&n_tokens=0")
+    assert visitor.sentence.startswith("This link cannot be shown: n_tokens must be a whole number")
+    assert visitor.values["n_tokens"] == "10"
+    before = visitor.page.url
+    for text in ("", "0", "2.5", "9999"):
+        visitor.control("n_tokens", "number").fill(text)
+        assert visitor.page.locator('[data-name="n_tokens"] .wrong').is_visible()
+        assert visitor.page.url == before
+    visitor.move(lambda: visitor.control("n_tokens", "number").fill("3"))
+    assert not visitor.page.locator('[data-name="n_tokens"] .wrong').is_visible()
+    before = visitor.page.url
+    visitor.control("n_signal", "number").fill("4")
+    visitor.wait("document.body.classList.contains('refused')")
+    assert "n_signal must be an integer in [1, 3], got 4" in visitor.sentence.replace("N_", "n_")
+    assert visitor.page.url == before
+    visitor.troubles.clear()  # the browser notes the refusal
+    visitor.move(lambda: visitor.control("n_signal", "number").fill("2"))
+
+
+def test_moves_that_are_overtaken_are_not_asked_for(visitor):
+    visitor.open(f"view=learning&{SQUARE}")
+    slider = visitor.control("signal", "range")
+    slider.focus()
+    visitor.requests.clear()
+    visitor.move(lambda: [visitor.page.keyboard.press("ArrowRight") for _ in range(30)])
+    first = [
+        request
+        for request in visitor.requests
+        if request.url.endswith("/api/views/learning") and request.post_data_json["step"] == 0
+    ]
+    assert len(first) < 30
+    assert str(first[-1].post_data_json["values"]["signal"]) == visitor.values["signal"]
+    assert visitor.control("signal", "number").input_value() == visitor.values["signal"]
+
+
+def test_planner_gives_the_plan(visitor):
+    visitor.open("view=planner&plan_model=pooled&features=50&error=0.25")
+    visitor.wait("document.querySelector('#sentence').innerText.includes('no classifier')")
+    plan = st.plan(
+        dim=50, n_tokens=10, n_signal=1, signal=5.0, positive_rate=0.5, error=0.25, model="pooled"
+    )
+    assert f"needs {plan.n_samples} labelled sequences" in visitor.sentence
+    assert visitor.facts["samples"] == str(plan.n_samples)
+    assert visitor.trace("the plan")[0] == [plan.n_samples]
+    ticks = visitor.page.evaluate("document.querySelector('#figure').layout.xaxis.ticktext")
+    assert all(re.fullmatch(r"[\d.]+(e\d+)?", tick) for tick in ticks)
+
+
+def test_simulated_points_appear_and_work_is_cancelled(visitor, server):
+    visitor.open(f"view=learning&{SQUARE}&dim=40&trials=2&alpha_max=2&n_tokens=3")
+    visitor.press("Add simulated points")
+    visitor.page.locator("#working").wait_for(state="visible")
+    visitor.page.locator("#working").wait_for(state="hidden", timeout=120_000)
+    assert len(visitor.trace("pooled, simulated")[0]) == 6
+    for leave in (visitor.page.locator("#cancel").click, lambda: visitor.page.goto("about:blank")):
+        visitor.open("view=learning&loss=hinge&dim=400&trials=16&n_tokens=4")
+        with visitor.page.expect_response("**/api/jobs/learning") as begun:
+            visitor.press("Add simulated points")
+        key = begun.value.json()["key"]
+        leave()
+        deadline = time.monotonic() + 60
+        while server.ask("GET", f"/api/jobs/{key}").json["state"] != "cancelled":
+            assert time.monotonic() < deadline
+            visitor.page.wait_for_timeout(50)
+
+
+def test_downloads(visitor):
+    visitor.open("view=attention-map&n_tokens=6&random_state=2")
+    with visitor.page.expect_download() as table:
+        visitor.press("Data (CSV)")
+    assert table.value.suggested_filename == "attention-map.csv"
+    rows = list(csv.DictReader(table.value.path().open()))
+    assert len(rows) == 12
+    assert {row["random_state"] for row in rows} == {"2"}
+    drawn = visitor.trace("signal tokens")[1]
+    kept = [float(row["weight"]) for row in rows if row["carries_signal"] == "true"]
+    assert kept == pytest.approx(drawn)
+    with visitor.page.expect_download() as picture:
+        visitor.press("Figure (SVG)")
+    assert picture.value.suggested_filename == "sparsetoken-attention-map.svg"
+    assert picture.value.path().read_text().startswith("<svg")
+
+
+def test_dark(visitor):
+    visitor.open("view=attention-map")
+    paper = "document.querySelector('#figure').layout.paper_bgcolor"
+    light = visitor.page.evaluate(paper)
+    visitor.press("Dark")
+    visitor.wait(f"{paper} !== {json.dumps(light)}")
+    visitor.page.reload()
+    visitor.settle()
+    assert visitor.page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert visitor.page.evaluate(paper) != light
+
+
+def test_on_a_phone_the_plot_stays_in_sight(visitor):
+    visitor.page.set_viewport_size(PHONE)
+    visitor.open("view=attention-map&loss=square")
+    last = visitor.control("random_state", "range")
+    last.scroll_into_view_if_needed()
+    plot, slider = visitor.page.locator("#figure").bounding_box(), last.bounding_box()
+    assert plot["y"] >= 0
+    assert plot["y"] + plot["height"] <= slider["y"]
+    assert slider["y"] < PHONE["height"]
+    for view in VIEWS.values():
+        if view.name != "planner":
+            visitor.press(view.title)
+            visitor.wait(f"document.title.startsWith({json.dumps(view.title)})")
+            visitor.settle()
+            assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390, view.name
+
+
+def test_the_keyboard_suffices(visitor):
+    visitor.open("view=attention-map")
+    reached = set()
+    for _ in range(80):
+        visitor.page.keyboard.press("Tab")
+        reached.add(
+            visitor.page.evaluate(
+                """() => { const e = document.activeElement;
+                return e.id || e.dataset.view || e.closest("[data-name]")?.dataset.name || e.innerText }"""
+            )
+        )
+    assert {"phase", "number-signal", "loss", "csv", "theme"} <= reached
+    visitor.page.locator("#tabs button", has_text="Alignment").focus()
+    visitor.move(lambda: visitor.page.keyboard.press("Enter"))
+    assert visitor.values["view"] == "alignment"
+
+
+def test_a_lost_server_greys_the_plot_and_comes_back(browser, tmp_path):
+    server = start_server(tmp_path)
+    context, visitor = visit(browser, server)
+    try:
+        visitor.open("view=attention-map")
+        stop_server(server)
+        visitor.control("n_tokens", "number").fill("7")
+        visitor.wait("document.body.classList.contains('lost')")
+        assert visitor.sentence.startswith("The server gives no answer.")
+        grey = "getComputedStyle(document.querySelector('#figure')).filter"
+        assert visitor.page.evaluate(grey) == "grayscale(1)"
+        server = start_server(tmp_path, urlsplit(server.address).port)
+        visitor.wait("!document.body.classList.contains('lost')")
+        visitor.wait("new URLSearchParams(location.search).get('n_tokens') === '7'")
+    finally:
+        context.close()
+        stop_server(server)
+
+
+@pytest.fixture(scope="session")
+def axe(request):
+    """Return the code of axe-core, fetched once."""
+    folder = request.config.cache.mkdir("axe")
+    path = folder / "package" / "axe.min.js"
+    if not path.exists():
+        if shutil.which("npm") is None:
+            pytest.skip("no npm to fetch axe-core with")
+        command = ["npm", "pack", "axe-core@4", "--silent", "--pack-destination", str(folder)]
+        try:
+            packed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        except (subprocess.SubprocessError, OSError) as error:
+            pytest.skip(f"axe-core could not be fetched: {type(error).__name__}")
+        with tarfile.open(folder / packed.stdout.split()[-1]) as archive:
+            archive.extractall(folder, filter="data")
+    return path.read_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_accessibility(browser, server, axe, scheme):
+    context, visitor = visit(browser, server, color_scheme=scheme, bypass_csp=True)
+    for query in ("", "view=phase&loss=square", "view=attention-map", "view=data"):
+        visitor.open(query)
+        visitor.page.evaluate(
+            "document.querySelectorAll('details').forEach((d) => { d.open = true })"
+        )
+        visitor.page.evaluate(axe)
+        found = visitor.page.evaluate("axe.run(document, { exclude: ['.js-plotly-plot svg'] })")
+        broken = [(rule["id"], rule["nodes"][0]["html"]) for rule in found["violations"]]
+        assert broken == [], query
+    context.close()

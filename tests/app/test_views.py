@@ -1,0 +1,259 @@
+"""What the views show is what the library computes, and their scripts compute the same."""
+
+import contextlib
+import io
+import math
+import re
+import shlex
+from itertools import islice
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import sparsetoken as st
+from sparsetoken.app.parameters import values_model
+from sparsetoken.app.views import VIEWS, attention_map, phase
+from sparsetoken.cli import main
+
+pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
+
+RATES = ("beta", "lr_readout", "lr_bias", "lr_query", "loss")
+PROBLEM = ("n_tokens", "n_signal", "signal", "positive_rate")
+ODD = {"loss": "square", "signal": 4.0, "positive_rate": 0.4}
+
+
+def check(view, given):
+    view = VIEWS[view]
+    return values_model("Values", view.names, view.defaults)(**given).model_dump()
+
+
+def draw(view, given=None, step=0):
+    """Return a step of a picture; beyond the last, the last."""
+    return list(islice(VIEWS[view].draw(check(view, given or {})), step + 1))[-1]
+
+
+def curve(content, name, panel=0):
+    return next(found for found in content.panels[panel].curves if found.name == name)
+
+
+def rates(values):
+    return {name: values[name] for name in RATES}
+
+
+def printed(content):
+    """Run the script of a view and return the numbers that it prints."""
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        exec(content.python, {})
+    found = re.findall(r"nan|-?\b\d+(?:\.\d*)?(?:e[+-]?\d+)?", shown.getvalue())
+    return [float(number) for number in found]
+
+
+@pytest.mark.parametrize("view", [name for name in VIEWS if name != "planner"])
+def test_first_and_last_picture(view):
+    given = {"x_axis": "n_signal", "y_axis": "signal", "n_tokens": 3} if view == "phase" else {}
+    pictures = list(VIEWS[view].draw(check(view, ODD | given)))
+    assert [picture.more for picture in pictures] == [True] * (len(pictures) - 1) + [False]
+    for content in pictures:
+        assert content.sentence[0].isupper()
+        assert content.sentence[-1] == "."
+        assert "nan" not in content.sentence
+        assert len(content.sentence) < 400
+        for panel in content.panels:
+            for found in panel.curves:
+                assert len(found.x) == len(found.y)
+                assert np.all(np.isfinite([*found.x, *found.y]))
+
+
+@pytest.mark.parametrize("query_by", ["split", "alpha0"])
+@pytest.mark.parametrize("quantity", ["test_error", "recall"])
+def test_learning_curves(quantity, query_by):
+    given = ODD | {"quantity": quantity, "query_by": query_by, "fpr": 0.05, "reg": 0.1}
+    values = check("learning", given)
+    content = draw("learning", given, 1)
+    problem = st.SparseTokenProblem(10, 1, 4.0, 0.4)
+    table = content.table
+    for model, alpha, shown in zip(table["model"], table["alpha"], table[quantity], strict=True):
+        if not (alpha in (0.1, 20.0) or abs(alpha - 4.73) < 0.5):
+            continue
+        if model == "two-step":
+            first = 0.5 * alpha if query_by == "split" else 2.0
+            found = st.theory.two_step_risk(
+                problem, alpha0=first, alpha1=alpha - first, reg=0.1, n_points=4096, **rates(values)
+            )
+        else:
+            found = st.theory.risk(problem, model, alpha=alpha, reg=0.1, loss="square")
+        expected = found.recall(fpr=0.05) if quantity == "recall" else found.test_error
+        assert shown == pytest.approx(expected, rel=1e-4)
+    order = {"pooled": 0, "vectorized": 1, "two-step": 2}
+    rows = sorted(zip(table["model"], table[quantity], strict=True), key=lambda r: order[r[0]])
+    assert printed(content) == pytest.approx([value for _, value in rows], abs=2e-5)
+
+
+def test_learning_says_where_a_curve_crosses_the_target():
+    content = draw("learning", {"loss": "square", "signal": 10.0, "error": 0.1}, 1)
+    said = float(content.sentence.split("pooling needs ")[1].split()[0])
+    problem = st.SparseTokenProblem(10, 1, 10.0)
+    found = st.theory.risk(problem, "pooled", alpha=said, reg=0.01, loss="square")
+    assert found.test_error == pytest.approx(0.1, rel=0.01)
+    content = draw("learning", {"loss": "square", "features": 100}, 1)
+    limit = st.theory.risk(
+        st.SparseTokenProblem(10, 1, 5.0), "pooled", alpha=math.inf, reg=0.01, loss="square"
+    )
+    said = content.sentence.split("pooling cannot get below ")[1]
+    assert float(said.split()[0]) == pytest.approx(100 * limit.test_error, abs=0.5)
+    alpha, n = re.search(
+        r"attention needs (\S+) samples per dimension \(n = (\d+)\)", content.sentence
+    ).groups()
+    assert int(n) == pytest.approx(100 * float(alpha), rel=0.01)
+    floor = curve(content, "Bayes floor").y
+    expected = st.theory.oracle_error(st.SparseTokenProblem(10, 1, 5.0), "bayes")
+    assert floor == pytest.approx([expected] * 2, rel=2e-3)
+
+
+def test_the_majority_is_drawn_where_classes_are_unequal():
+    content = draw("learning", {"loss": "square", "positive_rate": 0.01})
+    assert curve(content, "always the larger class").y == [0.01, 0.01]
+    assert "Always answering the larger class errs on 1\N{NO-BREAK SPACE}%" in content.sentence
+    content = draw("learning", {"loss": "square"})
+    assert all(found.name != "always the larger class" for found in content.panels[0].curves)
+
+
+def test_recall():
+    content = draw("recall", ODD | {"fpr": 0.02}, 1)
+    problem = st.SparseTokenProblem(10, 1, 4.0, 0.4)
+    pooled = st.theory.risk(problem, "pooled", alpha=2.0, reg=0.01, loss="square")
+    shown = curve(content, "pooled")
+    for i in (0, 20, 40):
+        assert shown.y[i] == pytest.approx(pooled.recall(fpr=shown.x[i]), rel=1e-5)
+    assert content.facts["recall of pooled"].startswith(f"{pooled.recall(fpr=0.02):.4f} ± ")
+    numbers = printed(content)
+    facts = [float(text.split()[0]) for text in content.facts.values()]
+    assert [numbers[0], numbers[2], numbers[4]] == pytest.approx(facts[:3], abs=2e-3)
+
+
+def test_alignment():
+    given = {"alpha0": 4.0, "positive_rate": 0.2}
+    content = draw("alignment", given, 1)
+    values = check("alignment", given)
+    problem = st.SparseTokenProblem(10, 1, 5.0, 0.2)
+    shown = curve(content, "cosine")
+    for i in (0, 24, 48):
+        found = st.theory.alignment(problem, alpha=shown.x[i], **rates(values))
+        assert shown.y[i] == pytest.approx(found.cosine, rel=1e-9)
+    drawn = content.panels[1].map
+    found = st.theory.alignment(
+        st.SparseTokenProblem(10, 1, 5.0, drawn.x[3]),
+        alpha=4.0,
+        **rates(values) | {"lr_bias": drawn.y[5]},
+    )
+    assert drawn.z[5][3] == pytest.approx(found.cosine, rel=1e-9)
+    here = st.theory.alignment(problem, alpha=4.0, **rates(values))
+    assert f"a cosine of {here.cosine:.3f}" in content.sentence
+    assert content.facts["sharpness, κ"] == f"{here.sharpness:.4g}"
+    assert printed(content)[-49:] == pytest.approx(shown.y, abs=2e-5)
+
+
+@pytest.mark.parametrize("axis", ["signal", "n_tokens"])
+def test_capacity(axis):
+    content = draw("capacity", {"capacity_axis": axis})
+    table = content.table
+    rows = list(zip(table["model"], table[axis], table["capacity"], strict=True))
+    for model, x, shown in rows[len(rows) // 3 :: 2]:
+        problem = st.SparseTokenProblem(**{"n_tokens": 10, "signal": 5.0} | {axis: x})
+        if shown is not None:
+            assert shown == pytest.approx(float(st.theory.capacity(problem, model)), rel=1e-6)
+    facts = [float(value) for value in draw("capacity", {"capacity_axis": axis}, 1).facts.values()]
+    assert printed(content)[::2] == pytest.approx(facts, rel=5e-3)  # and error bars
+
+
+@pytest.mark.parametrize("axes", [("signal", "alpha"), ("n_tokens", "positive_rate")])
+def test_phase_diagram(axes):
+    x, y = axes
+    content = draw("phase", ODD | {"x_axis": x, "y_axis": y})
+    values = check("phase", ODD)
+    table, drawn = content.table, content.panels[0].map
+    for i in range(0, len(table[x]), 3):
+        case = values | {x: table[x][i], y: table[y][i]}
+        problem = st.SparseTokenProblem(**{name: case[name] for name in PROBLEM})
+        half = 0.5 * case["alpha"]
+        attention = st.theory.two_step_risk(
+            problem, alpha0=half, alpha1=half, reg=0.01, n_points=256, **rates(values)
+        )
+        pooled = st.theory.risk(problem, "pooled", alpha=case["alpha"], reg=0.01, loss="square")
+        assert table["two-step"][i] == pytest.approx(attention.test_error, rel=1e-4)
+        assert table["pooled"][i] == pytest.approx(pooled.test_error, rel=1e-4)
+        shown = drawn.z[drawn.y.index(table[y][i])][drawn.x.index(table[x][i])]
+        assert shown == pytest.approx(phase.gain((attention, pooled)), abs=1e-3)
+
+
+def test_no_edge_runs_through_noise():
+    flat = {"signal": 0.0, "x_axis": "reg", "loss": "square"}
+    drawn = draw("phase", flat).panels[0].map
+    assert np.max(np.abs(drawn.z)) < drawn.edge
+    attention, pooled = (
+        SimpleNamespace(test_error=error, uncertainty=0.01) for error in (0.10, 0.12)
+    )
+    assert phase.gain((attention, pooled)) == 0.0
+    pooled.test_error = 0.2
+    assert drawn.edge < phase.gain((attention, pooled)) < math.log10(2.0)
+
+
+def test_phase_needs_two_axes():
+    with pytest.raises(ValueError, match="must differ"):
+        draw("phase", {"x_axis": "reg", "y_axis": "reg"})
+
+
+def test_attention_map():
+    given = {"n_tokens": 12, "n_signal": 3, "signal": 4.0, "random_state": 5}
+    content = draw("attention-map", given)
+    drawn = attention_map.draw_sequences(check("attention-map", given))
+    assert content.table["weight"] == pytest.approx(drawn.weights.ravel())
+    assert drawn.weights.sum(axis=1) == pytest.approx([1.0, 1.0])
+    assert sum(content.table["carries_signal"]) == 3
+    shown = sum(curve(content, "signal tokens").y)
+    assert content.facts["weight on signal tokens"] == f"{shown:.4f}"
+    assert [found.name for found in content.panels[1].curves] == ["noise tokens"]
+    assert printed(content) == pytest.approx(content.table["weight"], abs=1e-4)
+
+
+@pytest.mark.parametrize("view", ["alignment", "attention-map", "phase"])
+def test_commands_run(view, capsys):
+    content = draw(view, ODD)
+    with pytest.raises(SystemExit) as ended:
+        main([*shlex.split(content.command)[1:], "--json"])
+    assert not ended.value.code
+    assert '"value"' in capsys.readouterr().out
+
+
+PLAN = {"plan_model": "pooled", "error": 0.25, "features": 50}
+
+
+def planned(given):
+    return list(VIEWS["planner"].work(check("planner", given)))
+
+
+def test_planner(capsys):
+    steps = planned(PLAN)
+    assert steps[-1].done == steps[-1].total
+    content = steps[-1].content
+    plan = st.plan(
+        dim=50, n_tokens=10, n_signal=1, signal=5.0, positive_rate=0.5, error=0.25, model="pooled"
+    )
+    assert f"needs {plan.n_samples} labelled sequences" in content.sentence
+    assert content.facts["samples"] == str(plan.n_samples)
+    assert curve(content, "the plan").x == [plan.n_samples]
+    drawn = {found.model for found in content.panels[0].curves if found.look == "line"}
+    assert drawn == {"pooled", "two-step", "vectorized"}
+    with pytest.raises(SystemExit):
+        main([*shlex.split(content.command)[1:], "--json"])
+    assert f'"n_samples": {plan.n_samples}' in capsys.readouterr().out
+    assert plan.n_samples in printed(content)
+
+
+def test_an_impossible_plan_says_why():
+    content = planned(PLAN | {"error": 0.001})[-1].content
+    assert "0.001" in content.sentence
+    assert content.panels == []
+    assert draw("planner", PLAN).sentence == "Planning …"
