@@ -21,7 +21,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import sparsetoken as st
-from sparsetoken.plotting import MODELS, styled
+from sparsetoken.plotting import styled
+from sparsetoken.vocabulary import MODELS
 
 truth = st.SparseTokenProblem(n_tokens=8, n_signal=2, signal=3.5)
 dim = 100
@@ -108,7 +109,7 @@ for name, plan in plans.items():
 
 with styled():
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 2.8), layout="constrained")
-    colour = MODELS["pooled"][0]
+    colour = MODELS["pooled"].color
     cases = {"as estimated": modest.plan, "optimistic": modest.optimistic}
     if modest.pessimistic is not None:
         cases["pessimistic"] = modest.pessimistic
@@ -123,7 +124,7 @@ with styled():
     left.minorticks_off()
     left.legend(loc="upper right")
     for place, (name, plan) in enumerate(plans.items()):
-        colour, marker = MODELS[name]
+        _, _, colour, marker = MODELS[name]
         spread = place + np.linspace(-0.2, 0.2, len(errors[name]))
         right.plot(spread, errors[name], marker, color=colour, markerfacecolor="white")
         right.hlines(plan.target, place - 0.32, place + 0.32, color="0.5", lw=0.8)

@@ -13,6 +13,7 @@ from .estimators import (
     AttentionClassifier,
     PooledClassifier,
     Sequences,
+    SparseTokenClassifier,
     TwoStepAttentionClassifier,
     VectorizedClassifier,
     load,
@@ -20,6 +21,7 @@ from .estimators import (
 )
 from .planner import estimate_problem, plan
 from .problem import SparseTokenProblem
+from .reporting import report
 
 __version__: str
 
@@ -27,6 +29,7 @@ __all__ = [
     "AttentionClassifier",
     "PooledClassifier",
     "Sequences",
+    "SparseTokenClassifier",
     "SparseTokenProblem",
     "TwoStepAttentionClassifier",
     "VectorizedClassifier",
@@ -39,6 +42,7 @@ __all__ = [
     "planner",
     "plotting",
     "pooling",
+    "report",
     "sampling",
     "save",
     "theory",

@@ -7,7 +7,7 @@ import pytest
 
 import sparsetoken as st
 
-POOLED = ("--dim", "50", "--tokens", "4", "--signal-tokens", "2", "--signal", "3")
+POOLED = ("--dim", "50", "--n-tokens", "4", "--n-signal", "2", "--signal", "3")
 
 
 def run(*arguments):
@@ -25,7 +25,7 @@ def test_answer_first_then_settings_alternatives_and_curve(tmp_path):
     assert shown.returncode == 0, shown.stderr
     lines = shown.stdout.splitlines()
     assert lines[0].startswith("pooled needs n_samples at least")
-    order = [shown.stdout.index(word) for word in ("settings", "same budget", "against n_samples")]
+    order = [shown.stdout.index(word) for word in ("settings", "same samples", "against n_samples")]
     assert order == sorted(order)
     assert picture.read_bytes()[:4] == b"\x89PNG"
 
@@ -40,36 +40,38 @@ def test_json_is_the_plan():
     assert data["curve"]["quantity"] == data["solved_for"] == "n_samples"
 
 
-@pytest.mark.parametrize("ending", ["npz", "csv"])
-def test_pilot_file(tmp_path, ending):
-    X, y = st.SparseTokenProblem(4, 2, 3.0).sample(200, 10, random_state=0)
-    path = tmp_path / f"pilot.{ending}"
-    if ending == "npz":
-        np.savez(path, X=X, y=y)
-    else:
-        rows = [
-            [i, label, *token] for i, (x, label) in enumerate(zip(X, y, strict=True)) for token in x
-        ]
-        header = ",".join(["sequence", "label", *(f"x{j}" for j in range(10))])
-        np.savetxt(path, rows, delimiter=",", header=header, comments="", fmt="%.6g")
-    shown = run("--pilot", str(path), "--error", "0.1", "--model", "pooled", "--json")
-    assert shown.returncode == 0, shown.stderr
-    pilot = json.loads(shown.stdout)["pilot"]
-    assert pilot["reliable"]
-    assert abs(pilot["signal"] - 3.0) < 4 * pilot["standard_errors"]["signal"]
-    assert pilot["optimistic"] < json.loads(shown.stdout)["n_samples"] < pilot["pessimistic"]
+@pytest.fixture(scope="module")
+def pilot(tmp_path_factory):
+    """An easy pilot, so that it takes a moment only."""
+    path = tmp_path_factory.mktemp("pilot") / "pilot.npz"
+    X, y = st.SparseTokenProblem(3, 2, 5.0).sample(30, 4, random_state=0)
+    np.savez(path, X=X, y=y)
+    return path
 
 
-def test_pilot_as_text(tmp_path):
-    X, y = st.SparseTokenProblem(4, 2, 3.0).sample(200, 10, random_state=0)
-    np.savez(tmp_path / "pilot.npz", X=X, y=y)
-    shown = run("--pilot", str(tmp_path / "pilot.npz"), "--error", "0.1", "--model", "pooled")
+def test_pilot_as_text_and_picture(pilot, tmp_path):
+    picture = tmp_path / "pilot.svg"
+    shown = run("--pilot", str(pilot), "--error", "0.1", "--plot", str(picture))
     assert shown.returncode == 0, shown.stderr
-    order = ["pooled needs", "range, about 95 %", "trust:", "PilotEstimate", "settings", "against"]
+    assert shown.stderr == ""  # no terminal, no progress
+    order = ["About", "80 % interval", "Trust:", "held-out error", "expected error"]
     places = [shown.stdout.index(word) for word in order]
     assert places == sorted(places)
-    assert shown.stdout.count("pooled needs") == 1
-    np.savez(tmp_path / "blind.npz", X=X)
+    assert "<svg" in picture.read_text()
+
+
+def test_pilot_as_json(pilot):
+    shown = run("--pilot", str(pilot), "--error", "0.1", "--json", "--random-state", "3")
+    assert shown.returncode == 0, shown.stderr
+    data = json.loads(shown.stdout)
+    assert data["interval"][0] <= data["n_samples"] <= data["interval"][1]
+    assert data["pilot_size"] == 30
+    assert len(data["observed"]) == 4
+    assert len(data["curve"]["median"]) == len(data["curve"]["n_samples"])
+
+
+def test_a_pilot_needs_labels(tmp_path):
+    np.savez(tmp_path / "blind.npz", X=np.zeros((8, 2, 3)))
     shown = run("--pilot", str(tmp_path / "blind.npz"), "--error", "0.1")
     assert shown.returncode == 2
     assert "pilot must have labels" in shown.stderr
@@ -78,8 +80,8 @@ def test_pilot_as_text(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ((*POOLED,), "leave out exactly one of --samples, --dim"),
-        ((*POOLED, "--error", "0.1", "--samples", "99"), "leave out exactly one of --samples"),
+        ((*POOLED,), "leave out exactly one of --n-samples, --dim"),
+        ((*POOLED, "--error", "0.1", "--n-samples", "99"), "leave out exactly one of --n-samples"),
         ((*POOLED, "--error", "0.7"), "error must be below"),
         ((*POOLED, "--error", "0.1", "--model", "magic"), "model must be one of"),
         (("--pilot", "x.txt", "--error", "0.1"), "data must be a file ending in .npz or .csv"),
