@@ -313,8 +313,11 @@ def test_the_keyboard_suffices(visitor):
         visitor.page.keyboard.press("Tab")
         reached.add(
             visitor.page.evaluate(
-                """() => { const e = document.activeElement;
-                return e.id || e.dataset.view || e.closest("[data-name]")?.dataset.name || e.innerText }"""
+                """() => {
+                    const e = document.activeElement;
+                    const control = e.closest("[data-name]")?.dataset.name;
+                    return e.id || e.dataset.view || control || e.innerText;
+                }"""
             )
         )
     assert {"phase", "number-signal", "loss", "csv", "theme"} <= reached

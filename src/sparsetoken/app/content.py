@@ -7,12 +7,12 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 __all__ = [
-    "Axis",
     "Content",
-    "Curve",
+    "Line",
     "Map",
     "Mark",
     "Panel",
+    "PanelAxis",
     "Progress",
     "Values",
     "View",
@@ -22,11 +22,11 @@ __all__ = [
 ]
 
 Values = dict[str, Any]
-Numbers = list[float | None]
+Numbers = list[float]
 
 
-class Axis(BaseModel):
-    """An axis: its title, scale and ends."""
+class PanelAxis(BaseModel):
+    """An axis: its title, kind and ends."""
 
     title: str
     logarithmic: bool = False
@@ -35,8 +35,8 @@ class Axis(BaseModel):
     """Whether it counts samples per dimension: the page adds n where the dimension is known."""
 
 
-class Curve(BaseModel):
-    """A line, some points or bars; its colour is that of a model, or grey."""
+class Line(BaseModel):
+    """A curve, some points or bars; its colour is that of a model, or grey."""
 
     name: str
     x: Numbers
@@ -55,7 +55,7 @@ class Map(BaseModel):
 
     x: list[float]
     y: list[float]
-    z: list[Numbers]
+    z: list[list[float | None]]
     title: str
     ends: tuple[float, float]
     ticks: dict[str, float]
@@ -76,9 +76,9 @@ class Mark(BaseModel):
 class Panel(BaseModel):
     """One pair of axes with what is drawn there."""
 
-    x: Axis
-    y: Axis
-    curves: list[Curve] = []
+    x: PanelAxis
+    y: PanelAxis
+    curves: list[Line] = []
     map: Map | None = None
     marks: list[Mark] = []
 

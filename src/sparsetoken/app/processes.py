@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 from threadpoolctl import threadpool_limits
 
-from sparsetoken.experiments.execution import end_with_parent
+from sparsetoken.experiments.workers import end_with_parent
 
 __all__ = ["RefusedError", "Task", "Worker"]
 

@@ -32,7 +32,7 @@ from sparsetoken.app.pictures import OvertakenError, Pictures
 from sparsetoken.app.processes import RefusedError, Task
 from sparsetoken.app.reference import reference
 from sparsetoken.app.views import VIEWS
-from sparsetoken.experiments.execution import available_workers
+from sparsetoken.experiments.workers import available_workers
 from sparsetoken.vocabulary import MODELS
 
 __all__ = ["make_app", "serve"]

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from sparsetoken.app.content import (
-    Axis,
     Content,
-    Curve,
+    Line,
     Map,
     Mark,
     Panel,
+    PanelAxis,
     Values,
     View,
     per_cent,
@@ -44,7 +44,7 @@ def draw(values: Values) -> Iterator[Content]:
     curve = [align(values, alpha0=alpha).cosine for alpha in grid]
     known: dict[tuple[float, float], float] = {}
     for stride in (4, 1):
-        rates = _along(*(PARAMETERS["positive_rate"].slider or ()), _SIZE[0])[::stride]
+        rates = _along(*(PARAMETERS["positive_rate"].slider or (0.0, 1.0)), _SIZE[0])[::stride]
         steps = _along(*_BIAS_RATES, _SIZE[1])[::stride]
         for place in ((rate, step) for step in steps for rate in rates):
             if place not in known:
@@ -77,9 +77,9 @@ def _best(values: Values) -> float:
 def _curve_panel(values: Values, grid: list[float], curve: list[float]) -> Panel:
     shown = MEASURED["cosine"]
     return Panel(
-        x=Axis(title=PARAMETERS["alpha0"].axis, logarithmic=True, samples=True),
-        y=Axis(title=shown.axis, ends=(-1.05, 1.05)),
-        curves=[Curve(name="cosine", model="two-step", x=grid, y=curve)],
+        x=PanelAxis(title=PARAMETERS["alpha0"].axis, logarithmic=True, samples=True),
+        y=PanelAxis(title=shown.axis, ends=(-1.05, 1.05)),
+        curves=[Line(name="cosine", model="two-step", x=grid, y=curve)],
         marks=[
             Mark(text="now", x=values["alpha0"]),
             Mark(text="below: away from the signal", y=0.0),
@@ -95,18 +95,18 @@ def _map_panel(
     best: list[tuple[float, float]],
 ) -> Panel:
     shown = [(rate, step) for rate, step in best if step <= _BIAS_RATES[1]]
-    now = Curve(
+    now = Line(
         name="now",
         look="cross",
         x=[values["positive_rate"]],
         y=[min(values["lr_bias"], _BIAS_RATES[1])],
     )
-    suits = Curve(
+    suits = Line(
         name="best bias step", look="dot", x=[r for r, _ in shown], y=[b for _, b in shown]
     )
     return Panel(
-        x=Axis(title=PARAMETERS["positive_rate"].axis),
-        y=Axis(title=PARAMETERS["lr_bias"].axis, ends=_BIAS_RATES),
+        x=PanelAxis(title=PARAMETERS["positive_rate"].axis),
+        y=PanelAxis(title=PARAMETERS["lr_bias"].axis, ends=_BIAS_RATES),
         map=Map(
             x=rates,
             y=steps,

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 import sparsetoken as st
 from sparsetoken.app.content import (
-    Axis,
     Content,
-    Curve,
+    Line,
     Mark,
     Panel,
+    PanelAxis,
     Values,
     View,
     per_cent,
@@ -106,10 +106,10 @@ def _panel(title: str, carries: NDArray[np.bool_], weights: NDArray[np.float64])
     if carries.any():
         kinds = [("signal tokens", "pooled", carries), *kinds]
     return Panel(
-        x=Axis(title=f"token of the {title}", ends=(0.4, weights.size + 0.6)),
-        y=Axis(title="attention weight", ends=(0.0, 1.02 * top)),
+        x=PanelAxis(title=f"token of the {title}", ends=(0.4, weights.size + 0.6)),
+        y=PanelAxis(title="attention weight", ends=(0.0, 1.02 * top)),
         curves=[
-            Curve(
+            Line(
                 name=name,
                 model=model,
                 look="bars",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sparsetoken.app.content import Axis, Content, Curve, Mark, Panel, Values, View, samples
+from sparsetoken.app.content import Content, Line, Mark, Panel, PanelAxis, Values, View, samples
 from sparsetoken.app.parameters import GROUPS, make_problem
 from sparsetoken.app.scripts import problem_code, theory_command, training_code
 from sparsetoken.app.views.alignment import align
@@ -75,11 +75,13 @@ def _panel(values: Values, rows: list[tuple[str, float, Any]]) -> Panel:
     for model in THREE:
         shown = [(x, float(y)) for own, x, y in rows if own == model and y is not None]
         xs, ys = [x for x, _ in shown], [y for _, y in shown]
-        curves.append(Curve(name=MODELS[model].label, model=model, x=xs, y=ys))
+        curves.append(Line(name=MODELS[model].label, model=model, x=xs, y=ys))
     shown_as = MEASURED["capacity"]
     return Panel(
-        x=Axis(title=PARAMETERS[name].axis, logarithmic=PARAMETERS[name].logarithmic),
-        y=Axis(title=f"{shown_as.axis}, samples per dimension", logarithmic=True, samples=True),
+        x=PanelAxis(title=PARAMETERS[name].axis, logarithmic=PARAMETERS[name].logarithmic),
+        y=PanelAxis(
+            title=f"{shown_as.axis}, samples per dimension", logarithmic=True, samples=True
+        ),
         curves=curves,
         marks=[Mark(text="now", x=values[name])],
     )

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from sparsetoken.app.content import (
-    Axis,
     Content,
-    Curve,
+    Line,
     Panel,
+    PanelAxis,
     Progress,
     Values,
     View,
@@ -83,9 +83,7 @@ def draw(values: Values) -> Iterator[Content]:
     for step, alphas in enumerate((grid[::_STRIDE], grid)):
         found = {model: curve(values, model, alphas, step) for model in THREE}
         curves = [
-            Curve(
-                name=MODELS[model].label, model=model, x=x, y=[float(value(r, values)) for r in y]
-            )
+            Line(name=MODELS[model].label, model=model, x=x, y=[float(value(r, values)) for r in y])
             for model, (x, y) in found.items()
         ]
         yield Content(
@@ -100,42 +98,42 @@ def draw(values: Values) -> Iterator[Content]:
         )
 
 
-def _panel(values: Values, curves: list[Curve]) -> Panel:
+def _panel(values: Values, curves: list[Line]) -> Panel:
     shown = MEASURED[values["quantity"]]
     title = shown.label
     if values["quantity"] == "recall":
         title += f" at {per_cent(values['fpr'])} false positives"
     return Panel(
-        x=Axis(
+        x=PanelAxis(
             title="samples per dimension, α",
             logarithmic=True,
             ends=(_LOWEST, values["alpha_max"]),
             samples=True,
         ),
-        y=Axis(title=title, logarithmic=shown.logarithmic),
+        y=PanelAxis(title=title, logarithmic=shown.logarithmic),
         curves=curves,
     )
 
 
-def _lines(values: Values, step: int) -> list[Curve]:
+def _lines(values: Values, step: int) -> list[Line]:
     """Return the target, what a constant answer gives, and the least error of any classifier."""
     if values["quantity"] != "test_error":
         return []
     ends = [_LOWEST, values["alpha_max"]]
-    found = [Curve(name="target", look="dot", x=ends, y=[values["error"]] * 2)]
+    found = [Line(name="target", look="dot", x=ends, y=[values["error"]] * 2)]
     rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
     if rare < 0.5:
-        found.append(Curve(name="always the larger class", look="dash", x=ends, y=[rare] * 2))
+        found.append(Line(name="always the larger class", look="dash", x=ends, y=[rare] * 2))
     size = values["n_tokens"] * values["n_signal"]
     if step and size <= _MOST_FLOOR:
         n_points = 256 if size > 2000 else 1024
         floor = float(oracle_error(make_problem(values), "bayes", n_points=n_points))
         label = f"{MODELS['bayes'].label} floor"
-        found.append(Curve(name=label, model="bayes", look="dash", x=ends, y=[floor] * 2))
+        found.append(Line(name=label, model="bayes", look="dash", x=ends, y=[floor] * 2))
     return found
 
 
-def _sentence(values: Values, curves: list[Curve], step: int) -> str:
+def _sentence(values: Values, curves: list[Line], step: int) -> str:
     if values["quantity"] != "test_error":
         ends = [f"{c.y[-1]:.3g} for {c.name}" for c in curves if c.y]
         what = MEASURED[values["quantity"]].label
@@ -152,7 +150,7 @@ def _sentence(values: Values, curves: list[Curve], step: int) -> str:
     return f"At these settings {told[0]}; {told[1]}.{baseline}"
 
 
-def _reach(values: Values, drawn: Curve, step: int) -> str:
+def _reach(values: Values, drawn: Line, step: int) -> str:
     """Say how many samples a model needs for the target, or why none will do."""
     target, name = values["error"], _CALLED[drawn.model or ""]
     x: Any = drawn.x
@@ -190,13 +188,13 @@ def simulate(values: Values) -> Iterator[Progress]:
     """Train classifiers on drawn samples, and yield the points as they come."""
     cells = _cells(values)
     quantity = values["quantity"]
-    curves: dict[str, Curve] = {}
+    curves: dict[str, Line] = {}
     yield Progress(done=0, total=len(cells))
     for done, (model, alpha, cell) in enumerate(cells, 1):
         result = compute(cell)[quantity]
         label = f"{MODELS[model].label}, simulated"
         drawn = curves.setdefault(
-            model, Curve(name=label, model=model, look="points", x=[], y=[], error=[])
+            model, Line(name=label, model=model, look="points", x=[], y=[], error=[])
         )
         drawn.x.append(alpha)
         drawn.y.append(float(result))

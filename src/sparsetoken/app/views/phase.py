@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken.app.content import Axis, Content, Curve, Map, Panel, Values, View, per_cent
+from sparsetoken.app.content import Content, Line, Map, Panel, PanelAxis, Values, View, per_cent
 from sparsetoken.app.parameters import CONTROLS, GROUPS
 from sparsetoken.app.scripts import problem_code, theory_command, training_code
 from sparsetoken.app.views.learning import curve
@@ -115,16 +115,16 @@ def _content(
         ticks={"1/100": -2.0, "1/10": -1.0, "1": 0.0, "10": 1.0, "100": 2.0},
         edge=math.log10(1.05),
     )
-    cross = Curve(name="now", look="cross", x=[values[across.name]], y=[values[up.name]])
+    cross = Line(name="now", look="cross", x=[values[across.name]], y=[values[up.name]])
     return Content(
         panels=[
             Panel(
-                x=Axis(
+                x=PanelAxis(
                     title=across.axis,
                     logarithmic=across.logarithmic,
                     samples=across.name == "alpha",
                 ),
-                y=Axis(title=up.axis, logarithmic=up.logarithmic, samples=up.name == "alpha"),
+                y=PanelAxis(title=up.axis, logarithmic=up.logarithmic, samples=up.name == "alpha"),
                 map=shown,
                 curves=[cross],
             )

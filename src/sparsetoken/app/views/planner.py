@@ -4,7 +4,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import sparsetoken as st
-from sparsetoken.app.content import Axis, Content, Curve, Panel, Progress, Values, View, per_cent
+from sparsetoken.app.content import (
+    Content,
+    Line,
+    Panel,
+    PanelAxis,
+    Progress,
+    Values,
+    View,
+    per_cent,
+)
 from sparsetoken.app.parameters import select
 from sparsetoken.app.scripts import keywords
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS, group
@@ -38,7 +47,7 @@ def work(values: Values) -> Iterator[Progress]:
     yield Progress(done=1, total=3, message="drawing its curve", content=_content(values, plan))
     curves = {plan.model: plan.curve}
     yield Progress(done=2, total=3, message="comparing", content=_content(values, plan, curves))
-    alternatives = dict(plan.alternatives)
+    alternatives = {name: float(error) for name, error in plan.alternatives.items()}
     yield Progress(done=3, total=3, content=_content(values, plan, curves, alternatives))
 
 
@@ -99,27 +108,27 @@ def _panel(
     drawn = []
     for model, curve in curves.items():
         x, y = list(curve.n_samples), [float(error) for error in curve.error]
-        drawn.append(Curve(name=MODELS[model].label, model=model, x=x, y=y))
+        drawn.append(Line(name=MODELS[model].label, model=model, x=x, y=y))
         ends = [min(ends[0], x[0]), max(ends[1], x[-1])]
-    drawn.append(Curve(name="target", look="dot", x=ends, y=[values["error"]] * 2))
+    drawn.append(Line(name="target", look="dot", x=ends, y=[values["error"]] * 2))
     rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
     if rare < 0.5:
-        drawn.append(Curve(name="always the larger class", look="dash", x=ends, y=[rare] * 2))
+        drawn.append(Line(name="always the larger class", look="dash", x=ends, y=[rare] * 2))
     place = {"x": [plan.n_samples]}
     drawn.append(
-        Curve(name="the plan", model=plan.model, look="star", y=[float(plan.error)], **place)
+        Line(name="the plan", model=plan.model, look="star", y=[float(plan.error)], **place)
     )
     for model, error in alternatives.items():
         name = "Bayes floor" if model == "bayes" else f"{MODELS[model].label}, as many"
-        drawn.append(Curve(name=name, model=model, look="points", y=[max(error, 1e-12)], **place))
+        drawn.append(Line(name=name, model=model, look="points", y=[max(error, 1e-12)], **place))
     return Panel(
-        x=Axis(title=PARAMETERS["n_samples"].axis, logarithmic=True),
-        y=Axis(title=MEASURED["test_error"].axis, logarithmic=True),
+        x=PanelAxis(title=PARAMETERS["n_samples"].axis, logarithmic=True),
+        y=PanelAxis(title=MEASURED["test_error"].axis, logarithmic=True),
         curves=drawn,
     )
 
 
-def _code(values: Values) -> dict[str, str]:
+def _code(values: Values) -> dict[str, Any]:
     asked = arguments(values)
     options = " ".join(f"{PARAMETERS[name].option} {value}" for name, value in asked.items())
     python = (

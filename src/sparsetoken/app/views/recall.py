@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from sparsetoken.app.content import (
-    Axis,
     Content,
-    Curve,
+    Line,
     Mark,
     Panel,
+    PanelAxis,
     Values,
     View,
     per_cent,
@@ -46,12 +46,12 @@ def draw(values: Values) -> Iterator[Content]:
 
 def _panel(values: Values, rates: list[Any], found: dict[str, list[Any]]) -> Panel:
     curves = [
-        Curve(name=MODELS[model].label, model=model, x=rates, y=y) for model, y in found.items()
+        Line(name=MODELS[model].label, model=model, x=rates, y=y) for model, y in found.items()
     ]
     return Panel(
-        x=Axis(title=PARAMETERS["fpr"].axis, logarithmic=True),
-        y=Axis(title=MEASURED["recall"].axis, ends=(0.0, 1.02)),
-        curves=[*curves, Curve(name="chance", look="dot", x=rates, y=rates)],
+        x=PanelAxis(title=PARAMETERS["fpr"].axis, logarithmic=True),
+        y=PanelAxis(title=MEASURED["recall"].axis, ends=(0.0, 1.02)),
+        curves=[*curves, Line(name="chance", look="dot", x=rates, y=rates)],
         marks=[Mark(text="now", x=values["fpr"])],
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sparsetoken.app.content import Axis, Content, Curve, Panel, Values, View, per_cent
+from sparsetoken.app.content import Content, Line, Panel, PanelAxis, Values, View, per_cent
 from sparsetoken.app.parameters import GROUPS, make_problem, select
 from sparsetoken.app.scripts import keywords, problem_code
 from sparsetoken.theory import training
@@ -31,27 +31,27 @@ def _content(values: Values, found: Any, steps: int) -> Content:
         [float(number) for number in series]
         for series in (found.cosine, found.readout_cosine, found.test_error)
     )
-    title = Axis(title="gradient step", ends=(1, max(2, values["steps"])))
+    title = PanelAxis(title="gradient step", ends=(1, max(2, values["steps"])))
     rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
-    learned = [Curve(name="test error", model="two-step", x=x, y=error)]
+    learned = [Line(name="test error", model="two-step", x=x, y=error)]
     if rare < 0.5:
         learned.append(
-            Curve(name="always the larger class", look="dash", x=[1, values["steps"]], y=[rare] * 2)
+            Line(name="always the larger class", look="dash", x=[1, values["steps"]], y=[rare] * 2)
         )
     best = min(range(steps), key=error.__getitem__)
     return Content(
         panels=[
             Panel(
                 x=title,
-                y=Axis(title="cosine with the signal", ends=(-1.05, 1.05)),
+                y=PanelAxis(title="cosine with the signal", ends=(-1.05, 1.05)),
                 curves=[
-                    Curve(name="query", model="two-step", x=x, y=cosine),
-                    Curve(name="readout", model="pooled", x=x, y=readout),
+                    Line(name="query", model="two-step", x=x, y=cosine),
+                    Line(name="readout", model="pooled", x=x, y=readout),
                 ],
             ),
             Panel(
                 x=title,
-                y=Axis(title=MEASURED["test_error"].axis, logarithmic=True),
+                y=PanelAxis(title=MEASURED["test_error"].axis, logarithmic=True),
                 curves=learned,
             ),
         ],
