@@ -253,7 +253,7 @@ def _add_data(app: FastAPI, jobs: Jobs, uploads: Uploads) -> None:
     ) -> Response:
         path = await uploads.save(visitor, name, request.stream())
         jobs.hear(visitor, lambda: uploads.delete(visitor))
-        task = Task(f"study {path} {bag} {label} {error}", study, (path, bag, label, error))
+        task = Task(f"study {path}", study, (path, name, bag, label, error))
         return Response(await jobs.add(visitor, task), media_type="application/json")
 
 

@@ -117,10 +117,11 @@ function traces(curve, number, colors, at, faint) {
             marker: { color: own, size: size, symbol: symbol, line: { width: 2, color: own } },
         }];
     }
-    const dash = faint ? "dashdot" : { line: "solid", dash: "dash", dot: "dot" }[curve.look];
+    const dash = faint ? "dashdot" : { dash: "dash", dot: "dot" }[curve.look] ?? "solid";
+    const shape = { line: "spline", steps: "hv" }[curve.look] ?? "linear";
     const drawn = [{
         ...base, mode: "lines", opacity: faint ? 0.6 : 1,
-        line: { color: shade, dash: dash, width: curve.look === "line" ? 2.5 : 1.8, shape: curve.look === "line" ? "spline" : "linear" },
+        line: { color: shade, dash: dash, width: dash === "solid" ? 2.5 : 1.8, shape: shape },
     }];
     if (curve.low && curve.high) {
         const edge = { ...base, mode: "lines", line: { width: 0 }, showlegend: false, hoverinfo: "skip" };

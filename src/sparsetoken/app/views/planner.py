@@ -16,6 +16,7 @@ from sparsetoken.app.content import (
 )
 from sparsetoken.app.parameters import select
 from sparsetoken.app.scripts import keywords
+from sparsetoken.app.told import told
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS, group
 
 __all__ = ["VIEW"]
@@ -33,22 +34,32 @@ def draw(values: Values) -> Iterator[Content]:
 
 
 def work(values: Values) -> Iterator[Progress]:
-    """Plan, then look at the curve and at the alternatives."""
-    yield Progress(done=0, total=3, message="looking for the number of samples")
+    """Plan, then look at the curve and at those of the alternatives."""
+    asked = arguments(values)
+    step = Progress(done=0, total=5, message="looking for the number of samples")
     try:
-        plan = st.plan(**arguments(values))
+        plan = yield from told(st.plan, step, **asked)
     except ValueError as impossible:  # the answer too
         text = str(impossible)
         sentence = f"{text[:1].upper()}{text[1:]}."
-        yield Progress(
-            done=3, total=3, content=Content(panels=[], sentence=sentence, **_code(values))
-        )
+        content = Content(panels=[], sentence=sentence, **_code(values))
+        yield Progress(done=5, total=5, content=content)
         return
-    yield Progress(done=1, total=3, message="drawing its curve", content=_content(values, plan))
-    curves = {plan.model: plan.curve}
-    yield Progress(done=2, total=3, message="comparing", content=_content(values, plan, curves))
+    curves: dict[str, Any] = {}
+    others = [model for model in ("two-step", "pooled", "vectorized") if model != plan.model]
+    for done, model in enumerate([plan.model, *others], 1):
+        label = MODELS[model].label
+        content = _content(values, plan, curves)
+        yield Progress(done=done, total=5, message=f"drawing {label}", content=content)
+        if model != plan.model:
+            budget = asked | {"n_samples": plan.n_samples, "error": None, "model": model}
+            curves[model] = st.plan(**budget).curve
+        else:
+            curves[model] = plan.curve
+    content = _content(values, plan, curves)
+    yield Progress(done=4, total=5, message="comparing", content=content)
     alternatives = {name: float(error) for name, error in plan.alternatives.items()}
-    yield Progress(done=3, total=3, content=_content(values, plan, curves, alternatives))
+    yield Progress(done=5, total=5, content=_content(values, plan, curves, alternatives))
 
 
 def _content(
@@ -60,7 +71,7 @@ def _content(
     rows = [
         (model, n, float(error))
         for model, curve in (curves or {}).items()
-        for n, error in zip(curve.n_samples, curve.error, strict=True)
+        for n, error in zip(curve.values, curve.errors, strict=True)
     ]
     rows += [(model, plan.n_samples, float(e)) for model, e in (alternatives or {}).items()]
     settings = {
@@ -107,7 +118,7 @@ def _panel(
     ends: Any = [plan.n_samples / 3, plan.n_samples * 3]
     drawn = []
     for model, curve in curves.items():
-        x, y = list(curve.n_samples), [float(error) for error in curve.error]
+        x, y = list(curve.values), [float(error) for error in curve.errors]
         drawn.append(Line(name=MODELS[model].label, model=model, x=x, y=y))
         ends = [min(ends[0], x[0]), max(ends[1], x[-1])]
     drawn.append(Line(name="target", look="dot", x=ends, y=[values["error"]] * 2))
@@ -118,9 +129,9 @@ def _panel(
     drawn.append(
         Line(name="the plan", model=plan.model, look="star", y=[float(plan.error)], **place)
     )
-    for model, error in alternatives.items():
-        name = "Bayes floor" if model == "bayes" else f"{MODELS[model].label}, as many"
-        drawn.append(Line(name=name, model=model, look="points", y=[max(error, 1e-12)], **place))
+    if alternatives.get("bayes", 0.0) > 0.0:
+        floor = [alternatives["bayes"]] * 2
+        drawn.append(Line(name="Bayes floor", model="bayes", look="dash", x=ends, y=floor))
     return Panel(
         x=PanelAxis(title=PARAMETERS["n_samples"].axis, logarithmic=True),
         y=PanelAxis(title=MEASURED["test_error"].axis, logarithmic=True),
