@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,16 +15,19 @@ from sparsetoken.losses import Hinge, Loss, Square, get_loss
 from sparsetoken.pooling import Pooling
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.capacity import law_capacity
-from sparsetoken.theory.law import FeatureLaw
+from sparsetoken.theory.law import FeatureLaw, Points
 from sparsetoken.theory.models import DEFAULT_POINTS, Model, get_model
 from sparsetoken.theory.performance import RESOLUTION, Performance
 from sparsetoken.theory.records import warn_not_converged
-from sparsetoken.theory.saddle import Problem, Readout, score_mean
-from sparsetoken.theory.solver import Saddle, solve
+from sparsetoken.theory.saddle import Problem, Readout, assemble, score_mean
+from sparsetoken.theory.smoothing import Moments
+from sparsetoken.theory.solver import Saddle, solve, solve_scaled
+from sparsetoken.theory.verification import is_stationary
 
 __all__ = ["Risk", "risk", "risk_curve", "solve_along"]
 
 _RIDGELESS = 1e-10  # stands for the limit of no ridge, where the saddle point has one
+_FAR = 10.0  # error bars between the first batch's solution and that of all points
 
 
 @dataclass(frozen=True, repr=False)
@@ -239,23 +242,36 @@ def _risk(
     ratio, ridge = model.ratio(problem, alpha), model.ridge(problem, reg)
     if ridge == 0.0 and math.isfinite(ratio):
         ridge = _without_ridge(law, ratio, alpha, loss)
-    coarse, saddle = _solve_law(law, loss, ratio, ridge, before)
+    task = Problem(law.points, loss, ratio, ridge, resolution=RESOLUTION)
+    coarse, saddle, converged = _solve_law(law, task, before)
+    if not converged:  # once more from scratch, without grids
+        coarse, saddle, converged = _solve_law(law, task._replace(resolution=math.inf), None)
     x = saddle.readout
     penalty = 0.5 * ridge * (x.along_query**2 + x.along_rest**2 + x.spread**2)
-    return Risk(
+    result = Risk(
         law=law,
         readout=x,
         loss=loss,
-        moves=_batch_moves(law, saddle),
+        moves=_batch_moves(law, task, saddle),
         problem=problem,
         model=model,
         alpha=alpha,
         reg=reg,
         train_loss=max(saddle.value - penalty, 0.0),
-        converged=saddle.converged and not _any_bias(saddle, loss),
+        converged=converged and not _any_bias(saddle, loss),
         path=(coarse, x),
         smoothing=saddle.smoothing,
     )
+    return result if _agrees(result) else replace(result, converged=False)
+
+
+def _agrees(result: Risk) -> bool:
+    """Whether the first batch's solution is as near as error bars let expect."""
+    if result.law.batches == 1 or not result.converged:
+        return True
+    coarse = Performance(result.law, result.path[0], result.loss, result.moves)
+    bar = math.sqrt(result.law.batches) * result.uncertainty + 1e-4 * result.test_error
+    return abs(coarse.test_error - result.test_error) <= _FAR * bar
 
 
 def _any_bias(saddle: Saddle, loss: Loss) -> bool:
@@ -277,55 +293,49 @@ def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> f
 
 
 def _solve_law(
-    law: FeatureLaw,
-    loss: Loss,
-    alpha: float,
-    reg: float,
-    before: tuple[Readout, Readout] | None,
-) -> tuple[Readout, Saddle]:
-    """Solve on the first batch of points, then on all of them from there.
+    law: FeatureLaw, task: Problem, before: tuple[Readout, Readout] | None
+) -> tuple[Readout, Saddle, bool]:
+    """Solve on the first batch of points, then on all of them from there; then look again.
 
     ``before`` has both solutions at a neighbouring point: they differ by about the same there.
+    Returns both solutions, and whether the second passed the second look.
     """
-    exact = Problem(law.points, loss, alpha, reg)
     if law.batches == 1:
-        saddle = solve(exact, before and before[1])
-        return saddle.readout, saddle
-    coarse = Problem(law.first_batch.points, loss, alpha, reg, resolution=RESOLUTION / 2)
-    begun = solve(coarse, before and before[0], 1e-6)
-    start = begun.readout
-    if before is not None:
-        start = Readout(*np.add(start, np.subtract(before[1], before[0])).tolist())
-        start = start._replace(spread=max(start.spread, 0.5 * begun.readout.spread))
-    fine = exact._replace(resolution=RESOLUTION, smoothing=begun.smoothing)
-    tolerance = 1e-9 if isinstance(loss, Hinge) else 1e-5  # Newton is slower at a kink
-    return begun.readout, solve(fine, start if begun.converged else None, tolerance)
+        saddle = solve(task._replace(resolution=math.inf), before and before[1])
+        first = saddle.readout
+    else:
+        coarse = task._replace(points=law.first_batch.points, resolution=task.resolution / 2)
+        begun = solve(coarse, before and before[0], 1e-6)
+        first = start = begun.readout
+        if before is not None:
+            start = Readout(*np.add(start, np.subtract(before[1], before[0])).tolist())
+            start = start._replace(spread=max(start.spread, 0.5 * first.spread))
+        fine = task._replace(smoothing=begun.smoothing)
+        tolerance = 1e-9 if isinstance(task.loss, Hinge) else 1e-5  # Newton is slower at a kink
+        saddle = solve(fine, start if begun.converged else None, tolerance)
+    smooth = task._replace(smoothing=saddle.smoothing)
+    return first, saddle, saddle.converged and is_stationary(law, smooth, saddle.readout)
 
 
-def _batch_moves(law: FeatureLaw, saddle: Saddle) -> NDArray[np.float64]:
-    """How far each batch's own gradient would move (w₁, w₂, b, τ), by one Newton step."""
-    if law.batches == 1:
-        return np.zeros((1, 4))
-    points, m, reduced = law.points, saddle.moments, saddle.reduced
-    x = saddle.readout
-    size = reduced.gradient.size
-    norm = x.norm_rest if size == 4 else 1.0
-    slopes = (x.along_rest / norm, x.spread / norm) if size == 4 else (1.0, 0.0)
-    pull = points.scale * m.gh
-    each = np.stack(
-        [
-            points.along_query * m.h,
-            points.along_rest * m.h + slopes[0] * pull,
-            m.h,
-            slopes[1] * pull,
-        ],
-        axis=1,
-    )[:, :size]
-    gradients = law.by_batch(each)
-    if size == 4 and np.any(reduced.reaction):
-        steps = law.by_batch(-0.5 * math.exp(x.log_step) * points.scale**2 * m.hh)
-        gradients += np.outer(steps - steps.mean(), reduced.reaction)
-    gradients -= gradients.mean(axis=0)
+def _batch_moves(law: FeatureLaw, problem: Problem, saddle: Saddle) -> NDArray[np.float64]:
+    """How far each batch moves (w₁, w₂, b, τ), by one Newton step on the points without it.
+
+    Without it, since a few points of a batch may hold the readout in place, as samples with hardly
+    any feature do.
+    """
     moves = np.zeros((law.batches, 4))
-    moves[:, :size] = -np.linalg.lstsq(reduced.hessian, gradients.T, rcond=1e-12)[0].T
-    return moves
+    if law.batches == 1:
+        return moves
+    systems = []
+    for index in np.arange(law.points.weight.size).reshape(2, law.batches, -1).swapaxes(0, 1):
+        part = Points(*(column[index.ravel()] for column in law.points))
+        part = part._replace(weight=law.batches * part.weight)
+        moments = Moments(*(moment[index.ravel()] for moment in saddle.moments))
+        systems.append(assemble(problem._replace(points=part), saddle.readout, moments).system)
+    matrices, gradients = (np.stack(parts) for parts in zip(*systems, strict=True))
+    gradients -= gradients.mean(axis=0)
+    others = (matrices.sum(axis=0) - matrices) / (law.batches - 1)
+    size = min(4, gradients.shape[1])
+    for move, matrix, gradient in zip(moves, others, gradients, strict=True):
+        move[:size] = -solve_scaled(matrix, gradient)[:size]
+    return np.nan_to_num(moves)
