@@ -201,7 +201,7 @@ def main(n_settings: int = 2000, seed: int = 0) -> None:
         verdict, why, elapsed = judge(setting)
         verdicts[verdict] += 1
         times.append(elapsed)
-        if why and verdict not in ("refused", "undetermined") or verdict == "slow":
+        if (why and verdict not in ("refused", "undetermined")) or verdict == "slow":
             print(f"{verdict} #{index} ({elapsed:.2f} s): {setting}\n    {why}", flush=True)
         if (index + 1) % 100 == 0:
             timing = f"median {np.median(times):.3f} s, longest {max(times):.2f} s"

@@ -62,7 +62,7 @@ def is_stationary(law: FeatureLaw, problem: Problem, readout: Readout) -> bool:
 
 
 def _some_points(law: FeatureLaw) -> tuple[Points, Array]:
-    """The last points, weighted for all, and the block of each.
+    """Return the last points, weighted for all, and the block of each.
 
     The points of the smallest scales are all there, in no block: they can be rare and still hold
     the readout in place.
@@ -87,6 +87,6 @@ def _some_points(law: FeatureLaw) -> tuple[Points, Array]:
 
 
 def _standard_error(terms: Array, blocks: Array) -> float:
-    """Sampling error of a sum, from the spread of its blocks."""
+    """Return the sampling error of a sum, from the spread of its blocks."""
     sums = np.bincount(blocks[blocks >= 0], terms[blocks >= 0], minlength=_BLOCKS)
     return math.sqrt(_BLOCKS) * float(np.std(sums, ddof=1))
