@@ -24,7 +24,7 @@ from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.losses import get_loss
 from sparsetoken.planner import Plan, UnreachableError
 from sparsetoken.sampling import (
-    exact_test_error,
+    exact_performance,
     sample_feature_law,
     sample_features,
     sample_query,
@@ -150,7 +150,7 @@ def two_step_error(
     law = sample_feature_law(
         problem, 20_000, cosine=learned.cosine, sharpness=learned.sharpness, random_state=rng
     )
-    return exact_test_error(law, problem.positive_rate, readout, bias, query, direction)
+    return float(exact_performance(law, readout, bias, query, direction).test_error)
 
 
 def check_plan(case: Case, model: str, dim: int, trials: int) -> bool | None:

@@ -14,7 +14,7 @@ from sparsetoken._validation import (
     check_unit_vector,
 )
 
-__all__ = ["SparseTokenProblem", "Truth", "random_direction"]
+__all__ = ["Group", "SparseTokenProblem", "Truth", "random_direction"]
 
 RandomState = int | np.random.Generator | None
 
@@ -26,6 +26,18 @@ class Truth(NamedTuple):
     """The signal's unit vector ξ, shape (dim,)."""
     positions: NDArray[np.bool_]
     """Which tokens carry the signal, shape (n_samples, n_tokens); no token of a negative does."""
+
+
+class Group(NamedTuple):
+    """The samples of one kind, true class and recorded label."""
+
+    kind: "SparseTokenProblem"
+    positive: bool
+    """The true class: whether the samples carry the signal."""
+    label: float
+    """The recorded label, ±1."""
+    probability: float
+    """Probability that a sample is in the group."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +96,12 @@ class SparseTokenProblem:
     def snr(self) -> float:
         """Signal-to-noise ratio θR/√L of the averaged tokens: all that a linear rule can use."""
         return self.signal * self.n_signal / math.sqrt(self.n_tokens)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Positives and negatives, with their probabilities."""
+        rate = self.positive_rate
+        return Group(self, True, 1.0, rate), Group(self, False, -1.0, 1.0 - rate)
 
     @overload
     def sample(

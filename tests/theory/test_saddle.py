@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from sparsetoken import SparseTokenProblem
+from sparsetoken.law import Readout, linear_law
 from sparsetoken.losses import Hinge, Logistic, Square
 from sparsetoken.pooling import Softmax
-from sparsetoken.theory.law import attention_law, linear_law
-from sparsetoken.theory.saddle import Problem, Readout, evaluate
+from sparsetoken.theory.points import attention_law
+from sparsetoken.theory.saddle import Problem, evaluate
 from sparsetoken.theory.solver import descend, follow, newton, solve, solve_scaled
 from sparsetoken.theory.verification import is_stationary
 
@@ -65,7 +66,7 @@ def test_all_methods_find_the_same_point(loss, alpha, reg):
 
 
 def test_a_bad_start_is_noticed():
-    problem = Problem(linear_law(1.0, 0.5).points, Logistic(), 2.0, 0.1)
+    problem = Problem(linear_law(SparseTokenProblem(1, 1, 1.0), 1).points, Logistic(), 2.0, 0.1)
     lost = newton(problem, Readout(0.0, -50.0, 40.0, 30.0, -8.0), most_passes=3)
     assert not lost.converged
     assert solve(problem, Readout(0.0, -50.0, 40.0, 30.0, -8.0)).converged

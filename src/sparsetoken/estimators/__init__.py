@@ -12,7 +12,7 @@ from sparsetoken.estimators.attention import AttentionClassifier
 from sparsetoken.estimators.insight import Diagnosis, Explanation, Finding
 from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
 from sparsetoken.estimators.per_token import PerToken
-from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.estimators.sequences import OneTokenWarning, Sequences
 from sparsetoken.estimators.storage import load, save
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
 
@@ -21,6 +21,7 @@ __all__ = [
     "Diagnosis",
     "Explanation",
     "Finding",
+    "OneTokenWarning",
     "PerToken",
     "PooledClassifier",
     "Sequences",

@@ -12,7 +12,7 @@ from sparsetoken._validation import check_real
 from sparsetoken.estimators.data import ChunkedData, Data, MemoryData, is_dask
 from sparsetoken.estimators.passes import attention_weights
 from sparsetoken.estimators.sequences import Sequences, as_sequences
-from sparsetoken.losses import Logistic, Loss, get_loss
+from sparsetoken.losses import Loss, get_loss
 
 __all__ = ["AttentionMixin", "SequenceClassifier"]
 
@@ -78,10 +78,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``CalibratedClassifierCV``.
         """
         score = self.decision_function(X)
-        if isinstance(get_loss(getattr(self, "loss", "logistic")), Logistic):
-            positive = -Logistic.derivative(-score, 1.0)
-        else:
-            positive = np.clip((1.0 + score) / 2.0, 0.0, 1.0)
+        positive = get_loss(getattr(self, "loss", "logistic")).probability(score)
         return np.stack([1.0 - positive, positive], axis=1)
 
     def _decide(self, data: Data) -> Floats:

@@ -22,7 +22,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
-from sparsetoken.losses import Hinge, Loss, Square
+from sparsetoken.losses import Loss
 
 __all__ = ["Readout", "fit_readout"]
 
@@ -72,14 +72,14 @@ def fit_readout(
     if not used.all():  # a sample of weight zero is no sample
         features, sign, share = features[used], sign[used], share[used]
     share = share / share.sum()
-    if isinstance(loss, Square):
+    if loss.quadratic:
         ridge = Ridge(alpha=reg * len(sign), solver="svd")
         ridge.fit(features, sign, sample_weight=share * len(sign))
         return Readout(ridge.coef_, float(ridge.intercept_))
     # Centring changes only the bias and makes the Hessian's blocks nearly orthogonal.
     centre = share @ features
     basis, reduced = _span(features - centre)
-    solve = _interior_point if isinstance(loss, Hinge) else _newton
+    solve = _newton if loss.corner is None else _interior_point
     first = np.zeros(reduced.shape[1] + 1)
     if start is not None:
         first[:-1] = start.coef if basis is None else start.coef @ basis
@@ -157,12 +157,15 @@ def _interior_point(
     start: Floats,
     max_steps: int,
 ) -> Floats:
-    """Minimise the hinge loss: slack ξ ≥ 0, excess r = y⟨w,f⟩ + yb − 1 + ξ ≥ 0, a their price.
+    """Minimise the hinge loss: slack ξ ≥ 0, excess r = y⟨w,f⟩ + yb − m + ξ ≥ 0, a their price.
+
+    m is the margin of the loss's corner.
 
     Optimality: λw = Σ aᵢyᵢfᵢ, Σ aᵢyᵢ = 0, aᵢrᵢ = 0 and (sᵢ − aᵢ)ξᵢ = 0 with 0 ≤ a ≤ s. Mehrotra's
     predictor and corrector follow the path on which both products equal a μ that goes to zero.
     """
-    n_samples = len(sign)
+    assert loss.corner is not None
+    n_samples, corner = len(sign), loss.corner
     point, best, best_gap, stalled = np.zeros_like(start), start, np.inf, 0
     price, other = share / 2, share / 2  # two variables: a difference could round to zero
     slack, excess = np.ones(n_samples), np.ones(n_samples)
@@ -171,7 +174,9 @@ def _interior_point(
         gap = float(price @ excess + other @ slack)
         priced, imbalance = (price * sign) @ features, float(price @ sign)
         value = float(share @ loss.value(margin, 1.0) + 0.5 * reg * point[:-1] @ point[:-1])
-        bound = float(price.sum() - priced @ priced / (2 * reg) - abs(point[-1] * imbalance))
+        bound = float(
+            corner * price.sum() - priced @ priced / (2 * reg) - abs(point[-1] * imbalance)
+        )
         if value - bound < best_gap:  # `bound` is below every value of the objective
             best, best_gap, best_value, stalled = point, value - bound, value, 0
         else:
@@ -179,7 +184,7 @@ def _interior_point(
         if best_gap <= _PRECISION * best_value or stalled > 5:
             break
         dual = np.append(reg * point[:-1] - priced, -imbalance)
-        primal = excess - (margin - 1.0 + slack)
+        primal = excess - (margin - corner + slack)
         weight = 1.0 / (excess / price + slack / other)
         mu, second_excess, second_slack = 0.0, 0.0, 0.0
         for stage in ("predict", "correct"):

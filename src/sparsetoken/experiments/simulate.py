@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsetoken.estimators.readout import Readout, fit_readout
@@ -15,20 +14,22 @@ from sparsetoken.experiments.protocols import learn_on_same_data
 from sparsetoken.experiments.values import ALIGNMENT
 from sparsetoken.experiments.vectorized import sample_vectorized, vectorized_test_error
 from sparsetoken.losses import Hinge, get_loss
-from sparsetoken.pooling import Elementwise, Hardmax, Pooling, Softmax
-from sparsetoken.problem import SparseTokenProblem, random_direction
-from sparsetoken.sampling import LearnedQuery, exact_test_error, sample_features, sample_query
-from sparsetoken.theory.models import get_model
+from sparsetoken.pooling import pooling_models
+from sparsetoken.problem import random_direction
+from sparsetoken.sampling import (
+    LearnedQuery,
+    exact_performance,
+    pooled_performance,
+    sample_feature_law,
+    sample_features,
+    sample_query,
+)
 
 __all__ = ["simulate"]
 
 Floats = NDArray[Any]
 
-_POOLINGS: dict[str, Pooling] = {
-    "attention": Softmax(),
-    "hardmax": Hardmax(),
-    "elementwise": Elementwise(),
-}
+_POINTS = 16384  # random points per class; their noise is part of the scatter of the trials
 # The hinge loss with a ridge that matters only to separators as long as √(2/(n·ridge)).
 _SEPARATING_RIDGE = 1e-9
 
@@ -143,7 +144,7 @@ def _draw_training(cell: Cell, query: LearnedQuery | None, rng: np.random.Genera
         n_samples,
         query.query,
         query.direction,
-        pooling=_POOLINGS[model],
+        pooling=pooling_models()[model],
         beta=query.beta,
         random_state=rng,
     )
@@ -158,24 +159,17 @@ def _test_error(
     if model == "vectorized":
         return vectorized_test_error(problem, readout.coef, readout.intercept, rng)
     if model == "pooled":
-        return _pooled_test_error(problem, readout)
+        first = np.eye(1, readout.coef.size)[0]
+        return float(pooled_performance(problem, *readout, first).test_error)
     query = training.query
     assert query is not None
-    chosen: Any = get_model(model, query.cosine, query.sharpness, cell.values["n_points"])
-    return exact_test_error(
-        chosen.law(problem),
-        problem.positive_rate,
-        readout.coef,
-        readout.intercept,
-        query.query,
-        query.direction,
+    law = sample_feature_law(
+        problem,
+        _POINTS,
+        cosine=query.cosine,
+        sharpness=query.sharpness,
+        pooling=pooling_models()[model],
+        random_state=rng,
     )
-
-
-def _pooled_test_error(problem: SparseTokenProblem, readout: Readout) -> float:
-    """Error on mean tokens, which have mean θR/L along the signal (first) and noise 1/√L."""
-    deviation = float(np.linalg.norm(readout.coef)) / math.sqrt(problem.n_tokens)
-    mean = readout.intercept + problem.signal * problem.sparsity * float(readout.coef[0])
-    missed, false_alarm = ndtr(-mean / deviation), ndtr(readout.intercept / deviation)
-    rate = problem.positive_rate
-    return float(rate * missed + (1.0 - rate) * false_alarm)
+    tested = exact_performance(law, readout.coef, readout.intercept, query.query, query.direction)
+    return float(tested.test_error)

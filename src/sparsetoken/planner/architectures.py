@@ -26,7 +26,7 @@ from sparsetoken.theory import (
     risk,
 )
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
-from sparsetoken.theory.risk import solve_along
+from sparsetoken.theory.trained import solve_along
 
 __all__ = ["ARCHITECTURES", "Architecture", "Expectation"]
 

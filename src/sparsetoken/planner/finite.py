@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sparsetoken.law import score_mean
 from sparsetoken.theory import Alignment, Performance, Risk
-from sparsetoken.theory.performance import RESOLUTION
-from sparsetoken.theory.saddle import score_mean
 from sparsetoken.theory.smoothing import envelope_moments
+from sparsetoken.theory.trained import RESOLUTION
 
 __all__ = [
     "average",

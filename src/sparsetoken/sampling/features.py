@@ -8,7 +8,7 @@ from numba import njit
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sparsetoken._validation import check_count, check_float_type, check_real, check_unit_vector
-from sparsetoken.pooling import Mean, Pooling, get_pooling
+from sparsetoken.pooling import Pooling, get_pooling
 from sparsetoken.problem import RandomState, SparseTokenProblem
 
 __all__ = ["Geometry", "TokenSums", "draw_token_sums", "sample_features"]
@@ -17,7 +17,7 @@ _BLOCK = 1 << 17  # numbers in flight at once: small enough to stay in the cache
 
 
 class Geometry(NamedTuple):
-    """How a query lies to the signal: all of it that the features' law depends on."""
+    """Angle and size of a query: all of it that the features' law depends on."""
 
     unit: NDArray[np.float64]
     """The query's direction û (any unit vector for a zero query)."""
@@ -63,7 +63,7 @@ def draw_token_sums(
     The law does not depend on which tokens carry the signal, so they are the first ones.
     """
     n_samples, n_signal = positive.size, problem.n_signal
-    if isinstance(pooling, Mean):  # the weights are all 1/L: one normal per sample suffices
+    if not pooling.uses_scores:  # the weights are all 1/L: one normal per sample suffices
         root = math.sqrt(problem.n_tokens)
         signal = np.where(positive, problem.sparsity, 0.0)
         return TokenSums(

@@ -22,7 +22,7 @@ class Differentiable(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class LearnedQuery:
-    """What two gradient steps have learned, and how it lies to the signal's direction.
+    """What two gradient steps have learned, and the angle between it and the signal.
 
     Parameters
     ----------

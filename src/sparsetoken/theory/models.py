@@ -1,22 +1,18 @@
 """The architectures as the theory sees them: a feature law, a sample ratio and a ridge."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sparsetoken._validation import check_count, check_real
-from sparsetoken.pooling import Elementwise, Hardmax, Pooling, Softmax
+from sparsetoken.law import FeatureLaw, linear_law
+from sparsetoken.pooling import Pooling, get_pooling, pooling_models
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.law import FeatureLaw, attention_law, linear_law
+from sparsetoken.theory.points import attention_law
 
 __all__ = ["DEFAULT_POINTS", "Model", "get_model"]
 
 DEFAULT_POINTS = 16384
-_POOLINGS: dict[str, Pooling] = {
-    "attention": Softmax(),
-    "hardmax": Hardmax(),
-    "elementwise": Elementwise(),
-}
 _LINEAR = ("vectorized", "pooled")
 
 
@@ -33,7 +29,7 @@ class Model:
     def law(self, problem: SparseTokenProblem) -> FeatureLaw:
         """Law of the model's features; a linear model's are rescaled to unit noise."""
         if self.pooling is None:
-            return linear_law(problem.snr, problem.positive_rate)
+            return linear_law(problem, problem.n_tokens)
         return attention_law(problem, self.pooling, self.cosine, self.sharpness, self.n_points)
 
     def ratio(self, problem: SparseTokenProblem, alpha: float) -> float:
@@ -55,36 +51,43 @@ class Model:
                 "problem.n_tokens must stay the same for a vectorized model, "
                 f"got {problem.n_tokens} after training on {trained.n_tokens}"
             )
-        law = self.law(problem)
-        if self.name != "pooled":
-            return law
-        factor = math.sqrt(trained.n_tokens / problem.n_tokens)
-        positive, negative = (
-            t._replace(along_rest=factor * t.along_rest, scale=factor * t.scale)
-            for t in (law.positive, law.negative)
-        )
-        return FeatureLaw(positive, negative, law.positive_rate, law.batches)
+        if self.pooling is None:
+            return linear_law(problem, trained.n_tokens)
+        return self.law(problem)
+
+    def window_law(
+        self, problem: SparseTokenProblem, trained: SparseTokenProblem, n_windows: int
+    ) -> FeatureLaw:
+        """Law of one of several equal windows, the one with all of the signal if there is one."""
+        if problem.n_tokens % n_windows:
+            raise ValueError(
+                f"n_windows must divide the number of tokens, got {n_windows} windows of "
+                f"{problem.n_tokens} tokens"
+            )
+        window = replace(problem, n_tokens=problem.n_tokens // n_windows)
+        return self.law_on(window, trained)
 
 
 def get_model(
     model: str | Pooling, cosine: Any = None, sharpness: Any = None, n_points: Any = DEFAULT_POINTS
 ) -> Model:
     """Return the model for a name or a pooling, its arguments checked."""
-    if isinstance(model, Pooling):
-        name, pooling = repr(model), model
+    if isinstance(model, Pooling) or (isinstance(model, str) and ":" in model):
+        pooling = get_pooling(model)
+        name = repr(pooling)
     elif model in _LINEAR:
         for argument, value in (("cosine", cosine), ("sharpness", sharpness)):
             if value is not None:
                 raise ValueError(f"{argument} has no meaning for model {model!r}, got {value!r}")
         return Model(model, None, 0.0, 0.0, 0)
-    elif model in _POOLINGS:
-        name, pooling = model, _POOLINGS[model]
+    elif isinstance(model, str) and model in pooling_models():
+        name, pooling = model, pooling_models()[model]
     else:
-        known = ", ".join(map(repr, (*_LINEAR, *_POOLINGS)))
+        known = ", ".join(map(repr, (*_LINEAR, *pooling_models())))
         raise ValueError(f"model must be one of {known} or a Pooling, got {model!r}")
     if cosine is None:
-        raise ValueError(f"cosine must be given for model {name!r}: it says how the query lies")
-    if sharpness is None and not isinstance(pooling, Hardmax):
+        raise ValueError(f"cosine must be given for model {name!r}: it is that of query and signal")
+    if sharpness is None and pooling.sharpened:
         raise ValueError(f"sharpness must be given for model {name!r}: it is β‖q‖")
     return Model(
         name,

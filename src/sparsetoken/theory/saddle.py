@@ -15,11 +15,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sparsetoken.law import Points, Readout, score_mean
 from sparsetoken.losses import Loss
-from sparsetoken.theory.law import Points
 from sparsetoken.theory.smoothing import Moments, envelope_moments
 
-__all__ = ["Pass", "Problem", "Readout", "assemble", "evaluate", "score_mean", "score_moments"]
+__all__ = ["Pass", "Problem", "assemble", "evaluate", "score_moments"]
 
 Array = NDArray[np.float64]
 
@@ -40,21 +40,6 @@ class Problem(NamedTuple):
     def largest_log_step(self) -> float:
         """Bound of log χ: at the saddle point 1/(αχ) ≥ λ."""
         return -math.log(max(self.alpha * self.reg, 1e-14)) if math.isfinite(self.alpha) else 0.0
-
-
-class Readout(NamedTuple):
-    """The trained readout in the coordinates that matter, and the saddle point's χ."""
-
-    along_query: float
-    along_rest: float
-    bias: float
-    spread: float
-    log_step: float
-
-    @property
-    def norm_rest(self) -> float:
-        """ρ: the norm of the readout orthogonal to the query."""
-        return math.hypot(self.along_rest, self.spread)
 
 
 @dataclass(frozen=True)
@@ -185,9 +170,3 @@ def _sum_up(  # type: ignore[no-untyped-def]
         for j in range(i):
             hessian[i, j], metric[i, j] = hessian[j, i], metric[j, i]
     return value, used, saved, pull
-
-
-def score_mean(points: Points, readout: Readout) -> Array:
-    """Mean score of each point, over the noise orthogonal to the query."""
-    along = points.along_query * readout.along_query
-    return along + points.along_rest * readout.along_rest + readout.bias

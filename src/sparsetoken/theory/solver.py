@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.losses import Hinge
-from sparsetoken.theory.saddle import Pass, Problem, Readout, evaluate
+from sparsetoken.law import Readout
+from sparsetoken.theory.saddle import Pass, Problem, evaluate
 from sparsetoken.theory.smoothing import Moments
 
 __all__ = ["Reduced", "Saddle", "descend", "follow", "newton", "solve", "solve_scaled"]
@@ -65,7 +65,7 @@ def solve(problem: Problem, start: Readout | None = None, tolerance: float = 1e-
         saddle = newton(problem, start, accuracy=max(1e-5, math.sqrt(0.1 * tolerance)))
         if saddle.converged:
             return saddle
-    if not isinstance(problem.loss, Hinge) or problem.smoothing > 0.0:
+    if problem.loss.smooth or problem.smoothing > 0.0:
         saddle = _minimise(problem, start, tolerance)
         if saddle.converged:
             return saddle
@@ -185,7 +185,7 @@ def follow(problem: Problem, tolerance: float = 1e-12) -> Saddle:
     readout: Readout | None = None
     scale = problem.points.average(problem.points.scale**2)
     reg = max(problem.reg, scale / problem.alpha)
-    smoothings = _SMOOTHINGS if isinstance(problem.loss, Hinge) else (0.0,)
+    smoothings = (0.0,) if problem.loss.smooth else _SMOOTHINGS
     for smoothing in smoothings:
         smooth = problem._replace(reg=reg, smoothing=smoothing)
         saddle = _minimise(smooth, readout, max(tolerance, 1e-9))

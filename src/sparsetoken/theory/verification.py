@@ -10,8 +10,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.theory.law import FeatureLaw, Points
-from sparsetoken.theory.saddle import Problem, Readout, score_moments
+from sparsetoken.law import FeatureLaw, Points, Readout
+from sparsetoken.theory.saddle import Problem, score_moments
 
 __all__ = ["is_stationary"]
 
@@ -70,20 +70,20 @@ def _some_points(law: FeatureLaw) -> tuple[Points, Array]:
     p = law.points
     if law.batches == 1:
         return p, np.full(p.weight.size, -1)
-    chosen = np.arange(p.weight.size).reshape(2, -1)[:, -_BLOCKS * _BLOCK :]
     smallest = np.argpartition(p.scale, _SMALLEST)[:_SMALLEST]
-    block = np.broadcast_to(np.arange(chosen.shape[1]) * _BLOCKS // chosen.shape[1], chosen.shape)
-    kept = ~np.isin(chosen, smallest)
-    index = np.concatenate([smallest, chosen[kept]])
-    blocks = np.concatenate([np.full(_SMALLEST, -1), block[kept]])
+    rows, blocks, weights = [smallest], [np.full(_SMALLEST, -1)], [p.weight[smallest]]
+    many = max(_BLOCKS * _BLOCK * 2 // len(law.sizes), 8 * _BLOCKS)
+    for end, size in zip(np.cumsum(law.sizes), law.sizes, strict=True):
+        chosen = np.arange(end - min(size, many), end)
+        counted = np.isin(chosen, smallest)
+        counted_all = smallest[(smallest >= end - size) & (smallest < end)]
+        rows.append(chosen[~counted])
+        blocks.append((np.arange(chosen.size) * _BLOCKS // chosen.size)[~counted])
+        rest = p.weight[end - size : end].sum() - p.weight[counted_all].sum()
+        weights.append(np.full(rows[-1].size, rest / max(rows[-1].size, 1)))
+    index = np.concatenate(rows)
     some = Points(*(column[index] for column in p))
-    weight = some.weight.copy()
-    for label in (-1.0, 1.0):
-        here = some.label == label
-        counted, rest = here & (blocks < 0), here & (blocks >= 0)
-        missing = p.weight[p.label == label].sum() - weight[counted].sum()
-        weight[rest] *= missing / max(weight[rest].sum(), 1e-300)
-    return some._replace(weight=weight), blocks
+    return some._replace(weight=np.concatenate(weights)), np.concatenate(blocks)
 
 
 def _standard_error(terms: Array, blocks: Array) -> float:

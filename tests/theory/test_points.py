@@ -3,9 +3,10 @@ import pytest
 from statistical import Z_LIMIT
 
 from sparsetoken import SparseTokenProblem
+from sparsetoken.law import linear_law
 from sparsetoken.pooling import Elementwise, Hardmax, Softmax
 from sparsetoken.sampling import sample_feature_law
-from sparsetoken.theory.law import BATCHES, attention_law, linear_law, token_noise
+from sparsetoken.theory.points import BATCHES, attention_law, token_noise
 
 CASES = [
     (SparseTokenProblem(10, 1, 5.0, 0.4), Softmax(), 0.9, 1.0),
@@ -80,8 +81,9 @@ def test_points_and_batches():
 
 
 def test_linear_law_is_one_point():
-    points = linear_law(1.5, 0.2).points
+    points = linear_law(SparseTokenProblem(4, 2, 1.5, 0.2), 4).points
     assert points.along_rest.tolist() == [1.5, 0.0]
+    assert points.scale.tolist() == [1.0, 1.0]
     assert points.weight.tolist() == [0.2, 0.8]
 
 

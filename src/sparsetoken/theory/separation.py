@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from sparsetoken.estimate import Estimate, warn_not_converged
+from sparsetoken.law import FeatureLaw, Points
 from sparsetoken.pooling import Pooling
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.law import FeatureLaw, Points
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
-from sparsetoken.theory.records import Estimate, warn_not_converged
 
 __all__ = ["capacity", "law_capacity"]
 
@@ -37,7 +37,7 @@ def capacity(
     model : {"vectorized", "pooled", "attention", "hardmax", "elementwise"} or Pooling
         The classifier whose features are separated.
     cosine, sharpness : float, optional
-        How the frozen query lies; needed for all but the linear models.
+        Cosine between query and signal, and β‖q‖; needed for all but the linear models.
     n_points : int, default=16384
         Points per class for the law of the attention features.
 
@@ -62,7 +62,7 @@ def capacity(
 
 def law_capacity(law: FeatureLaw) -> Estimate:
     """Return the capacity for features of the given law."""
-    if law.positive_rate in (0.0, 1.0):
+    if np.all(law.points.label == law.points.label[0]):
         return Estimate(math.inf)
     if np.any(law.points.scale <= 0.0):  # both classes share samples without any feature
         return Estimate(0.0)

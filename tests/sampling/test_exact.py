@@ -7,9 +7,8 @@ from statistical import Z_LIMIT, assert_same_law, disagreements, standard_score
 from sparsetoken import SparseTokenProblem
 from sparsetoken.losses import Logistic
 from sparsetoken.sampling import (
-    FeatureLaw,
-    Triples,
-    exact_test_error,
+    exact_performance,
+    pooled_performance,
     sample_feature_law,
     sample_features,
     sample_query,
@@ -37,7 +36,7 @@ def test_equals_the_error_on_a_dense_test_set(problem):
     query = np.array([1.0, 0.6, 0.0, -0.3, 0.0, 0.2])
     readout, bias = np.array([0.8, -0.2, 0.3, 0.0, 0.1, 0.0]), -0.4
     law = law_for(problem, query, direction, 400_000, seed=1)
-    exact = exact_test_error(law, problem.positive_rate, readout, bias, query, direction)
+    exact = exact_performance(law, readout, bias, query, direction).test_error
     X, y = problem.sample(200_000, 6, random_state=rng, direction=direction)
     wrong = (attention_features(X, query) @ readout + bias > 0) != (y == 1)
     assert abs(standard_score(wrong, exact)) < Z_LIMIT
@@ -66,7 +65,7 @@ def test_whole_pipeline_has_the_same_law_as_dense(problem):
             F, y, query, direction = pipeline(rng)
             readout, bias = ridge_readout(F, y, reg=0.1)
             law = law_for(problem, query, direction, 500, seed=3)  # the same points for both
-            error = exact_test_error(law, problem.positive_rate, readout, bias, query, direction)
+            error = exact_performance(law, readout, bias, query, direction).test_error
             loss = np.mean((F @ readout + bias - (2 * y - 1)) ** 2) / 2
             rows.append((error, loss, np.linalg.norm(readout), bias))
         names = ("test error", "train loss", "readout norm", "bias")
@@ -81,26 +80,20 @@ def test_linear_case_in_closed_form():
     """One token: two Gaussians, so the error is Φ of the distances to the threshold."""
     problem = SparseTokenProblem(1, 1, 2.0, 0.3)
     readout, bias, xi = np.array([0.6, 0.8, 0.0]), -0.5, np.eye(3)[0]
-    point = np.ones(1)
-    law = FeatureLaw(
-        # Along the query e₃ there is only noise; a grid of it would integrate to the same.
-        Triples(np.zeros(1), 2.0 * point, point, point),
-        Triples(np.zeros(1), np.zeros(1), point, point),
-    )
-    error = exact_test_error(law, problem.positive_rate, readout, bias, np.eye(3)[2], xi)
+    error = pooled_performance(problem, readout, bias, xi).test_error
     assert error == pytest.approx(0.3 * ndtr(-(1.2 - 0.5)) + 0.7 * ndtr(-0.5), rel=1e-12)
 
 
 def test_readout_along_the_query_leaves_no_noise():
-    problem = SparseTokenProblem(5, 1, 3.0)
+    problem = SparseTokenProblem(5, 1, 3.0, 0.2)
     xi = np.eye(4)[0]
     law = law_for(problem, xi, xi, 50_000, seed=0)
-    error = exact_test_error(law, 0.5, xi, -2.0, xi, xi)
+    error = exact_performance(law, xi, -2.0, xi, xi).test_error
     low = (law.positive.along_query < 2.0).mean()
     high = (law.negative.along_query > 2.0).mean()
-    assert error == pytest.approx(0.5 * (low + high), abs=1e-12)
-    assert exact_test_error(law, 0.2, np.zeros(4), 0.0, xi, xi) == pytest.approx(0.5)
-    assert exact_test_error(law, 0.2, np.zeros(4), -1.0, xi, xi) == pytest.approx(0.2)
+    assert error == pytest.approx(0.2 * low + 0.8 * high, abs=1e-12)
+    assert exact_performance(law, np.zeros(4), 0.0, xi, xi).test_error == pytest.approx(0.5)
+    assert exact_performance(law, np.zeros(4), -1.0, xi, xi).test_error == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -11,42 +11,43 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sparsetoken._validation import check_real
-from sparsetoken.losses import Hinge, Loss, Square, get_loss
+from sparsetoken.estimate import Estimate, warn_not_converged
+from sparsetoken.law import FeatureLaw, Readout, score_mean
+from sparsetoken.losses import Loss, get_loss
+from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
 from sparsetoken.pooling import Pooling
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.capacity import law_capacity
-from sparsetoken.theory.law import FeatureLaw, Points
 from sparsetoken.theory.models import DEFAULT_POINTS, Model, get_model
-from sparsetoken.theory.performance import RESOLUTION, Performance
-from sparsetoken.theory.records import warn_not_converged
-from sparsetoken.theory.saddle import Problem, Readout, assemble, score_mean
+from sparsetoken.theory.saddle import Problem, assemble
+from sparsetoken.theory.separation import law_capacity
 from sparsetoken.theory.smoothing import Moments
 from sparsetoken.theory.solver import Saddle, solve, solve_scaled
 from sparsetoken.theory.verification import is_stationary
 
 __all__ = ["Risk", "risk", "risk_curve", "solve_along"]
 
+RESOLUTION = 3.0  # of the averages over G, see smoothing.py
 _RIDGELESS = 1e-10  # stands for the limit of no ridge, where the saddle point has one
 _FAR = 10.0  # error bars between the first batch's solution and that of all points
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Risk(Performance):
     """Performance of a trained classifier in the high-dimensional limit.
 
-    ``test_error``, ``train_loss``, ``train_error``, ``test_loss``, ``auc`` and the readout's
-    overlaps are floats; ``uncertainty`` is the numerical error of ``test_error``; ``converged``
-    says whether the solver reached its accuracy, and whether there is one solution to reach: with a
-    strong ridge the hinge loss leaves the bias of balanced classes free. :func:`risk` makes them.
+    ``test_error``, ``train_loss``, ``train_error``, ``test_loss`` and ``auc`` are floats with
+    ``uncertainty``, their numerical error; ``uncertainty`` itself is that of ``test_error``;
+    ``converged`` says whether the solver reached its accuracy, and whether there is one solution to
+    reach: with a strong ridge the hinge loss leaves the bias of balanced classes free.
+    :func:`risk` makes them.
     """
 
     problem: SparseTokenProblem
     model: Model
     alpha: float
     reg: float
-    train_loss: float
+    train_loss: Estimate
     """Mean loss of the training samples, without the ridge."""
-    converged: bool
     path: tuple[Readout, Readout]
     """The readout for the first batch of points, and for all: a start for the next point."""
     smoothing: float
@@ -85,15 +86,18 @@ class Risk(Performance):
         return self.cosine * self.readout.along_query + sine * self.readout.along_rest
 
     @cached_property
-    def train_error(self) -> float:
+    def train_error(self) -> Estimate:
         """Share of the training samples on the wrong side."""
-        p = self.law.points
+        return self._estimate(self._train_error)
+
+    def _train_error(self, law: FeatureLaw, readout: Readout) -> float:
+        p = law.points
         finite = math.isfinite(self.alpha)
-        step = math.exp(self.readout.log_step) * p.scale**2 if finite else np.zeros_like(p.scale)
+        step = math.exp(readout.log_step) * p.scale**2 if finite else np.zeros_like(p.scale)
         # The prox is monotone, and 0 at r = step·ℓ′(0).
         edge = step * self.loss.derivative(np.zeros_like(step), p.label)
-        margin = p.label * (score_mean(p, self.readout) - edge)
-        deviation = np.maximum(p.scale * self.readout.norm_rest, 1e-300)
+        margin = p.label * (score_mean(p, readout) - edge)
+        deviation = np.maximum(p.scale * readout.norm_rest, 1e-300)
         return p.average(ndtr(-margin / deviation))
 
     def on(self, problem: SparseTokenProblem) -> Performance:
@@ -113,7 +117,14 @@ class Risk(Performance):
         Performance(test_error=0.360508 ± 1e-08)
         """
         law = self.model.law_on(problem, self.problem)
-        return Performance(law, self.readout, self.loss, self.moves)
+        return Performance(
+            law,
+            self.readout,
+            self.loss,
+            self.moves,
+            self.converged,
+            window_law=partial(self.model.window_law, problem, self.problem),
+        )
 
     def __repr__(self) -> str:
         flag = "" if self.converged else ", converged=False"
@@ -150,7 +161,7 @@ def risk(
     loss : str or object, default="logistic"
         "logistic", "square", "hinge" or a loss object.
     cosine, sharpness : float, optional
-        How the frozen query lies: ⟨q, ξ⟩/‖q‖ and β‖q‖.
+        Cosine ⟨q, ξ⟩/‖q‖ between the frozen query and the signal, and β‖q‖.
     n_points : int, default=16384
         Points per class for the law of the attention features; accuracy against time.
 
@@ -247,41 +258,71 @@ def _risk(
     if not converged:  # once more from scratch, without grids
         coarse, saddle, converged = _solve_law(law, task._replace(resolution=math.inf), None)
     x = saddle.readout
-    penalty = 0.5 * ridge * (x.along_query**2 + x.along_rest**2 + x.spread**2)
+    converged = converged and not _any_bias(saddle, loss)
+    moves = _batch_moves(law, task, saddle)
     result = Risk(
         law=law,
         readout=x,
         loss=loss,
-        moves=_batch_moves(law, task, saddle),
+        moves=moves,
         problem=problem,
         model=model,
         alpha=alpha,
         reg=reg,
-        train_loss=max(saddle.value - penalty, 0.0),
-        converged=converged and not _any_bias(saddle, loss),
+        train_loss=_train_loss(law, saddle, ridge, moves, converged),
+        converged=converged,
+        window_law=partial(model.window_law, problem, problem),
         path=(coarse, x),
         smoothing=saddle.smoothing,
     )
-    return result if _agrees(result) else replace(result, converged=False)
+    if converged and not _agrees(result):
+        loss_anyway = Estimate(result.train_loss, result.train_loss.uncertainty, converged=False)
+        return replace(result, converged=False, train_loss=loss_anyway)
+    return result
 
 
 def _agrees(result: Risk) -> bool:
-    """Whether the first batch's solution is as near as error bars let expect."""
-    if result.law.batches == 1 or not result.converged:
+    """Whether the first batch's solution is as near as the error bars let expect."""
+    coarse, batches = result.path[0], result.law.batches
+    if batches == 1:
         return True
-    coarse = Performance(result.law, result.path[0], result.loss, result.moves)
-    bar = math.sqrt(result.law.batches) * result.uncertainty + 1e-4 * result.test_error
-    return abs(coarse.test_error - result.test_error) <= _FAR * bar
+    bar = math.sqrt(batches) * result.uncertainty + 1e-4 * result.test_error
+    return abs(result._error(result.law, coarse) - result.test_error) <= _FAR * bar
+
+
+def _train_loss(
+    law: FeatureLaw,
+    saddle: Saddle,
+    ridge: float,
+    moves: NDArray[np.float64],
+    converged: bool,
+) -> Estimate:
+    """Return what is left of the saddle point's value without the ridge.
+
+    The value of a batch differs by its mean envelope alone, the readout being stationary; the ridge
+    is that of the readout the batch would train.
+    """
+
+    def penalty(x: Readout) -> float:
+        return 0.5 * ridge * (x.along_query**2 + x.along_rest**2 + x.spread**2)
+
+    value = saddle.value - penalty(saddle.readout)
+    error = LEAST_UNCERTAINTY
+    if law.batches > 1:
+        envelopes = law.by_batch(saddle.moments.envelope)
+        each = envelopes - [penalty(saddle.readout.moved(by)) for by in moves]
+        error = float(np.std(each, ddof=1)) / math.sqrt(law.batches)
+    return Estimate(max(value, 0.0), max(error, LEAST_UNCERTAINTY), converged)
 
 
 def _any_bias(saddle: Saddle, loss: Loss) -> bool:
     """Whether the bias is free: a strong ridge keeps every margin of balanced classes below 1."""
-    return isinstance(loss, Hinge) and saddle.reduced.hessian[2, 2] < 1e-12
+    return not loss.smooth and saddle.reduced.hessian[2, 2] < 1e-12
 
 
 def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> float:
     """Return the ridge to solve with when none is asked for."""
-    if isinstance(loss, Square):
+    if loss.quadratic:
         return _RIDGELESS
     threshold = law_capacity(law)
     if ratio <= threshold + 3 * threshold.uncertainty:
@@ -311,31 +352,28 @@ def _solve_law(
             start = Readout(*np.add(start, np.subtract(before[1], before[0])).tolist())
             start = start._replace(spread=max(start.spread, 0.5 * first.spread))
         fine = task._replace(smoothing=begun.smoothing)
-        tolerance = 1e-9 if isinstance(task.loss, Hinge) else 1e-5  # Newton is slower at a kink
+        tolerance = 1e-5 if task.loss.smooth else 1e-9  # Newton is slower at a kink
         saddle = solve(fine, start if begun.converged else None, tolerance)
     smooth = task._replace(smoothing=saddle.smoothing)
     return first, saddle, saddle.converged and is_stationary(law, smooth, saddle.readout)
 
 
-def _batch_moves(law: FeatureLaw, problem: Problem, saddle: Saddle) -> NDArray[np.float64]:
-    """How far each batch moves (w₁, w₂, b, τ), by one Newton step on the points without it.
+def _batch_moves(law: FeatureLaw, task: Problem, saddle: Saddle) -> NDArray[np.float64]:
+    """How far each batch moves the readout, by one Newton step on the points without it.
 
     Without it, since a few points of a batch may hold the readout in place, as samples with hardly
     any feature do.
     """
-    moves = np.zeros((law.batches, 4))
     if law.batches == 1:
-        return moves
+        return np.zeros((1, 4))
     systems = []
-    for index in np.arange(law.points.weight.size).reshape(2, law.batches, -1).swapaxes(0, 1):
-        part = Points(*(column[index.ravel()] for column in law.points))
-        part = part._replace(weight=law.batches * part.weight)
-        moments = Moments(*(moment[index.ravel()] for moment in saddle.moments))
-        systems.append(assemble(problem._replace(points=part), saddle.readout, moments).system)
+    for batch in range(law.batches):
+        moments = Moments(*(moment[law.rows(batch)] for moment in saddle.moments))
+        part = task._replace(points=law.batch(batch).points)
+        systems.append(assemble(part, saddle.readout, moments).system)
     matrices, gradients = (np.stack(parts) for parts in zip(*systems, strict=True))
     gradients -= gradients.mean(axis=0)
     others = (matrices.sum(axis=0) - matrices) / (law.batches - 1)
-    size = min(4, gradients.shape[1])
-    for move, matrix, gradient in zip(moves, others, gradients, strict=True):
-        move[:size] = -solve_scaled(matrix, gradient)[:size]
+    moves = np.stack([-solve_scaled(*pair) for pair in zip(others, gradients, strict=True)])
+    moves[:, 4:] = np.clip(moves[:, 4:], -1.0, 1.0)  # log χ
     return np.nan_to_num(moves)

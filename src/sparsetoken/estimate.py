@@ -1,4 +1,4 @@
-"""What every result of the theory has: a number, its error bar, whether the solver converged."""
+"""A number with its error bar: the one record for "value ± error" in the package."""
 
 import warnings
 from typing import Any

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.alignment import alignment
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
-from sparsetoken.theory.risk import Risk, solve_along
+from sparsetoken.theory.trained import Risk, solve_along
+from sparsetoken.theory.two_steps import alignment
 
 __all__ = ["two_step_curve", "two_step_risk"]
 
