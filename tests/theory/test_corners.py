@@ -108,4 +108,4 @@ def test_rare_samples_that_hold_the_readout_show_in_the_error_bar():
         for n in (8192, 16384)
     )
     bar = math.hypot(rough.uncertainty, fine.uncertainty)
-    assert abs(rough.test_error - fine.test_error) < 4 * bar
+    assert abs(rough.test_error - fine.test_error) < 6 * bar  # it was 24

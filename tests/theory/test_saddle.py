@@ -74,15 +74,19 @@ def test_a_bad_start_is_noticed():
 
 def test_a_wrong_solution_fails_the_second_look():
     problem = Problem(LAW.points, Logistic(), 0.7, 1e-3)
-    right = solve(problem).readout
-    assert is_stationary(LAW, problem, right)
-    for name, factor in (("spread", 0.8), ("along_query", 1.3), ("along_rest", 1.3)):
-        assert not is_stationary(
-            LAW, problem, right._replace(**{name: factor * right._asdict()[name]})
-        )
-    assert not is_stationary(LAW, problem, right._replace(bias=right.bias + 0.3))
-    assert not is_stationary(LAW, problem, right._replace(log_step=right.log_step + 0.2))
-    assert not is_stationary(LAW, problem, right._replace(spread=math.nan))
+    saddle = solve(problem)
+    right, pull = saddle.readout, saddle.moments.hh
+    assert is_stationary(LAW, problem, right, pull)
+    wrong = {
+        "spread": (0.8 * right.spread, 0.0, math.nan),
+        "along_query": (1.3 * right.along_query,),
+        "along_rest": (1.3 * right.along_rest,),
+        "bias": (right.bias + 0.3,),
+        "log_step": (right.log_step + 0.2,),
+    }
+    for name, values in wrong.items():
+        for value in values:
+            assert not is_stationary(LAW, problem, right._replace(**{name: value}), pull)
 
 
 def test_a_system_that_is_not_finite_has_no_solution():

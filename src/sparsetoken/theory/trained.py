@@ -354,8 +354,9 @@ def _solve_law(
         fine = task._replace(smoothing=begun.smoothing)
         tolerance = 1e-5 if task.loss.smooth else 1e-9  # Newton is slower at a kink
         saddle = solve(fine, start if begun.converged else None, tolerance)
-    smooth = task._replace(smoothing=saddle.smoothing)
-    return first, saddle, saddle.converged and is_stationary(law, smooth, saddle.readout)
+    solved = task._replace(smoothing=saddle.smoothing)
+    right = is_stationary(law, solved, saddle.readout, saddle.moments.hh)
+    return first, saddle, saddle.converged and right
 
 
 def _batch_moves(law: FeatureLaw, task: Problem, saddle: Saddle) -> NDArray[np.float64]:

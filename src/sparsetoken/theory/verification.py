@@ -19,15 +19,18 @@ Array = NDArray[np.float64]
 
 _BLOCKS = 8
 _BLOCK = 64  # points per class
-_SMALLEST = 128
+_HEAVIEST = 192
 _ACCURACY = 0.02
 _ERRORS = 6.0
 
 
 @np.errstate(all="ignore")
-def is_stationary(law: FeatureLaw, problem: Problem, readout: Readout) -> bool:
-    """Whether the conditions hold, each relative to the size of its terms."""
-    points, blocks = _some_points(law)
+def is_stationary(law: FeatureLaw, problem: Problem, readout: Readout, pull: Array) -> bool:
+    """Whether the conditions hold, each relative to the size of its terms.
+
+    ``pull`` says how much each point pulls at the readout: E[ℓ′²].
+    """
+    points, blocks = _some_points(law, pull)
     problem = problem._replace(points=points, resolution=math.inf)
     m = score_moments(problem, readout)
     x, c2 = readout, points.scale**2
@@ -36,7 +39,7 @@ def is_stationary(law: FeatureLaw, problem: Problem, readout: Readout) -> bool:
         slope * math.sqrt(points.average(along**2 + c2))
         for along in (points.along_query, points.along_rest)
     ]
-    pull = c2 * m.k
+    stiffness = c2 * m.k
     # A constant, what is averaged over the points, and the size of both.
     conditions = [
         (problem.reg * x.along_query, points.along_query * m.h, size[0]),
@@ -48,10 +51,10 @@ def is_stationary(law: FeatureLaw, problem: Problem, readout: Readout) -> bool:
         conditions += [
             (tension * x.along_rest, points.along_rest * m.h, size[1]),
             (-(x.spread**2), problem.alpha * chi**2 * c2 * m.hh, x.spread**2),
-            (problem.reg - tension, pull, tension),
+            (problem.reg - tension, stiffness, tension),
         ]
     else:
-        rest = points.along_rest * m.h + x.along_rest * pull
+        rest = points.along_rest * m.h + x.along_rest * stiffness
         conditions += [(problem.reg * x.along_rest, rest, size[1])]
     for constant, each, scale in conditions:
         error = _standard_error(points.weight * each, blocks)
@@ -61,25 +64,25 @@ def is_stationary(law: FeatureLaw, problem: Problem, readout: Readout) -> bool:
     return True
 
 
-def _some_points(law: FeatureLaw) -> tuple[Points, Array]:
+def _some_points(law: FeatureLaw, pull: Array) -> tuple[Points, Array]:
     """Return the last points, weighted for all, and the block of each.
 
-    The points of the smallest scales are all there, in no block: they can be rare and still hold
-    the readout in place.
+    The points that pull most are all there, in no block: they can be rare and still hold the
+    readout in place.
     """
     p = law.points
     if law.batches == 1:
         return p, np.full(p.weight.size, -1)
-    smallest = np.argpartition(p.scale, _SMALLEST)[:_SMALLEST]
-    rows, blocks, weights = [smallest], [np.full(_SMALLEST, -1)], [p.weight[smallest]]
+    heaviest = np.argpartition(-pull, _HEAVIEST)[:_HEAVIEST]
+    rows, blocks, weights = [heaviest], [np.full(_HEAVIEST, -1)], [p.weight[heaviest]]
     many = max(_BLOCKS * _BLOCK * 2 // len(law.sizes), 8 * _BLOCKS)
     for end, size in zip(np.cumsum(law.sizes), law.sizes, strict=True):
         chosen = np.arange(end - min(size, many), end)
-        counted = np.isin(chosen, smallest)
-        counted_all = smallest[(smallest >= end - size) & (smallest < end)]
-        rows.append(chosen[~counted])
-        blocks.append((np.arange(chosen.size) * _BLOCKS // chosen.size)[~counted])
-        rest = p.weight[end - size : end].sum() - p.weight[counted_all].sum()
+        others = ~np.isin(chosen, heaviest)
+        rows.append(chosen[others])
+        blocks.append((np.arange(chosen.size) * _BLOCKS // chosen.size)[others])
+        counted = heaviest[(heaviest >= end - size) & (heaviest < end)]
+        rest = p.weight[end - size : end].sum() - p.weight[counted].sum()
         weights.append(np.full(rows[-1].size, rest / max(rows[-1].size, 1)))
     index = np.concatenate(rows)
     some = Points(*(column[index] for column in p))
