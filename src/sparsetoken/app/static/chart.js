@@ -105,7 +105,7 @@ function traces(curve, number, colors, at, faint) {
     const y = curve.y.map(at.y);
     const base = { ...where, x: x, y: y, type: "scatter", legendgroup: curve.name };
     if (curve.look === "bars") {
-        return [{ ...base, type: "bar", marker: { color: shade } }];
+        return [{ ...base, type: "bar", width: 0.85, marker: { color: shade } }];
     }
     if (["points", "cross", "star"].includes(curve.look)) {
         const symbol = { points: "circle-open", cross: "x", star: "star" }[curve.look];
@@ -186,7 +186,7 @@ export function plot(element, panels, { pinned = [], dim = null } = {}) {
         paper_bgcolor: colors.paper, plot_bgcolor: colors.paper,
         margin: narrow() ? { l: 48, r: 10, t: 24, b: 44 } : { l: 64, r: 16, t: 36, b: 56 },
         legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: narrow() ? 11 : 13 } },
-        hovermode: "closest", dragmode: false, bargap: 0.15, barmode: "overlay",
+        hovermode: "closest", dragmode: false, barmode: "overlay",
         shapes: [], annotations: [],
     };
     if (!panels.length) {
