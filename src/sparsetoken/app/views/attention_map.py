@@ -15,6 +15,7 @@ from sparsetoken.losses import get_loss
 from sparsetoken.pooling import Softmax
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.sampling import sample_query
+from sparsetoken.vocabulary import PARAMETERS
 
 __all__ = ["VIEW"]
 
@@ -151,7 +152,7 @@ def _python(values: Values, n_samples: int) -> str:
 
 def _command(values: Values) -> str:
     names = (*PROBLEM, "alpha0", "loss", *RATES)
-    listed = " ".join(f"{name}={values[name]}" for name in names)
+    listed = " ".join(f"{PARAMETERS[name].option} {values[name]}" for name in names)
     return f"sparsetoken theory cosine,sharpness {listed}"
 
 
