@@ -20,6 +20,7 @@ from .estimators import (
     save,
 )
 from .planner import estimate_problem, plan
+from .population import Population
 from .problem import SparseTokenProblem
 from .reporting import report
 
@@ -28,6 +29,7 @@ __version__: str
 __all__ = [
     "AttentionClassifier",
     "PooledClassifier",
+    "Population",
     "Sequences",
     "SparseTokenClassifier",
     "SparseTokenProblem",

@@ -21,7 +21,7 @@ from sparsetoken.estimators.passes import (
     head_gradients,
     pooled_features,
 )
-from sparsetoken.estimators.readout import Readout, fit_readout
+from sparsetoken.estimators.readout import LinearReadout, fit_readout
 from sparsetoken.estimators.sequences import as_sequences
 from sparsetoken.estimators.two_step import two_gradient_steps
 from sparsetoken.experiments.cell import ONE_SET, Cell
@@ -69,7 +69,7 @@ class _Training(NamedTuple):
     features: Floats
     sign: Floats
     query: LearnedQuery | None
-    readout: Readout | None = None
+    readout: LinearReadout | None = None
 
 
 def _trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
@@ -111,7 +111,7 @@ def _trained(cell: Cell, training: _Training, rng: np.random.Generator) -> dict[
     return result
 
 
-def _margins(training: _Training, readout: Readout) -> Floats:
+def _margins(training: _Training, readout: LinearReadout) -> Floats:
     return training.sign * (training.features @ readout.coef + readout.intercept)
 
 
@@ -199,8 +199,13 @@ def _learn_on_one_set(cell: Cell, n_samples: int, rng: np.random.Generator) -> _
 
 
 def _refine(
-    data: MemoryData, sign: Floats, weight: Floats, cell: Cell, query: Floats, readout: Readout
-) -> tuple[Floats, Readout]:
+    data: MemoryData,
+    sign: Floats,
+    weight: Floats,
+    cell: Cell,
+    query: Floats,
+    readout: LinearReadout,
+) -> tuple[Floats, LinearReadout]:
     """Minimise mean loss + (λ/2)(‖w‖² + ‖q‖²) by some steps of L-BFGS from the two-step start."""
     size, reg, beta = query.size, cell.values["reg"], cell.values["beta"]
     columns, only = (sign[:, np.newaxis], weight[:, np.newaxis]), np.zeros(1, dtype=np.int64)
@@ -216,11 +221,11 @@ def _refine(
     start = np.concatenate([query, readout.coef, [readout.intercept]])
     options = {"maxiter": cell.values["refine_steps"]}
     point = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
-    return point[:size], Readout(point[size:-1], float(point[-1]))
+    return point[:size], LinearReadout(point[size:-1], float(point[-1]))
 
 
 def _performance(
-    cell: Cell, training: _Training, readout: Readout, rng: np.random.Generator
+    cell: Cell, training: _Training, readout: LinearReadout, rng: np.random.Generator
 ) -> Performance:
     """Return what the readout does on fresh samples of the problem to test on."""
     problem, model, loss = cell.test_problem, cell.values["model"], cell.values["loss"]

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-__all__ = ["Axis", "Chart", "bars", "strip"]
+__all__ = ["Chart", "Scale", "bars", "strip"]
 
 _WIDTH, _HEIGHT = 360, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 12, 42
 
 
-class Axis(NamedTuple):
+class Scale(NamedTuple):
     """A horizontal or vertical axis."""
 
     label: str
@@ -33,15 +33,15 @@ class Chart:
 
     Examples
     --------
-    >>> from sparsetoken.reporting.charts import Axis, Chart
+    >>> from sparsetoken.reporting.charts import Scale, Chart
     >>> unit = (0.0, 1.0, (0, 0.5, 1))
-    >>> chart = Chart("ROC", Axis("false positives", *unit), Axis("recall", *unit))
+    >>> chart = Chart("ROC", Scale("false positives", *unit), Scale("recall", *unit))
     >>> chart.line([(0, 0), (0.1, 0.8), (1, 1)], "main")
     >>> "<svg" in chart.svg()
     True
     """
 
-    def __init__(self, title: str, x: Axis, y: Axis) -> None:
+    def __init__(self, title: str, x: Scale, y: Scale) -> None:
         self.title, self.x, self.y = title, x, y
         self._marks: list[str] = []
 

@@ -4,7 +4,7 @@ from html import escape
 
 import numpy as np
 
-from sparsetoken.reporting.charts import Axis, Chart, bars, strip
+from sparsetoken.reporting.charts import Chart, Scale, bars, strip
 from sparsetoken.reporting.evidence import Evidence, Shown
 
 __all__ = ["render"]
@@ -84,12 +84,12 @@ def _head(found: Evidence, title: str) -> str:
 
 
 def _judged(found: Evidence) -> str:
-    roc = Chart("ROC curve", Axis("false-positive rate", *_UNIT), Axis("recall", *_UNIT))
+    roc = Chart("ROC curve", Scale("false-positive rate", *_UNIT), Scale("recall", *_UNIT))
     roc.line([(0, 0), (1, 1)], "other")
     for false, true in found.roc.values():
         roc.line(zip(false.tolist(), true.tolist(), strict=True), "main")
     calibration = Chart(
-        "Calibration", Axis("predicted probability", *_UNIT), Axis("fraction right", *_UNIT)
+        "Calibration", Scale("predicted probability", *_UNIT), Scale("fraction right", *_UNIT)
     )
     calibration.line([(0, 0), (1, 1)], "other")
     for x, rate in found.calibration:
@@ -104,8 +104,8 @@ def _judged(found: Evidence) -> str:
         ticks = tuple(np.round(np.linspace(0, longest, 5)).tolist())
         lengths = Chart(
             "Error by length",
-            Axis("tokens", 0.0, 1.05 * longest, ticks),
-            Axis("error", 0.0, top, tuple(np.round(np.linspace(0, top, 5), 2).tolist())),
+            Scale("tokens", 0.0, 1.05 * longest, ticks),
+            Scale("error", 0.0, top, tuple(np.round(np.linspace(0, top, 5), 2).tolist())),
         )
         for x, rate in found.by_length:
             lengths.point(x, rate.value, rate.low, rate.high, f"{x:.0f} tokens: {rate}")
@@ -175,8 +175,8 @@ def _more_samples(found: Evidence) -> str:
     top = float(np.ceil(10 * max(fan.max(), 0.05)) / 10)
     chart = Chart(
         "Learning curve",
-        Axis("sequences", sizes[0], sizes[-1], sizes, logarithmic=True),
-        Axis("error", 0.0, top, tuple(np.round(np.linspace(0, top, 6), 3).tolist())),
+        Scale("sequences", sizes[0], sizes[-1], sizes, logarithmic=True),
+        Scale("error", 0.0, top, tuple(np.round(np.linspace(0, top, 6), 3).tolist())),
     )
     chart.band([(x, low, high) for x, (low, _, high) in zip(sizes, fan.tolist(), strict=True)])
     chart.line([(x, row[1]) for x, row in zip(sizes, fan.tolist(), strict=True)], "main")
