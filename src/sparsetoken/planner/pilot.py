@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimators import AttentionClassifier
 from sparsetoken.estimators.sequences import Sequences, as_sequences
-from sparsetoken.planner.extrapolate import Posterior, extrapolate
+from sparsetoken.planner.extrapolate import Posterior, extrapolate, summarise
 from sparsetoken.planner.observe import Observed, observe
 from sparsetoken.planner.request import Progress, silent
 
@@ -235,7 +235,7 @@ def plan_from_pilot(
         progress=progress,
     )
     progress("fitting learning curves")
-    return PilotPlan(error, observed, extrapolate(observed))
+    return PilotPlan(error, observed, extrapolate(summarise(observed)))
 
 
 def _check(X: Any, y: ArrayLike) -> tuple[Sequences, NDArray[Any]]:
