@@ -166,7 +166,7 @@ class Posterior:
 
     def sizes(self, target: float, levels: Sequence[float], largest: float) -> Array:
         """Return quantiles of the number of samples that reach a target; infinite beyond."""
-        grid = np.geomspace(1.0, largest, 400)
+        grid = np.geomspace(4.0, largest, 400)
         met = self._errors(grid) <= target
         first = np.where(met.any(axis=1), grid[met.argmax(axis=1)], np.inf)
         return _quantiles(first, self.weights, levels)

@@ -2,9 +2,9 @@
 
 import math
 
+from sparsetoken.estimate import Estimate
 from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
 from sparsetoken.planner.request import Request
-from sparsetoken.estimate import Estimate
 from sparsetoken.theory import required_signal
 
 __all__ = ["UnreachableError", "floor", "why_unreachable"]

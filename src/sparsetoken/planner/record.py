@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sparsetoken.estimate import Estimate
 from sparsetoken.planner.architectures import ARCHITECTURES
 from sparsetoken.planner.request import (
     FEWEST_OF_A_CLASS,
@@ -19,7 +20,6 @@ from sparsetoken.planner.request import (
 )
 from sparsetoken.planner.solve import Solution, predict
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.estimate import Estimate
 from sparsetoken.theory import Risk
 from sparsetoken.vocabulary import PARAMETERS, look
 
