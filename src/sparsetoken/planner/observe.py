@@ -56,8 +56,9 @@ def observe(
 ) -> Observed:
     """Train ``estimator`` on parts of the pilot and test it on the others.
 
-    The pilot is cut anew with each of ``seeds``. A part that it cannot be trained on is left out, and a size at which some sequence was never
-    tested. ValueError says why if nothing is left.
+    The pilot is cut anew with each of ``seeds``. A part that it cannot be trained on is left out,
+    and so is a size at which some sequence was never tested. If nothing is left, ValueError says
+    why.
     """
     labels = np.unique(y, return_inverse=True)[1]
     cuts = [_cut(labels, groups, seed) for seed in seeds]
@@ -68,9 +69,8 @@ def observe(
     reason: object = "each part has sequences of one class only"
     for step in range(n_folds - 1):
         for row, (folds, first) in enumerate(starts):
-            progress(
-                f"training {step * len(starts) + row + 1} of {size.size} on parts of the pilot"
-            )
+            count = step * len(starts) + row + 1
+            progress(f"training {count} of {size.size} on parts of the pilot")
             turned = [*folds[first:], *folds[:first]]
             train = np.sort(np.concatenate(turned[: step + 1]))
             test = np.concatenate(turned[step + 1 :])
