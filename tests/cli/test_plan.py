@@ -60,7 +60,7 @@ def test_a_pilot_needs_labels(tmp_path):
     np.savez(tmp_path / "blind.npz", X=np.zeros((8, 2, 3)))
     shown = run("--pilot", str(tmp_path / "blind.npz"), "--error", "0.1")
     assert shown.returncode == 2
-    assert "pilot must have labels" in shown.stderr
+    assert "blind.npz has no labels" in shown.stderr
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_pilot_needs_labels(tmp_path):
         ((*POOLED, "--error", "0.1", "--n-samples", "99"), "leave out exactly one of --n-samples"),
         ((*POOLED, "--error", "0.7"), "error must be below"),
         ((*POOLED, "--error", "0.1", "--model", "magic"), "model must be one of"),
-        (("--pilot", "x.txt", "--error", "0.1"), "data must be a file ending in .npz or .csv"),
+        (("--pilot", "x.txt", "--error", "0.1"), "data must be a folder or a file ending in .csv"),
         (("--pilot", "x.npz"), "--error must be given"),
         (("--pilot", "x.npz", "--error", "0.1", "--signal", "3"), "--signal must be left out"),
         (("--pilot", "x.npz", "--error", "0.1", "--metric", "auc"), "--metric must be 'error'"),

@@ -101,11 +101,9 @@ def _status() -> "Iterator[Progress]":
 
 
 def _read(path: Path) -> tuple[Any, Any]:
-    from sparsetoken.cli.data import read_dataset
+    from sparsetoken.estimators.readers import read_dataset
 
-    data = read_dataset(path)
-    if data.labels is None:
-        raise ValueError(f"pilot must have labels, y or a column 'label'; {path} has none")
+    data = read_dataset(path).with_labels()
     return data.sequences, data.labels
 
 
