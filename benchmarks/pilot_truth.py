@@ -214,12 +214,7 @@ def seed(*key: Any) -> np.random.Generator:
 def observe_pilot(family: Any, name: str, estimator: str, n: int, index: int) -> dict[str, Any]:
     X, y = family.pilot(n, seed(name, n, index))
     seen = observe(ESTIMATORS[estimator](), X, y, repeats=2)
-    return {
-        "labels": seen.labels.astype(int).tolist(),
-        "size": seen.size.tolist(),
-        "wrong": [[None if np.isnan(v) else int(v) for v in row] for row in seen.wrong],
-        "score": [[None if np.isnan(v) else round(float(v), 4) for v in row] for row in seen.score],
-    }
+    return seen
 
 
 def true_error(family: Any, name: str, estimator: str, n: int, index: int) -> dict[str, Any]:

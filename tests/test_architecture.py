@@ -39,6 +39,8 @@ MAY_IMPORT = {
     "estimators": {"_validation", "losses", "pooling", "vocabulary"},
     "planner": CORE | {"theory", "estimators", "plotting"},  # plot() hands a table over
     "experiments": CORE | {"sampling", "theory", "estimators", "planner", "plotting"},
+    "experiments.simulation": CORE | {"sampling", "estimators"},  # draws its own points
+    "experiments.vectorized": CORE | {"sampling", "estimators"},
     "reporting": {"_validation", "vocabulary", "estimators", "planner"},
     "plotting": {"_validation", "vocabulary"},
     "cli": None,  # anything

@@ -166,14 +166,17 @@ class FeatureLaw:
 
     def batch(self, index: int) -> "FeatureLaw":
         """Return the law of one batch alone."""
-        chosen = np.concatenate(
-            [start + size // self.batches * index + np.arange(size // self.batches)
-             for start, size in zip(self._starts, self.sizes, strict=True)]
-        )  # fmt: skip
-        some = Points(*(column[chosen] for column in self.points))
+        some = Points(*(column[self.rows(index)] for column in self.points))
         some = some._replace(weight=some.weight * self.batches)
         sizes = tuple(size // self.batches for size in self.sizes)
         return FeatureLaw(some, sizes, self.signal, 1)
+
+    def rows(self, index: int) -> NDArray[np.int64]:
+        """Return which of the points are those of one batch."""
+        return np.concatenate(
+            [start + size // self.batches * index + np.arange(size // self.batches)
+             for start, size in zip(self._starts, self.sizes, strict=True)]
+        )  # fmt: skip
 
     def by_batch(self, values: Array) -> Array:
         """Average ``values``, one row per entry of :attr:`points`, within each batch."""

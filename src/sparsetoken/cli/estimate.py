@@ -1,15 +1,16 @@
 """``sparsetoken fit`` and ``sparsetoken predict``: classifiers of sequences in files."""
 
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sparsetoken.cli.output import CommandError, message, print_json, print_table
+from sparsetoken.cli.options import AsJson
+from sparsetoken.cli.output import check_output, message, print_json, print_table
 from sparsetoken.cli.predictions import plain, predictions, token_columns, write_columns
 from sparsetoken.cli.waiting import waiting
+from sparsetoken.vocabulary import PARAMETERS
 
 if TYPE_CHECKING:  # numerics are imported when a command runs: its help needs none
     from sparsetoken.estimators.judging import Measure
@@ -21,6 +22,7 @@ __all__ = ["fit", "predict", "remembered"]
 class Kind(StrEnum):
     """The classifiers."""
 
+    sparse_token = "sparse-token"
     attention = "attention"
     two_step = "two-step"
     pooled = "pooled"
@@ -28,6 +30,7 @@ class Kind(StrEnum):
 
 
 _CLASSES = {
+    Kind.sparse_token: "SparseTokenClassifier",
     Kind.attention: "AttentionClassifier",
     Kind.two_step: "TwoStepAttentionClassifier",
     Kind.pooled: "PooledClassifier",
@@ -66,20 +69,20 @@ Ignore = Annotated[
     list[str] | None,
     typer.Option(help="Column that is no feature, or a pattern; may be repeated."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def fit(
     data: Data,
     out: Annotated[Path, typer.Option(help="Where the model goes.")] = Path("model.npz"),
-    model: Annotated[Kind, typer.Option(help="The classifier.")] = Kind.attention,
+    model: Annotated[Kind, typer.Option(help="The classifier.")] = Kind.sparse_token,
     reg: Annotated[
-        float | None, typer.Option(help="Ridge; by default chosen (attention) or 0.01.")
+        float | None,
+        typer.Option(help="Ridge; by default chosen (attention) or 0.01; not for sparse-token."),
     ] = None,
     held_out: Annotated[
         float, typer.Option(help="Share of the sequences that are kept to judge it; 0 for none.")
     ] = 0.2,
-    random_state: Annotated[int, typer.Option(help="Seed of splits and folds.")] = 0,
+    random_state: Annotated[int, typer.Option(help=PARAMETERS["random_state"].help)] = 0,
     by: By = None,
     label: Label = None,
     labels: Labels = None,
@@ -104,7 +107,7 @@ def fit(
 
     if not 0.0 <= held_out < 1.0:
         raise ValueError(f"--held-out must be a number in [0, 1), got {held_out:g}")
-    _check_output(out, "--out", [".npz"])
+    check_output(out, [".npz"])
     chosen = Selection(by, label, group, tuple(features) if features else None, tuple(ignore or ()))
     with waiting(f"reading {data}"):
         everything = read_dataset(data, chosen, labels)
@@ -122,16 +125,16 @@ def fit(
     with waiting("fitting"):
         _fit(classifier, dataset, slice(None))
     report["classes"] = [str(name) for name in classifier.classes_]
-    reliability = getattr(classifier, "query_reliability_", None)
-    if reliability is not None:
-        report["query_reliability"] = float(reliability)
+    for name in ("members", "query_reliability"):
+        if hasattr(classifier, f"{name}_"):
+            report[name] = getattr(classifier, f"{name}_")
     classifier.reading_ = _as_memory(dataset.selection, data)
     save(classifier, out)
     report["file"] = str(out)
     if as_json:
         print_json(report)
     else:
-        print_table(("fitted", ""), [(name, _text(value)) for name, value in report.items()])
+        print_table(("fitted", ""), _lines(report))
 
 
 def predict(
@@ -166,7 +169,7 @@ def predict(
 
     for option, path in (("--out", out), ("--tokens", tokens)):
         if path is not None:
-            _check_output(path, option, [".csv", ".parquet"])
+            check_output(path, [".csv", ".parquet"], option)
     classifier = load(model)
     if tokens is not None and not hasattr(classifier, "explain"):
         raise ValueError(f"--tokens needs a model with attention, {model} has none")
@@ -188,13 +191,16 @@ def _show(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    shown = [{name: _text(value) for name, value in row.items()} for row in rows]
     if as_json:
         print_json(rows)
     elif out is not None:
-        write_columns({name: [row[name] for row in shown] for name in shown[0]}, out)
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        if "top_tokens" in columns:
+            columns["top_tokens"] = [_text(found) for found in columns["top_tokens"]]
+        write_columns(columns, out)
         message(f"{len(rows)} rows: {out}")
     else:
+        shown = [{name: _text(value) for name, value in row.items()} for row in rows]
         of = "the predicted class"
         if len(classifier.classes_) == 2:
             of = repr(plain(classifier.classes_[1]))
@@ -212,9 +218,13 @@ def _classifier(kind: Kind, reg: float | None, random_state: int) -> Any:
     from sparsetoken import estimators
 
     made = getattr(estimators, _CLASSES[kind])()
-    given = {"reg": reg} if reg is not None else {}
-    if "random_state" in made.get_params():
+    given: dict[str, Any] = {}
+    if hasattr(made, "random_state"):
         given["random_state"] = random_state
+    if reg is not None:
+        if "reg" not in made.get_params():
+            raise ValueError(f"--reg is not for --model {kind}, which chooses it")
+        given["reg"] = reg
     return made.set_params(**given)
 
 
@@ -283,14 +293,15 @@ def remembered(
     )
 
 
-def _check_output(path: Path, option: str, endings: list[str]) -> None:
-    """Refuse a file that cannot be written, before anything is computed for it."""
-    if path.suffix not in endings:
-        raise ValueError(f"{option} must end in {', '.join(endings)}, got {path.name!r}")
-    if not path.parent.is_dir():
-        raise CommandError(f"{path}: there is no folder {path.parent}")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise CommandError(f"{path}: it may not be written to")
+def _lines(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what was found as text, each interval beside its value."""
+    lines = []
+    for name, value in report.items():
+        interval = report.get(f"{name}_interval")
+        around = "" if interval is None else f" ({interval[0]:.3f}…{interval[1]:.3f})"
+        if not name.endswith("_interval"):
+            lines.append((name, f"{_text(value)}{around}"))
+    return lines
 
 
 def _text(value: Any) -> str:
@@ -299,4 +310,6 @@ def _text(value: Any) -> str:
             f"{item['token']}:{item['weight']:.2f}" if isinstance(item, dict) else _text(item)
             for item in value
         )
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_text(item)}" for name, item in value.items())
     return f"{value:.4g}" if isinstance(value, float) else str(value)

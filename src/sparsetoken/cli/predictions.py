@@ -57,22 +57,25 @@ def token_columns(classifier: Any, dataset: "Dataset") -> dict[str, list[Any]]:
     """Return a table with one row a token, in the order of sequences and positions."""
     import numpy as np
 
-    X = dataset.sequences
-    found = classifier.explain(X, top=int(X.lengths.max()))
-    order = [np.argsort(one.tokens) for one in found]
-    contribution = np.concatenate(
-        [one.contributions[o] for one, o in zip(found, order, strict=True)]
-    )
-    return {
-        "sequence": np.repeat(np.array(dataset.ids, dtype=object), X.lengths).tolist(),
-        "position": np.concatenate([np.arange(length) for length in X.lengths]).tolist(),
+    lengths = dataset.sequences.lengths
+    table: dict[str, list[Any]] = {
+        "sequence": np.repeat(np.array(dataset.ids, dtype=object), lengths).tolist(),
+        "position": np.concatenate([np.arange(length) for length in lengths]).tolist(),
         "row": dataset.rows.tolist(),
-        "weight": np.concatenate(
-            [one.weights[o] for one, o in zip(found, order, strict=True)]
-        ).tolist(),
-        "contribution": contribution.tolist(),
-        "towards": classifier.classes_[(contribution > 0).astype(int)].tolist(),
+        "weight": [],
+        "contribution": [],
+        "towards": [],
     }
+    two = [str(name) for name in classifier.classes_]
+    for found in classifier.explain(dataset.sequences, top=int(lengths.max())):
+        order = np.argsort(found.tokens)
+        own = str(found.label)
+        other = two[0] if len(two) == 2 and own == two[1] else f"not {own}"
+        contribution = found.contributions[order]
+        table["weight"] += found.weights[order].tolist()
+        table["contribution"] += contribution.tolist()
+        table["towards"] += [own if part >= 0 else other for part in contribution]
+    return table
 
 
 def write_columns(columns: dict[str, list[Any]], path: Path) -> int:

@@ -115,7 +115,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if hasattr(X, "__array__") and not hasattr(X, "shape"):
                 X = np.asarray(X)
             table = _is_table(X)
-            if table:  # scikit-learn knows all the kinds of tables
+            if table and not np.ma.is_masked(X):  # scikit-learn knows all the kinds of tables
                 floats = [np.float64, np.float32]
                 X = check_array(X, dtype=floats, ensure_all_finite=False, estimator=self)
             sequences = as_sequences(X)

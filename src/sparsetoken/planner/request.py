@@ -107,7 +107,7 @@ def make_request(metric: Metric, **given: Any) -> Request:
             f"got {', '.join(missing) or 'none'}"
         )
     unknown = missing[0]
-    values = {
+    values: dict[str, Any] = {
         name: None if given[name] is None else PARAMETERS[name].check(given[name]) for name in GIVEN
     }
     if unknown != "signal":

@@ -16,7 +16,7 @@ from sparsetoken.population import AnyProblem
 from sparsetoken.theory.models import DEFAULT_POINTS, Model, get_model
 from sparsetoken.theory.saddle import Problem
 from sparsetoken.theory.solver import solve
-from sparsetoken.theory.trained import RESOLUTION, Risk, solve_point
+from sparsetoken.theory.trained import RESOLUTION, Risk, any_bias, solve_point
 
 __all__ = ["Curve", "risk", "risk_curve", "solve_along"]
 
@@ -195,8 +195,9 @@ def _best_ridge(
                 resolution=resolution,
             )
             saddle = solve(task, start, 1e-6)
-            tested = Performance(coarse, saddle.readout, loss).test_error
-            found[decade] = float(tested) if saddle.converged else math.inf, saddle.readout
+            tested = float(Performance(coarse, saddle.readout, loss).test_error)
+            known = saddle.converged and not any_bias(saddle, loss)
+            found[decade] = tested if known else math.inf, saddle.readout
         return found[decade][0]
 
     begin = 0.0 if before is None else math.log10(max(before.reg / unit, 1e-300))
@@ -206,17 +207,42 @@ def _best_ridge(
 
 
 def _descend(value: Callable[[float], float], start: float) -> float:
-    """Minimise a function of the decade that falls, then rises, to a tenth of a decade."""
+    """Minimise a function of the decade that falls, then rises: by decades, then by parabolas."""
     low, high = _RIDGES
-    best, step = start, 1.0
-    while step >= 0.1:
-        sides = [min(max(best + move, low), high) for move in (-step, step)]
+    best = start
+    while True:
+        sides = [min(max(best + move, low), high) for move in (-1.0, 1.0)]
         lower = min(sides, key=value)
-        if value(lower) < value(best):
-            best = lower
+        if not value(lower) < value(best):
+            break
+        best = lower
+    left, right = sides
+    for _ in range(2):
+        target = _vertex(value, left, best, right)
+        if target is None or abs(target - best) < 0.05:
+            break
+        if value(target) < value(best):
+            left, best, right = (left, target, best) if target < best else (best, target, right)
         else:
-            step /= 3.0
+            left, right = (target, right) if target < best else (left, target)
     return best
+
+
+def _vertex(
+    value: Callable[[float], float], left: float, middle: float, right: float
+) -> float | None:
+    """Return where the parabola through three points is least; None if it has no such place."""
+    ends = value(left), value(right)
+    if not left < middle < right or not all(map(math.isfinite, ends)):
+        return None
+    slopes = (
+        (value(middle) - ends[0]) / (middle - left),
+        (ends[1] - value(middle)) / (right - middle),
+    )
+    bend = (slopes[1] - slopes[0]) / (right - left)
+    if not bend > 0.0:
+        return None
+    return 0.5 * (left + middle) - 0.5 * slopes[0] / bend
 
 
 def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -15,14 +15,17 @@ from sparsetoken.losses import Loss
 from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
 from sparsetoken.population import AnyProblem
 from sparsetoken.theory.models import Model
-from sparsetoken.theory.saddle import Problem
+from sparsetoken.theory.saddle import Problem, assemble
 from sparsetoken.theory.separation import law_capacity
-from sparsetoken.theory.solver import Saddle, solve
+from sparsetoken.theory.smoothing import Moments
+from sparsetoken.theory.solver import Saddle, solve, solve_scaled
+from sparsetoken.theory.verification import is_stationary
 
-__all__ = ["RESOLUTION", "Risk", "solve_point"]
+__all__ = ["RESOLUTION", "Risk", "any_bias", "solve_point"]
 
 RESOLUTION = 3.0  # of the averages over G, see smoothing.py
 _RIDGELESS = 1e-10  # stands for the limit of no ridge, where the saddle point has one
+_FAR = 10.0  # error bars between the first batch's solution and that of all points
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -172,11 +175,14 @@ def solve_point(
     ratio, ridge = model.ratio(problem, alpha), model.ridge(problem, reg)
     if ridge == 0.0 and math.isfinite(ratio):
         ridge = _without_ridge(law, ratio, alpha, loss)
-    coarse, saddle = _solve_law(law, loss, ratio, ridge, before)
+    task = Problem(law.points, loss, ratio, ridge, resolution=RESOLUTION)
+    coarse, saddle, converged = _solve_law(law, task, before)
+    if not converged:  # once more from scratch, without grids
+        coarse, saddle, converged = _solve_law(law, task._replace(resolution=math.inf), None)
     x = saddle.readout
-    converged = saddle.converged and not _any_bias(saddle, loss)
-    moves = _batch_moves(law, saddle)
-    return Risk(
+    converged = converged and not any_bias(saddle, loss)
+    moves = _batch_moves(law, task, saddle)
+    result = Risk(
         law=law,
         readout=x,
         loss=loss,
@@ -191,6 +197,19 @@ def solve_point(
         path=(coarse, x),
         smoothing=saddle.smoothing,
     )
+    if converged and not _agrees(result):
+        loss_anyway = Estimate(result.train_loss, result.train_loss.uncertainty, converged=False)
+        return replace(result, converged=False, train_loss=loss_anyway)
+    return result
+
+
+def _agrees(result: Risk) -> bool:
+    """Whether the first batch's solution is as near as the error bars let expect."""
+    coarse, batches = result.path[0], result.law.batches
+    if batches == 1:
+        return True
+    bar = math.sqrt(batches) * result.uncertainty + 1e-4 * result.test_error
+    return abs(result._error(result.law, coarse) - result.test_error) <= _FAR * bar
 
 
 def _train_loss(
@@ -218,7 +237,7 @@ def _train_loss(
     return Estimate(max(value, 0.0), max(error, LEAST_UNCERTAINTY), converged)
 
 
-def _any_bias(saddle: Saddle, loss: Loss) -> bool:
+def any_bias(saddle: Saddle, loss: Loss) -> bool:
     """Whether the bias is free: a strong ridge keeps every margin of balanced classes below 1."""
     return not loss.smooth and saddle.reduced.hessian[2, 2] < 1e-12
 
@@ -237,55 +256,47 @@ def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> f
 
 
 def _solve_law(
-    law: FeatureLaw,
-    loss: Loss,
-    alpha: float,
-    reg: float,
-    before: tuple[Readout, Readout] | None,
-) -> tuple[Readout, Saddle]:
-    """Solve on the first batch of points, then on all of them from there.
+    law: FeatureLaw, task: Problem, before: tuple[Readout, Readout] | None
+) -> tuple[Readout, Saddle, bool]:
+    """Solve on the first batch of points, then on all of them from there; then look again.
 
     ``before`` has both solutions at a neighbouring point: they differ by about the same there.
+    Returns both solutions, and whether the second passed the second look.
     """
-    exact = Problem(law.points, loss, alpha, reg)
     if law.batches == 1:
-        saddle = solve(exact, before and before[1])
-        return saddle.readout, saddle
-    coarse = Problem(law.first_batch.points, loss, alpha, reg, resolution=RESOLUTION / 2)
-    begun = solve(coarse, before and before[0], 1e-6)
-    start = begun.readout
-    if before is not None:
-        start = Readout(*np.add(start, np.subtract(before[1], before[0])).tolist())
-        start = start._replace(spread=max(start.spread, 0.5 * begun.readout.spread))
-    fine = exact._replace(resolution=RESOLUTION, smoothing=begun.smoothing)
-    tolerance = 1e-5 if loss.smooth else 1e-9  # Newton is slower at a kink
-    return begun.readout, solve(fine, start if begun.converged else None, tolerance)
+        saddle = solve(task._replace(resolution=math.inf), before and before[1])
+        first = saddle.readout
+    else:
+        coarse = task._replace(points=law.first_batch.points, resolution=task.resolution / 2)
+        begun = solve(coarse, before and before[0], 1e-6)
+        first = start = begun.readout
+        if before is not None:
+            start = Readout(*np.add(start, np.subtract(before[1], before[0])).tolist())
+            start = start._replace(spread=max(start.spread, 0.5 * first.spread))
+        fine = task._replace(smoothing=begun.smoothing)
+        tolerance = 1e-5 if task.loss.smooth else 1e-9  # Newton is slower at a kink
+        saddle = solve(fine, start if begun.converged else None, tolerance)
+    solved = task._replace(smoothing=saddle.smoothing)
+    right = is_stationary(law, solved, saddle.readout, saddle.moments.hh)
+    return first, saddle, saddle.converged and right
 
 
-def _batch_moves(law: FeatureLaw, saddle: Saddle) -> NDArray[np.float64]:
-    """How far each batch's own gradient would move (w₁, w₂, b, τ), by one Newton step."""
+def _batch_moves(law: FeatureLaw, task: Problem, saddle: Saddle) -> NDArray[np.float64]:
+    """How far each batch moves the readout, by one Newton step on the points without it.
+
+    Without it, since a few points of a batch may hold the readout in place, as samples with hardly
+    any feature do.
+    """
     if law.batches == 1:
         return np.zeros((1, 4))
-    points, m, reduced = law.points, saddle.moments, saddle.reduced
-    x = saddle.readout
-    size = reduced.gradient.size
-    norm = x.norm_rest if size == 4 else 1.0
-    slopes = (x.along_rest / norm, x.spread / norm) if size == 4 else (1.0, 0.0)
-    pull = points.scale * m.gh
-    each = np.stack(
-        [
-            points.along_query * m.h,
-            points.along_rest * m.h + slopes[0] * pull,
-            m.h,
-            slopes[1] * pull,
-        ],
-        axis=1,
-    )[:, :size]
-    gradients = law.by_batch(each)
-    if size == 4 and np.any(reduced.reaction):
-        steps = law.by_batch(-0.5 * math.exp(x.log_step) * points.scale**2 * m.hh)
-        gradients += np.outer(steps - steps.mean(), reduced.reaction)
+    systems = []
+    for batch in range(law.batches):
+        moments = Moments(*(moment[law.rows(batch)] for moment in saddle.moments))
+        part = task._replace(points=law.batch(batch).points)
+        systems.append(assemble(part, saddle.readout, moments).system)
+    matrices, gradients = (np.stack(parts) for parts in zip(*systems, strict=True))
     gradients -= gradients.mean(axis=0)
-    moves = np.zeros((law.batches, 4))
-    moves[:, :size] = -np.linalg.lstsq(reduced.hessian, gradients.T, rcond=1e-12)[0].T
-    return moves
+    others = (matrices.sum(axis=0) - matrices) / (law.batches - 1)
+    moves = np.stack([-solve_scaled(*pair) for pair in zip(others, gradients, strict=True)])
+    moves[:, 4:] = np.clip(moves[:, 4:], -1.0, 1.0)  # log χ
+    return np.nan_to_num(moves)
