@@ -39,9 +39,13 @@ class Curve(list[Risk]):
     Examples
     --------
     >>> import sparsetoken as st
-    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0, positive_rate=0.2)
     >>> curve = st.theory.risk_curve(problem, "pooled", alphas=[1.0, 2.0, 4.0], reg="best")
-    >>> curve.to_frame()[["alpha", "reg", "test_error", "readout_norm"]].round(3)
+    >>> curve.to_frame()[["alpha", "reg", "test_error", "auc"]].round(3)
+       alpha    reg  test_error    auc
+    0    1.0  0.024       0.195  0.717
+    1    2.0  0.014       0.186  0.761
+    2    4.0  0.009       0.175  0.799
     """
 
     def to_frame(self) -> Any:
@@ -217,14 +221,17 @@ def _descend(value: Callable[[float], float], start: float) -> float:
             break
         best = lower
     left, right = sides
-    for _ in range(2):
+    while right - left > 0.3:
         target = _vertex(value, left, best, right)
-        if target is None or abs(target - best) < 0.05:
-            break
-        if value(target) < value(best):
+        if target is None:  # halve the wider side
+            target = 0.5 * (best + (left if best - left > right - best else right))
+        gain = value(best) - value(target)
+        if gain > 0.0:
             left, best, right = (left, target, best) if target < best else (best, target, right)
         else:
             left, right = (target, right) if target < best else (left, target)
+        if abs(gain) <= 3e-4 * value(best):
+            break
     return best
 
 
@@ -240,9 +247,8 @@ def _vertex(
         (ends[1] - value(middle)) / (right - middle),
     )
     bend = (slopes[1] - slopes[0]) / (right - left)
-    if not bend > 0.0:
-        return None
-    return 0.5 * (left + middle) - 0.5 * slopes[0] / bend
+    place = 0.5 * (left + middle) - 0.5 * slopes[0] / bend if bend > 0.0 else middle
+    return place if abs(place - middle) > 0.03 else None
 
 
 def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | None:

@@ -104,7 +104,7 @@ class Risk(Performance):
         """The step χ of a training sample's score towards its label; zero at infinite alpha."""
         if math.isinf(self.alpha):
             return Estimate(0.0, 0.0, self.converged)
-        scale = self.model.readout_scale(self.problem) ** -2
+        scale = self.model.readout_scale(self.problem) ** 2
         return self._state(lambda x: scale * math.exp(x.log_step))
 
     def _state(self, number: Callable[[Readout], float]) -> Estimate:
