@@ -14,13 +14,13 @@ from sparsetoken.estimators.sequences import Sequences
 
 __all__ = [
     "Dataset",
+    "Rows",
     "Selection",
     "ending",
     "find_name",
     "find_names",
     "is_missing",
     "make_dataset",
-    "stack",
 ]
 
 Array = NDArray[Any]
@@ -160,16 +160,33 @@ def _as_labels(values: Sequence[Any]) -> Array:
     return np.array(values if len(kinds) == 1 else [str(value) for value in values])
 
 
-def stack(blocks: list[Array]) -> Array:
-    """Concatenate blocks and empty the list, so that nothing is held twice for long."""
-    total = sum(len(block) for block in blocks)
-    dtype = np.result_type(*{block.dtype for block in blocks})
-    whole = np.empty((total, *blocks[0].shape[1:]), dtype)
-    while blocks:
-        block = blocks.pop()
-        total -= len(block)
-        whole[total : total + len(block)] = block
-    return whole
+class Rows:
+    """Rows that are put into one growing array: hardly anything is held twice."""
+
+    def __init__(self) -> None:
+        self.array: Array | None = None
+        self.count = 0
+
+    def add(self, block: Array) -> None:
+        """Append a block; the type becomes that of the widest."""
+        if self.array is None:
+            self.array = np.empty((len(block), *block.shape[1:]), block.dtype)
+        dtype = np.result_type(self.array, block)
+        if dtype != self.array.dtype:
+            self.array = self.array.astype(dtype)
+        needed = self.count + len(block)
+        if needed > len(self.array):
+            room = max(needed, len(self.array) * 5 // 4)
+            self.array.resize((room, *block.shape[1:]), refcheck=False)
+        self.array[self.count : needed] = block
+        self.count = needed
+
+    def whole(self) -> Array:
+        """Return the array; no more can be added."""
+        if self.array is None:
+            raise ValueError("there are no rows")
+        self.array.resize((self.count, *self.array.shape[1:]), refcheck=False)
+        return self.array
 
 
 def make_dataset(
