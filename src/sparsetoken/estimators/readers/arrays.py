@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.estimators.foreign import as_floats
+from sparsetoken.estimators.foreign import as_floats, find_name
 from sparsetoken.estimators.grouping import group_rows, one_per_group
 from sparsetoken.estimators.readers.dataset import (
     Dataset,
     Rows,
     Selection,
-    find_name,
     make_dataset,
 )
 from sparsetoken.estimators.sequences import Sequences, as_sequences

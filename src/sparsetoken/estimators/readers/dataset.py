@@ -1,6 +1,5 @@
 """What is read from a file, and what of the file is what."""
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken.estimators.foreign import find_name
 from sparsetoken.estimators.sequences import Sequences
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "Rows",
     "Selection",
     "ending",
-    "find_name",
     "find_names",
     "is_missing",
     "make_dataset",
@@ -123,23 +122,13 @@ def ending(path: Path) -> str:
     return path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
 
 
-def find_name(name: str, known: Sequence[str], where: str) -> str:
-    """Return ``name`` if it is known, or raise ValueError with the three nearest names."""
-    if name in known:
-        return name
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.0)
-    listed = ", ".join(repr(other) for other in near) or "none"
-    raise ValueError(f"{where}: there is no {name!r}; the nearest names are {listed}")
-
-
 def find_names(patterns: Iterable[str], known: Sequence[str], where: str) -> list[str]:
     """Return the names that patterns stand for, each once; every pattern must stand for some."""
     found: dict[str, None] = {}
+    exact = set(known)
     for pattern in patterns:
-        matched = [name for name in known if fnmatchcase(name, pattern)]
-        if pattern in known or not matched:
-            matched = [find_name(pattern, known, where)]
-        found.update(dict.fromkeys(matched))
+        matched = [pattern] if pattern in exact else [n for n in known if fnmatchcase(n, pattern)]
+        found.update(dict.fromkeys(matched or [find_name(pattern, known, where)]))
     return list(found)
 
 

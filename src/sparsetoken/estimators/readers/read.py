@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sparsetoken.estimators.foreign import find_name
 from sparsetoken.estimators.readers.arrays import OPENERS, read_archive, read_folder
 from sparsetoken.estimators.readers.dataset import (
     Dataset,
     Selection,
     ending,
-    find_name,
     is_missing,
     make_dataset,
 )

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken.estimators.foreign import find_name
 from sparsetoken.estimators.grouping import constant_columns
 from sparsetoken.estimators.readers.columns import Columns, choose_columns
 from sparsetoken.estimators.readers.dataset import (
     Dataset,
     Rows,
     Selection,
-    find_name,
     is_missing,
     make_dataset,
 )
