@@ -14,22 +14,23 @@ from .estimators import (
     PooledClassifier,
     Sequences,
     SparseTokenClassifier,
-    SparseTokenClassifier,
     TwoStepAttentionClassifier,
     VectorizedClassifier,
     load,
     save,
 )
 from .planner import estimate_problem, plan
+from .population import Population
 from .problem import SparseTokenProblem
+from .reporting import report
 
 __version__: str
 
 __all__ = [
     "AttentionClassifier",
     "PooledClassifier",
+    "Population",
     "Sequences",
-    "SparseTokenClassifier",
     "SparseTokenClassifier",
     "SparseTokenProblem",
     "TwoStepAttentionClassifier",
@@ -43,6 +44,7 @@ __all__ = [
     "planner",
     "plotting",
     "pooling",
+    "report",
     "sampling",
     "save",
     "theory",

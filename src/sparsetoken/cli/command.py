@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 import sparsetoken
-from sparsetoken.cli import demo, estimate, figure, plan, serve, sweep, theory
+from sparsetoken.cli import demo, estimate, figure, plan, report, serve, sweep, theory
 from sparsetoken.cli.output import CommandError, message
 
 __all__ = ["main"]
@@ -25,6 +25,7 @@ app.add_typer(sweep.app, name="sweep")
 app.command()(estimate.fit)
 app.command()(estimate.predict)
 app.command()(plan.plan)
+app.command()(report.report)
 app.command()(serve.serve)
 
 # Typer brings its own copy of click, or takes the installed one: the class is known by its child.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # numerics are imported when a command runs: its help needs n
     from sparsetoken.estimators.judging import Measure
     from sparsetoken.estimators.readers import Dataset, Selection
 
-__all__ = ["fit", "predict"]
+__all__ = ["fit", "predict", "remembered"]
 
 
 class Kind(StrEnum):
@@ -173,7 +173,7 @@ def predict(
     classifier = load(model)
     if tokens is not None and not hasattr(classifier, "explain"):
         raise ValueError(f"--tokens needs a model with attention, {model} has none")
-    selection = _remembered(classifier, data, by, label, features)
+    selection = remembered(classifier, data, by, label, features)
     with waiting(f"reading {data}"):
         dataset = read_dataset(data, selection, labels)
     with waiting("predicting"):
@@ -274,7 +274,7 @@ def _as_memory(selection: "Selection", data: Path) -> dict[str, Any]:
     }
 
 
-def _remembered(
+def remembered(
     classifier: Any, data: Path, by: str | None, label: str | None, features: list[str] | None
 ) -> "Selection":
     """Return how to read a file: as told, or else as the model remembers."""

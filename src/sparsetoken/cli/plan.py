@@ -60,7 +60,7 @@ def plan(
 
     Example: sparsetoken plan --dim 384 --n-tokens 50 --signal 6 --error 0.05
     """
-    given = {
+    given: dict[str, Any] = {
         "n_samples": n_samples,
         "dim": dim,
         "n_tokens": n_tokens,
@@ -71,14 +71,16 @@ def plan(
     found: Plan | PilotPlan
     with _status() as progress:
         if pilot is not None:
-            _check_left_out({**given, "solve_for": solve_for, "model": model}, error, metric)
+            given |= {"solve_for": solve_for, "model": model}
+            error = _check_left_out(given, error, metric)
             X, y = _read(pilot)
-            options = {"effort": effort, "random_state": random_state, "progress": progress}
-            found = st.plan.from_pilot(X, y, error=error, **options)
+            found = st.plan.from_pilot(
+                X, y, error=error, effort=effort, random_state=random_state, progress=progress
+            )
         else:
             quantities = _one_missing({**_with_defaults(given, solve_for), "error": error})
-            options = {"metric": metric, "fpr": fpr, "progress": progress}
-            found = st.plan(**quantities, model=model or "two-step", **options)
+            chosen = model or PARAMETERS["model"].default
+            found = st.plan(**quantities, model=chosen, metric=metric, fpr=fpr, progress=progress)
         if plot is not None:
             found.plot(plot)
         shown: Any = found.to_dict() if as_json else found.summary()
@@ -105,8 +107,8 @@ def _read(path: Path) -> tuple[Any, Any]:
     return data.sequences, data.labels
 
 
-def _check_left_out(given: dict[str, Any], error: float | None, metric: str) -> None:
-    """Say what does not go with ``--pilot``, whose data tell the rest."""
+def _check_left_out(given: dict[str, Any], error: float | None, metric: str) -> float:
+    """Return the target; refuse what does not go with ``--pilot``, whose data tell the rest."""
     if error is None:
         raise ValueError("--error must be given with --pilot: the error to plan for")
     if metric != "error":
@@ -114,6 +116,7 @@ def _check_left_out(given: dict[str, Any], error: float | None, metric: str) -> 
     for name, value in given.items():
         if value is not None:
             raise ValueError(f"{_dashed(name)} must be left out with --pilot, got {value}")
+    return error
 
 
 def _with_defaults(given: dict[str, Any], solve_for: str | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.data import ChunkedData, Data, MemoryData, is_dask
+from sparsetoken.estimators.fingerprints import fingerprints
 from sparsetoken.estimators.sequences import Sequences, as_sequences
 from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.losses import Loss, get_loss
@@ -66,6 +67,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         data = self._check_data(X, reset=True)
         index = self._check_labels(y, len(data))
+        if isinstance(data, MemoryData):
+            self.fingerprints_ = fingerprints(data.sequences)
         return data, index, _check_sample_weight(sample_weight, index)
 
     def decision_function(self, X: Any) -> Floats:

@@ -35,9 +35,7 @@ class Linear(NamedTuple):
 
     def per_token(self, sequences: Sequences) -> Floats:
         """Return attention, of sum one over a sequence, and contribution of every token."""
-        found = linear_contributions(
-            sequences, self.queries, self.coefs, self.weights, self.centre
-        )
+        found = linear_contributions(sequences, self.queries, self.coefs, self.weights, self.centre)
         total = self.weights.sum()
         if total > 0:
             found[:, 0] /= total

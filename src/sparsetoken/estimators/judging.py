@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 
-__all__ = ["Measure", "hold_out", "judge"]
+__all__ = ["Measure", "fraction", "hold_out", "judge"]
 
 Floats = NDArray[np.float64]
 
@@ -108,7 +108,7 @@ def judge(
     accuracy 0.750 (0.301…0.954)
     AUC 0.750 (0.161…0.979)
     """
-    found = [_share("accuracy", labels == predicted)]
+    found = [fraction("accuracy", labels == predicted)]
     two = len(classes) == 2
     for i, name in [(1, classes[1])] if two else enumerate(classes):
         of_class = "" if two else f" of {name}"
@@ -131,7 +131,8 @@ def _wilson(share: float, count: float) -> tuple[float, float]:
     return max(0.0, float(centre - half) / scale), min(1.0, float(centre + half) / scale)
 
 
-def _share(name: str, hits: NDArray[np.bool_]) -> Measure:
+def fraction(name: str, hits: NDArray[np.bool_]) -> Measure:
+    """Return the fraction of hits."""
     return Measure(name, float(hits.mean()), *_wilson(float(hits.mean()), len(hits)))
 
 

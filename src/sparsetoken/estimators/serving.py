@@ -83,7 +83,9 @@ class ServingMixin:
         fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
         column, negative = self._column_of(label)  # type: ignore[attr-defined]
         if n_tokens is None and window is None:
-            chosen = negative[self.held_out_classes_] & np.isfinite(self.held_out_scores_[:, column])
+            chosen = negative[self.held_out_classes_] & np.isfinite(
+                self.held_out_scores_[:, column]
+            )
             scores = self.held_out_scores_[chosen, column]
         else:
             scores = self._drawn_scores(n_tokens, window, column, negative)

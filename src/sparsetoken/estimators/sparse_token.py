@@ -114,7 +114,9 @@ class SparseTokenClassifier(Ensemble):
         self.statistics_shift_ = best.stack.shift
         kinds = [kind[0] for kind in self.head_kinds_]
         weights = {
-            model: float(sum(w for w, k in zip(self.head_weights_, kinds, strict=True) if k == model))
+            model: float(
+                sum(w for w, k in zip(self.head_weights_, kinds, strict=True) if k == model)
+            )
             for model in ("attention", "pooled")
         }
         self.members_ = {**weights, "statistics": float(best.stack.weights[-1])}

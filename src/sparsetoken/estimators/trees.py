@@ -88,7 +88,9 @@ def _check(forest: Forest, n_features: int) -> None:
         if ((child <= inner) | (child >= n_nodes)).any():
             raise ValueError("a tree's node must come before its children")
     features, roots = forest["feature"][inner], forest["roots"]
-    if ((features < 0) | (features >= n_features)).any() or ((roots < 0) | (roots >= n_nodes)).any():
+    if ((features < 0) | (features >= n_features)).any() or (
+        (roots < 0) | (roots >= n_nodes)
+    ).any():
         raise ValueError("a tree speaks of features or nodes that do not exist")
 
 

@@ -61,17 +61,18 @@ def _quantities(cell: Cell, query: Alignment | None, trained: Risk | None) -> di
             value = value(fpr=cell.values["fpr"]) if quantity == "recall" else value
             found[quantity] = _estimate(value, trained is not None and trained.converged)
         elif quantity in ("capacity", "separable"):
-            model = cell.values["model"]
-            limit = capacity(cell.problem, _name(model), **_given(cell, query))
-            below = Estimate(float(cell.alpha1 < limit), 0.0, limit.converged)
-            found[quantity] = limit if quantity == "capacity" else below
+            found[quantity] = capacity(cell.problem, _name(cell), **_given(cell, query))
+            if quantity == "separable":
+                found[quantity] = Estimate(
+                    cell.alpha1 < found[quantity], 0.0, found[quantity].converged
+                )
         else:
             found[quantity] = _oracle(cell, quantity)
     return found
 
 
 def _oracle(cell: Cell, quantity: str) -> Estimate:
-    model, points = _name(cell.values["model"]), _points(cell)
+    model, points = _name(cell), _points(cell)
     if quantity == "oracle_error":
         return oracle_error(cell.problem, model, **points)
     return _estimate(required_signal(cell.problem, model, error=cell.values["error"], **points))
@@ -94,11 +95,12 @@ def _query(cell: Cell) -> Alignment | None:
 
 
 def _model(cell: Cell, query: Alignment | None) -> Model:
-    return get_model(_name(cell.values["model"]), **_given(cell, query))
+    return get_model(_name(cell), **_given(cell, query))
 
 
-def _name(model: str) -> str:
+def _name(cell: Cell) -> str:
     """Return the theory's name of the architecture: two steps teach softmax attention."""
+    model: str = cell.values["model"]
     return "attention" if model == "two-step" else model
 
 

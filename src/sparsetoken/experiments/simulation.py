@@ -15,8 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.data import MemoryData
-from sparsetoken.estimators.passes import attention_features, joint_gradient, pooled_features
-from sparsetoken.estimators.readout import Readout, fit_readout
+from sparsetoken.estimators.passes import (
+    Heads,
+    attention_features,
+    head_gradients,
+    pooled_features,
+)
+from sparsetoken.estimators.readout import LinearReadout, fit_readout
 from sparsetoken.estimators.sequences import as_sequences
 from sparsetoken.estimators.two_step import two_gradient_steps
 from sparsetoken.experiments.cell import ONE_SET, Cell
@@ -41,8 +46,8 @@ Floats = NDArray[Any]
 _RATES = group("two steps")
 # The hinge loss with a ridge that matters only to separators as long as √(2/(n·ridge)).
 _SEPARATING_RIDGE = 1e-9
-_NUMBERS = 2_000_000  # normals drawn to judge one readout, within these numbers of points
-_LEAST_POINTS, _MOST_POINTS = 2_000, 50_000
+_NUMBERS = 600_000  # tokens drawn to judge one readout, within these numbers of points
+_LEAST_POINTS, _MOST_POINTS = 2_048, 16_384
 
 
 def simulate(cell: Cell) -> dict[str, Estimate]:
@@ -64,7 +69,7 @@ class _Training(NamedTuple):
     features: Floats
     sign: Floats
     query: LearnedQuery | None
-    readout: Readout | None = None
+    readout: LinearReadout | None = None
 
 
 def _trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
@@ -106,7 +111,7 @@ def _trained(cell: Cell, training: _Training, rng: np.random.Generator) -> dict[
     return result
 
 
-def _margins(training: _Training, readout: Readout) -> Floats:
+def _margins(training: _Training, readout: LinearReadout) -> Floats:
     return training.sign * (training.features @ readout.coef + readout.intercept)
 
 
@@ -194,26 +199,33 @@ def _learn_on_one_set(cell: Cell, n_samples: int, rng: np.random.Generator) -> _
 
 
 def _refine(
-    data: MemoryData, sign: Floats, weight: Floats, cell: Cell, query: Floats, readout: Readout
-) -> tuple[Floats, Readout]:
+    data: MemoryData,
+    sign: Floats,
+    weight: Floats,
+    cell: Cell,
+    query: Floats,
+    readout: LinearReadout,
+) -> tuple[Floats, LinearReadout]:
     """Minimise mean loss + (λ/2)(‖w‖² + ‖q‖²) by some steps of L-BFGS from the two-step start."""
     size, reg, beta = query.size, cell.values["reg"], cell.values["beta"]
+    columns, only = (sign[:, np.newaxis], weight[:, np.newaxis]), np.zeros(1, dtype=np.int64)
 
     def objective(point: Floats) -> tuple[float, Floats]:
-        query, coef, bias = point[:size], point[size:-1], float(point[-1])
-        found = data.total(joint_gradient, (sign, weight), beta * query, coef, bias)
-        value, by_query, by_readout, by_bias = found
-        gradient = [beta * by_query + reg * query, by_readout + reg * coef, [by_bias]]
+        query, coef = point[:size, np.newaxis], point[size:-1, np.newaxis]
+        head = Heads(np.zeros(size), np.ones(size), beta * query, coef, point[-1:])
+        found = data.total(head_gradients, columns, head, only, only)
+        (value,), by_query, by_readout, by_bias = found
+        gradient = [*(beta * by_query + reg * query).T, *(by_readout + reg * coef).T, by_bias]
         return value + 0.5 * reg * float(point[:-1] @ point[:-1]), np.concatenate(gradient)
 
     start = np.concatenate([query, readout.coef, [readout.intercept]])
     options = {"maxiter": cell.values["refine_steps"]}
     point = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
-    return point[:size], Readout(point[size:-1], float(point[-1]))
+    return point[:size], LinearReadout(point[size:-1], float(point[-1]))
 
 
 def _performance(
-    cell: Cell, training: _Training, readout: Readout, rng: np.random.Generator
+    cell: Cell, training: _Training, readout: LinearReadout, rng: np.random.Generator
 ) -> Performance:
     """Return what the readout does on fresh samples of the problem to test on."""
     problem, model, loss = cell.test_problem, cell.values["model"], cell.values["loss"]

@@ -6,8 +6,6 @@ processes may work on one file: a process claims a cell before it computes it, f
 lives and renews the claim.
 """
 
-import hashlib
-import json
 import os
 import socket
 import sqlite3
@@ -15,13 +13,22 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.experiments.cell import Cell
+from sparsetoken.experiments.records import (
+    COLUMNS,
+    DAMAGE,
+    Record,
+    connect,
+    read_row,
+    salvage,
+    write_row,
+)
 
 __all__ = ["Failure", "Store", "StoreError"]
 
@@ -40,10 +47,7 @@ CREATE TABLE cells (
     lease REAL
 )
 """
-_COLUMNS = "key, source, quantities, cell_values, state, content, checksum"
-_PATIENCE = 60.0  # seconds to wait for another process that is writing
 _LEASE = 60.0  # seconds that a claim holds unless it is renewed
-_DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)  # the latter where SQLite quotes the file
 _MANY = 500  # keys in one question
 
 
@@ -56,14 +60,6 @@ class Failure(NamedTuple):
 
     cell: Cell
     error: str
-
-
-class _Record(NamedTuple):
-    """A row of the file: a cell, its state, and its numbers or its error as JSON."""
-
-    cell: Cell
-    state: str
-    content: Any
 
 
 class Store:
@@ -103,7 +99,7 @@ class Store:
             self._connection = self._open_to_read() if read_only else self._open_to_write()
 
     def _open_to_write(self) -> sqlite3.Connection:
-        connection = _connect(self.path)
+        connection = connect(self.path)
         try:
             connection.execute("BEGIN IMMEDIATE")
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -124,7 +120,7 @@ class Store:
         """Open without writing; without a log nobody writes, so that no lock is needed either."""
         log = self.path.with_name(f"{self.path.name}-wal")
         options = "mode=ro" if log.exists() else "immutable=1"
-        connection = _connect(f"{self.path.resolve().as_uri()}?{options}")
+        connection = connect(f"{self.path.resolve().as_uri()}?{options}")
         try:
             self._check_kind(connection)
         except BaseException:
@@ -149,10 +145,10 @@ class Store:
 
     def add(self, cells: Iterable[Cell]) -> None:
         """Register cells as pending; those that are known stay as they are."""
-        rows = [_row(cell, "pending", None) for cell in cells]
+        rows = [write_row(cell, "pending", None) for cell in cells]
         with self._transaction() as connection:
             connection.executemany(
-                f"INSERT OR IGNORE INTO cells ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows
+                f"INSERT OR IGNORE INTO cells ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows
             )
 
     def record(self, cell: Cell, found: dict[str, Estimate]) -> None:
@@ -168,7 +164,7 @@ class Store:
         self._write(cell, "failed", error)
 
     def _write(self, cell: Cell, state: str, content: Any) -> None:
-        key, *_, state, text, checksum = _row(cell, state, content)
+        key, *_, state, text, checksum = write_row(cell, state, content)
         keep = "" if state == "done" else " AND state != 'done'"
         self._execute(
             "UPDATE cells SET state = ?, content = ?, checksum = ?, owner = NULL, lease = NULL "
@@ -266,10 +262,10 @@ class Store:
 
     def _records(
         self, cells: Iterable[Cell] | None = None, skip_damaged: bool = False
-    ) -> list[_Record]:
+    ) -> list[Record]:
         """Return the rows of some cells, or all, each checked."""
         raw, reason = self._read(None if cells is None else [cell.key for cell in cells])
-        found = [record for row in raw if (record := _parse(row)) is not None]
+        found = [record for row in raw if (record := read_row(row)) is not None]
         bad = len(raw) - len(found)
         if (bad or reason) and not skip_damaged:
             what = f"{bad} of {len(raw)} rows fail their checksum" if bad else reason
@@ -286,17 +282,17 @@ class Store:
             for start in range(0, len(keys), _MANY):
                 some = keys[start : start + _MANY]
                 marks = ", ".join("?" * len(some))
-                question = f"SELECT {_COLUMNS} FROM cells WHERE key IN ({marks})"
+                question = f"SELECT {COLUMNS} FROM cells WHERE key IN ({marks})"
                 rows |= {row[0]: row for row in self._execute(question, some)}
             return [rows[key] for key in keys if key in rows], ""
         assert self._connection is not None
         with self._lock:
             try:
                 (reason,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
-                every = self._connection.execute(f"SELECT {_COLUMNS} FROM cells ORDER BY rowid")
+                every = self._connection.execute(f"SELECT {COLUMNS} FROM cells ORDER BY rowid")
                 return every.fetchall(), "" if reason == "ok" else reason
-            except _DAMAGE as error:
-                return _salvage(self._connection), str(error)
+            except DAMAGE as error:
+                return salvage(self._connection), str(error)
 
     def close(self) -> None:
         """Close the file."""
@@ -331,77 +327,30 @@ class Store:
         """Turn what SQLite says into a StoreError that names the file."""
         try:
             yield
-        except _DAMAGE as error:
+        except DAMAGE as error:
             reasons = {
                 "file is not a database": "it is not a store",
                 "unable to open database file": "it cannot be opened; "
                 "does its folder exist, and may you write there?",
                 "attempt to write a readonly database": "it may not be written to",
+                "database disk image is malformed": "it is damaged",
             }
-            reason = reasons.get(str(error), f"it is damaged, or not a store: {error}")
+            reason = reasons.get(str(error), str(error))
             raise StoreError(f"{self.path}: {reason}") from None
-
-
-def _connect(path: Path | str) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        path,
-        timeout=_PATIENCE,
-        isolation_level=None,
-        check_same_thread=False,
-        uri=isinstance(path, str),
-    )
-    connection.text_factory = lambda text: text.decode(errors="replace")  # for the checksum to see
-    return connection
-
-
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
-
-
-def _row(cell: Cell, state: str, content: Any) -> tuple[str, ...]:
-    text = None if content is None else json.dumps(content)
-    row = (cell.key, cell.source, json.dumps(cell.quantities), json.dumps(cell.values), state, text)
-    return (*row, _checksum(row))  # type: ignore[return-value]
-
-
-def _checksum(row: Sequence[Any]) -> str:
-    return hashlib.sha256(repr(tuple(row)).encode()).hexdigest()[:16]
-
-
-def _parse(row: Sequence[Any]) -> _Record | None:
-    """Return what a row says, or None if it is damaged."""
-    *written, checksum = row
-    if checksum != _checksum(written):
-        return None
-    _, source, quantities, values, state, content = written
-    cell = Cell(source, tuple(json.loads(quantities)), json.loads(values))
-    return _Record(cell, state, None if content is None else json.loads(content))
-
-
-def _salvage(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    """Read rows from both ends of a damaged file as far as they go."""
-    found: dict[int, tuple[Any, ...]] = {}
-    for order in ("ASC", "DESC"):
-        try:
-            with closing(
-                connection.execute(f"SELECT rowid, {_COLUMNS} FROM cells ORDER BY rowid {order}")
-            ) as cursor:
-                for rowid, *row in cursor:
-                    found[rowid] = tuple(row)
-        except _DAMAGE:
-            continue
-    return [found[rowid] for rowid in sorted(found)]
 
 
 def _alive(owner: str) -> bool:
     """Whether the process of a claim may still live; of other machines only the lease can tell."""
     host, process, _ = owner.split()
-    if host != socket.gethostname():
-        return True
     try:
-        os.kill(int(process), 0)
+        if host == socket.gethostname():
+            os.kill(int(process), 0)
     except ProcessLookupError:
         return False
-    except OSError:
-        return True
+    except PermissionError:
+        pass
     return True
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])

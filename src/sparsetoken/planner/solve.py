@@ -57,8 +57,7 @@ def predict(
     """Return the expectation with the best choice; ``start`` is one for a neighbouring request."""
     progress(f"{architecture.name}: choosing the settings")
     case = request.case
-    fresh = start is None
-    choice = architecture.first_choice(case) if fresh else architecture.improve(case, start)
+    choice = architecture.improve(case, start) if start else architecture.first_choice(case)
     return Solution(architecture, request, choice, architecture.expected(case, choice), "")
 
 

@@ -112,7 +112,10 @@ def curve(
     dashes: str = "-",
     transform: Any = None,
 ) -> None:
-    """Draw the theory among the rows as a line and the simulation as points with error bars."""
+    """Draw the theory among the rows as a line and the simulation as points with error bars.
+
+    The legend shows both, as far as there are both.
+    """
     transform = transform or (lambda value: value)
     theory = sorted(select(rows, source="theory"), key=lambda row: row[x])
     if theory:
@@ -121,7 +124,6 @@ def curve(
             [transform(row["value"]) for row in theory],
             dashes,
             color=color,
-            label=label,
         )
     simulation = sorted(select(rows, source="simulation"), key=lambda row: row[x])
     if simulation:
@@ -135,8 +137,18 @@ def curve(
             markeredgewidth=0.8,
             elinewidth=0.8,
             capsize=1.5,
-            label=None if theory else label,
             zorder=3,
+        )
+    if label is not None:
+        axes.plot(
+            [],
+            [],
+            dashes if theory else "",
+            marker=marker if simulation else "",
+            color=color,
+            markerfacecolor="white",
+            markeredgewidth=0.8,
+            label=label,
         )
 
 
