@@ -1,4 +1,4 @@
-"""What all four classifiers promise, as scikit-learn users know it."""
+"""What all the classifiers promise, as scikit-learn users know it."""
 
 import numpy as np
 import pytest
@@ -19,8 +19,9 @@ POOLED = st.PooledClassifier()
 VECTORIZED = st.VectorizedClassifier()
 TWO_STEP = st.TwoStepAttentionClassifier(random_state=0)
 ATTENTION = st.AttentionClassifier(random_state=0, refine_steps=20, cv=3)
-ALL = [POOLED, VECTORIZED, TWO_STEP, ATTENTION]
-RAGGED = [POOLED, TWO_STEP, ATTENTION]
+SPARSE_TOKEN = st.SparseTokenClassifier(random_state=0, refine_steps=20, cv=3)
+ALL = [POOLED, VECTORIZED, TWO_STEP, ATTENTION, SPARSE_TOKEN]
+RAGGED = [POOLED, TWO_STEP, ATTENTION, SPARSE_TOKEN]
 each_classifier = pytest.mark.parametrize("classifier", ALL, ids=lambda c: type(c).__name__)
 each_ragged = pytest.mark.parametrize("classifier", RAGGED, ids=lambda c: type(c).__name__)
 
@@ -28,7 +29,7 @@ each_ragged = pytest.mark.parametrize("classifier", RAGGED, ids=lambda c: type(c
 def expected_failures(estimator):
     if isinstance(estimator, st.TwoStepAttentionClassifier):
         reason = "a random split of repeated samples is not the split of weighted ones"
-    elif isinstance(estimator, st.AttentionClassifier):
+    elif isinstance(estimator, st.AttentionClassifier | st.SparseTokenClassifier):
         reason = "only ratios of weights matter, and the calibration's prior counts samples"
     else:
         return {}
@@ -39,9 +40,7 @@ def expected_failures(estimator):
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")  # sklearn's
-@parametrize_with_checks(
-    [POOLED, VECTORIZED, TWO_STEP, ATTENTION], expected_failed_checks=expected_failures
-)
+@parametrize_with_checks(ALL, expected_failed_checks=expected_failures)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -241,12 +241,9 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
         self.chosen_ = {
             name: getattr(leading, name) for name in ("model", "shrinkage", "reg", "auc")
         }
-        for head in (*found, leading):
+        for head in found:
             auc = "" if head.auc is None else f", AUC {head.auc:.4f}"
-            self._report(
-                f"{'leading: ' if head is leading else ''}{Candidate(*head[:3])}{auc}, "
-                f"weight {head.weight:.3f}"
-            )
+            self._report(f"{Candidate(*head[:3])}{auc}, weight {head.weight:.3f}")
 
     def _class_weights(self, index: Indices) -> Floats:
         weights = compute_class_weight(

@@ -153,7 +153,7 @@ class InsightMixin:
             weights, parts = per_token[low:high].T
             order = np.argsort(-weights, kind="stable")[:top]
             baseline = sign * baselines[int(columns[i])]
-            score = sign * (float(parts.sum()) + whole[i]) + baseline
+            score = sign * float(parts.sum() + whole[i]) + baseline
             found.append(
                 Explanation(
                     order,
