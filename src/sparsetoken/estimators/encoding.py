@@ -136,6 +136,8 @@ def _decode_estimator(value: dict[str, Any], arrays: Arrays, version: int) -> An
         if not _LEARNED.fullmatch(key):
             raise ValueError(f"the file sets an attribute {key!r} that is not learned")
         setattr(estimator, key, decode(item, arrays, version))
+    if version == 1 and kind == "AttentionClassifier":
+        estimator._from_one_head()
     return estimator
 
 

@@ -1,5 +1,6 @@
 """What people ask of a model with attention: which tokens, and how sure."""
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,9 +36,7 @@ class Linear(NamedTuple):
 
     def per_token(self, sequences: Sequences) -> Floats:
         """Return attention, of sum one over a sequence, and contribution of every token."""
-        found = linear_contributions(
-            sequences, self.queries, self.coefs, self.weights, self.centre
-        )
+        found = linear_contributions(sequences, self.queries, self.coefs, self.weights, self.centre)
         total = self.weights.sum()
         if total > 0:
             found[:, 0] /= total
@@ -149,7 +148,7 @@ class InsightMixin:
         baselines = {column: self._linear(column).baseline() for column in set(columns.tolist())}
         found = []
         offsets = data.sequences.offsets
-        for i, (low, high) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        for i, (low, high) in enumerate(pairwise(offsets)):
             weights, parts = per_token[low:high].T
             order = np.argsort(-weights, kind="stable")[:top]
             baseline = sign * baselines[int(columns[i])]

@@ -70,7 +70,11 @@ def query_gradient(sequences: Sequences, slope: Floats, readout: Floats) -> Floa
 
 
 def query_gradients(
-    sequences: Sequences, slopes: Floats, mean: Floats, scale: Floats, readouts: Floats
+    sequences: Sequences,
+    slopes: Floats,
+    mean: Floats | None,
+    scale: Floats | None,
+    readouts: Floats,
 ) -> Floats:
     """Return :func:`query_gradient` of each column, in scaled coordinates (x − mean)·scale."""
     return _query_gradients(sequences, scaled_tokens(sequences, mean, scale), slopes, readouts)
@@ -79,8 +83,9 @@ def query_gradients(
 class Heads(NamedTuple):
     """Heads in scaled coordinates z = (x − mean)·scale, a column each."""
 
-    mean: Floats
-    scale: Floats
+    mean: Floats | None
+    scale: Floats | None
+    """Both None for tokens that are scaled already."""
     queries: Floats
     readouts: Floats
     biases: Floats
@@ -147,7 +152,7 @@ def linear_scores(sequences: Sequences, queries: Floats, coefs: Floats) -> Float
 def linear_contributions(
     sequences: Sequences, queries: Floats, coefs: Floats, weights: Floats, centre: Floats
 ) -> Floats:
-    """Return, for each token, its attention and what it adds to Σ weight·score, averaged over heads.
+    """Return each token's Σ weight·attention and its contribution to Σ weight·score over heads.
 
     The contribution is counted from that of the token ``centre``.
     """
@@ -170,8 +175,10 @@ def _pool(sequences: Sequences, attention: Array, along: Array) -> Floats:
     return np.add.reduceat(attention * along, starts, dtype=np.float64) / total
 
 
-def scaled_tokens(sequences: Sequences, mean: Floats, scale: Floats) -> Array:
-    """Return (x − mean)·scale of all tokens, in float32."""
+def scaled_tokens(sequences: Sequences, mean: Floats | None, scale: Floats | None) -> Array:
+    """Return (x − mean)·scale of all tokens, in float32; the tokens themselves without a scale."""
+    if mean is None or scale is None:
+        return sequences.tokens
     kind = sequences.dtype
     scaled = sequences.tokens - mean.astype(kind)
     scaled *= scale.astype(kind)

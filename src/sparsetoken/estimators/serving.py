@@ -76,14 +76,16 @@ class ServingMixin:
         Returns
         -------
         threshold : float
-            To be compared with :meth:`decision_function`. Where ``fpr`` is smaller than the held-out
-            negatives can show, the tail of their scores is continued exponentially.
+            To be compared with :meth:`decision_function`. Where ``fpr`` is smaller than the
+            held-out negatives can show, the tail of their scores is continued exponentially.
         """
         check_is_fitted(self)
         fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
         column, negative = self._column_of(label)  # type: ignore[attr-defined]
         if n_tokens is None and window is None:
-            chosen = negative[self.held_out_classes_] & np.isfinite(self.held_out_scores_[:, column])
+            chosen = negative[self.held_out_classes_] & np.isfinite(
+                self.held_out_scores_[:, column]
+            )
             scores = self.held_out_scores_[chosen, column]
         else:
             scores = self._drawn_scores(n_tokens, window, column, negative)
@@ -102,7 +104,7 @@ class ServingMixin:
         rng: np.random.Generator,
     ) -> None:
         self.held_out_scores_, self.held_out_classes_ = best.held_out, index
-        parts = [in_data(heads, best.stack) for heads in best.search.of_folds]
+        parts = [in_data(heads, best.standard, best.stack) for heads in best.search.of_folds]
         self.fold_heads_ = [np.stack(each) for each in zip(*parts, strict=True)]
         fold_of = np.full(len(index), -1)
         for number, fold in enumerate(folds):
