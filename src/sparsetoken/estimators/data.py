@@ -101,7 +101,7 @@ class MemoryData:
         return MemoryData(_map_tokens(self.sequences, token_map), self.n_jobs, self.passes)
 
     def scaled(self, mean: Array, scale: Array) -> "MemoryData":
-        """Return the sequences of tokens (x − mean)·scale, in float32."""
+        """Return the sequences of tokens (x − mean)·scale."""
         tokens = self.per_sample(scaled_tokens, mean, scale)
         return MemoryData(Sequences(tokens, self.sequences.offsets), self.n_jobs, self.passes)
 

@@ -158,7 +158,7 @@ def _fit_attention(
     return heads_at(points, everyone)
 
 
-_TOLERANCE = 1e-5
+_TOLERANCE = 1e-4
 
 
 def two_step_queries(
