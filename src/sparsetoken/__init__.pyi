@@ -20,13 +20,16 @@ from .estimators import (
     save,
 )
 from .planner import estimate_problem, plan
+from .population import Population
 from .problem import SparseTokenProblem
+from .reporting import report
 
 __version__: str
 
 __all__ = [
     "AttentionClassifier",
     "PooledClassifier",
+    "Population",
     "Sequences",
     "SparseTokenClassifier",
     "SparseTokenProblem",
@@ -41,6 +44,7 @@ __all__ = [
     "planner",
     "plotting",
     "pooling",
+    "report",
     "sampling",
     "save",
     "theory",

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from sparsetoken.estimators.ensemble import Ensemble
 
 __all__ = ["AttentionClassifier"]
@@ -115,15 +113,3 @@ class AttentionClassifier(Ensemble):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _from_one_head(self) -> None:
-        """Complete the attributes of a classifier from a file of 0.1, which had one head."""
-        kind = tuple(self.chosen_[name] for name in ("model", "shrinkage", "reg", "auc"))
-        self.head_kinds_, self.head_weights_ = [kind], np.ones(1)
-        self.head_queries_ = self.query_[np.newaxis, np.newaxis]
-        self.head_coefs_ = self.coef_[np.newaxis, np.newaxis]
-        self.head_intercepts_ = np.full((1, 1), self.intercept_)
-        self.held_out_scores_, self.held_out_classes_ = np.empty((0, 1)), np.empty(0, dtype=int)
-        self.kept_tokens_, self.kept_length_ = np.empty((0, self.n_features_in_)), 1.0
-        self.kept_folds_, self.kept_classes_ = np.empty((2, 0), dtype=int)
-        self.half_auc_ = None

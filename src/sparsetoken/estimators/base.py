@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.data import ChunkedData, Data, MemoryData, is_dask
+from sparsetoken.estimators.fingerprints import fingerprints
 from sparsetoken.estimators.sequences import Sequences, as_sequences
 from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.losses import Loss, get_loss
@@ -66,6 +67,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         data = self._check_data(X, reset=True)
         index = self._check_labels(y, len(data))
+        if isinstance(data, MemoryData):
+            self.fingerprints_ = fingerprints(data.sequences)
         return data, index, _check_sample_weight(sample_weight, index)
 
     def decision_function(self, X: Any) -> Floats:
@@ -112,7 +115,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if hasattr(X, "__array__") and not hasattr(X, "shape"):
                 X = np.asarray(X)
             table = _is_table(X)
-            if table:  # scikit-learn knows all the kinds of tables
+            if table and not np.ma.is_masked(X):  # scikit-learn knows all the kinds of tables
                 floats = [np.float64, np.float32]
                 X = check_array(X, dtype=floats, ensure_all_finite=False, estimator=self)
             sequences = as_sequences(X)

@@ -1,5 +1,6 @@
 """Sequences of any length in one array of tokens, without padding."""
 
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -424,9 +425,18 @@ def _one_token_each(tokens: Array, names: Array | None) -> Sequences:
         "If rows are tokens, group them by Sequences.from_frame or Sequences.from_stacked; if one "
         "token each is meant, X[:, None] of an array says so",
         OneTokenWarning,
-        stacklevel=6,
+        stacklevel=_level_of_caller(),
     )
     return Sequences(np.ascontiguousarray(tokens), np.arange(len(tokens) + 1), names)
+
+
+def _level_of_caller() -> int:
+    """Return the ``stacklevel`` of a warning at the line that called us, or scikit-learn."""
+    frame, level = sys._getframe(1), 1
+    inner = ("sparsetoken.", "sklearn.", "joblib.")
+    while frame.f_back and frame.f_globals["__name__"].startswith(inner):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _join(parts: list[tuple[Array, Array | None]], what: str) -> Array:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.population import AnyProblem
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
 from sparsetoken.theory.trained import Risk, solve_along
 from sparsetoken.theory.two_steps import alignment
@@ -12,7 +12,7 @@ __all__ = ["two_step_curve", "two_step_risk"]
 
 
 def two_step_risk(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     *,
     alpha0: float,
     alpha1: float,
@@ -31,7 +31,7 @@ def two_step_risk(
 
     Parameters
     ----------
-    problem : SparseTokenProblem
+    problem : SparseTokenProblem or Population
         The model of the data.
     alpha0 : float
         Samples per dimension for the query.
@@ -75,7 +75,7 @@ def two_step_risk(
 
 
 def two_step_curve(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     *,
     alphas0: Iterable[float],
     alphas1: Iterable[float],

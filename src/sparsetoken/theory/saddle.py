@@ -19,7 +19,7 @@ from sparsetoken.law import Points, Readout, score_mean
 from sparsetoken.losses import Loss
 from sparsetoken.theory.smoothing import Moments, envelope_moments
 
-__all__ = ["Pass", "Problem", "evaluate"]
+__all__ = ["Pass", "Problem", "assemble", "evaluate", "score_moments"]
 
 Array = NDArray[np.float64]
 
@@ -58,26 +58,47 @@ class Pass:
     metric: Array
     """E[∂r ∂rᵀ]: how the scores change with x."""
 
+    @property
+    def system(self) -> tuple[Array, Array]:
+        """Matrix and right side of a Newton step in x and log χ (x alone at α = ∞)."""
+        if self.gradient.size == 3:
+            return self.hessian, self.gradient
+        matrix = np.full((5, 5), self.step_hessian)
+        matrix[:4, :4] = self.hessian
+        matrix[4, :4] = matrix[:4, 4] = self.cross
+        return matrix, np.append(self.gradient, self.step_gradient)
+
 
 def evaluate(problem: Problem, readout: Readout) -> tuple[Pass, Moments]:
     """Make one pass; also return the averages over G it was made from."""
+    moments = score_moments(problem, readout)
+    return assemble(problem, readout, moments), moments
+
+
+def score_moments(problem: Problem, readout: Readout) -> Moments:
+    """Averages over G of each point, where r = mean + ρcG and ρ may be negative at α = ∞."""
+    points, finite = problem.points, math.isfinite(problem.alpha)
+    norm = readout.norm_rest if finite else readout.along_rest
+    m = envelope_moments(
+        problem.loss,
+        points.label,
+        score_mean(points, readout),
+        points.scale,
+        abs(norm),
+        math.exp(readout.log_step) if finite else 0.0,
+        smoothing=problem.smoothing,
+        resolution=problem.resolution,
+    )
+    # r = mean − |ρ|cG: odd moments change sign.
+    return m if norm >= 0 else m._replace(gh=-m.gh, gk=-m.gk, ghk=-m.ghk)
+
+
+def assemble(problem: Problem, readout: Readout, m: Moments) -> Pass:
+    """Sum up the averages of the points."""
     points, alpha, reg = problem.points, problem.alpha, problem.reg
     finite = math.isfinite(alpha)
     norm = readout.norm_rest if finite else readout.along_rest
     chi = math.exp(readout.log_step) if finite else 0.0
-    mean = score_mean(points, readout)
-    m = envelope_moments(
-        problem.loss,
-        points.label,
-        mean,
-        points.scale,
-        abs(norm),
-        chi,
-        smoothing=problem.smoothing,
-        resolution=problem.resolution,
-    )
-    if norm < 0:  # r = mean − |ρ|cG: odd moments change sign
-        m = m._replace(gh=-m.gh, gk=-m.gk, ghk=-m.ghk)
 
     # ρ depends on w₂ and τ; at α = ∞ it is w₂ itself, with its sign.
     slopes = np.array([0.0, 1.0, 0.0, 0.0])
@@ -92,9 +113,7 @@ def evaluate(problem: Problem, readout: Readout) -> tuple[Pass, Moments]:
     hessian += np.diag(ridge)
     if not finite:
         zero = np.zeros(3)
-        return Pass(
-            value, gradient[:3], hessian[:3, :3], 0.0, -1.0, zero, 0.0, 1.0, metric[:3, :3]
-        ), m
+        return Pass(value, gradient[:3], hessian[:3, :3], 0.0, -1.0, zero, 0.0, 1.0, metric[:3, :3])
 
     curvature = pull / norm * (np.diag([0.0, 1.0, 0.0, 1.0]) - np.outer(slopes, slopes))
     tension = 1.0 / (alpha * chi)
@@ -105,7 +124,7 @@ def evaluate(problem: Problem, readout: Readout) -> tuple[Pass, Moments]:
     gradient[3] -= tension * readout.spread
     cross *= -chi
     cross[3] += tension * readout.spread
-    made = Pass(
+    return Pass(
         value=value - 0.5 * spent,
         gradient=gradient,
         hessian=hessian,
@@ -116,7 +135,6 @@ def evaluate(problem: Problem, readout: Readout) -> tuple[Pass, Moments]:
         excess_slope=max(2.0 * (1.0 - saved / used), 1e-3),
         metric=metric,
     )
-    return made, m
 
 
 @njit(cache=True)

@@ -91,11 +91,11 @@ def envelope_moments(
     if not math.isfinite(resolution) or loss.quadratic or loss.corner is not None:
         return average(label, mean, scale)
     if compiled:  # it depends on score and label by the margin alone
-        one, width = np.ones_like(label), norm * float(scale.min())
-        sums = interpolate(average, one, label * mean, scale, width, resolution)
+        one = np.ones_like(label)
+        sums = interpolate(average, one, label * mean, scale, chi, norm, resolution)
         return _from_margin(label, sums)
     # Another loss may have kinks, which the Gaussian smooths only so far.
-    return Moments(*interpolate(average, label, mean, scale, 0.0, 3.0 * resolution))
+    return Moments(*interpolate(average, label, mean, scale, chi, 0.0, 3.0 * resolution))
 
 
 @lru_cache(maxsize=64)

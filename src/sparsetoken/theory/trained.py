@@ -1,8 +1,8 @@
 """Test error and training loss of the trained readout (docs/theory, section 4)."""
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -16,16 +16,19 @@ from sparsetoken.law import FeatureLaw, Readout, score_mean
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
 from sparsetoken.pooling import Pooling
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.population import AnyProblem
 from sparsetoken.theory.models import DEFAULT_POINTS, Model, get_model
-from sparsetoken.theory.saddle import Problem
+from sparsetoken.theory.saddle import Problem, assemble
 from sparsetoken.theory.separation import law_capacity
-from sparsetoken.theory.solver import Saddle, solve
+from sparsetoken.theory.smoothing import Moments
+from sparsetoken.theory.solver import Saddle, solve, solve_scaled
+from sparsetoken.theory.verification import is_stationary
 
 __all__ = ["Risk", "risk", "risk_curve", "solve_along"]
 
 RESOLUTION = 3.0  # of the averages over G, see smoothing.py
 _RIDGELESS = 1e-10  # stands for the limit of no ridge, where the saddle point has one
+_FAR = 10.0  # error bars between the first batch's solution and that of all points
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -39,7 +42,7 @@ class Risk(Performance):
     :func:`risk` makes them.
     """
 
-    problem: SparseTokenProblem
+    problem: AnyProblem
     model: Model
     alpha: float
     reg: float
@@ -61,26 +64,57 @@ class Risk(Performance):
         return self.model.sharpness
 
     @property
-    def bias(self) -> float:
-        """The trained bias."""
-        return self.readout.bias
+    def bias(self) -> Estimate:
+        """The trained bias, b."""
+        return self._state(lambda x: x.bias)
 
     @property
-    def readout_norm(self) -> float:
-        """Norm of the trained readout."""
+    def readout_along_query(self) -> Estimate:
+        """Component w₁ of the trained readout along the query; zero without one."""
+        return self._state(lambda x: x.along_query)
+
+    @property
+    def readout_along_rest(self) -> Estimate:
+        """Component w₂ of the trained readout along the signal's part orthogonal to the query."""
         scale = self.model.readout_scale(self.problem)
-        return scale * math.hypot(self.readout.along_query, self.readout.norm_rest)
+        return self._state(lambda x: scale * x.along_rest)
 
     @property
-    def readout_overlap(self) -> float:
+    def readout_overlap(self) -> Estimate:
         """Overlap of the trained readout with the signal's direction.
 
         For a vectorized model that direction is the signal's, evenly spread over the tokens.
         """
         if self.model.pooling is None:
-            return self.model.readout_scale(self.problem) * self.readout.along_rest
+            return self.readout_along_rest
         sine = math.sqrt(1.0 - self.cosine**2)
-        return self.cosine * self.readout.along_query + sine * self.readout.along_rest
+        return self._state(lambda x: self.cosine * x.along_query + sine * x.along_rest)
+
+    @property
+    def readout_spread(self) -> Estimate:
+        """Norm τ of the trained readout orthogonal to query and signal: the noise it learned."""
+        scale = self.model.readout_scale(self.problem)
+        return self._state(lambda x: scale * x.spread)
+
+    @property
+    def readout_norm(self) -> Estimate:
+        """Norm of the trained readout."""
+        scale = self.model.readout_scale(self.problem)
+        return self._state(lambda x: scale * math.hypot(x.along_query, x.norm_rest))
+
+    @property
+    def step(self) -> Estimate:
+        """The step χ of a training sample's score towards its label; zero at infinite alpha."""
+        if math.isinf(self.alpha):
+            return Estimate(0.0, 0.0, self.converged)
+        scale = self.model.readout_scale(self.problem) ** -2
+        return self._state(lambda x: scale * math.exp(x.log_step))
+
+    def _state(self, number: Callable[[Readout], float]) -> Estimate:
+        """Return a function of the readout, which varies as the batches would move it."""
+        moves = self.moves if self.moves is not None and self.law.batches > 1 else ()
+        each = [number(self.readout.moved(by)) for by in moves]
+        return self._with_error(number(self.readout), each)
 
     @cached_property
     def train_error(self) -> Estimate:
@@ -97,12 +131,12 @@ class Risk(Performance):
         deviation = np.maximum(p.scale * readout.norm_rest, 1e-300)
         return p.average(ndtr(-margin / deviation))
 
-    def on(self, problem: SparseTokenProblem) -> Performance:
+    def on(self, problem: AnyProblem) -> Performance:
         """Return the performance of the same classifier on another problem.
 
         Parameters
         ----------
-        problem : SparseTokenProblem
+        problem : SparseTokenProblem or Population
             Another length, sparsity, strength or rate; the direction stays the same.
 
         Examples
@@ -132,7 +166,7 @@ class Risk(Performance):
 
 
 def risk(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     model: str | Pooling,
     *,
     alpha: float,
@@ -146,7 +180,7 @@ def risk(
 
     Parameters
     ----------
-    problem : SparseTokenProblem
+    problem : SparseTokenProblem or Population
         The model of the data.
     model : {"vectorized", "pooled", "attention", "hardmax", "elementwise"} or Pooling
         The classifier. All but the first two need ``cosine`` and, except "hardmax", ``sharpness``.
@@ -181,7 +215,7 @@ def risk(
 
 
 def risk_curve(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     model: str | Pooling,
     *,
     alphas: Iterable[float],
@@ -206,7 +240,7 @@ def risk_curve(
 
 
 def solve_along(
-    problem: SparseTokenProblem, places: Iterable[tuple[Model, float]], reg: float, loss: Any
+    problem: AnyProblem, places: Iterable[tuple[Model, float]], reg: float, loss: Any
 ) -> list[Risk]:
     """Solve for each model with its samples per dimension, from the solutions before it."""
     reg = check_real("reg", reg, low=0.0)
@@ -239,7 +273,7 @@ def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | Non
 
 
 def _risk(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     model: Model,
     law: FeatureLaw,
     alpha: float,
@@ -250,11 +284,14 @@ def _risk(
     ratio, ridge = model.ratio(problem, alpha), model.ridge(problem, reg)
     if ridge == 0.0 and math.isfinite(ratio):
         ridge = _without_ridge(law, ratio, alpha, loss)
-    coarse, saddle = _solve_law(law, loss, ratio, ridge, before)
+    task = Problem(law.points, loss, ratio, ridge, resolution=RESOLUTION)
+    coarse, saddle, converged = _solve_law(law, task, before)
+    if not converged:  # once more from scratch, without grids
+        coarse, saddle, converged = _solve_law(law, task._replace(resolution=math.inf), None)
     x = saddle.readout
-    converged = saddle.converged and not _any_bias(saddle, loss)
-    moves = _batch_moves(law, saddle)
-    return Risk(
+    converged = converged and not _any_bias(saddle, loss)
+    moves = _batch_moves(law, task, saddle)
+    result = Risk(
         law=law,
         readout=x,
         loss=loss,
@@ -269,6 +306,19 @@ def _risk(
         path=(coarse, x),
         smoothing=saddle.smoothing,
     )
+    if converged and not _agrees(result):
+        loss_anyway = Estimate(result.train_loss, result.train_loss.uncertainty, converged=False)
+        return replace(result, converged=False, train_loss=loss_anyway)
+    return result
+
+
+def _agrees(result: Risk) -> bool:
+    """Whether the first batch's solution is as near as the error bars let expect."""
+    coarse, batches = result.path[0], result.law.batches
+    if batches == 1:
+        return True
+    bar = math.sqrt(batches) * result.uncertainty + 1e-4 * result.test_error
+    return abs(result._error(result.law, coarse) - result.test_error) <= _FAR * bar
 
 
 def _train_loss(
@@ -298,7 +348,9 @@ def _train_loss(
 
 def _any_bias(saddle: Saddle, loss: Loss) -> bool:
     """Whether the bias is free: a strong ridge keeps every margin of balanced classes below 1."""
-    return not loss.smooth and saddle.reduced.hessian[2, 2] < 1e-12
+    pull = saddle.moments.hh
+    all_pull = float(pull.min()) > 0.999 * float(pull.max())
+    return not loss.smooth and all_pull and saddle.reduced.hessian[2, 2] < 1e-12
 
 
 def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> float:
@@ -315,55 +367,47 @@ def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> f
 
 
 def _solve_law(
-    law: FeatureLaw,
-    loss: Loss,
-    alpha: float,
-    reg: float,
-    before: tuple[Readout, Readout] | None,
-) -> tuple[Readout, Saddle]:
-    """Solve on the first batch of points, then on all of them from there.
+    law: FeatureLaw, task: Problem, before: tuple[Readout, Readout] | None
+) -> tuple[Readout, Saddle, bool]:
+    """Solve on the first batch of points, then on all of them from there; then look again.
 
     ``before`` has both solutions at a neighbouring point: they differ by about the same there.
+    Returns both solutions, and whether the second passed the second look.
     """
-    exact = Problem(law.points, loss, alpha, reg)
     if law.batches == 1:
-        saddle = solve(exact, before and before[1])
-        return saddle.readout, saddle
-    coarse = Problem(law.first_batch.points, loss, alpha, reg, resolution=RESOLUTION / 2)
-    begun = solve(coarse, before and before[0], 1e-6)
-    start = begun.readout
-    if before is not None:
-        start = Readout(*np.add(start, np.subtract(before[1], before[0])).tolist())
-        start = start._replace(spread=max(start.spread, 0.5 * begun.readout.spread))
-    fine = exact._replace(resolution=RESOLUTION, smoothing=begun.smoothing)
-    tolerance = 1e-5 if loss.smooth else 1e-9  # Newton is slower at a kink
-    return begun.readout, solve(fine, start if begun.converged else None, tolerance)
+        saddle = solve(task._replace(resolution=math.inf), before and before[1])
+        first = saddle.readout
+    else:
+        coarse = task._replace(points=law.first_batch.points, resolution=task.resolution / 2)
+        begun = solve(coarse, before and before[0], 1e-6)
+        first = start = begun.readout
+        if before is not None:
+            start = Readout(*np.add(start, np.subtract(before[1], before[0])).tolist())
+            start = start._replace(spread=max(start.spread, 0.5 * first.spread))
+        fine = task._replace(smoothing=begun.smoothing if begun.converged else 0.0)
+        tolerance = 1e-5 if task.loss.smooth else 1e-9  # Newton is slower at a kink
+        saddle = solve(fine, start if begun.converged else None, tolerance)
+    solved = task._replace(smoothing=saddle.smoothing)
+    right = is_stationary(law, solved, saddle.readout, saddle.moments.hh)
+    return first, saddle, saddle.converged and right
 
 
-def _batch_moves(law: FeatureLaw, saddle: Saddle) -> NDArray[np.float64]:
-    """How far each batch's own gradient would move (w₁, w₂, b, τ), by one Newton step."""
+def _batch_moves(law: FeatureLaw, task: Problem, saddle: Saddle) -> NDArray[np.float64]:
+    """How far each batch moves the readout, by one Newton step on the points without it.
+
+    Without it, since a few points of a batch may hold the readout in place, as samples with hardly
+    any feature do.
+    """
     if law.batches == 1:
         return np.zeros((1, 4))
-    points, m, reduced = law.points, saddle.moments, saddle.reduced
-    x = saddle.readout
-    size = reduced.gradient.size
-    norm = x.norm_rest if size == 4 else 1.0
-    slopes = (x.along_rest / norm, x.spread / norm) if size == 4 else (1.0, 0.0)
-    pull = points.scale * m.gh
-    each = np.stack(
-        [
-            points.along_query * m.h,
-            points.along_rest * m.h + slopes[0] * pull,
-            m.h,
-            slopes[1] * pull,
-        ],
-        axis=1,
-    )[:, :size]
-    gradients = law.by_batch(each)
-    if size == 4 and np.any(reduced.reaction):
-        steps = law.by_batch(-0.5 * math.exp(x.log_step) * points.scale**2 * m.hh)
-        gradients += np.outer(steps - steps.mean(), reduced.reaction)
+    systems = []
+    for batch in range(law.batches):
+        moments = Moments(*(moment[law.rows(batch)] for moment in saddle.moments))
+        part = task._replace(points=law.batch(batch).points)
+        systems.append(assemble(part, saddle.readout, moments).system)
+    matrices, gradients = (np.stack(parts) for parts in zip(*systems, strict=True))
     gradients -= gradients.mean(axis=0)
-    moves = np.zeros((law.batches, 4))
-    moves[:, :size] = -np.linalg.lstsq(reduced.hessian, gradients.T, rcond=1e-12)[0].T
-    return moves
+    others = (matrices.sum(axis=0) - matrices) / (law.batches - 1)
+    moves = np.stack([-solve_scaled(*pair) for pair in zip(others, gradients, strict=True)])
+    moves[:, 4:] = np.clip(moves[:, 4:], -1.0, 1.0)  # log χ
+    return np.nan_to_num(moves)
