@@ -348,7 +348,9 @@ def _train_loss(
 
 def _any_bias(saddle: Saddle, loss: Loss) -> bool:
     """Whether the bias is free: a strong ridge keeps every margin of balanced classes below 1."""
-    return not loss.smooth and saddle.reduced.hessian[2, 2] < 1e-12
+    pull = saddle.moments.hh
+    all_pull = float(pull.min()) > 0.999 * float(pull.max())
+    return not loss.smooth and all_pull and saddle.reduced.hessian[2, 2] < 1e-12
 
 
 def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> float:
@@ -382,7 +384,7 @@ def _solve_law(
         if before is not None:
             start = Readout(*np.add(start, np.subtract(before[1], before[0])).tolist())
             start = start._replace(spread=max(start.spread, 0.5 * first.spread))
-        fine = task._replace(smoothing=begun.smoothing)
+        fine = task._replace(smoothing=begun.smoothing if begun.converged else 0.0)
         tolerance = 1e-5 if task.loss.smooth else 1e-9  # Newton is slower at a kink
         saddle = solve(fine, start if begun.converged else None, tolerance)
     solved = task._replace(smoothing=saddle.smoothing)
