@@ -25,7 +25,7 @@ def demo(
 ) -> None:
     """Compare theory and simulation of three classifiers.
 
-    Their learning curves: one of ten tokens carries a weak signal in half of the sequences. Averaging all tokens (pooled)
+    One of ten tokens carries a weak signal in half of the sequences. Averaging all tokens (pooled)
     and weighing each position (vectorized) drown it; attention finds it. The theory knew before.
     """
     rows = make_figure("learning-curves", out, True, workers, dim=dim, trials=trials)
