@@ -2,6 +2,8 @@
 
 from sparsetoken.theory.alignment import Alignment, alignment, best_bias_rate
 from sparsetoken.theory.capacity import capacity
+from sparsetoken.theory.dynamics.record import Training
+from sparsetoken.theory.dynamics.train import training
 from sparsetoken.theory.oracle import oracle_error, required_signal
 from sparsetoken.theory.performance import Performance
 from sparsetoken.theory.records import ConvergenceWarning, Estimate
@@ -14,6 +16,7 @@ __all__ = [
     "Estimate",
     "Performance",
     "Risk",
+    "Training",
     "alignment",
     "best_bias_rate",
     "capacity",
@@ -21,6 +24,7 @@ __all__ = [
     "required_signal",
     "risk",
     "risk_curve",
+    "training",
     "two_step_curve",
     "two_step_risk",
 ]
