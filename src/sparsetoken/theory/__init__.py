@@ -4,6 +4,7 @@ from sparsetoken.theory.alignment import Alignment, alignment, best_bias_rate
 from sparsetoken.theory.capacity import capacity
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.train import training
+from sparsetoken.theory.joint import JointRisk, joint_risk
 from sparsetoken.theory.oracle import oracle_error, required_signal
 from sparsetoken.theory.performance import Performance
 from sparsetoken.theory.records import ConvergenceWarning, Estimate
@@ -14,12 +15,14 @@ __all__ = [
     "Alignment",
     "ConvergenceWarning",
     "Estimate",
+    "JointRisk",
     "Performance",
     "Risk",
     "Training",
     "alignment",
     "best_bias_rate",
     "capacity",
+    "joint_risk",
     "oracle_error",
     "required_signal",
     "risk",

@@ -18,7 +18,7 @@ from sparsetoken.theory.dynamics.schedule import Schedule
 from sparsetoken.theory.law import BATCHES
 from sparsetoken.theory.records import ConvergenceWarning
 
-__all__ = ["follow_training", "training"]
+__all__ = ["check_smooth", "follow_training", "training"]
 
 _BATCHES = ("fresh", "reused", "online")
 DEFAULT_POINTS = 65536
@@ -90,13 +90,13 @@ def training(
     ...     lr_readout=[1.0, 0.0], lr_bias=[1.0, 0.0], lr_query=[0.0, 20.0],
     ... )
     >>> float(t.cosine[-1].round(6)), round(st.theory.alignment(problem, alpha=2.0).cosine, 6)
-    (0.788045, 0.788045)
+    (0.793276, 0.793276)
     """
     check_choice("batches", batches, _BATCHES)
     schedule = Schedule.make(steps, alpha, reg, beta, lr_query, lr_readout, lr_bias)
     if batches == "reused":
         check_count("steps", steps, maximum=MOST_STEPS)
-    smooth = _check_smooth(get_loss(loss))
+    smooth = check_smooth(get_loss(loss))
     n_points = check_count("n_points", n_points, minimum=256)
     found = follow_training(problem, batches, schedule, smooth, n_points)
     if not found.converged:
@@ -133,7 +133,8 @@ def follow_training(
     return Training.from_runs(problem, batches, schedule, loss, runs)
 
 
-def _check_smooth(loss: Loss) -> Loss:
+def check_smooth(loss: Loss) -> Loss:
+    """Return the loss, or raise ValueError if it has kinks."""
     if isinstance(loss, Hinge):
-        raise ValueError(f"loss must be smooth (no kinks) for training, got {loss!r}")
+        raise ValueError(f"loss must be smooth here (no kinks), got {loss!r}")
     return loss
