@@ -126,5 +126,5 @@ def responses(objective: Objective, prior: Array, h: Array) -> tuple[Place, Arra
     n_tokens = h.shape[2]
     precision = np.kron(objective.precision, np.eye(n_tokens))
     inverse = np.linalg.solve(place.hessian, np.broadcast_to(precision, place.hessian.shape))
-    response: Array = precision - precision @ inverse
+    response = np.asarray(precision - precision @ inverse, dtype=float)
     return place, response.reshape(len(h), 2, n_tokens, 2, n_tokens)
