@@ -181,7 +181,7 @@ class _Crowd:
 
     def prior(self, at: Parameters) -> Array:
         """Return h°."""
-        h = np.einsum("kj,njl->nkl", _root(at.gram), self.normals)
+        h = np.einsum("kj,njl->nkl", np.linalg.cholesky(at.gram), self.normals)
         h[:, :, : self.group.n_signal] += self.group.kind.signal * at.overlap[:, np.newaxis]
         return h
 
@@ -271,7 +271,7 @@ def _average(crowds: list[_Crowd], order: _Order, beta: float, loss: Loss) -> _P
         response *= _tame(response)[:, np.newaxis, np.newaxis, np.newaxis, np.newaxis]
         flat = np.moveaxis(response, 3, 2).reshape(len(prior), 4, -1)
         a = place.influence
-        root = _root(order.parameters.gram)
+        root = np.linalg.cholesky(order.parameters.gram)
         if root.diagonal().min() > _COLLAPSED * root.diagonal().max():
             stein = np.einsum("nkl,njl->kj", crowd.normals, a) / len(a)
             within = np.linalg.solve(root.T, stein)
@@ -287,11 +287,6 @@ def _average(crowds: list[_Crowd], order: _Order, beta: float, loss: Loss) -> _P
         weighted = [group.share * value for value in part]
         total = weighted if total is None else [x + y for x, y in zip(total, weighted, strict=True)]
     return _Pass(*total)
-
-
-def _root(gram: Array) -> Array:
-    """Return the Cholesky factor of inner products that may be singular."""
-    return np.linalg.cholesky(gram + 1e-14 * np.trace(gram) * np.eye(2))
 
 
 def _tame(response: Array) -> Array:
@@ -332,8 +327,14 @@ def _flat(order: _Order) -> Array:
     return np.concatenate(parts)
 
 
+def _positive(matrix: Array) -> Array:
+    """Return the nearest matrix with no eigenvalue below a tiny share of the largest."""
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.maximum(values, 1e-12 * np.abs(values).max())) @ vectors.T
+
+
 def _unflat(x: Array) -> _Order:
-    gram, variance = (np.array([[a, b], [b, c]]) for a, b, c in (x[2:5], x[5:8]))
+    gram, variance = (_positive(np.array([[a, b], [b, c]])) for a, b, c in (x[2:5], x[5:8]))
     return _Order(Parameters(x[:2], gram, float(x[8])), variance)
 
 
