@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test bench docs wheel format clean
+.PHONY: help demo test test-lowest bench docs wheel format clean
 
 help:
 	@echo "make demo   the headline result, in a fresh environment"
 	@echo "make test   format check, lint, types, tests and doctests"
+	@echo "make test-lowest  the tests with the oldest versions of the dependencies"
 	@echo "make bench  speed and memory, as ratios within one run"
 	@echo "make docs   the documentation site, in docs/_build/html"
 	@echo "make wheel  sdist and wheel in dist/, tried out in an empty environment"
@@ -49,6 +50,17 @@ test: .venv/dev .venv/browser
 	$(BIN)/mypy
 	$(BIN)/pytest
 
+# The oldest versions that pyproject.toml admits, exactly, in an environment of their own.
+.venv-lowest/dev: pyproject.toml tests/lowest.py
+	$(PYTHON) -m venv .venv-lowest
+	$(PYTHON) tests/lowest.py >.venv-lowest/constraints.txt
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint .venv-lowest/constraints.txt --editable '.[dev]'
+	touch $@
+
+test-lowest: .venv-lowest/dev
+	.venv-lowest/bin/pytest
+
 bench: .venv/dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
@@ -69,4 +81,4 @@ format: .venv/dev
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv docs/_build docs/gallery docs/reference/generated dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-lowest docs/_build docs/gallery docs/reference/generated dist .mypy_cache .ruff_cache .pytest_cache

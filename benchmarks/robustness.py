@@ -1,126 +1,214 @@
 """The risk solver on random settings: ``python -m benchmarks.robustness [SETTINGS] [SEED]``.
 
-Every result must converge or say that it did not, be free of NaN, and satisfy the five stationarity
-conditions of the saddle point, which are checked here from the loss and its prox alone, by another
-quadrature than the solver's.
+All models and losses, with and without ridge, from few samples to infinitely many. A result must
+converge or say that it did not, and raise nothing but a ValueError that names an argument. Each
+converged result is checked a second way, by the five stationarity conditions of the saddle point:
+with points drawn by the samplers instead of the theory's, and with averages from the loss's prox
+alone, by another quadrature than the solver's. It must also agree with half the points' result.
 """
 
 import math
 import sys
 import time
+import traceback
 import warnings
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from sparsetoken import SparseTokenProblem
-from sparsetoken.losses import Hinge, Loss
+from sparsetoken.losses import Hinge, Loss, Square
+from sparsetoken.sampling.features import draw_token_sums
 from sparsetoken.theory import ConvergenceWarning, Risk, risk
 
+MODELS = ("pooled", "vectorized", "attention", "hardmax", "elementwise")
 LOSSES = ("logistic", "square", "hinge")
+POINTS = 16384
+SECONDS = 10.0
+RIDGELESS = 1e-10  # what stands for the limit of no ridge
+_DRAWN = 4000  # points of the second check, per class
 
 
-def random_setting(rng: np.random.Generator) -> dict[str, Any]:
-    n_tokens = int(rng.integers(1, 201))
-    return {
-        "problem": SparseTokenProblem(
-            n_tokens,
-            int(rng.integers(1, n_tokens + 1)),
-            float(rng.uniform(0, 10)),
-            float(rng.uniform(0.01, 0.99)),
-        ),
-        "alpha": float(np.exp(rng.uniform(np.log(0.05), np.log(1e3)))),
-        "reg": float(np.exp(rng.uniform(np.log(1e-8), np.log(1e3)))),
-        "cosine": float(rng.uniform(-1, 1)),
-        "sharpness": float(rng.uniform(0, 50)),
+def random_setting(rng: np.random.Generator, models: Any = MODELS) -> dict[str, Any]:
+    """Draw the arguments of a risk, the corners often."""
+
+    def log_uniform(low: float, high: float) -> float:
+        return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+    longest = rng.choice([10, 200, 5_000, 100_000], p=[0.4, 0.55, 0.04, 0.01])
+    n_tokens = int(rng.integers(1, longest + 1))
+    few = rng.random() < 0.5
+    n_signal = int(rng.integers(1, (min(n_tokens, 5) if few else n_tokens) + 1))
+    signal = 0.0 if rng.random() < 0.05 else float(rng.uniform(0, 10))
+    rate = log_uniform(1e-4, 0.05) if rng.random() < 0.2 else float(rng.uniform(0.05, 0.95))
+    rate = 1.0 - rate if rng.random() < 0.2 else 0.5 if rng.random() < 0.2 else rate
+    model = str(rng.choice(models))
+    setting = {
+        "problem": SparseTokenProblem(n_tokens, n_signal, signal, rate),
+        "model": model,
+        "alpha": math.inf if rng.random() < 0.05 else log_uniform(0.05, 1e3),
+        "reg": 0.0 if rng.random() < 0.1 else log_uniform(1e-8, 1e3),
         "loss": str(rng.choice(LOSSES)),
     }
+    if model not in ("pooled", "vectorized"):
+        setting["cosine"] = float(rng.choice([-1.0, 0.0, 1.0, *rng.uniform(-1, 1, 17)]))
+        kind = rng.random()
+        sharpness = 0.0 if kind < 0.05 else log_uniform(*((1e-16, 0.1), (0.1, 50.0))[kind > 0.2])
+        setting["sharpness"] = sharpness
+    return setting
 
 
 def stationarity(result: Risk) -> float:
-    """Largest violation of the five conditions, each relative to the size of its terms."""
-    p, x, loss = result.law.points, result.readout, result.loss
-    chi, norm = math.exp(x.log_step), x.norm_rest
-    step = min(0.2, 0.5 / (norm * p.scale.max()))
-    if isinstance(loss, Hinge):  # its derivative jumps: the rule converges only slowly
-        step = 0.01
-    g = np.arange(-7.0, 7.0 + step, step)
-    w = np.exp(-0.5 * g**2)
-    w /= w.sum()
-    h, gh, hh = np.zeros((3, p.weight.size))
-    mean = p.along_query * x.along_query + p.along_rest * x.along_rest + x.bias
-    for node, weight in zip(g, w, strict=True):
-        scale = chi * p.scale**2 + result.smoothing
-        slope = _slope(loss, mean + p.scale * norm * node, p.label, scale)
-        h += weight * slope
-        gh += weight * node * slope
-        hh += weight * slope**2
+    """Largest violation of the five conditions, over six standard errors and one percent."""
+    label, along_query, along_rest, scale, weight = _draw(result)
+    x, loss = result.readout, result.loss
+    finite = math.isfinite(result.alpha)
+    chi, norm = math.exp(x.log_step) if finite else 0.0, max(x.norm_rest, 1e-300)
+    step = 0.005 if isinstance(loss, Hinge) else min(0.2, 0.5 / (norm * scale.max()))
+    g = np.arange(-7.0, 7.0 + step, max(step, 0.002))
+    density = np.exp(-0.5 * g**2) / np.exp(-0.5 * g**2).sum()
+    mean = along_query * x.along_query + along_rest * x.along_rest + x.bias
+    h, gh, hh = np.zeros((3, mean.size))
+    for node, share in zip(g, density, strict=True):
+        slope = _slope(loss, mean + scale * norm * node, label, chi * scale**2 + result.smoothing)
+        h += share * slope
+        gh += share * node * slope
+        hh += share * slope**2
     reg = result.model.ridge(result.problem, result.reg)
+    if result.reg == 0.0 and isinstance(loss, Square) and finite:
+        reg = RIDGELESS
     alpha = result.model.ratio(result.problem, result.alpha)
-    size = float(p.weight @ np.sqrt(hh))  # typical |ℓ′|
-    typical = float(p.weight @ np.abs(p.along_query)) or 1.0
-    pull = float(p.weight @ (p.scale * gh)) / norm
-    tension = 1.0 / (alpha * chi)
-    spent, used = x.spread**2, alpha * chi**2 * float(p.weight @ (p.scale**2 * hh))
-    return max(
-        abs(reg * x.along_query + float(p.weight @ (p.along_query * h))) / (size * typical),
-        abs(float(p.weight @ h)) / size,
-        abs(tension * x.along_rest + float(p.weight @ (p.along_rest * h)))
-        / (size * max(float(p.weight @ np.abs(p.along_rest)), 1e-3)),
-        abs(spent - used) / spent,
-        abs(tension - reg - pull) / tension,
-    )
+    typical = math.sqrt(float(weight @ hh))  # |ℓ′|
+    # Each condition: a constant, what is averaged over the points, and the size of its terms.
+    pull = scale * gh / norm  # E[c²ℓ″/(1 + χc²ℓ″)] by Stein's identity
+    tension = 1.0 / (alpha * chi) if finite else 0.0
+    conditions = [
+        (reg * x.along_query, along_query * h, typical * _size(weight, along_query, scale)),
+        (0.0, h, typical),
+    ]
+    if finite:
+        rest = typical * _size(weight, along_rest, scale)
+        conditions += [
+            (tension * x.along_rest, along_rest * h, rest),
+            (-(x.spread**2), alpha * chi**2 * scale**2 * hh, x.spread**2),
+            (reg - tension, pull, tension),
+        ]
+    else:
+        rest = typical * _size(weight, along_rest, scale)
+        conditions += [(reg * x.along_rest, along_rest * h + x.along_rest * pull, rest)]
+    worst = 0.0
+    for constant, each, size in conditions:
+        missing = constant + float(weight @ each)
+        noise = _standard_error(label, weight, each)
+        worst = max(worst, abs(missing) / (6.0 * noise + 0.01 * size + 1e-300))
+    return worst
+
+
+def _draw(result: Risk) -> tuple[Any, ...]:
+    """Points of the features, by plain Monte Carlo, in the units of the solver."""
+    problem, model = result.problem, result.model
+    rates = (problem.positive_rate, 1.0 - problem.positive_rate)
+    if model.pooling is None:
+        label, one = np.array([1.0, -1.0]), np.ones(2)
+        return label, np.zeros(2), np.array([problem.snr, 0.0]), one, np.array(rates)
+    rng = np.random.default_rng(0)
+    n = min(_DRAWN, max(200, 10_000_000 // problem.n_tokens))
+    columns = []
+    for positive, rate in zip((True, False), rates, strict=True):
+        mask = np.full(n, positive)
+        sums = draw_token_sums(problem, mask, model.cosine, model.sharpness, model.pooling, rng)
+        along = problem.signal * model.cosine * sums.signal + sums.noise
+        rest = problem.signal * math.sqrt(1.0 - model.cosine**2) * sums.signal
+        label = np.full(n, 1.0 if positive else -1.0)
+        columns.append((label, along, rest, sums.scale, np.full(n, rate / n)))
+    return tuple(np.concatenate(pair) for pair in zip(*columns, strict=True))
+
+
+def _size(weight: Any, along: Any, scale: Any) -> float:
+    return math.sqrt(float(weight @ (along**2 + scale**2)))
+
+
+def _standard_error(label: Any, weight: Any, each: Any) -> float:
+    """Monte Carlo error of an average over two classes, each drawn separately."""
+    total = 0.0
+    for y in (-1.0, 1.0):
+        values, share = each[label == y], float(weight[label == y].sum())
+        total += share**2 * float(values.var()) / values.size
+    return math.sqrt(total)
 
 
 def _slope(loss: Loss, r: Any, label: Any, scale: Any) -> Any:
     """ℓ′ at the prox, from (r − p)/s where that is accurate."""
     p = loss.prox(r, label, scale)
-    return np.where(scale > 1e-4, (r - p) / scale, loss.derivative(p, label))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(scale > 1e-8, (r - p) / scale, loss.derivative(p, label))
+
+
+def solve_once(setting: dict[str, Any]) -> tuple[Risk, list[float], float, list[Any]]:
+    """Return a result, its numbers, the CPU time and the warnings it took."""
+    start = time.process_time()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = risk(**setting)
+        numbers = [result.test_error, result.uncertainty, result.train_loss, result.auc]
+        numbers += [result.train_error, result.test_loss]
+    return result, numbers, time.process_time() - start, list(caught)
+
+
+def judge(setting: dict[str, Any]) -> tuple[str, str, float]:
+    """Return a verdict on one setting, what led to it, and the CPU time of the result."""
+    try:
+        result, numbers, elapsed, caught = solve_once({**setting, "n_points": POINTS})
+    except ValueError as error:
+        known = "reg must be > 0" in str(error)
+        return ("refused" if known else "exception"), str(error), 0.0
+    except Exception:
+        return "exception", traceback.format_exc(limit=-3), 0.0
+    told = any(issubclass(w.category, ConvergenceWarning) for w in caught)
+    strange = [str(w.message) for w in caught if not issubclass(w.category, ConvergenceWarning)]
+    if strange or not np.all(np.isfinite(numbers)) or told == result.converged:
+        return "wrong", f"numbers {numbers}, warnings {strange}, {result}", elapsed
+    if not result.converged:
+        return ("undetermined" if _any_bias(result) else "flagged"), repr(result), elapsed
+    off = stationarity(result)
+    if off > 1.0:
+        return "wrong", f"stationarity {off:.3g}: {result} {result.readout}", elapsed
+    if result.law.batches > 1:
+        half = solve_once({**setting, "n_points": POINTS // 2})[0]
+        bar = math.hypot(result.uncertainty, half.uncertainty)
+        gap = abs(half.test_error - result.test_error)
+        if half.converged and gap > 8 * bar + 1e-6:
+            return "wrong", f"{gap / bar:.0f} bars off half the points: {result}, {half}", elapsed
+    return ("slow" if elapsed > SECONDS else "converged"), "", elapsed
+
+
+def _any_bias(result: Risk) -> bool:
+    """Whether any bias is as good: the hinge loss of balanced classes, every margin below 1."""
+    p, x = result.law.points, result.readout
+    mean = p.along_query * x.along_query + p.along_rest * x.along_rest
+    reach = np.abs(mean) + 5.0 * p.scale * x.norm_rest
+    balanced = result.problem.positive_rate == 0.5
+    return isinstance(result.loss, Hinge) and balanced and float(reach.max()) < 1.0
 
 
 def main(n_settings: int = 2000, seed: int = 0) -> None:
     rng = np.random.default_rng(seed)
-    failed, wrong, bad, slow, times = [], [], [], [], []
+    verdicts: Counter[str] = Counter()
+    times = []
     for index in range(n_settings):
         setting = random_setting(rng)
-        start = time.perf_counter()
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            result = risk(
-                setting["problem"],
-                "attention",
-                **{k: v for k, v in setting.items() if k != "problem"},
-            )
-            numbers = [result.test_error, result.uncertainty, result.train_loss, result.auc]
-            numbers += [result.train_error, result.test_loss]
-        times.append(time.perf_counter() - start)
-        flagged = any(issubclass(w.category, ConvergenceWarning) for w in caught)
-        strange = [w for w in caught if not issubclass(w.category, ConvergenceWarning)]
-        if not np.all(np.isfinite(numbers)) or strange:
-            bad.append((index, setting, numbers, strange))
-        if times[-1] > 10:
-            slow.append((index, setting))
-        if not result.converged:
-            failed.append((index, setting))
-            assert flagged
-        elif index % 5 == 0 and stationarity(result) > 1e-2:
-            wrong.append((index, setting, stationarity(result)))
+        verdict, why, elapsed = judge(setting)
+        verdicts[verdict] += 1
+        times.append(elapsed)
+        if (why and verdict not in ("refused", "undetermined")) or verdict == "slow":
+            print(f"{verdict} #{index} ({elapsed:.2f} s): {setting}\n    {why}", flush=True)
         if (index + 1) % 100 == 0:
-            print(
-                f"{index + 1} settings: {len(failed)} not converged, {len(wrong)} wrong, "
-                f"{len(bad)} not finite, {len(slow)} over 10 s; "
-                f"median {np.median(times):.3f} s, longest {max(times):.2f} s",
-                flush=True,
-            )
-    for name, rows in (
-        ("not converged", failed),
-        ("wrong", wrong),
-        ("not finite", bad),
-        ("slow", slow),
-    ):
-        for row in rows[:20]:
-            print(name, *row)
-    print(f"converged: {100 * (1 - len(failed) / n_settings):.2f} % of {n_settings}")
+            timing = f"median {np.median(times):.3f} s, longest {max(times):.2f} s"
+            print(f"{index + 1} settings: {dict(verdicts)}; {timing}", flush=True)
+    solved = n_settings - verdicts["refused"] - verdicts["undetermined"]
+    share = 100 * (verdicts["converged"] + verdicts["slow"]) / solved
+    print(f"converged: {share:.2f} % of {solved}; {dict(verdicts)}")
 
 
 if __name__ == "__main__":

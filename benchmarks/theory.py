@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from benchmarks.report import Row, at_least, at_most, peak_bytes, ratio, seconds
 from sparsetoken import SparseTokenProblem
 from sparsetoken.theory import capacity, risk, risk_curve
-from sparsetoken.theory.law import attention_law
+from sparsetoken.theory.points import attention_law
 
 PROBLEM = SparseTokenProblem(10, 1, 5.0)
 QUERY: dict[str, Any] = {"cosine": 0.95, "sharpness": 1.0}

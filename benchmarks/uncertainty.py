@@ -17,9 +17,9 @@ def main(n_settings: int = 200, seed: int = 0, n_points: int = 1024) -> None:
     rng = np.random.default_rng(seed)
     scores = []
     for index in range(n_settings):
-        setting = random_setting(rng)
-        rough = risk(model="attention", n_points=n_points, **setting)
-        fine = risk(model="attention", n_points=16 * n_points, **setting)
+        setting = random_setting(rng, ["attention"])
+        rough = risk(n_points=n_points, **setting)
+        fine = risk(n_points=16 * n_points, **setting)
         scores.append(abs(rough.test_error - fine.test_error) / rough.uncertainty)
         if (index + 1) % 50 == 0:
             inside = 100 * np.mean(np.array(scores) <= 3)

@@ -4,7 +4,7 @@ from numba import njit
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from sparsetoken.losses import Hinge, Logistic, Loss, Square, get_loss
+from sparsetoken.losses import Hinge, Logistic, Loss, Square, get_loss, loss_names
 
 BUILT_IN = [Logistic(), Square(), Hinge()]
 GRID = np.concatenate([-np.logspace(3, -6, 25), [0.0], np.logspace(-6, 3, 25)])
@@ -162,3 +162,88 @@ def test_get_loss():
         get_loss(3)
     with pytest.raises(ValueError, match="an instance, not a class"):
         get_loss(Logistic)
+
+
+class HingeAtTwo(Loss):
+    """A hinge loss with its corner elsewhere, known by its class alone."""
+
+    name = "hinge at two"
+    smooth = False
+    corner = 2.0
+
+    def value(self, z, y):
+        return np.maximum(0.0, 2.0 - y * z)
+
+    def derivative(self, z, y):
+        return -y * (y * z < 2.0)
+
+    def second_derivative(self, z, y):
+        return 0.0 * z
+
+
+def test_a_subclass_is_known_by_its_name_or_import_path():
+    assert loss_names()[:3] == ("logistic", "square", "hinge")
+    assert get_loss("hinge at two") == HingeAtTwo()
+    assert get_loss(f"{__name__}:HingeAtTwo") == HingeAtTwo()
+    assert get_loss(f"{__name__}:BUILT_IN_HINGE") == Hinge()
+    with pytest.raises(ValueError, match=r"loss must be importable, got 'nowhere:Loss'"):
+        get_loss("nowhere:Loss")
+    with pytest.raises(ValueError, match=r"loss must be importable.*no attribute 'Nothing'"):
+        get_loss(f"{__name__}:Nothing")
+
+
+BUILT_IN_HINGE = Hinge()
+
+
+class Bump:
+    """Not convex: a bounded loss."""
+
+    def value(self, z, y):
+        return expit(-y * z)
+
+    def derivative(self, z, y):
+        return -y * expit(y * z) * expit(-y * z)
+
+    def second_derivative(self, z, y):
+        return expit(y * z) * expit(-y * z) * (1.0 - 2.0 * expit(-y * z))
+
+
+def test_a_loss_that_is_not_convex_is_refused_where_it_bends_down():
+    with pytest.raises(ValueError, match=r"convex.*second derivative at z=1.325, y=-1 is -0.0962"):
+        get_loss(Bump())
+
+    class Hidden(Bump):
+        second_derivative = staticmethod(lambda z, y: np.ones_like(z))
+
+    with pytest.raises(ValueError, match=r"convex.*derivative falls from .* at z=.*, y=-1 to"):
+        get_loss(Hidden())
+
+
+def test_traits():
+    assert [loss.smooth for loss in BUILT_IN] == [True, True, False]
+    assert [loss.quadratic for loss in BUILT_IN] == [False, True, False]
+    assert [loss.corner for loss in BUILT_IN] == [None, None, 1.0]
+
+    class Kinked(SmoothedHinge):
+        smooth = False
+
+    assert not get_loss(Kinked()).smooth
+    assert get_loss(SmoothedHinge()).smooth
+
+
+@each_loss
+@pytest.mark.parametrize("y", [-1.0, 1.0])
+def test_average_agrees_with_quadrature(loss, y):
+    mean, deviation = np.array([-30.0, -1.0, 0.3, 1.0, 8.0]), np.array([0.1, 1e-3, 1.0, 5.0, 20.0])
+    nodes = np.linspace(-9.0, 9.0, 40_001)
+    weights = np.exp(-0.5 * nodes**2)
+    values = loss.value(mean[:, np.newaxis] + deviation[:, np.newaxis] * nodes, y)
+    expected = values @ weights / weights.sum()
+    assert loss.average(mean, deviation, y) == pytest.approx(expected, rel=2e-5, abs=1e-9)
+    assert loss.average(0.5, 0.0, y) == pytest.approx(float(loss.value(0.5, y)), abs=1e-9)
+
+
+def test_probability():
+    score = np.array([-1e3, -1.0, 0.0, 0.5, 1e3])
+    assert Logistic().probability(score) == pytest.approx(expit(score))
+    assert get_loss(SmoothedHinge()).probability(score).tolist() == [0.0, 0.0, 0.5, 0.75, 1.0]

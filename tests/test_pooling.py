@@ -3,7 +3,16 @@ import pytest
 from dense_reference import softmax
 
 from sparsetoken import SparseTokenProblem
-from sparsetoken.pooling import Elementwise, Hardmax, Mean, Softmax, Stacked, get_pooling
+from sparsetoken.pooling import (
+    Elementwise,
+    Hardmax,
+    Mean,
+    Pooling,
+    Softmax,
+    Stacked,
+    get_pooling,
+    pooling_models,
+)
 
 STACKED = [Stacked(), Stacked(depth=3, residual=0.3, inner=2.0)]
 ALL = [Mean(), Softmax(), Hardmax(), *map(Elementwise, ("sigmoid", "relu", "identity")), *STACKED]
@@ -101,6 +110,44 @@ def test_get_pooling():
         get_pooling("max")
     with pytest.raises(ValueError, match="function must be one of 'sigmoid'"):
         Elementwise("tanh")
+
+
+class First(Pooling):
+    """All the weight on the first token."""
+
+    name = "first"
+
+    def _weights(self, scores, segments):
+        assert segments.lengths.ndim == 0
+        return np.eye(1, scores.shape[-1])[0] * np.ones_like(scores)
+
+
+def test_a_subclass_is_known_by_its_name_or_import_path():
+    assert get_pooling("first") == First()
+    assert get_pooling(f"{__name__}:First") == First()
+    assert get_pooling(f"{__name__}:COMPETING_MEAN") == Mean()
+    assert pooling_models()["first"] == First()
+    with pytest.raises(ValueError, match=r"pooling must be a Pooling, got 'math:pi'"):
+        get_pooling("math:pi")
+    with pytest.raises(ValueError, match="pooling must be importable"):
+        get_pooling("nowhere:First")
+
+
+COMPETING_MEAN = Mean()
+
+
+def test_models_and_traits():
+    known = pooling_models()
+    assert known["attention"] == Softmax()
+    assert known["hardmax"] == Hardmax()
+    assert known["elementwise"] == Elementwise()
+    assert Mean() not in known.values()
+    scores = np.random.default_rng(0).standard_normal((20, 5))
+    for pooling in ALL:
+        changes = not np.allclose(pooling.weights(scores), pooling.weights(3.0 * scores))
+        assert changes == pooling.sharpened, pooling
+        varies = not np.allclose(pooling.weights(scores), pooling.weights(scores[::-1]))
+        assert varies == pooling.uses_scores, pooling
 
 
 @pytest.mark.parametrize("depth", [0, 1, 3])

@@ -15,7 +15,7 @@ def test_block_runs(block, capsys):
     exec(block, {})
     printed = [line for line in capsys.readouterr().out.splitlines() if line]
     stated = re.findall(r"\)  # ([\d.]+)$", block, flags=re.MULTILINE)
-    for line, number in zip(printed, stated, strict=False):
+    for line, number in zip(printed, stated, strict=True) if stated else ():
         assert float(line) == pytest.approx(float(number), abs=6e-4)
 
 

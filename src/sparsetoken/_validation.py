@@ -1,12 +1,25 @@
-"""Checks of arguments: each error names the argument, what was given and what is allowed."""
+"""Checks of arguments: each error names the argument, what was given and what is allowed.
 
+NumPy is imported only by the checks of arrays: the command line's help reads the others.
+"""
+
+import importlib
 import math
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
-__all__ = ["check_choice", "check_count", "check_float_type", "check_real", "check_unit_vector"]
+__all__ = [
+    "check_choice",
+    "check_count",
+    "check_float_type",
+    "check_random_state",
+    "check_real",
+    "check_unit_vector",
+    "import_object",
+]
 
 
 def check_count(name: str, value: Any, minimum: int = 1, maximum: int | None = None) -> int:
@@ -15,15 +28,11 @@ def check_count(name: str, value: Any, minimum: int = 1, maximum: int | None = N
         f"an integer >= {minimum}" if maximum is None else f"an integer in [{minimum}, {maximum}]"
     )
     try:
-        count = operator.index(value)
+        count = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}") from None
-    if (
-        isinstance(value, bool | np.bool_)
-        or count < minimum
-        or (maximum is not None and count > maximum)
-    ):
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+        count = None
+    if count is None or not minimum <= count <= (count if maximum is None else maximum):
+        raise ValueError(f"{name} must be {allowed}, got {shown(value)}")
     return count
 
 
@@ -44,26 +53,33 @@ def check_real(
     right = ")" if math.isinf(high) and not infinite else "]"
     allowed = f"a {'' if infinite else 'finite '}number in {left}{low:g}, {high:g}{right}"
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be {allowed}, got {value!r}") from None
+        plain = not isinstance(value, str | bytes) and getattr(value, "ndim", 0) == 0
+        number = float(value) if plain else math.nan
+    except (TypeError, ValueError, OverflowError):  # a whole number may exceed every float
+        number = math.nan
     inside = low <= number <= high and not (above and number == low)
     if not inside or (math.isinf(number) and not infinite):  # NaN is never inside
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+        raise ValueError(f"{name} must be {allowed}, got {shown(value)}")
     return number
 
 
 def check_choice(name: str, value: Any, known: Any) -> Any:
     """Return ``value`` if it is one of ``known``, or raise ValueError that lists them."""
-    if value not in known:
+    known = list(known)
+    if not isinstance(value, str) or value not in known:
         listed = ", ".join(repr(choice) for choice in known)
-        raise ValueError(f"{name} must be one of {listed}, got {value!r}")
+        raise ValueError(f"{name} must be one of {listed}, got {shown(value)}")
     return value
 
 
-def check_unit_vector(name: str, value: Any, dim: int) -> np.ndarray[Any, Any]:
+def check_unit_vector(name: str, value: Any, dim: int) -> "np.ndarray[Any, Any]":
     """Return ``value`` as a float array of shape (dim,) and norm 1, or raise ValueError."""
-    vector = np.asarray(value, dtype=float)
+    import numpy as np
+
+    try:
+        vector = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be an array of numbers, got {shown(value)}") from None
     if vector.shape != (dim,):
         raise ValueError(f"{name} must have shape ({dim},), got {vector.shape}")
     norm = float(np.linalg.norm(vector))
@@ -74,10 +90,43 @@ def check_unit_vector(name: str, value: Any, dim: int) -> np.ndarray[Any, Any]:
 
 def check_float_type(name: str, value: Any) -> Any:
     """Return the NumPy type float64 or float32, or raise ValueError."""
+    import numpy as np
+
     try:
         kind = np.dtype(value)
     except TypeError:
         kind = None
     if kind not in (np.float64, np.float32):
-        raise ValueError(f"{name} must be float64 or float32, got {value!r}")
+        raise ValueError(f"{name} must be float64 or float32, got {shown(value)}")
     return kind
+
+
+def check_random_state(value: Any) -> "np.random.Generator":
+    """Return a generator for an int, a Generator or None, or raise ValueError."""
+    import numpy as np
+
+    try:
+        return np.random.default_rng(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"random_state must be a whole number >= 0, a Generator or None, got {shown(value)}"
+        ) from None
+
+
+def import_object(name: str, path: str) -> Any:
+    """Return what an import path "module:object" names; a class is called without arguments."""
+    module, _, attribute = path.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"{name} must be importable, got {path!r}: {error}") from None
+    return found() if isinstance(found, type) else found
+
+
+def shown(value: Any) -> str:
+    """Return ``value`` as an error shows it: in full, unless that would fill the screen."""
+    try:
+        text = repr(value)
+    except ValueError:  # more digits than Python is willing to print
+        text = f"a whole number of {value.bit_length()} bits"
+    return text if len(text) <= 200 else f"{text[:200]}…"

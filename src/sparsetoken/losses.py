@@ -3,8 +3,9 @@
 The methods of a built-in loss broadcast over arrays, and a numba kernel can call them on scalars:
 ``prox = Logistic.prox`` at module level, then ``prox(z, y, scale)`` in the kernel.
 
-To add a loss, write a class like those below and name it in ``_BUILT_IN``. To use one without
-adding it, pass an object with the methods ``value``, ``derivative`` and ``second_derivative``::
+A subclass of :class:`Loss` with a ``name`` of its own can be asked for by that name everywhere,
+and any other by its import path (``"my_losses:SquaredHinge"``) or as an object; it need not even be
+a subclass::
 
     class SquaredHinge:
         def value(self, z, y):
@@ -16,24 +17,42 @@ adding it, pass an object with the methods ``value``, ``derivative`` and ``secon
         def second_derivative(self, z, y):
             return np.where(y * z < 1, 1.0, 0.0)
 
-A fourth method ``prox`` is optional; without it a safeguarded Newton method solves for it.
+A method ``prox`` is optional; without it a safeguarded Newton method solves for it. What solvers
+ask about a loss are its traits, the attributes ``smooth``, ``quadratic`` and ``corner`` of
+:class:`Loss`. A loss that is not convex is refused.
 """
 
-from typing import Any
+import math
+from typing import Any, ClassVar
 
 import numpy as np
 from numba import njit
 from numba.extending import overload, register_jitable
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
-__all__ = ["Hinge", "Logistic", "Loss", "Square", "get_loss"]
+from sparsetoken._validation import import_object
+
+__all__ = ["Hinge", "Logistic", "Loss", "Square", "get_loss", "loss_names"]
 
 
 class Loss:
     """Base of the losses: a convex function of the score for each label.
 
-    A subclass gives ``value``, ``derivative`` and ``second_derivative`` (in the score z). The prox
-    has a default that needs only those.
+    A subclass gives ``value``, ``derivative`` and ``second_derivative`` (in the score z). The rest
+    has defaults that need only those.
+
+    Attributes
+    ----------
+    name : str
+        What it is called; a subclass with a name of its own can be asked for by it.
+    smooth : bool
+        Whether the derivative is continuous, as Newton's method likes it.
+    quadratic : bool
+        Whether it is (z − y)²/2: readouts then solve a linear system, and have a limit without a
+        ridge (the least norm) even where they fit the training samples perfectly.
+    corner : float or None
+        The margin m of a loss that is max(0, m − yz).
 
     Examples
     --------
@@ -46,7 +65,14 @@ class Loss:
     True
     """
 
-    name = "custom"
+    name: ClassVar[str] = "custom"
+    smooth: ClassVar[bool] = True
+    quadratic: ClassVar[bool] = False
+    corner: ClassVar[float | None] = None
+
+    def __init_subclass__(cls) -> None:
+        if "name" in vars(cls):
+            _KNOWN[cls.name] = cls
 
     def value(self, z: Any, y: Any) -> Any:
         """Return ℓ(z; y)."""
@@ -64,6 +90,19 @@ class Loss:
         """Return the minimiser p of scale·ℓ(p; y) + (p − z)²/2."""
         return _bracketed_prox(self, z, y, scale)
 
+    def average(self, mean: Any, deviation: Any, y: Any) -> Any:
+        """Return E[ℓ(mean + deviation·G; y)] for a standard normal G."""
+        step = 0.1 if self.smooth else 0.01
+        return _trapezoid(self, mean, deviation, y, step)
+
+    def probability(self, score: Any) -> Any:
+        """Return the probability of a positive that a trained score stands for.
+
+        The default is (1 + score)/2 cut to [0, 1]: what the square loss estimates. Of a hinge
+        loss's score it gives only the order.
+        """
+        return np.clip((1.0 + score) / 2.0, 0.0, 1.0)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
@@ -72,6 +111,9 @@ class Loss:
 
     def __hash__(self) -> int:
         return hash(type(self))
+
+
+_KNOWN: dict[str, type[Loss]] = {}
 
 
 # The formulas below are branch-free so that one text serves both for arrays, in NumPy, and for
@@ -154,6 +196,15 @@ class Logistic(Loss):
     second_derivative = staticmethod(_logistic_second_derivative)
     prox = staticmethod(_logistic_prox)
 
+    def average(self, mean: Any, deviation: Any, y: Any) -> Any:
+        """Return E[ℓ(mean + deviation·G; y)]; the step resolves the poles, π/deviation away."""
+        step = min(0.5, 1.0 / max(float(np.max(deviation)), 1e-3))
+        return _trapezoid(self, mean, deviation, y, max(step, 2e-3))
+
+    def probability(self, score: Any) -> Any:
+        """Return 1/(1 + e^−score)."""
+        return -_logistic_derivative(-score, 1.0)
+
 
 @register_jitable
 def _square_value(z: Any, y: Any) -> Any:
@@ -179,10 +230,15 @@ class Square(Loss):
     """Square loss (z − y)²/2."""
 
     name = "square"
+    quadratic = True
     value = staticmethod(_square_value)
     derivative = staticmethod(_square_derivative)
     second_derivative = staticmethod(_square_second_derivative)
     prox = staticmethod(_square_prox)
+
+    def average(self, mean: Any, deviation: Any, y: Any) -> Any:
+        """Return E[ℓ(mean + deviation·G; y)]."""
+        return 0.5 * ((np.asarray(mean) - y) ** 2 + np.asarray(deviation) ** 2)
 
 
 @register_jitable
@@ -210,32 +266,42 @@ class Hinge(Loss):
     """Hinge loss max(0, 1 − yz)."""
 
     name = "hinge"
+    smooth = False
+    corner = 1.0
     value = staticmethod(_hinge_value)
     derivative = staticmethod(_hinge_derivative)
     second_derivative = staticmethod(_hinge_second_derivative)
     prox = staticmethod(_hinge_prox)
 
-
-_BUILT_IN = {loss.name: loss for loss in (Logistic, Square, Hinge)}
+    def average(self, mean: Any, deviation: Any, y: Any) -> Any:
+        """Return E[ℓ(mean + deviation·G; y)]."""
+        gap = 1.0 - y * np.asarray(mean)
+        deviation = np.maximum(deviation, 1e-300)
+        z = np.clip(gap / deviation, -40.0, 40.0)
+        density = np.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
+        return gap * ndtr(z) + deviation * density
 
 
 class _Adapted(Loss):
-    """A user's object with the three methods but no prox."""
+    """A user's object that is no Loss: what it has is taken from it, the rest are the defaults."""
 
     def __init__(self, loss: Any) -> None:
         self.loss = loss
-
-    def value(self, z: Any, y: Any) -> Any:
-        return self.loss.value(z, y)
-
-    def derivative(self, z: Any, y: Any) -> Any:
-        return self.loss.derivative(z, y)
-
-    def second_derivative(self, z: Any, y: Any) -> Any:
-        return self.loss.second_derivative(z, y)
+        for name in (*_REQUIRED, "prox", "average", "probability", *_TRAITS):
+            if hasattr(loss, name):
+                setattr(self, name, getattr(loss, name))
 
     def __repr__(self) -> str:
         return repr(self.loss)
+
+
+_REQUIRED = ("value", "derivative", "second_derivative")
+_TRAITS = ("name", "smooth", "quadratic", "corner")
+
+
+def loss_names() -> tuple[str, ...]:
+    """Return the names of the losses that can be asked for by name."""
+    return tuple(_KNOWN)
 
 
 def get_loss(loss: Any) -> Loss:
@@ -243,9 +309,10 @@ def get_loss(loss: Any) -> Loss:
 
     Parameters
     ----------
-    loss : {"logistic", "square", "hinge"} or object
-        A name, or an object with the methods ``value(z, y)``, ``derivative(z, y)``,
-        ``second_derivative(z, y)`` and, optionally, ``prox(z, y, scale)``.
+    loss : {"logistic", "square", "hinge"}, str or object
+        The name of a loss, the import path of one (``"my_losses:Huber"``, a class or an object), or
+        an object with the methods ``value(z, y)``, ``derivative(z, y)`` and
+        ``second_derivative(z, y)`` and, optionally, what else :class:`Loss` has.
 
     Examples
     --------
@@ -253,19 +320,63 @@ def get_loss(loss: Any) -> Loss:
     >>> get_loss("hinge")
     Hinge()
     """
-    if isinstance(loss, str):
-        if loss not in _BUILT_IN:
-            known = ", ".join(map(repr, _BUILT_IN))
-            raise ValueError(f"loss must be one of {known} or a loss object, got {loss!r}")
-        return _BUILT_IN[loss]()
-    required = ("value", "derivative", "second_derivative")
-    missing = [name for name in required if not callable(getattr(loss, name, None))]
-    if missing or isinstance(loss, type):
+    if isinstance(loss, str) and loss in _KNOWN:
+        found: Any = _KNOWN[loss]()
+    elif isinstance(loss, str) and ":" in loss:
+        found = import_object("loss", loss)
+    elif isinstance(loss, str):
+        known = ", ".join(map(repr, _KNOWN))
+        raise ValueError(
+            f"loss must be one of {known}, an import path 'module:name' or a loss object, "
+            f"got {loss!r}"
+        )
+    else:
+        found = loss
+    missing = [name for name in _REQUIRED if not callable(getattr(found, name, None))]
+    if missing or isinstance(found, type):
         lack = ", ".join(missing) or "an instance, not a class"
         raise ValueError(
-            f"loss must be a name or an object with {required}, got {loss!r}: lacks {lack}"
+            f"loss must be a name or an object with {_REQUIRED}, got {loss!r}: lacks {lack}"
         )
-    return loss if callable(getattr(loss, "prox", None)) else _Adapted(loss)
+    if not isinstance(found, Loss):
+        found = _Adapted(found)
+    if type(found).__module__ != __name__ or isinstance(found, _Adapted):
+        _check_convex(found)
+    return found
+
+
+def _check_convex(loss: Loss) -> None:
+    """Raise ValueError with a place where the loss bends down."""
+    z = np.linspace(-30.0, 30.0, 2401)
+    for y in (-1.0, 1.0):
+        with np.errstate(all="ignore"):
+            bend = np.broadcast_to(loss.second_derivative(z, y), z.shape)
+            slope = np.broadcast_to(loss.derivative(z, y), z.shape)
+            size = np.maximum(np.abs(slope[1:]), np.abs(slope[:-1]))
+            falls = np.diff(slope) < -1e-9 * size
+        worst = int(np.nanargmin(bend)) if not np.isnan(bend).all() else 0
+        if bend[worst] < -1e-9 * np.nanmax(np.abs(bend)):
+            raise ValueError(
+                f"loss must be convex, got {loss!r}: its second derivative at z={z[worst]:g}, "
+                f"y={y:g} is {bend[worst]:.3g}"
+            )
+        if falls.any():
+            at = int(np.argmax(falls))
+            raise ValueError(
+                f"loss must be convex, got {loss!r}: its derivative falls from {slope[at]:.3g} at "
+                f"z={z[at]:g}, y={y:g} to {slope[at + 1]:.3g} at z={z[at + 1]:g}"
+            )
+
+
+def _trapezoid(loss: Loss, mean: Any, deviation: Any, y: Any, step: float) -> Any:
+    """Average a loss over a Gaussian, node by node to hold few numbers at once."""
+    reach = math.ceil(6.5 / step)  # the Gaussian beyond weighs 8e-11
+    total: Any = 0.0
+    for index in range(-reach, reach + 1):
+        g = index * step
+        weight = step * math.exp(-0.5 * g * g) / math.sqrt(2.0 * math.pi)
+        total = total + weight * loss.value(mean + deviation * g, y)
+    return total
 
 
 def _bracketed_prox(loss: Any, z: ArrayLike, y: ArrayLike, scale: ArrayLike) -> NDArray[np.float64]:

@@ -3,7 +3,8 @@
 A pooling takes scores either as a rectangular array (the last axis runs over the tokens) or as one
 flat array with ``offsets``: the tokens of sequence i are ``scores[offsets[i]:offsets[i + 1]]``.
 
-To add one, write a class like those below and name it in ``_BUILT_IN``.
+A subclass of :class:`Pooling` with a ``name`` can be asked for by that name everywhere, and any
+other by its import path (``"my_poolings:Sparsemax"``) or as an object.
 """
 
 from typing import Any, ClassVar
@@ -12,9 +13,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from sparsetoken._validation import check_choice, check_count, check_real
+from sparsetoken._validation import check_choice, check_count, check_real, import_object
 
-__all__ = ["Elementwise", "Hardmax", "Mean", "Pooling", "Softmax", "Stacked", "get_pooling"]
+__all__ = [
+    "Elementwise",
+    "Hardmax",
+    "Mean",
+    "Pooling",
+    "Softmax",
+    "Stacked",
+    "get_pooling",
+    "pooling_models",
+]
 
 Array = NDArray[Any]
 
@@ -24,6 +34,18 @@ class Pooling:
 
     A subclass gives ``_weights(scores, segments)``, where ``segments`` reduces over the tokens of
     each sequence and spreads a value per sequence back over its tokens.
+
+    Attributes
+    ----------
+    name : str
+        What it is called; a subclass with a name of its own can be asked for by it.
+    model : str or None
+        The name of the classifier that pools in this way with a given query: ``name``, unless the
+        class says otherwise.
+    sharpened : bool
+        Whether the weights change when all scores are multiplied by a positive number.
+    uses_scores : bool
+        Whether the weights depend on the scores at all; if not, they are 1/L.
 
     Examples
     --------
@@ -36,6 +58,15 @@ class Pooling:
     """
 
     name: ClassVar[str]
+    model: ClassVar[str | None]
+    sharpened: ClassVar[bool] = True
+    uses_scores: ClassVar[bool] = True
+
+    def __init_subclass__(cls) -> None:
+        if "name" in vars(cls):
+            if "model" not in vars(cls):
+                cls.model = cls.name
+            _KNOWN[cls.name] = cls
 
     def weights(self, scores: ArrayLike, offsets: ArrayLike | None = None) -> Array:
         """Return the token weights, in the shape of ``scores``.
@@ -68,10 +99,16 @@ class Pooling:
         return hash((type(self), *vars(self).values()))
 
 
+_KNOWN: dict[str, type[Pooling]] = {}
+
+
 class Mean(Pooling):
     """The same weight 1/L for every token, whatever the scores."""
 
     name = "mean"
+    model = None  # "pooled" has no query
+    sharpened = False
+    uses_scores = False
 
     def _weights(self, scores: Array, segments: "_Rows | _Segments") -> Array:
         return np.ones_like(scores) / segments.spread(segments.lengths)
@@ -81,6 +118,7 @@ class Softmax(Pooling):
     """Weights proportional to exp(score)."""
 
     name = "softmax"
+    model = "attention"
 
     def _weights(self, scores: Array, segments: "_Rows | _Segments") -> Array:
         weights = scores - segments.spread(segments.reduce(np.maximum, scores))
@@ -93,6 +131,7 @@ class Hardmax(Pooling):
     """All the weight on the largest score: softmax at infinite sharpness (ties share evenly)."""
 
     name = "hardmax"
+    sharpened = False
 
     def _weights(self, scores: Array, segments: "_Rows | _Segments") -> Array:
         largest = segments.spread(segments.reduce(np.maximum, scores))
@@ -147,6 +186,7 @@ class Stacked(Pooling):
     """
 
     name = "stacked"
+    model = None  # its depth has no default worth a name: pass the pooling
 
     def __init__(self, depth: int = 2, residual: float = 1.0, inner: float = 0.5) -> None:
         self.depth = check_count("depth", depth, minimum=0)
@@ -215,11 +255,9 @@ _FUNCTIONS = {
     "identity": lambda x: x,
 }
 
-_BUILT_IN = {pooling.name: pooling for pooling in (Mean, Softmax, Hardmax, Elementwise, Stacked)}
-
 
 def get_pooling(pooling: str | Pooling) -> Pooling:
-    """Return the pooling for a name, or the pooling itself.
+    """Return the pooling for a name or an import path, or the pooling itself.
 
     Examples
     --------
@@ -227,9 +265,26 @@ def get_pooling(pooling: str | Pooling) -> Pooling:
     >>> get_pooling("hardmax")
     Hardmax()
     """
+    if isinstance(pooling, str) and ":" in pooling:
+        found = import_object("pooling", pooling)
+        if isinstance(found, Pooling):
+            return found
+        raise ValueError(f"pooling must be a Pooling, got {pooling!r}: {found!r}")
     if isinstance(pooling, Pooling):
         return pooling
-    return _BUILT_IN[check_choice("pooling", pooling, _BUILT_IN)]()
+    return _KNOWN[check_choice("pooling", pooling, _KNOWN)]()
+
+
+def pooling_models() -> dict[str, Pooling]:
+    """Return the pooling of each classifier that has a query, by the classifier's name.
+
+    Examples
+    --------
+    >>> from sparsetoken.pooling import pooling_models
+    >>> pooling_models()["attention"]
+    Softmax()
+    """
+    return {known.model: known() for known in _KNOWN.values() if known.model is not None}
 
 
 class _Rows:

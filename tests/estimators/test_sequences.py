@@ -1,9 +1,13 @@
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.model_selection import cross_val_score
 from sklearn.utils import _safe_indexing
 
+import sparsetoken as st
 from sparsetoken import Sequences
-from sparsetoken.estimators.sequences import as_sequences
+from sparsetoken.estimators.sequences import OneTokenWarning, as_sequences
 
 LENGTHS = [3, 1, 4, 2]
 
@@ -65,7 +69,8 @@ def test_arrays_become_sequences_without_a_copy(dtype):
     assert sequences.dtype == dtype
     assert sequences.lengths.tolist() == [3] * 6
     assert np.array_equal(sequences[4], X[4])
-    single = as_sequences(X[:, 0])
+    with pytest.warns(OneTokenWarning, match="each of the 6 rows of X was taken as a sequence"):
+        single = as_sequences(X[:, 0])
     assert single.lengths.tolist() == [1] * 6
     assert np.array_equal(single.tokens, X[:, 0])
 
@@ -92,6 +97,7 @@ def test_types_of_the_tokens():
     assert Sequences.from_list([ragged(np.float32)[0], ragged()[1]]).dtype == np.float64
     assert Sequences.from_list([np.ones((2, 3), dtype=int)]).dtype == np.float64
     assert as_sequences(np.ones((2, 3, 1), dtype=np.int8)).dtype == np.float64
+    assert as_sequences(np.ones((2, 3, 1), dtype=np.float16)).dtype == np.float32
 
 
 def test_strided_arrays():
@@ -160,5 +166,273 @@ def test_bad_offsets(tokens, offsets, message):
         Sequences(tokens, offsets)
 
 
-def test_repr():
-    assert repr(Sequences.from_list(ragged())) == "Sequences(n_sequences=4, total_tokens=10, dim=5)"
+def test_what_it_prints():
+    X = Sequences.from_list(ragged())
+    shown = "Sequences(n_sequences=4, total_tokens=10, dim=5, lengths=1…4, dtype=float64"
+    assert repr(X) == f"{shown})"
+    named = Sequences(X.tokens, X.offsets, feature_names=list("abcde"), ids=["p", "q", "r", "s"])
+    assert repr(named) == f"{shown}, features=[a, b, c, …], ids=[p, q, r, …])"
+    assert repr(X[:0]) == "Sequences(n_sequences=0, total_tokens=0, dim=5, dtype=float64)"
+
+
+# Frames: rows interleaved, sequences in the order of their first row.
+BAG = ["b", "a", "b", "c", "a"]
+VALUES = {"x": [1.0, 2.0, 3.0, 4.0, 5.0], "count": [1, 2, 3, 4, 5], "ill": [1, 0, 1, 0, 0]}
+
+
+def frame(kind, **columns):
+    columns = {"bag": BAG, **VALUES} | columns
+    if kind == "pandas":
+        return pytest.importorskip("pandas", reason="a frame of pandas").DataFrame(columns)
+    if kind == "polars":
+        return pytest.importorskip("polars", reason="a frame of polars").DataFrame(columns)
+    return pytest.importorskip("pyarrow", reason="a table of Arrow").table(columns)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_frames_are_grouped_in_order_of_appearance(kind):
+    df = frame(kind)
+    X = Sequences.from_frame(df, by="bag", ignore="ill")
+    assert X.ids.tolist() == ["b", "a", "c"]
+    assert X.feature_names.tolist() == ["x", "count"]
+    assert [part.tolist() for part in X] == [[[1, 1], [3, 3]], [[2, 2], [5, 5]], [[4, 4]]]
+    assert Sequences.per_sequence(df["ill"], df["bag"]).tolist() == [1, 0, 0]
+    chosen = Sequences.from_frame(df, by="bag", features=["count"])
+    assert chosen.feature_names.tolist() == ["count"]
+    part = X[[2, 0]]
+    assert (part.ids.tolist(), part.feature_names.tolist()) == (["c", "b"], ["x", "count"])
+    with pytest.raises(
+        ValueError, match=r"no column 'bags', it has \['bag', 'x', 'count', 'ill'\]"
+    ):
+        Sequences.from_frame(df, by="bags")
+
+
+def test_frames_say_what_is_wrong():
+    df = frame("pandas", site=list("uvwxy"), n=[1, 2, 3, 4, 5])
+    with pytest.raises(ValueError, match="column 'site' of X must hold numbers"):
+        Sequences.from_frame(df, by="bag")
+    with pytest.raises(ValueError, match="two columns named 'x'"):
+        Sequences.from_frame(df[["bag", "x", "x"]], by="bag")
+    with pytest.raises(ValueError, match="frame must be a table"):
+        Sequences.from_frame([1], by="bag")
+    with pytest.raises(
+        ValueError, match=r"sequence 'b' has two values: 1\.0 in row 0 and 3\.0 in row 2"
+    ):
+        Sequences.per_sequence(df["x"], df["bag"])
+    missing = frame("pandas", bag=["b", None, "b", "c", "a"])
+    with pytest.raises(ValueError, match="bag must name the sequence of each row, row 1 has none"):
+        Sequences.from_frame(missing, by="bag", ignore="ill")
+    empty_cell = frame("pandas", x=[1.0, 2.0, None, 4.0, 5.0])
+    with pytest.raises(ValueError, match="NaN in sequence 'b', token 1, feature 'x'"):
+        as_sequences(Sequences.from_frame(empty_cell, by="bag", ignore="ill"))
+
+
+def test_a_label_among_the_features_is_refused():
+    pandas = pytest.importorskip("pandas", reason="a frame of pandas")
+    rng = np.random.default_rng(0)
+    bag = np.repeat(np.arange(8), 3)
+    df = pandas.DataFrame({"bag": bag, "x": rng.standard_normal(24), "ill": bag % 2, "unit": 1.0})
+    df["rare"] = (bag == 5).astype(int)  # constant in each sequence too, but only one has it
+    with pytest.raises(ValueError, match="column 'ill' has one value in each sequence"):
+        Sequences.from_frame(df, by="bag")
+    assert Sequences.from_frame(df, by="bag", ignore=["ill"]).dim == 3
+    assert Sequences.from_frame(df, by="bag", features=["x", "ill"]).dim == 2
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_lists_of_frames_are_matched_by_name(kind):
+    df = frame(kind)
+    first, other = df[["x", "count"]], df[["count", "x"]]
+    X = as_sequences([first, other])
+    assert X.feature_names.tolist() == ["x", "count"]
+    assert np.array_equal(X[0], X[1])
+    with pytest.raises(ValueError, match="sequence 1 of X lacks the feature 'count', unlike seq"):
+        as_sequences([first, df[["x"]]])
+    with pytest.raises(
+        ValueError, match="sequence 1 of X has the feature 'ill', unlike sequence 0"
+    ):
+        as_sequences([first, df[["x", "count", "ill"]]])
+    with pytest.raises(ValueError, match="sequence 1 of X has no names of features, but others"):
+        as_sequences([first, np.ones((2, 2))])
+
+
+def test_a_frame_without_a_grouping_is_one_token_a_row_and_says_so():
+    df = frame("pandas")[["x", "count"]]
+    with pytest.warns(OneTokenWarning, match="each of the 5 rows"):
+        X = as_sequences(df)
+    assert X.feature_names.tolist() == ["x", "count"]
+    assert X.lengths.tolist() == [1] * 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(as_sequences(df.to_numpy()[:, None])) == 5
+    assert as_sequences(df.set_axis([0, 1], axis=1)).feature_names is None  # numbered columns
+
+
+def test_stacked_tokens():
+    tokens = np.arange(10.0).reshape(5, 2)
+    X = Sequences.from_stacked(tokens, [7, 3, 7, 9, 3])
+    assert X.ids.tolist() == [7, 3, 9]
+    assert X[0].tolist() == [[0, 1], [4, 5]]
+    together = Sequences.from_stacked(tokens, ["z", "z", "a", "a", "b"])
+    assert together.ids.tolist() == ["z", "a", "b"]
+    assert np.shares_memory(together.tokens, tokens)
+    assert np.shares_memory(Sequences.from_offsets(tokens, [0, 2, 5]).tokens, tokens)
+    with pytest.raises(ValueError, match=r"tokens must have shape \(3, dim\)"):
+        Sequences.from_stacked(tokens, [1, 1, 2])
+    with pytest.raises(ValueError, match="names of one type"):
+        Sequences.from_stacked(tokens, np.array([1, "a", 2, "b", 3], dtype=object))
+
+
+def test_padding_is_left_out():
+    padded = np.arange(24.0, dtype=np.float32).reshape(2, 4, 3)
+    mask = np.array([[0, 1, 1, 0], [1, 1, 1, 1]])
+    for given in (mask, mask.astype(bool), mask.tolist()):
+        X = Sequences.from_padded(padded, given)
+        assert X.dtype == np.float32
+        assert np.array_equal(X[0], padded[0, 1:3])
+        assert np.array_equal(X[1], padded[1])
+    own = np.ma.MaskedArray(padded, mask=np.repeat(mask[..., None] == 0, 3, axis=2))
+    assert Sequences.from_padded(own).lengths.tolist() == [2, 4]
+    own[1, 1, 1] = np.ma.masked
+    with pytest.raises(ValueError, match="some features masked"):
+        Sequences.from_padded(own)
+    for wrong in (mask[:, :3], mask + 1):
+        with pytest.raises(
+            ValueError, match=r"mask must hold True or False, 1 or 0, of shape \(2, 4"
+        ):
+            Sequences.from_padded(padded, wrong)
+    with pytest.raises(ValueError, match="mask must say"):
+        Sequences.from_padded(padded)
+
+
+def test_the_warning_names_the_line_of_the_caller():
+    X, y = np.random.default_rng(0).standard_normal((20, 3)), np.arange(20) % 2
+    for call in (
+        lambda: st.PooledClassifier().fit(X, y),
+        lambda: cross_val_score(st.PooledClassifier(), X, y, cv=2),
+        lambda: st.estimators.PerToken().fit(X),
+    ):
+        with pytest.warns(OneTokenWarning) as caught:
+            call()
+        assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_masked_values_are_never_used():
+    array = np.ma.MaskedArray(np.ones((2, 2, 2)), mask=False)
+    assert as_sequences(array).dim == 2  # nothing is masked
+    array[1, 0, 0] = np.ma.masked
+    for X in (array, [array[0], array[1]], array[:, 0]):
+        with pytest.raises(ValueError, match="masked values"):
+            as_sequences(X)
+        with pytest.raises(ValueError, match="masked values"):
+            st.PooledClassifier().fit(X, [0, 1])
+
+
+def test_concatenation():
+    X = Sequences.from_frame(frame("pandas"), by="bag", features=["x", "count"])
+    other = Sequences.from_frame(frame("pandas"), by="bag", features=["count", "x"])
+    both = Sequences.concatenate([X, other[1:]])
+    assert both.ids.tolist() == ["b", "a", "c", "a", "c"]
+    assert np.array_equal(both[1], both[3])
+    plain = Sequences(X.tokens, X.offsets, X.feature_names)
+    assert Sequences.concatenate([X, plain]).ids is None
+    with pytest.raises(ValueError, match="part 1 of X has no names"):
+        Sequences.concatenate([X, Sequences(X.tokens, X.offsets)])
+    with pytest.raises(ValueError, match="at least one"):
+        Sequences.concatenate([])
+
+
+NESTED = [[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0]]]
+
+
+def arrow_column():
+    pyarrow = pytest.importorskip("pyarrow", reason="a column of Arrow")
+    return pyarrow.array([[[9.0, 9.0]], *NESTED])[1:]  # its buffers hold more than it does
+
+
+def arrow_chunks():
+    pyarrow = pytest.importorskip("pyarrow", reason="a column of Arrow")
+    kind = pyarrow.list_(pyarrow.list_(pyarrow.float32(), 2))
+    return pyarrow.chunked_array([pyarrow.array([part], type=kind) for part in NESTED])
+
+
+def polars_series():
+    return pytest.importorskip("polars", reason="a column of polars").Series(NESTED)
+
+
+def pandas_series():
+    pandas = pytest.importorskip("pandas", reason="a column of pandas")
+    column = arrow_column()
+    return pandas.Series(column.to_pylist(), dtype=pandas.ArrowDtype(column.type))
+
+
+def pandas_objects():
+    pandas = pytest.importorskip("pandas", reason="a column of pandas")
+    return pandas.Series([np.array(part) for part in NESTED], index=["p", "q"])
+
+
+def awkward_array():
+    return pytest.importorskip("awkward", reason="awkward is not installed").Array(NESTED)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [arrow_column, arrow_chunks, polars_series, pandas_series, pandas_objects, awkward_array],
+)
+def test_columns_of_lists(make):
+    X = as_sequences(make())
+    assert [part.tolist() for part in X] == NESTED
+    assert X.dtype == (np.float32 if make is arrow_chunks else np.float64)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([[1.0, 2.0], [3.0]], "column of lists of tokens, got list"),
+        ([1.0, 2.0], "column of lists of tokens, got double"),
+        ([[[1.0, 2.0]], None], "sequence 1 of X is missing"),
+        ([[[1.0, 2.0], [3.0]]], "token 1 of X has 1 features, token 0 has 2"),
+        ([[[1.0, None]]], "NaN in sequence 0, token 0, feature 1"),
+    ],
+)
+def test_columns_that_hold_no_tokens(values, message):
+    pyarrow = pytest.importorskip("pyarrow", reason="a column of Arrow")
+    with pytest.raises(ValueError, match=message):
+        as_sequences(pyarrow.array(values))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64"])
+def test_tensors(dtype):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    values = torch.arange(12).reshape(2, 3, 2).to(getattr(torch, dtype))
+    if values.is_floating_point():
+        values.requires_grad_()
+    for X in (as_sequences(values), as_sequences([values[0], values[1]])):
+        wanted = np.float64 if dtype in ("float64", "int64") else np.float32
+        assert X.dtype == wanted
+        assert np.array_equal(X.tokens, np.arange(12).reshape(6, 2))
+
+
+class OnlyDlpack:
+    """What a library without NumPy offers."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_dlpack():
+    array = np.arange(12.0).reshape(2, 3, 2)
+    assert np.shares_memory(as_sequences(OnlyDlpack(array)).tokens, array)
+
+
+def test_sparse_matrices_are_refused():
+    from scipy.sparse import csr_array
+
+    with pytest.raises(TypeError, match="Sparse data was passed for X"):
+        as_sequences(csr_array(np.eye(3)))

@@ -1,11 +1,18 @@
+import copy
+import io
 import json
+import tracemalloc
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import StandardScaler
 
 import sparsetoken as st
+from sparsetoken.estimators import Finding
 from sparsetoken.losses import Hinge, Loss
 
 X, Y = st.SparseTokenProblem(5, 1, 4.0).sample(60, 6, random_state=0)
@@ -27,8 +34,10 @@ def fitted(**kwargs):
         st.VectorizedClassifier(reg=0.3, loss="square"),
         st.TwoStepAttentionClassifier(random_state=np.random.default_rng(0)),
         st.TwoStepAttentionClassifier(random_state=7, beta=0.5),
+        st.AttentionClassifier(cv=3, refine_steps=5, token_map=Nystroem(n_components=9)),
+        st.SparseTokenClassifier(cv=3, refine_steps=5, random_state=7),
     ],
-    ids=["pooled", "vectorized", "two-step", "two-step with a seed"],
+    ids=["pooled", "vectorized", "two-step", "two-step with a seed", "attention", "sparse token"],
 )
 def test_round_trip(classifier, tmp_path):
     path = tmp_path / "model.npz"
@@ -54,6 +63,16 @@ def test_object_labels_and_column_names(tmp_path):
     again = st.load(tmp_path / "model.npz")
     assert again.feature_names_in_.tolist() == list("abcdef")
     assert again.predict(table).tolist() == classifier.predict(table).tolist()
+
+
+def test_several_classes(tmp_path):
+    labels = np.where(Y == 1, "yes", np.where(X[:, 0, 0] > 0, "no", "maybe"))
+    classifier = st.SparseTokenClassifier(cv=3, refine_steps=5, random_state=0).fit(X, labels)
+    st.save(classifier, tmp_path / "model.npz")
+    again = st.load(tmp_path / "model.npz")
+    assert np.array_equal(again.predict_proba(X), classifier.predict_proba(X))
+    assert again.members_ == classifier.members_
+    assert again.threshold(0.1, label="no") == classifier.threshold(0.1, label="no")
 
 
 def entries(path):
@@ -109,10 +128,17 @@ def with_header(path, change):
     np.savez(path, **content, digest=np.array(_digest(content)))
 
 
+def scaler():
+    return {"estimator": "StandardScaler", "parameters": {}, "learned": {}}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h: h.update(version=2), "format version 2, this sparsetoken reads version 1"),
+        (
+            lambda h: h.update(version=3, sparsetoken="9.9"),
+            r"format version 3, written by sparsetoken 9.9; sparsetoken .* reads versions 1 to 2",
+        ),
         (lambda h: h.update(format="other"), "is not a sparsetoken model"),
         (lambda h: h["content"].update(estimator="Popen"), "unknown class 'Popen'"),
         (lambda h: h["content"]["parameters"].update(shell=True), "not a valid sparsetoken model"),
@@ -120,6 +146,20 @@ def with_header(path, change):
         (lambda h: h["content"]["learned"].update(__class__=1), "attribute '__class__'"),
         (lambda h: h["content"]["learned"].update(coef_={"array": "x"}), "not a valid"),
         (lambda h: h.pop("content"), "not a valid sparsetoken model"),
+        (lambda h: h.update(content=[1, 2]), "it holds list, which is no classifier"),
+        (lambda h: h.update(content=scaler()), "it holds StandardScaler, which is no classifier"),
+        (lambda h: h["content"]["learned"].update(coef_=2.0), "not a valid sparsetoken model"),
+        (lambda h: h["content"]["learned"].update(intercept_="no"), "not a valid"),
+        (lambda h: h["content"]["learned"].update(intercept_=float("nan")), "not finite"),
+        (lambda h: h["content"]["learned"].update(n_features_in_=5), "not a valid"),
+        (lambda h: h["content"]["learned"].update(n_features_in_=10**12), "1000000000000 features"),
+        (lambda h: h["content"]["learned"].pop("classes_"), "not a valid"),
+        (lambda h: h["content"]["learned"].update(classes_={"objects": ["a"]}), "its scores have"),
+        (lambda h: h.update(scores=[0.0, 1.0]), "it gives other scores with sparsetoken"),
+        (
+            lambda h: h["content"]["learned"].update(own_={"record": "Sequences", "fields": {}}),
+            "is no record",
+        ),
     ],
 )
 def test_forged(change, message, tmp_path):
@@ -172,3 +212,140 @@ def test_what_cannot_be_stored_is_refused(tmp_path):
     classifier.loss = Own()
     with pytest.raises(ValueError, match=r"PooledClassifier.loss cannot be saved: .*built-in loss"):
         st.save(classifier, tmp_path / "model.npz")
+
+
+def test_an_unfitted_classifier_is_refused(tmp_path):
+    with pytest.raises(NotFittedError):
+        st.save(st.PooledClassifier(), tmp_path / "model.npz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_whatever_is_learned_is_stored(tmp_path):
+    """A new class needs no code here: arrays, records and estimators in any nesting."""
+    classifier = fitted()
+    classifier.heads_ = [{"weight": 0.5, "query": np.arange(3.0)}, {"query": np.ones(2)}]
+    classifier.reading_ = {"by": "bag", "features": ["a", "b"], "ignore": (), "group": None}
+    classifier.members_ = {"pooled": (0.25, fitted(reg=2.0)), 3: None}
+    classifier.found_ = Finding("name", True, "message", "advice")
+    classifier.empty_ = np.empty((0, 4), dtype=np.float32)
+    classifier.ordered_ = np.asfortranarray(np.arange(6).reshape(2, 3))
+    path = tmp_path / "model.npz"
+    st.save(classifier, path)
+    again = st.load(path)
+    assert again.heads_[0]["query"].tolist() == [0.0, 1.0, 2.0]
+    assert again.heads_[1]["query"].tolist() == [1.0, 1.0]
+    assert again.reading_ == classifier.reading_
+    weight, member = again.members_["pooled"]
+    assert (weight, again.members_[3]) == (0.25, None)
+    assert np.array_equal(member.decision_function(X), fitted(reg=2.0).decision_function(X))
+    assert again.found_ == classifier.found_
+    assert isinstance(again.found_, Finding)
+    assert (again.empty_.shape, again.empty_.dtype) == ((0, 4), np.float32)
+    assert np.array_equal(again.ordered_, classifier.ordered_)
+    classifier.own_ = open
+    with pytest.raises(ValueError, match=r"PooledClassifier.own_ cannot be saved without pickle"):
+        st.save(classifier, path)
+    assert st.load(path).reading_ == classifier.reading_
+
+
+@pytest.fixture
+def small_files():
+    """Let every write beyond 500 bytes fail, as on a full disk."""
+    resource = pytest.importorskip("resource", reason="only Unix limits the size of files")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_failed_write_leaves_the_old_model(tmp_path, request):
+    path, old = tmp_path / "model.npz", fitted()
+    st.save(old, path)
+    before = path.read_bytes()
+    request.getfixturevalue("small_files")
+    with pytest.raises(OSError, match="File too large"):
+        st.save(fitted(reg=5.0), path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(FileNotFoundError):
+        st.save(old, tmp_path / "missing" / "model.npz")
+
+
+def test_a_replaced_file_keeps_its_mode_and_its_links(tmp_path):
+    path, link = tmp_path / "model.npz", tmp_path / "link.npz"
+    st.save(fitted(), path)
+    path.chmod(0o640)
+    link.symlink_to(path)
+    st.save(fitted(reg=3.0), link)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert st.load(path).reg == 3.0
+
+
+def refused_cheaply(path, message):
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=message):
+        st.load(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * 2**20
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def test_a_bomb_is_not_unpacked(tmp_path):
+    path = tmp_path / "model.npz"
+    st.save(fitted(), path)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bomb.npy", npy(np.zeros(2**25, dtype=np.int8)))
+    assert path.stat().st_size < 10**5
+    refused_cheaply(path, "its arrays are compressed")
+
+
+def test_an_archive_that_lists_one_array_many_times(tmp_path):
+    path = tmp_path / "model.npz"
+    st.save(fitted(), path)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("large.npy", npy(np.zeros(10**5)))
+        entry = archive.getinfo("large.npy")
+        for i in range(100):
+            archive.filelist.append(other := copy.copy(entry))
+            other.filename = f"large{i}.npy"
+        archive._didModify = True
+    refused_cheaply(path, "it says to hold more than it does")
+
+
+def test_an_array_that_promises_more_than_it_has(tmp_path):
+    path = tmp_path / "model.npz"
+    st.save(fitted(), path)
+    content = npy(np.zeros(8)).replace(b"'shape': (8,), }        ", b"'shape': (8000000000,), }")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("promise.npy", content)
+    refused_cheaply(path, r"shape \(8000000000,\) does not fit its file")
+
+
+MODELS = Path(__file__).parent / "models"
+SCORES_OF_0_1 = {
+    "pooled": [-1.3186801000399613, -0.3162630936770263, -1.1335334206170053],
+    "vectorized": [-5.839256402538815, -2.606341636358321, -2.5720679197627607],
+    "two-step": [-4.704019021202287, -1.1542236523553715, -2.927804768473128],
+    "attention": [-7.780873609204987, -3.5345338222597373, -6.318419946783885],
+}
+
+
+@pytest.mark.parametrize("name", SCORES_OF_0_1)
+def test_files_of_the_first_version(name):
+    """Written by 0.1.0 from a fit to ``X``, with a scaler as token map for attention."""
+    classifier = st.load(MODELS / f"0.1.0-{name}.npz")
+    np.testing.assert_allclose(classifier.decision_function(X[:3]), SCORES_OF_0_1[name], rtol=1e-6)
+    assert classifier.predict(X[:3]).tolist() == ["no", "no", "no"]
+    if name == "attention":
+        assert [head.model for head in classifier.heads_] == ["attention"]
+        assert classifier.attention(X).sum(axis=1) == pytest.approx(np.ones(60))
+        for options in ({}, {"n_tokens": 7}):
+            with pytest.raises(ValueError, match="threshold needs negatives that were held out"):
+                classifier.threshold(0.1, **options)

@@ -9,7 +9,7 @@ from statistical import Z_LIMIT, assert_same_law, standard_score
 
 from sparsetoken import SparseTokenProblem, TwoStepAttentionClassifier
 from sparsetoken.losses import Hinge, Logistic, Square
-from sparsetoken.sampling import LearnedQuery, exact_test_error, sample_feature_law, sample_query
+from sparsetoken.sampling import LearnedQuery, exact_performance, sample_feature_law, sample_query
 
 QUANTITIES = ("cosine", "query_norm", "query_overlap")
 
@@ -121,7 +121,9 @@ def test_matches_the_theory(alpha0, rates, cosine, train_loss, test_error):
         found["sharpness"].append(learned.sharpness)
         found["train loss"].append(clf.train_loss_)
         found["test error"].append(
-            exact_test_error(law, 0.5, clf.coef_, clf.intercept_, clf.query_, truth.direction)
+            exact_performance(
+                law, clf.coef_, clf.intercept_, clf.query_, truth.direction
+            ).test_error
         )
     expected = {
         "cosine": cosine,

@@ -14,7 +14,7 @@ from statistical import Z_LIMIT, standard_score
 from sparsetoken import SparseTokenProblem
 from sparsetoken.losses import Logistic, get_loss
 from sparsetoken.pooling import Elementwise
-from sparsetoken.sampling import exact_test_error, sample_features
+from sparsetoken.sampling import exact_performance, sample_feature_law, sample_features
 from sparsetoken.theory import (
     ConvergenceWarning,
     capacity,
@@ -113,6 +113,7 @@ def test_agrees_with_simulation(problem, loss, cosine, sharpness, alpha, reg):
     direction, other = np.eye(dim)[:2]
     query = sharpness * (cosine * direction + math.sqrt(1 - cosine**2) * other)
     rng = np.random.default_rng(0)
+    law = sample_feature_law(problem, 400_000, cosine=cosine, sharpness=sharpness, random_state=rng)
     rows = []
     for _ in range(trials):
         F, y = sample_features(problem, round(alpha * dim), query, direction, random_state=rng)
@@ -121,9 +122,7 @@ def test_agrees_with_simulation(problem, loss, cosine, sharpness, alpha, reg):
         margin = (2 * y - 1) * (F @ coef + intercept)
         rows.append(
             {
-                "test_error": exact_test_error(
-                    limit.law, problem.positive_rate, coef, intercept, query, direction
-                ),
+                "test_error": exact_performance(law, coef, intercept, query, direction).test_error,
                 "train_loss": get_loss(loss).value(margin, 1.0).mean(),
                 "train_error": (margin < 0).mean(),
                 "auc": roc_auc_score(labels, fresh @ coef + intercept),

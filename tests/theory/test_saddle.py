@@ -1,13 +1,16 @@
 import math
 
+import numpy as np
 import pytest
 
 from sparsetoken import SparseTokenProblem
+from sparsetoken.law import Readout, linear_law
 from sparsetoken.losses import Hinge, Logistic, Square
 from sparsetoken.pooling import Softmax
-from sparsetoken.theory.law import attention_law, linear_law
-from sparsetoken.theory.saddle import Problem, Readout, evaluate
-from sparsetoken.theory.solver import descend, follow, newton, solve
+from sparsetoken.theory.points import attention_law
+from sparsetoken.theory.saddle import Problem, evaluate
+from sparsetoken.theory.solver import descend, follow, newton, solve, solve_scaled
+from sparsetoken.theory.verification import is_stationary
 
 LAW = attention_law(SparseTokenProblem(10, 1, 4.0, 0.4), Softmax(), 0.7, 1.0, 512)
 each_loss = pytest.mark.parametrize("loss", [Logistic(), Square(), Hinge()], ids=repr)
@@ -63,7 +66,28 @@ def test_all_methods_find_the_same_point(loss, alpha, reg):
 
 
 def test_a_bad_start_is_noticed():
-    problem = Problem(linear_law(1.0, 0.5).points, Logistic(), 2.0, 0.1)
+    problem = Problem(linear_law(SparseTokenProblem(1, 1, 1.0), 1).points, Logistic(), 2.0, 0.1)
     lost = newton(problem, Readout(0.0, -50.0, 40.0, 30.0, -8.0), most_passes=3)
     assert not lost.converged
     assert solve(problem, Readout(0.0, -50.0, 40.0, 30.0, -8.0)).converged
+
+
+def test_a_wrong_solution_fails_the_second_look():
+    problem = Problem(LAW.points, Logistic(), 0.7, 1e-3)
+    saddle = solve(problem)
+    right, pull = saddle.readout, saddle.moments.hh
+    assert is_stationary(LAW, problem, right, pull)
+    wrong = {
+        "spread": (0.8 * right.spread, 0.0, math.nan),
+        "along_query": (1.3 * right.along_query,),
+        "along_rest": (1.3 * right.along_rest,),
+        "bias": (right.bias + 0.3,),
+        "log_step": (right.log_step + 0.2,),
+    }
+    for name, values in wrong.items():
+        for value in values:
+            assert not is_stationary(LAW, problem, right._replace(**{name: value}), pull)
+
+
+def test_a_system_that_is_not_finite_has_no_solution():
+    assert np.isnan(solve_scaled(np.full((2, 2), np.nan), np.ones(2))).all()

@@ -22,16 +22,16 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
-from sparsetoken.losses import Hinge, Loss, Square
+from sparsetoken.losses import Loss
 
-__all__ = ["Readout", "fit_readout"]
+__all__ = ["LinearReadout", "fit_readout"]
 
 Floats = NDArray[np.float64]
 
 _PRECISION = 1e-12  # of the objective at its minimum
 
 
-class Readout(NamedTuple):
+class LinearReadout(NamedTuple):
     """A linear readout of features."""
 
     coef: Floats
@@ -44,9 +44,9 @@ def fit_readout(
     reg: float,
     loss: Loss,
     sample_weight: Floats | None = None,
-    start: Readout | None = None,
+    start: LinearReadout | None = None,
     max_steps: int = 200,
-) -> Readout:
+) -> LinearReadout:
     """Return the minimiser (w, b) of the ridge-regularised loss.
 
     Parameters
@@ -61,7 +61,7 @@ def fit_readout(
         Convex loss of a score and a sign.
     sample_weight : ndarray of shape (n,), optional
         Non-negative weights; only their ratios matter.
-    start : Readout, optional
+    start : LinearReadout, optional
         Where to start an iterative solver, for instance the optimum at a neighbouring λ.
     max_steps : int, default=200
         Steps after which an iterative solver gives up, with a ConvergenceWarning.
@@ -72,21 +72,21 @@ def fit_readout(
     if not used.all():  # a sample of weight zero is no sample
         features, sign, share = features[used], sign[used], share[used]
     share = share / share.sum()
-    if isinstance(loss, Square):
+    if loss.quadratic:
         ridge = Ridge(alpha=reg * len(sign), solver="svd")
         ridge.fit(features, sign, sample_weight=share * len(sign))
-        return Readout(ridge.coef_, float(ridge.intercept_))
+        return LinearReadout(ridge.coef_, float(ridge.intercept_))
     # Centring changes only the bias and makes the Hessian's blocks nearly orthogonal.
     centre = share @ features
     basis, reduced = _span(features - centre)
-    solve = _interior_point if isinstance(loss, Hinge) else _newton
+    solve = _newton if loss.corner is None else _interior_point
     first = np.zeros(reduced.shape[1] + 1)
     if start is not None:
         first[:-1] = start.coef if basis is None else start.coef @ basis
         first[-1] = start.intercept + start.coef @ centre
     solution = solve(reduced, sign, reg, loss, share, first, max_steps)
     coef = solution[:-1] if basis is None else basis @ solution[:-1]
-    return Readout(coef, float(solution[-1] - coef @ centre))
+    return LinearReadout(coef, float(solution[-1] - coef @ centre))
 
 
 def _span(features: Floats) -> tuple[Floats | None, Floats]:
@@ -157,12 +157,15 @@ def _interior_point(
     start: Floats,
     max_steps: int,
 ) -> Floats:
-    """Minimise the hinge loss: slack ξ ≥ 0, excess r = y⟨w,f⟩ + yb − 1 + ξ ≥ 0, a their price.
+    """Minimise the hinge loss: slack ξ ≥ 0, excess r = y⟨w,f⟩ + yb − m + ξ ≥ 0, a their price.
+
+    m is the margin of the loss's corner.
 
     Optimality: λw = Σ aᵢyᵢfᵢ, Σ aᵢyᵢ = 0, aᵢrᵢ = 0 and (sᵢ − aᵢ)ξᵢ = 0 with 0 ≤ a ≤ s. Mehrotra's
     predictor and corrector follow the path on which both products equal a μ that goes to zero.
     """
-    n_samples = len(sign)
+    assert loss.corner is not None
+    n_samples, corner = len(sign), loss.corner
     point, best, best_gap, stalled = np.zeros_like(start), start, np.inf, 0
     price, other = share / 2, share / 2  # two variables: a difference could round to zero
     slack, excess = np.ones(n_samples), np.ones(n_samples)
@@ -171,7 +174,9 @@ def _interior_point(
         gap = float(price @ excess + other @ slack)
         priced, imbalance = (price * sign) @ features, float(price @ sign)
         value = float(share @ loss.value(margin, 1.0) + 0.5 * reg * point[:-1] @ point[:-1])
-        bound = float(price.sum() - priced @ priced / (2 * reg) - abs(point[-1] * imbalance))
+        bound = float(
+            corner * price.sum() - priced @ priced / (2 * reg) - abs(point[-1] * imbalance)
+        )
         if value - bound < best_gap:  # `bound` is below every value of the objective
             best, best_gap, best_value, stalled = point, value - bound, value, 0
         else:
@@ -179,7 +184,7 @@ def _interior_point(
         if best_gap <= _PRECISION * best_value or stalled > 5:
             break
         dual = np.append(reg * point[:-1] - priced, -imbalance)
-        primal = excess - (margin - 1.0 + slack)
+        primal = excess - (margin - corner + slack)
         weight = 1.0 / (excess / price + slack / other)
         mu, second_excess, second_slack = 0.0, 0.0, 0.0
         for stage in ("predict", "correct"):

@@ -1,14 +1,32 @@
 """Sequences of any length in one array of tokens, without padding."""
 
-from collections.abc import Iterator, Sequence
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Sequences", "as_sequences"]
+from sparsetoken.estimators.foreign import (
+    as_floats,
+    as_names,
+    column_names,
+    frame_column,
+    frame_tokens,
+    is_frame,
+    named_tokens,
+    split_lists,
+)
+from sparsetoken.estimators.grouping import constant_columns, group_rows, one_per_group
+
+__all__ = ["OneTokenWarning", "Sequences", "as_sequences"]
 
 Array = NDArray[Any]
+
+
+class OneTokenWarning(UserWarning):
+    """A table without a grouping was taken as sequences of one token, one a row."""
 
 
 class Sequences:
@@ -18,12 +36,19 @@ class Sequences:
     shape (length, dim); a slice, a mask or an array of integers gives ``Sequences`` again. An
     integer or a slice copies nothing. scikit-learn's splitters and searches can therefore cut it.
 
+    Make one from what you have: :meth:`from_frame` (a table with a column that names the
+    sequence), :meth:`from_stacked`, :meth:`from_padded`, :meth:`from_offsets`, :meth:`from_list`.
+
     Parameters
     ----------
-    tokens : array-like of shape (total_tokens, dim)
+    tokens : array-like or frame of shape (total_tokens, dim)
         All tokens, one sequence after the other; float32 stays float32.
     offsets : array-like of int, shape (n_sequences + 1,)
         Sequence i is ``tokens[offsets[i]:offsets[i + 1]]``.
+    feature_names : sequence of str, optional
+        Names of the features; those of a frame by default.
+    ids : array-like of shape (n_sequences,), optional
+        Names of the sequences.
 
     Examples
     --------
@@ -35,11 +60,17 @@ class Sequences:
     array([[0., 1.],
            [2., 3.]])
     >>> X[[1, 1, 0]]
-    Sequences(n_sequences=3, total_tokens=8, dim=2)
+    Sequences(n_sequences=3, total_tokens=8, dim=2, lengths=2…3, dtype=float64)
     """
 
-    def __init__(self, tokens: ArrayLike, offsets: ArrayLike) -> None:
-        tokens = _as_floats(tokens, "tokens")
+    def __init__(
+        self,
+        tokens: Any,
+        offsets: ArrayLike,
+        feature_names: Iterable[str] | None = None,
+        ids: ArrayLike | None = None,
+    ) -> None:
+        tokens, names = named_tokens(tokens, "tokens")
         offsets = np.asarray(offsets)
         if tokens.ndim != 2:
             raise ValueError(f"tokens must have shape (total_tokens, dim), got {tokens.shape}")
@@ -54,37 +85,219 @@ class Sequences:
             raise ValueError("offsets must not decrease")
         self.tokens = tokens
         self.offsets = offsets.astype(np.int64)
+        self.feature_names = names if feature_names is None else as_names(feature_names)
+        self.ids = None if ids is None else np.asarray(ids)
+        if self.feature_names is not None and len(self.feature_names) != self.dim:
+            raise ValueError(
+                f"feature_names must have one name per feature, {self.dim}, "
+                f"got {len(self.feature_names)}"
+            )
+        if self.ids is not None and self.ids.shape != self.shape:
+            raise ValueError(f"ids must have shape {self.shape}, got {self.ids.shape}")
 
     @classmethod
-    def from_list(cls, sequences: Sequence[ArrayLike]) -> "Sequences":
-        """Stack arrays of shape (length, dim); the only copy ever made.
+    def from_list(cls, sequences: Sequence[Any]) -> "Sequences":
+        """Stack arrays or frames of shape (length, dim); the only copy ever made.
+
+        The columns of frames are matched by name, in the order of the first.
 
         Examples
         --------
         >>> import numpy as np, sparsetoken as st
         >>> st.Sequences.from_list([np.ones((2, 3)), np.zeros((4, 3))])
-        Sequences(n_sequences=2, total_tokens=6, dim=3)
+        Sequences(n_sequences=2, total_tokens=6, dim=3, lengths=2…4, dtype=float64)
         """
         if len(sequences) == 0:
             raise ValueError("X must hold at least one sequence, got an empty list")
-        parts = [
-            _as_floats(part, f"sequence {i} of X", keep=True) for i, part in enumerate(sequences)
+        named = [
+            named_tokens(part, f"sequence {i} of X", keep=True) for i, part in enumerate(sequences)
         ]
-        dim = parts[0].shape[-1] if parts[0].ndim == 2 else None
-        for i, part in enumerate(parts):
+        for i, (part, _) in enumerate(named):
             if part.ndim != 2:
                 raise ValueError(
                     f"sequence {i} of X must have shape (length, dim), got {part.shape}"
                 )
-            if part.shape[1] != dim:
+        offsets = np.concatenate([[0], np.cumsum([len(part) for part, _ in named])])
+        return cls(_join(named, "sequence"), offsets, named[0][1])
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        by: str,
+        features: Sequence[str] | None = None,
+        ignore: str | Sequence[str] = (),
+    ) -> "Sequences":
+        """Group the rows of a pandas, polars or Arrow table: one token a row.
+
+        Sequences come in the order in which they first appear, and tokens in the order of their
+        rows; the rows of a sequence need not be together.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The table.
+        by : str
+            The column that names the sequence of each row; its values become ``ids``.
+        features : sequence of str, optional
+            The columns that are features; by default all but ``by`` and ``ignore``. A column with
+            one value in each sequence, as a label has, is then refused: it would give the answer
+            away. If it is a feature, name the features.
+        ignore : str or sequence of str
+            Columns that are no features: the label, for one.
+
+        Examples
+        --------
+        >>> import pandas as pd, sparsetoken as st
+        >>> df = pd.DataFrame({"bag": ["b", "a", "b"], "x": [1.0, 2.0, 3.0], "ill": [1, 0, 1]})
+        >>> X = st.Sequences.from_frame(df, by="bag", ignore="ill")
+        >>> X.ids, X[0]
+        (array(['b', 'a'], dtype=object), array([[1.],
+               [3.]]))
+        >>> st.Sequences.per_sequence(df["ill"], df["bag"])
+        array([1, 0])
+        """
+        if not is_frame(frame):
+            raise ValueError(f"frame must be a table with columns, got {type(frame).__name__}")
+        known = column_names(frame)
+        left_out = [by, *([ignore] if isinstance(ignore, str) else ignore)]
+        for name in [*left_out, *(features or ())]:
+            if name not in known:
+                raise ValueError(f"the frame has no column {name!r}, it has {known}")
+        chosen = [n for n in known if n not in left_out] if features is None else list(features)
+        tokens = frame_tokens(frame, chosen)
+        ids, codes = group_rows(frame_column(frame, by), by)
+        if features is None:
+            told = constant_columns(tokens, codes)
+            if told.size:
                 raise ValueError(
-                    f"sequence {i} of X has tokens of dimension {part.shape[1]}, "
-                    f"but sequence 0 of dimension {dim}"
+                    f"column {chosen[told[0]]!r} has one value in each sequence, as a label has: "
+                    "leave it out by 'ignore', or name the features in 'features' if it is one"
                 )
-        offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
-        single = all(part.dtype == np.float32 for part in parts)
-        dtype = np.float32 if single else np.float64
-        return cls(np.concatenate(parts, dtype=dtype, casting="unsafe"), offsets)
+        return _grouped(tokens, ids, codes, as_names(chosen))
+
+    @classmethod
+    def from_stacked(cls, tokens: Any, bag: Any) -> "Sequences":
+        """Group stacked tokens by the name or number of each token's sequence.
+
+        Sequences come in the order in which they first appear; nothing is copied if the tokens of
+        each are together.
+
+        Parameters
+        ----------
+        tokens : array-like or frame of shape (total_tokens, dim)
+            The tokens.
+        bag : array-like of shape (total_tokens,)
+            The sequence of each token.
+
+        Examples
+        --------
+        >>> import numpy as np, sparsetoken as st
+        >>> X = st.Sequences.from_stacked(np.arange(6.0).reshape(3, 2), bag=["b", "a", "b"])
+        >>> X.ids.tolist(), X.lengths.tolist()
+        (['b', 'a'], [2, 1])
+        """
+        array, names = named_tokens(tokens, "tokens")
+        ids, codes = group_rows(bag, "bag")
+        if array.ndim != 2 or len(array) != len(codes):
+            raise ValueError(
+                f"tokens must have shape ({len(codes)}, dim), one row per entry of bag, "
+                f"got {array.shape}"
+            )
+        return _grouped(array, ids, codes, names)
+
+    @classmethod
+    def from_padded(cls, array: Any, mask: Any = None) -> "Sequences":
+        """Leave out the padding of an array of shape (n, L, d).
+
+        Parameters
+        ----------
+        array : array-like of shape (n, L, d)
+            Padded sequences, from NumPy, torch, jax…
+        mask : array-like of bool or 0/1, shape (n, L), optional
+            Where there is a token, as in the attention masks of language models (masks of torch's
+            ``key_padding_mask`` say the opposite: pass ``~mask``). A masked array has its own.
+
+        Examples
+        --------
+        >>> import numpy as np, sparsetoken as st
+        >>> st.Sequences.from_padded(np.ones((2, 3, 4)), [[1, 1, 0], [1, 1, 1]])
+        Sequences(n_sequences=2, total_tokens=5, dim=4, lengths=2…3, dtype=float64)
+        """
+        if mask is None and isinstance(array, np.ma.MaskedArray):
+            hidden = np.ma.getmaskarray(array)
+            if (hidden.any(axis=-1) != hidden.all(axis=-1)).any():
+                raise ValueError("a token of array has some features masked and others not")
+            mask = ~hidden.all(axis=-1)
+        padded = as_floats(np.ma.getdata(array) if np.ma.is_masked(array) else array, "array")
+        if padded.ndim != 3:
+            raise ValueError(f"array must have shape (n, L, d), got {padded.shape}")
+        if mask is None:
+            raise ValueError("mask must say where array has tokens, got None")
+        there = as_floats(mask, "mask", keep=True)
+        if there.shape != padded.shape[:2] or not np.isin(there, (0, 1)).all():
+            raise ValueError(
+                f"mask must hold True or False, 1 or 0, of shape {padded.shape[:2]}, "
+                f"got shape {there.shape} and values {np.unique(there)[:4]}"
+            )
+        there = there.astype(bool)
+        return cls(padded[there], np.concatenate([[0], np.cumsum(there.sum(axis=1))]))
+
+    @classmethod
+    def from_offsets(cls, tokens: Any, offsets: ArrayLike) -> "Sequences":
+        """Take stacked tokens and where each sequence starts, without a copy.
+
+        Examples
+        --------
+        >>> import numpy as np, sparsetoken as st
+        >>> st.Sequences.from_offsets(np.ones((5, 2)), [0, 2, 5]).lengths
+        array([2, 3])
+        """
+        return cls(tokens, offsets)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["Sequences"]) -> "Sequences":
+        """Put several ``Sequences`` together; features with names are matched by them.
+
+        Examples
+        --------
+        >>> import numpy as np, sparsetoken as st
+        >>> X = st.Sequences.from_list([np.ones((2, 3)), np.zeros((4, 3))])
+        >>> st.Sequences.concatenate([X, X[:1]]).lengths
+        array([2, 4, 2])
+        """
+        named = [(part.tokens, part.feature_names) for part in parts]
+        if not named:
+            raise ValueError("parts must hold at least one Sequences, got none")
+        lengths = np.concatenate([part.lengths for part in parts])
+        ids = [part.ids for part in parts if part.ids is not None]
+        return cls(
+            _join(named, "part"),
+            np.concatenate([[0], np.cumsum(lengths)]),
+            named[0][1],
+            np.concatenate(ids) if len(ids) == len(parts) else None,
+        )
+
+    @staticmethod
+    def per_sequence(values: Any, bag: Any) -> Array:
+        """Return one value a sequence from one a token: labels, or groups.
+
+        They come in the order of :meth:`from_frame` and :meth:`from_stacked`. A sequence with two
+        values is an error.
+
+        Parameters
+        ----------
+        values, bag : array-like of shape (total_tokens,)
+            The value and the sequence of each token.
+
+        Examples
+        --------
+        >>> import sparsetoken as st
+        >>> st.Sequences.per_sequence([1, 0, 1], bag=["b", "a", "b"])
+        array([1, 0])
+        """
+        ids, codes = group_rows(bag, "bag")
+        return one_per_group(values, ids, codes)
 
     @property
     def dim(self) -> int:
@@ -122,17 +335,27 @@ class Sequences:
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         if isinstance(key, slice) and key.step in (None, 1):
             first = int(starts[0]) if rows.size else 0
-            return Sequences(self.tokens[first : first + offsets[-1]], offsets)
-        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-        return Sequences(self.tokens[np.repeat(starts, lengths) + within], offsets)
+            tokens = self.tokens[first : first + offsets[-1]]
+        else:
+            within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+            tokens = self.tokens[np.repeat(starts, lengths) + within]
+        ids = None if self.ids is None else self.ids[rows]
+        return Sequences(tokens, offsets, self.feature_names, ids)
 
     def __iter__(self) -> Iterator[Array]:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        return (
-            f"Sequences(n_sequences={len(self)}, total_tokens={len(self.tokens)}, dim={self.dim})"
-        )
+        parts = [f"n_sequences={len(self)}", f"total_tokens={len(self.tokens)}", f"dim={self.dim}"]
+        if len(self):
+            low, high = self.lengths.min(), self.lengths.max()
+            parts.append(f"lengths={low}" if low == high else f"lengths={low}…{high}")
+        parts.append(f"dtype={self.dtype}")
+        for name, held in (("features", self.feature_names), ("ids", self.ids)):
+            if held is not None:
+                shown = ", ".join(str(value) for value in held[:3])
+                parts.append(f"{name}=[{shown}{', …' if len(held) > 3 else ''}]")
+        return f"Sequences({', '.join(parts)})"
 
 
 def as_sequences(X: Any, first: int = 0) -> Sequences:
@@ -140,9 +363,10 @@ def as_sequences(X: Any, first: int = 0) -> Sequences:
 
     Parameters
     ----------
-    X : Sequences, array of shape (n, L, d) or (n, d), or list of (L_i, d) arrays
-        An array of shape (n, d) is one token per sequence. Arrays are not copied if their tokens
-        are contiguous.
+    X : Sequences, array of shape (n, L, d) or (n, d), or list of (L_i, d) arrays or frames
+        Arrays and tensors of any library, Arrow columns of lists, awkward arrays. An array or a
+        frame of shape (n, d) is one token per sequence, which a warning says. Arrays are not
+        copied if their tokens are contiguous.
     first : int, default=0
         Number of the first sequence in error messages, where ``X`` is part of something larger.
     """
@@ -151,7 +375,7 @@ def as_sequences(X: Any, first: int = 0) -> Sequences:
         raise ValueError("X must hold at least one sequence, got none")
     lengths = sequences.lengths
     if lengths.min() == 0:
-        raise ValueError(f"sequence {first + int(np.argmin(lengths))} of X has no tokens")
+        raise ValueError(f"{_called(sequences, int(np.argmin(lengths)), first)} of X has no tokens")
     if sequences.dim == 0:
         raise ValueError("X must have tokens of at least one feature, got dimension 0")
     _check_finite(sequences, first)
@@ -161,49 +385,98 @@ def as_sequences(X: Any, first: int = 0) -> Sequences:
 def _convert(X: Any) -> Sequences:
     if isinstance(X, Sequences):
         return X
-    if isinstance(X, np.ndarray) and not (X.dtype == object and X.ndim == 1):
-        array = _as_floats(X, "X")
-        if array.ndim == 2:
-            array = array[:, np.newaxis]
-        if array.ndim != 3:
-            raise ValueError(
-                "X must be an array of shape (n, L, d) or (n, d), a list of arrays of shape "
-                f"(L_i, d), or Sequences, got an array of shape {array.shape}. Reshape your data"
-            )
-        n, length, dim = array.shape
-        tokens = np.ascontiguousarray(array.reshape(n * length, dim))
-        return Sequences(tokens, np.arange(n + 1) * length)
+    if is_frame(X):
+        tokens, names = named_tokens(X, "X")
+        return _one_token_each(tokens, names)
+    lists = split_lists(X)
+    if lists is not None:
+        return Sequences(lists[0], np.concatenate([[0], np.cumsum(lists[1])]))
+    whole = any(hasattr(X, name) for name in ("__array__", "__dlpack__", "toarray"))
+    if whole and getattr(X, "ndim", None) == 1 and str(X.dtype) == "object":
+        X, whole = list(X), False  # arrays of different shapes
+    if whole:
+        return _from_array(as_floats(X, "X"))
     if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
         raise ValueError(
             "X must be an array of shape (n, L, d) or (n, d), a list of arrays of shape "
             f"(L_i, d), or Sequences, got {type(X).__name__}"
         )
-    if len(X) and np.ndim(X[0]) < 2:
-        return _convert(_as_floats(X, "X"))  # a list of vectors: one token each
+    if len(X) and not is_frame(X[0]) and np.ndim(X[0]) < 2:
+        return _from_array(as_floats(X, "X"))  # a list of vectors: one token each
     return Sequences.from_list(X)
 
 
-def _as_floats(value: Any, name: str, *, keep: bool = False) -> Array:
-    """Return an array of float32 as it is and any other numbers as float64.
+def _from_array(array: Array) -> Sequences:
+    if array.ndim == 2:
+        return _one_token_each(array, None)
+    if array.ndim != 3:
+        raise ValueError(
+            "X must be an array of shape (n, L, d) or (n, d), a list of arrays of shape "
+            f"(L_i, d), or Sequences, got an array of shape {array.shape}. Reshape your data"
+        )
+    n, length, dim = array.shape
+    tokens = np.ascontiguousarray(array.reshape(n * length, dim))
+    return Sequences(tokens, np.arange(n + 1) * length)
 
-    ``keep`` leaves numbers of other types as they are, for a caller who converts them in one go.
-    """
-    try:
-        array = np.asarray(value)
-    except ValueError:  # vectors of different lengths
-        raise ValueError(f"{name} must be an array of numbers, got rows of unequal shape") from None
-    if np.iscomplexobj(array):
-        raise ValueError(f"Complex data not supported: {name} has type {array.dtype}")
-    if array.dtype == np.float32 or array.dtype == np.float64:
-        return array
-    if array.dtype.kind in "USO":
-        try:
-            return array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} must hold numbers, got {array.dtype}: {error}") from None
-    if array.dtype.kind not in "iufb":
-        raise ValueError(f"{name} must hold numbers, got type {array.dtype}")
-    return array if keep else array.astype(np.float64)
+
+def _one_token_each(tokens: Array, names: Array | None) -> Sequences:
+    warnings.warn(
+        f"each of the {len(tokens)} rows of X was taken as a sequence of its own, with one token. "
+        "If rows are tokens, group them by Sequences.from_frame or Sequences.from_stacked; if one "
+        "token each is meant, X[:, None] of an array says so",
+        OneTokenWarning,
+        stacklevel=_level_of_caller(),
+    )
+    return Sequences(np.ascontiguousarray(tokens), np.arange(len(tokens) + 1), names)
+
+
+def _level_of_caller() -> int:
+    """Return the ``stacklevel`` of a warning at the line that called us, or scikit-learn."""
+    frame, level = sys._getframe(1), 1
+    inner = ("sparsetoken.", "sklearn.", "joblib.")
+    while frame.f_back and frame.f_globals["__name__"].startswith(inner):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _join(parts: list[tuple[Array, Array | None]], what: str) -> Array:
+    """Concatenate tokens, with the features of each part in the order of the first."""
+    tokens, names = parts[0]
+    aligned = []
+    for i, (part, own) in enumerate(parts):
+        where = f"{what} {i} of X"
+        if (own is None) != (names is None):
+            lacks = where if own is None else f"{what} 0 of X"
+            raise ValueError(f"{lacks} has no names of features, but others have")
+        if own is not None and names is not None and own.tolist() != names.tolist():
+            if set(own) != set(names):
+                odd = sorted(set(own) ^ set(names))[0]
+                has = "has" if odd in own else "lacks"
+                raise ValueError(f"{where} {has} the feature {odd!r}, unlike {what} 0")
+            place = {name: j for j, name in enumerate(own)}
+            part = part[:, [place[name] for name in names]]
+        if part.shape[1] != tokens.shape[1]:
+            raise ValueError(
+                f"{where} has tokens of dimension {part.shape[1]}, "
+                f"but {what} 0 of dimension {tokens.shape[1]}"
+            )
+        aligned.append(part)
+    single = all(part.dtype == np.float32 for part in aligned)
+    dtype = np.float32 if single else np.float64
+    return np.concatenate(aligned, dtype=dtype, casting="unsafe")
+
+
+def _grouped(tokens: Array, ids: Array, codes: NDArray[np.int64], names: Array | None) -> Sequences:
+    if (np.diff(codes) < 0).any():
+        tokens = tokens[np.argsort(codes, kind="stable")]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(ids)))])
+    return Sequences(tokens, offsets, names, ids)
+
+
+def _called(sequences: Sequences, which: int, first: int) -> str:
+    if sequences.ids is None:
+        return f"sequence {first + which}"
+    return f"sequence {sequences.ids[which : which + 1].tolist()[0]!r}"
 
 
 def _check_finite(sequences: Sequences, first: int) -> None:
@@ -220,6 +493,9 @@ def _check_finite(sequences: Sequences, first: int) -> None:
             which = int(np.searchsorted(sequences.offsets, start + row, side="right")) - 1
             token = start + int(row) - int(sequences.offsets[which])
             kind = "NaN" if np.isnan(value) else "infinity"
+            names = sequences.feature_names
+            called = feature if names is None else repr(names[feature])
             raise ValueError(
-                f"X contains {kind} in sequence {first + which}, token {token}, feature {feature}"
+                f"X contains {kind} in {_called(sequences, which, first)}, token {token}, "
+                f"feature {called}"
             )

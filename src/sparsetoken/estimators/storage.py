@@ -2,55 +2,41 @@
 
 The header holds the format's version, the class, its parameters and its learned attributes; arrays
 are named there and stored beside it. A digest over everything tells a damaged or edited file from
-a good one. Loading builds an object of a listed class and sets its attributes: no code runs.
+a good one. Loading builds an object of a listed class and sets its attributes: no code runs. The
+file also holds the scores of two made-up sequences, which a loaded classifier must reproduce: a
+version of ours, or of a library below, that would compute something else is found out.
 """
 
 import hashlib
-import importlib
 import io
 import json
+import math
 import os
-import re
+import secrets
+import shutil
 import struct
 import tokenize
 import zipfile
 import zlib
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sklearn
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
-from sparsetoken.losses import Loss, get_loss
+from sparsetoken.estimators.encoding import CLASSIFIERS, Arrays, decode, encode
+from sparsetoken.estimators.sequences import Sequences
 
 __all__ = ["load", "save"]
 
 _FORMAT = "sparsetoken model"
-_VERSION = 1
+_VERSION = 2
+_RELEASE = metadata.version("sparsetoken")
+_WRITERS = {1: "0.1"}  # versions of the format that did not name the sparsetoken that wrote them
 _HEADER, _DIGEST = "header", "digest"
-_LEARNED = re.compile(r"[a-z]\w*[a-z0-9]_|_n_features_out")
-
-_CLASSIFIERS = {
-    name: "sparsetoken.estimators"
-    for name in (
-        "AttentionClassifier",
-        "PooledClassifier",
-        "TwoStepAttentionClassifier",
-        "VectorizedClassifier",
-    )
-}
-_TOKEN_MAPS = {
-    "MinMaxScaler": "sklearn.preprocessing",
-    "Nystroem": "sklearn.kernel_approximation",
-    "PCA": "sklearn.decomposition",
-    "Pipeline": "sklearn.pipeline",
-    "RBFSampler": "sklearn.kernel_approximation",
-    "RobustScaler": "sklearn.preprocessing",
-    "StandardScaler": "sklearn.preprocessing",
-}
-_KNOWN = _CLASSIFIERS | _TOKEN_MAPS
-
 # Whatever a zip file, an array or JSON that is not what it says can raise.
 _DAMAGE = (
     ArithmeticError,
@@ -69,20 +55,19 @@ _DAMAGE = (
     zlib.error,
 )
 
-Arrays = dict[str, NDArray[Any]]
-
 
 def save(classifier: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted classifier to a file, without pickle.
 
+    The file is complete or not there: an existing one stays as it was if writing fails.
+
     Parameters
     ----------
-    classifier : PooledClassifier, VectorizedClassifier, TwoStepAttentionClassifier or \
-AttentionClassifier
-        The classifier. A loss of your own cannot be stored; a ``token_map`` can if it is one of
-        scikit-learn's MinMaxScaler, Nystroem, PCA, RBFSampler, RobustScaler or StandardScaler, or
-        a Pipeline of them.
-        A ``random_state`` that is not an int is stored as None.
+    classifier : one of our classifiers
+        The fitted classifier. A loss of your own cannot be stored; a ``token_map`` can if it is
+        one of scikit-learn's MinMaxScaler, Nystroem, PCA, RBFSampler, RobustScaler or
+        StandardScaler, or a Pipeline of them. A ``random_state`` that is not an int is stored as
+        None.
     path : str or path
         The file, usually ``*.npz``; an existing one is replaced.
 
@@ -98,17 +83,24 @@ AttentionClassifier
     >>> bool((again.predict(X) == clf.predict(X)).all())
     True
     """
-    if type(classifier).__name__ not in _CLASSIFIERS:
-        raise ValueError(
-            f"classifier must be one of {', '.join(_CLASSIFIERS)}, got {type(classifier).__name__}"
-        )
+    kind = type(classifier).__name__
+    if kind not in CLASSIFIERS:
+        raise ValueError(f"classifier must be one of {', '.join(CLASSIFIERS)}, got {kind}")
+    check_is_fitted(classifier)
     arrays: Arrays = {}
-    content = _encode(classifier, type(classifier).__name__, arrays)
-    header = json.dumps({"format": _FORMAT, "version": _VERSION, "content": content})
-    entries = {_HEADER: np.array(header), **arrays}
+    header = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "sparsetoken": _RELEASE,
+        "scikit-learn": sklearn.__version__,
+        "content": encode(classifier, kind, arrays),
+        "scores": _trial_scores(classifier, math.inf).tolist(),
+    }
+    entries = {_HEADER: np.array(json.dumps(header)), **arrays}
     buffer = io.BytesIO()
     np.savez(buffer, **entries, **{_DIGEST: np.array(_digest(entries))})  # type: ignore[arg-type]
-    Path(path).write_bytes(buffer.getvalue())
+    _read(io.BytesIO(buffer.getvalue()), "what would be saved")
+    _write(Path(os.path.realpath(path)), buffer.getvalue())
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -118,39 +110,102 @@ def load(path: str | os.PathLike[str]) -> Any:
     ----------
     path : str or path
         The file. One that is damaged, edited, of another format or of a later version raises
-        ValueError; nothing in the file is ever executed.
+        ValueError; nothing in the file is ever executed, and it takes no more memory than a few
+        times its size.
 
     Returns
     -------
     classifier : object
         The fitted classifier.
     """
-    stored = io.BytesIO(Path(path).read_bytes())
+    with Path(path).open("rb") as file:
+        return _read(file, path)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Replace a file in one go, or leave it as it is."""
+    if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
+        path.write_bytes(content)
+        return
+    temporary = path.with_name(f".sparsetoken-{secrets.token_hex(4)}.tmp")
     try:
-        with zipfile.ZipFile(stored) as archive:
-            entries = {
-                name.removesuffix(".npy"): np.lib.format.read_array(
-                    io.BytesIO(archive.read(name)), allow_pickle=False
-                )
-                for name in archive.namelist()
-            }
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            shutil.copymode(path, temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _read(file: Any, name: Any) -> Any:
+    try:
+        size = file.seek(0, os.SEEK_END)
+        entries = _unpack(file, size)
         digest, header = str(entries.pop(_DIGEST)), json.loads(str(entries[_HEADER]))
         known = isinstance(header, dict) and header.get("format") == _FORMAT
     except _DAMAGE as error:
-        raise ValueError(f"{path} is not a sparsetoken model, or is damaged: {error}") from None
+        raise ValueError(f"{name} is not a sparsetoken model, or is damaged: {error}") from None
     if not known:
-        raise ValueError(f"{path} is not a sparsetoken model")
-    if header.get("version") != _VERSION:
+        raise ValueError(f"{name} is not a sparsetoken model")
+    version = header.get("version")
+    writer = header.get("sparsetoken", _WRITERS.get(version, "of a later version"))
+    if version not in range(1, _VERSION + 1):
         raise ValueError(
-            f"{path} has format version {header.get('version')!r}, "
-            f"this sparsetoken reads version {_VERSION}"
+            f"{name} has format version {version!r}, written by sparsetoken {writer}; sparsetoken "
+            f"{_RELEASE} reads versions 1 to {_VERSION}"
         )
     if digest != _digest(entries):
-        raise ValueError(f"{path} is damaged or was edited: its digest does not match")
+        raise ValueError(f"{name} is damaged or was edited: its digest does not match")
     try:
-        return _decode(header["content"], entries)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is not a valid sparsetoken model: {error}") from None
+        classifier = decode(header["content"], entries, version)
+        if type(classifier).__name__ not in CLASSIFIERS:
+            raise ValueError(f"it holds {type(classifier).__name__}, which is no classifier")
+        scores = _trial_scores(classifier, size)
+        given = np.asarray(header.get("scores", scores), dtype=float)
+        near = 1e-6 + 1e-3 * np.abs(scores).max()
+        if scores.shape != given.shape or not np.allclose(scores, given, rtol=0.0, atol=near):
+            raise ValueError(
+                f"written by sparsetoken {writer} with scikit-learn "
+                f"{header.get('scikit-learn')}, it gives other scores with sparsetoken "
+                f"{_RELEASE} and scikit-learn {sklearn.__version__}"
+            )
+    except Exception as error:  # attributes that do not go together fail anywhere
+        raise ValueError(f"{name} is not a valid sparsetoken model: {error}") from None
+    return classifier
+
+
+def _unpack(file: Any, size: int) -> Arrays:
+    """Return the arrays of an archive. They are stored as they are: what is packed is a trap."""
+    with zipfile.ZipFile(file) as archive:
+        packed = archive.infolist()
+        if any(entry.compress_type != zipfile.ZIP_STORED for entry in packed):
+            raise ValueError("its arrays are compressed")
+        if sum(entry.file_size for entry in packed) > size:
+            raise ValueError("it says to hold more than it does")
+        return {
+            entry.filename.removesuffix(".npy"): _array(archive.read(entry)) for entry in packed
+        }
+
+
+def _array(content: bytes) -> NDArray[Any]:
+    """Return the array of an ``.npy`` file, whose header must not promise more than there is."""
+    stream = io.BytesIO(content)
+    version = np.lib.format.read_magic(stream)
+    read = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
+    shape, fortran, dtype = read(stream)
+    start = stream.tell()
+    if dtype.hasobject or dtype.itemsize == 0:
+        raise ValueError(f"an array has type {dtype}")
+    if dtype.itemsize * math.prod(shape) != len(content) - start:
+        raise ValueError(f"an array of {dtype} and shape {shape} does not fit its file")
+    return np.ndarray(shape, dtype, content, start, order="F" if fortran else "C").copy()
 
 
 def _digest(entries: Arrays) -> str:
@@ -163,75 +218,39 @@ def _digest(entries: Arrays) -> str:
     return total.hexdigest()
 
 
-def _encode(value: Any, name: str, arrays: Arrays) -> Any:
-    """Return ``value`` as JSON; its arrays go to ``arrays``, named after ``name``.
+def _trial_scores(classifier: Any, size: float) -> NDArray[np.float64]:
+    """Return the scores of two made-up sequences, having tried all that a classifier can do.
 
-    Everything but plain JSON values is a dict with one key that says what it is.
+    ``size`` bounds the features that a file of that size can speak of.
     """
-    if isinstance(value, BaseEstimator):
-        return _encode_estimator(value, name, arrays)
-    if isinstance(value, Loss):
-        if value not in map(get_loss, ("logistic", "square", "hinge")):
-            raise ValueError(f"{name} cannot be saved: {value!r} is not a built-in loss")
-        return value.name
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind == "O":
-            return {"list": [_encode(item, name, arrays) for item in value.tolist()]}
-        arrays[name] = value
-        return {"array": name}
-    if isinstance(value, list | tuple):
-        return {"tuple": [_encode(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]}
-    if isinstance(value, dict):
-        pairs = [[_encode(item, name, arrays) for item in pair] for pair in value.items()]
-        return {"dict": pairs}
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise ValueError(f"{name} cannot be saved without pickle: {value!r}")
-
-
-def _encode_estimator(estimator: Any, name: str, arrays: Arrays) -> Any:
-    kind = type(estimator).__name__
-    if type(estimator).__module__.partition(".")[0] != _KNOWN.get(kind, "").partition(".")[0]:
-        raise ValueError(f"{name} cannot be saved: {kind} is not one of {', '.join(_KNOWN)}")
-    parameters = estimator.get_params(deep=False)
-    if not isinstance(parameters.get("random_state"), int | None):
-        parameters["random_state"] = None
-    learned = {
-        key: value
-        for key, value in vars(estimator).items()
-        if key not in parameters and _LEARNED.fullmatch(key)
+    dim, n_tokens = int(classifier.n_features_in_), int(getattr(classifier, "n_tokens_", 3))
+    if not (dim >= 1 and n_tokens >= 1 and dim * n_tokens <= size):
+        raise ValueError(f"it speaks of {n_tokens} tokens of {dim} features")
+    names = getattr(classifier, "feature_names_in_", None)
+    tokens = np.sin(np.arange(2.0 * n_tokens * dim)).reshape(-1, dim)
+    X = Sequences(tokens, np.array([0, 1, 2]) * n_tokens, names)
+    with np.errstate(all="ignore"):
+        scores = np.asarray(classifier.decision_function(X))
+        chances = np.asarray(classifier.predict_proba(X))
+        predicted = np.asarray(classifier.predict(X))
+        if hasattr(classifier, "attention"):
+            weights = [part.shape for part in classifier.attention(X)]
+            if any(shape[-1:] != (n_tokens,) for shape in weights):
+                raise ValueError(f"its attention has shapes {weights}")
+        if hasattr(classifier, "explain"):
+            classifier.explain(X)
+    classes = np.unique(classifier.classes_)
+    wanted = {
+        "classes": (classifier.classes_.shape, classes.shape),
+        "scores": (scores.shape, (2,) if classes.size == 2 else (2, classes.size)),
+        "probabilities": (chances.shape, (2, classes.size)),
+        "predictions": (predicted.shape, (2,)),
     }
-    return {
-        "estimator": kind,
-        "parameters": {
-            key: _encode(item, f"{name}.{key}", arrays) for key, item in parameters.items()
-        },
-        "learned": {key: _encode(item, f"{name}.{key}", arrays) for key, item in learned.items()},
-    }
-
-
-def _decode(value: Any, arrays: Arrays) -> Any:
-    if not isinstance(value, dict):
-        return value
-    if "array" in value:
-        return arrays[value["array"]]
-    if "list" in value:
-        return np.array([_decode(item, arrays) for item in value["list"]], dtype=object)
-    if "tuple" in value:
-        return tuple(_decode(item, arrays) for item in value["tuple"])
-    if "dict" in value:
-        return {_decode(key, arrays): _decode(item, arrays) for key, item in value["dict"]}
-    kind = value["estimator"]
-    if kind not in _KNOWN:
-        raise ValueError(f"the file names an unknown class {kind!r}")
-    parameters = {key: _decode(item, arrays) for key, item in value["parameters"].items()}
-    if kind == "Pipeline":
-        parameters["steps"] = list(parameters["steps"])
-    estimator = getattr(importlib.import_module(_KNOWN[kind]), kind)(**parameters)
-    for key, item in value["learned"].items():
-        if not _LEARNED.fullmatch(key):
-            raise ValueError(f"the file sets an attribute {key!r} that is not learned")
-        setattr(estimator, key, _decode(item, arrays))
-    return estimator
+    for what, (found, right) in wanted.items():
+        if found != right:
+            raise ValueError(f"its {what} have shape {found} instead of {right}")
+    if not np.isfinite(scores).all():
+        raise ValueError("its scores are not finite")
+    if classes.size < 2 or not np.allclose(chances.sum(axis=1), 1.0):
+        raise ValueError("its probabilities do not sum to one over two classes or more")
+    return scores

@@ -1,15 +1,15 @@
 """Exact high-dimensional theory of sparse-token classification."""
 
-from sparsetoken.theory.alignment import Alignment, alignment, best_bias_rate
-from sparsetoken.theory.capacity import capacity
+from sparsetoken.estimate import ConvergenceWarning, Estimate
+from sparsetoken.performance import Performance
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.train import training
 from sparsetoken.theory.joint import JointRisk, joint_risk
 from sparsetoken.theory.oracle import oracle_error, required_signal
-from sparsetoken.theory.performance import Performance
-from sparsetoken.theory.records import ConvergenceWarning, Estimate
-from sparsetoken.theory.risk import Risk, risk, risk_curve
-from sparsetoken.theory.two_step import two_step_curve, two_step_risk
+from sparsetoken.theory.protocol import two_step_curve, two_step_risk
+from sparsetoken.theory.separation import capacity
+from sparsetoken.theory.trained import Risk, risk, risk_curve
+from sparsetoken.theory.two_steps import Alignment, alignment, best_bias_rate
 
 __all__ = [
     "Alignment",

@@ -7,9 +7,9 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import expit, gammaln
 
+from sparsetoken.estimate import Estimate
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.law import BATCHES, token_noise
-from sparsetoken.theory.records import Estimate
+from sparsetoken.theory.points import BATCHES, token_noise
 
 __all__ = ["bayes_error", "log_likelihood_ratio"]
 

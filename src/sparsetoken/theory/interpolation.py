@@ -1,12 +1,17 @@
-"""Averages over G of very many points, from those on a grid.
+"""Averages over G of very many points, from those on grids.
 
-Given the readout, the averages of a point depend on two numbers only, its mean score and its scale,
-and smoothly so. They are computed on a grid, evenly spaced in the mean and at Chebyshev points in
-the logarithm of the scale, and interpolated: by cubic Hermite polynomials in the mean, whose
-derivatives are averages themselves (∂E[M] = E[h], ∂E[h] = E[k], ...), and by Lagrange polynomials
-in the scale.
+Given the readout, the averages of a point depend on two numbers only, its mean score and its scale
+c, and smoothly so. They are computed on a grid, evenly spaced in the mean and at Chebyshev points
+in log c, and interpolated: by cubic Hermite polynomials in the mean, whose derivatives are averages
+themselves (∂E[M] = E[h], ∂E[h] = E[k], ...), and by Lagrange polynomials in log c.
+
+Where the envelope is wide (χc² ≫ 1, as for data that can be fitted perfectly) h falls like 1/c² and
+E[h²k] like 1/c⁶, which no polynomial of low degree follows. So what is interpolated is (1 + χc²)h
+and the like, which hardly change there; and scales that differ by more than a factor of three have
+grids of their own.
 """
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +25,9 @@ __all__ = ["interpolate"]
 Array = NDArray[np.float64]
 
 _MOST_MEANS = 1000  # grid points; a wider range is averaged point by point
-_SMALL = 0.03  # scales below this share of the largest are averaged point by point too
+_WIDEST = 1.2  # range of log c on one grid
+_MOST_GRIDS = 5  # per label; smaller scales are averaged point by point too
+_POWERS = (1, 1, 1, 2, 1, 1, 1, 2, 2, 3)  # of 1 + χc², for the ten averages
 
 
 def interpolate(
@@ -28,25 +35,28 @@ def interpolate(
     label: Array,
     mean: Array,
     scale: Array,
-    width: float,
+    chi: float,
+    norm: float,
     resolution: float,
 ) -> Array:
     """Return the ten averages of each point, shape (10, n_points).
 
-    ``resolution`` is the number of grid points per unit of the mean, or per ``width`` of the
-    Gaussian if that is wider; the number of scales grows with it.
+    ``resolution`` is the number of grid points per unit of the mean, or per deviation ``norm``·c of
+    the Gaussian if that is wider; the number of scales grows with it.
     """
-    small = scale < _SMALL * scale.max()
-    if not small.any() and np.all(label == label[0]):
-        return _from_grid(average, label[0], mean, scale, width, resolution)
+    logs = np.log(np.maximum(scale, 1e-300))
+    rest = chi, norm, resolution
+    if np.ptp(logs) <= _WIDEST and np.ptp(label) == 0.0:
+        return _from_grid(average, label[0], mean, scale, logs, *rest)
     result = np.empty((10, mean.size))
-    for y in (-1.0, 1.0):
-        chosen = (label == y) & ~small
-        if chosen.any():
-            part = _from_grid(average, y, mean[chosen], scale[chosen], width, resolution)
-            result[:, chosen] = part
-    if small.any():
-        result[:, small] = average(label[small], mean[small], scale[small])
+    grid = np.minimum((logs.max() - logs) / _WIDEST, _MOST_GRIDS).astype(int)
+    for y, index in itertools.product((-1.0, 1.0), range(_MOST_GRIDS + 1)):
+        chosen = np.flatnonzero((grid == index) & (label == y))
+        points = mean[chosen], scale[chosen]
+        if chosen.size and index < _MOST_GRIDS:
+            result[:, chosen] = _from_grid(average, y, *points, logs[chosen], *rest)
+        elif chosen.size:
+            result[:, chosen] = average(label[chosen], *points)
     return result
 
 
@@ -55,25 +65,31 @@ def _from_grid(
     label: float,
     mean: Array,
     scale: Array,
-    width: float,
+    logs: Array,
+    chi: float,
+    norm: float,
     resolution: float,
 ) -> Array:
     """Return the averages of points of one label and similar scales."""
-    logs = np.log(scale)
-    spread = np.ptp(logs)
-    n_means = 2 + math.ceil(np.ptp(mean) * resolution / math.hypot(1.0, width))
-    n_scales = 1 if spread == 0 else min(10, 3 + round(2 * resolution))
+    spread = float(np.ptp(logs))
+    width = math.hypot(1.0, norm * float(scale.min()))
+    n_means = 2 + math.ceil(np.ptp(mean) * resolution / width)
+    n_scales = 1 if spread < 1e-7 else min(10, 3 + round(2 * resolution))
     if n_means > _MOST_MEANS or n_means * n_scales >= mean.size:
         return np.stack(average(np.full(mean.size, label), mean, scale))
     means = np.linspace(mean.min(), mean.max(), n_means)
+    middle, half = logs.min() + 0.5 * spread, max(0.5 * spread, 1e-7)
     chebyshev = np.cos(np.pi * (np.arange(n_scales) + 0.5) / n_scales)
-    scales = logs.min() + 0.5 * spread * (1.0 + chebyshev)
-    grid_mean, grid_scale = (a.ravel() for a in np.meshgrid(means, np.exp(scales), indexing="ij"))
+    scales = np.exp(middle + half * chebyshev)
+    grid_mean, grid_scale = (a.ravel() for a in np.meshgrid(means, scales, indexing="ij"))
     table = np.stack(average(np.full(grid_mean.size, label), grid_mean, grid_scale), axis=1)
+    table *= (1.0 + chi * grid_scale**2)[:, np.newaxis] ** _POWERS
     table = table.reshape(n_means, n_scales, 10)
     result = np.empty((10, mean.size))
     step = max(means[1] - means[0], 1e-300)
-    _interpolate(mean, logs, means[0], step, scales, _lagrange(scales), table, result)
+    shrink = 1.0 / (1.0 + chi * scale**2)
+    places = (mean - means[0]) / step, (logs - middle) / half
+    _interpolate(*places, shrink, step, chebyshev, _lagrange(chebyshev), table, result)
     return result
 
 
@@ -85,7 +101,8 @@ def _lagrange(nodes: Array) -> Array:
 
 
 @njit(cache=True, error_model="numpy")
-def _interpolate(mean, scale, start, step, scales, lagrange, table, result):  # type: ignore[no-untyped-def]
+def _interpolate(mean, scale, shrink, step, scales, lagrange, table, result):  # type: ignore[no-untyped-def]
+    """Fill ``result``; ``mean`` is in steps of the grid, ``scale`` in [−1, 1] like ``scales``."""
     n_means, n_scales, n_columns = table.shape
     basis = np.empty(n_scales)
     left, right = np.empty(n_columns), np.empty(n_columns)
@@ -98,9 +115,8 @@ def _interpolate(mean, scale, start, step, scales, lagrange, table, result):  # 
         for q in range(n_scales - 1, -1, -1):
             basis[q] *= product
             product *= scale[i] - scales[q]
-        place = (mean[i] - start) / step
-        cell = min(max(int(place), 0), n_means - 2)
-        t = place - cell
+        cell = min(max(int(mean[i]), 0), n_means - 2)
+        t = mean[i] - cell
         for m in range(n_columns):
             left[m] = 0.0
             right[m] = 0.0
@@ -111,9 +127,15 @@ def _interpolate(mean, scale, start, step, scales, lagrange, table, result):  # 
         # Hermite's cubics: (envelope, h), (h, k), (gh, gk), (hh, 2hk); the rest linearly.
         h00, h01 = (1 + 2 * t) * (1 - t) ** 2, t * t * (3 - 2 * t)
         h10, h11 = step * t * (1 - t) ** 2, step * t * t * (t - 1)
-        result[0, i] = h00 * left[0] + h01 * right[0] + h10 * left[1] + h11 * right[1]
-        result[1, i] = h00 * left[1] + h01 * right[1] + h10 * left[4] + h11 * right[4]
-        result[2, i] = h00 * left[2] + h01 * right[2] + h10 * left[5] + h11 * right[5]
-        result[3, i] = h00 * left[3] + h01 * right[3] + 2 * (h10 * left[7] + h11 * right[7])
-        for m in range(4, n_columns):
-            result[m, i] = (1 - t) * left[m] + t * right[m]
+        one = shrink[i]
+        two = one * one
+        result[0, i] = one * (h00 * left[0] + h01 * right[0] + h10 * left[1] + h11 * right[1])
+        result[1, i] = one * (h00 * left[1] + h01 * right[1] + h10 * left[4] + h11 * right[4])
+        result[2, i] = one * (h00 * left[2] + h01 * right[2] + h10 * left[5] + h11 * right[5])
+        slope = 2 * (h10 * left[7] + h11 * right[7])
+        result[3, i] = two * (h00 * left[3] + h01 * right[3] + slope)
+        for m in range(4, 7):
+            result[m, i] = one * ((1 - t) * left[m] + t * right[m])
+        for m in range(7, 9):
+            result[m, i] = two * ((1 - t) * left[m] + t * right[m])
+        result[9, i] = one * two * ((1 - t) * left[9] + t * right[9])

@@ -12,13 +12,14 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from sparsetoken._validation import check_count, check_real
+from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.losses import Loss, get_loss
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.population import AnyProblem
+from sparsetoken.problem import Group, SparseTokenProblem
+from sparsetoken.theory.dynamics.averages import signal_tokens
 from sparsetoken.theory.dynamics.fresh import Parameters, Points, observe
-from sparsetoken.theory.dynamics.groups import Group, groups_of
 from sparsetoken.theory.dynamics.train import check_smooth
 from sparsetoken.theory.joint_prox import Objective, minimise, responses
-from sparsetoken.theory.records import ConvergenceWarning, Estimate
 
 __all__ = ["JointRisk", "joint_risk"]
 
@@ -61,7 +62,7 @@ class JointRisk:
 
 
 def joint_risk(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     *,
     alpha: float,
     reg_query: float,
@@ -78,7 +79,7 @@ def joint_risk(
 
     Parameters
     ----------
-    problem : SparseTokenProblem
+    problem : SparseTokenProblem or Population
         The model of the data.
     alpha : float
         Samples per dimension.
@@ -118,7 +119,7 @@ def joint_risk(
         crowds = _draw(problem, n_points // _SCRAMBLINGS, scrambling)
         found = _solve(crowds, alpha, ridges, beta, smooth, start)
         start = found.order
-        points = Points.draw(groups_of(problem), beta, smooth, 8 * n_points, scrambling)
+        points = Points.draw(problem, beta, smooth, 8 * n_points, scrambling)
         runs.append(found.numbers(observe(points, found.order.parameters).error))
         if not found.converged:
             break
@@ -182,7 +183,7 @@ class _Crowd:
     def prior(self, at: Parameters) -> Array:
         """Return h°."""
         h = np.einsum("kj,njl->nkl", np.linalg.cholesky(at.gram), self.normals)
-        h[:, :, : self.group.n_signal] += self.group.kind.signal * at.overlap[:, np.newaxis]
+        h[:, :, : signal_tokens(self.group)] += self.group.kind.signal * at.overlap[:, np.newaxis]
         return h
 
     def jumps(self, order: _Order, beta: float, loss: Loss) -> float:
@@ -204,12 +205,20 @@ class _Crowd:
         return Objective(precision, self.group.label, order.parameters.bias, beta, loss)
 
 
-def _draw(problem: SparseTokenProblem, rows: int, scrambling: int) -> list[_Crowd]:
-    rng = np.random.default_rng([_SEED, scrambling])
-    rows = 1 << round(math.log2(rows))
-    uniform = qmc.Sobol(2 * problem.n_tokens, scramble=True, rng=rng).random(rows)
-    normals = ndtri(np.clip(uniform, 1e-12, 1.0 - 1e-12)).reshape(rows, 2, problem.n_tokens)
-    return [_Crowd(group, normals) for group in groups_of(problem)]
+def _draw(problem: AnyProblem, rows: int, scrambling: int) -> list[_Crowd]:
+    """Draw the samples of each group; classes of one kind share their normals."""
+    drawn: dict[SparseTokenProblem, Array] = {}
+    crowds = []
+    for group in problem.groups:
+        kind = group.kind
+        if kind not in drawn:
+            rng = np.random.default_rng([_SEED, scrambling, len(drawn)])
+            sobol = qmc.Sobol(2 * kind.n_tokens, scramble=True, rng=rng)
+            uniform = np.clip(sobol.random(1 << round(math.log2(rows))), 1e-12, 1.0 - 1e-12)
+            drawn[kind] = ndtri(uniform).reshape(-1, 2, kind.n_tokens)
+        if group.probability > 0.0:
+            crowds.append(_Crowd(group, drawn[kind]))
+    return crowds
 
 
 class _Pass(NamedTuple):
@@ -256,7 +265,7 @@ def _solve(
     new, held = _next(order, seen, alpha, ridges)
     left = float(np.abs(_flat(new) - root.x).max())
     converged = held and left < _TOLERANCE * float(np.abs(root.x).max())
-    jumps = sum(crowd.group.share * crowd.jumps(order, beta, loss) for crowd in crowds)
+    jumps = sum(crowd.group.probability * crowd.jumps(order, beta, loss) for crowd in crowds)
     return _Found(order, seen.loss, _growth(seen, alpha, order.variance), jumps, converged)
 
 
@@ -276,7 +285,7 @@ def _average(crowds: list[_Crowd], order: _Order, beta: float, loss: Loss) -> _P
             stein = np.einsum("nkl,njl->kj", crowd.normals, a) / len(a)
             within = np.linalg.solve(root.T, stein)
         part = (
-            group.kind.signal * a[:, :, : group.n_signal].sum(axis=2).mean(axis=0),
+            group.kind.signal * a[:, :, : signal_tokens(group)].sum(axis=2).mean(axis=0),
             np.einsum("nkl,njl->kj", a, a) / len(a),
             within,
             np.einsum("nix,njx->ij", flat, flat) / len(a),
@@ -284,7 +293,7 @@ def _average(crowds: list[_Crowd], order: _Order, beta: float, loss: Loss) -> _P
             float(response[:, 1, :, 1].sum(axis=(1, 2)).mean()),
             float(place.loss.mean()),
         )
-        weighted = [group.share * value for value in part]
+        weighted = [group.probability * value for value in part]
         total = weighted if total is None else [x + y for x, y in zip(total, weighted, strict=True)]
     return _Pass(*total)
 

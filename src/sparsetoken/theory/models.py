@@ -1,22 +1,18 @@
 """The architectures as the theory sees them: a feature law, a sample ratio and a ridge."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sparsetoken._validation import check_count, check_real
-from sparsetoken.pooling import Elementwise, Hardmax, Pooling, Softmax
-from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.law import FeatureLaw, attention_law, linear_law
+from sparsetoken.law import FeatureLaw, linear_law
+from sparsetoken.pooling import Pooling, get_pooling, pooling_models
+from sparsetoken.population import AnyProblem, lengths, map_kinds
+from sparsetoken.theory.points import attention_law
 
 __all__ = ["DEFAULT_POINTS", "Model", "get_model"]
 
 DEFAULT_POINTS = 16384
-_POOLINGS: dict[str, Pooling] = {
-    "attention": Softmax(),
-    "hardmax": Hardmax(),
-    "elementwise": Elementwise(),
-}
 _LINEAR = ("vectorized", "pooled")
 
 
@@ -30,61 +26,80 @@ class Model:
     sharpness: float
     n_points: int
 
-    def law(self, problem: SparseTokenProblem) -> FeatureLaw:
+    def law(self, problem: AnyProblem) -> FeatureLaw:
         """Law of the model's features; a linear model's are rescaled to unit noise."""
         if self.pooling is None:
-            return linear_law(problem.snr, problem.positive_rate)
+            return linear_law(problem, self._length(problem))
         return attention_law(problem, self.pooling, self.cosine, self.sharpness, self.n_points)
 
-    def ratio(self, problem: SparseTokenProblem, alpha: float) -> float:
+    def ratio(self, problem: AnyProblem, alpha: float) -> float:
         """Return the samples per weight: a vectorized readout has L weights per dimension."""
-        return alpha / problem.n_tokens if self.name == "vectorized" else alpha
+        return alpha / self._length(problem) if self.name == "vectorized" else alpha
 
-    def ridge(self, problem: SparseTokenProblem, reg: float) -> float:
+    def ridge(self, problem: AnyProblem, reg: float) -> float:
         """Ridge on the rescaled weights."""
         return reg * self.readout_scale(problem) ** 2
 
-    def readout_scale(self, problem: SparseTokenProblem) -> float:
+    def readout_scale(self, problem: AnyProblem) -> float:
         """Original weights over rescaled ones: pooled features have noise 1/√L."""
-        return math.sqrt(problem.n_tokens) if self.name == "pooled" else 1.0
+        return math.sqrt(self._length(problem)) if self.name == "pooled" else 1.0
 
-    def law_on(self, problem: SparseTokenProblem, trained: SparseTokenProblem) -> FeatureLaw:
+    def _length(self, problem: AnyProblem) -> int:
+        """Return the length whose pooled noise is the unit: the only one of a vectorized model."""
+        found = lengths(problem)
+        if self.name == "vectorized" and len(found) > 1:
+            raise ValueError(
+                "model 'vectorized' needs sequences of one length, "
+                f"got lengths {', '.join(map(str, found))}"
+            )
+        return found[0]
+
+    def law_on(self, problem: AnyProblem, trained: AnyProblem) -> FeatureLaw:
         """Law under another problem, in the units of the one the readout was trained on."""
-        if self.name == "vectorized" and problem.n_tokens != trained.n_tokens:
+        if self.pooling is not None:
+            return self.law(problem)
+        length = self._length(trained)
+        if self.name == "vectorized" and self._length(problem) != length:
             raise ValueError(
                 "problem.n_tokens must stay the same for a vectorized model, "
-                f"got {problem.n_tokens} after training on {trained.n_tokens}"
+                f"got {self._length(problem)} after training on {length}"
             )
-        law = self.law(problem)
-        if self.name != "pooled":
-            return law
-        factor = math.sqrt(trained.n_tokens / problem.n_tokens)
-        positive, negative = (
-            t._replace(along_rest=factor * t.along_rest, scale=factor * t.scale)
-            for t in (law.positive, law.negative)
-        )
-        return FeatureLaw(positive, negative, law.positive_rate, law.batches)
+        return linear_law(problem, length)
+
+    def window_law(self, problem: AnyProblem, trained: AnyProblem, n_windows: int) -> FeatureLaw:
+        """Law of one of several equal windows, the one with all of the signal if there is one."""
+        found = lengths(problem)
+        if len(found) > 1:
+            raise ValueError(f"windowed needs sequences of one length, got {found}")
+        if found[0] % n_windows:
+            raise ValueError(
+                f"n_windows must divide the number of tokens, got {n_windows} windows of "
+                f"{found[0]} tokens"
+            )
+        window = map_kinds(problem, lambda kind: replace(kind, n_tokens=found[0] // n_windows))
+        return self.law_on(window, trained)
 
 
 def get_model(
     model: str | Pooling, cosine: Any = None, sharpness: Any = None, n_points: Any = DEFAULT_POINTS
 ) -> Model:
     """Return the model for a name or a pooling, its arguments checked."""
-    if isinstance(model, Pooling):
-        name, pooling = repr(model), model
+    if isinstance(model, Pooling) or (isinstance(model, str) and ":" in model):
+        pooling = get_pooling(model)
+        name = repr(pooling)
     elif model in _LINEAR:
         for argument, value in (("cosine", cosine), ("sharpness", sharpness)):
             if value is not None:
                 raise ValueError(f"{argument} has no meaning for model {model!r}, got {value!r}")
         return Model(model, None, 0.0, 0.0, 0)
-    elif model in _POOLINGS:
-        name, pooling = model, _POOLINGS[model]
+    elif isinstance(model, str) and model in pooling_models():
+        name, pooling = model, pooling_models()[model]
     else:
-        known = ", ".join(map(repr, (*_LINEAR, *_POOLINGS)))
+        known = ", ".join(map(repr, (*_LINEAR, *pooling_models())))
         raise ValueError(f"model must be one of {known} or a Pooling, got {model!r}")
     if cosine is None:
-        raise ValueError(f"cosine must be given for model {name!r}: it says how the query lies")
-    if sharpness is None and not isinstance(pooling, Hardmax):
+        raise ValueError(f"cosine must be given for model {name!r}: it is that of query and signal")
+    if sharpness is None and pooling.sharpened:
         raise ValueError(f"sharpness must be given for model {name!r}: it is β‖q‖")
     return Model(
         name,

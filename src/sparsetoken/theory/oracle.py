@@ -11,12 +11,12 @@ from scipy.special import log_ndtr, ndtr
 from scipy.stats import hypergeom
 
 from sparsetoken._validation import check_choice, check_count, check_real
+from sparsetoken.estimate import Estimate
 from sparsetoken.pooling import Elementwise, Pooling, Softmax
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.bayes import bayes_error
-from sparsetoken.theory.law import attention_law
 from sparsetoken.theory.models import DEFAULT_POINTS
-from sparsetoken.theory.records import Estimate
+from sparsetoken.theory.points import attention_law
 
 __all__ = ["oracle_error", "required_signal"]
 

@@ -15,11 +15,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sparsetoken.law import Points, Readout, score_mean
 from sparsetoken.losses import Loss
-from sparsetoken.theory.law import Points
 from sparsetoken.theory.smoothing import Moments, envelope_moments
 
-__all__ = ["Pass", "Problem", "Readout", "evaluate", "score_mean"]
+__all__ = ["Pass", "Problem", "assemble", "evaluate", "score_moments"]
 
 Array = NDArray[np.float64]
 
@@ -42,21 +42,6 @@ class Problem(NamedTuple):
         return -math.log(max(self.alpha * self.reg, 1e-14)) if math.isfinite(self.alpha) else 0.0
 
 
-class Readout(NamedTuple):
-    """The trained readout in the coordinates that matter, and the saddle point's χ."""
-
-    along_query: float
-    along_rest: float
-    bias: float
-    spread: float
-    log_step: float
-
-    @property
-    def norm_rest(self) -> float:
-        """ρ: the norm of the readout orthogonal to the query."""
-        return math.hypot(self.along_rest, self.spread)
-
-
 @dataclass(frozen=True)
 class Pass:
     """One pass over the points: the function and its derivatives at a readout."""
@@ -73,26 +58,47 @@ class Pass:
     metric: Array
     """E[∂r ∂rᵀ]: how the scores change with x."""
 
+    @property
+    def system(self) -> tuple[Array, Array]:
+        """Matrix and right side of a Newton step in x and log χ (x alone at α = ∞)."""
+        if self.gradient.size == 3:
+            return self.hessian, self.gradient
+        matrix = np.full((5, 5), self.step_hessian)
+        matrix[:4, :4] = self.hessian
+        matrix[4, :4] = matrix[:4, 4] = self.cross
+        return matrix, np.append(self.gradient, self.step_gradient)
+
 
 def evaluate(problem: Problem, readout: Readout) -> tuple[Pass, Moments]:
     """Make one pass; also return the averages over G it was made from."""
+    moments = score_moments(problem, readout)
+    return assemble(problem, readout, moments), moments
+
+
+def score_moments(problem: Problem, readout: Readout) -> Moments:
+    """Averages over G of each point, where r = mean + ρcG and ρ may be negative at α = ∞."""
+    points, finite = problem.points, math.isfinite(problem.alpha)
+    norm = readout.norm_rest if finite else readout.along_rest
+    m = envelope_moments(
+        problem.loss,
+        points.label,
+        score_mean(points, readout),
+        points.scale,
+        abs(norm),
+        math.exp(readout.log_step) if finite else 0.0,
+        smoothing=problem.smoothing,
+        resolution=problem.resolution,
+    )
+    # r = mean − |ρ|cG: odd moments change sign.
+    return m if norm >= 0 else m._replace(gh=-m.gh, gk=-m.gk, ghk=-m.ghk)
+
+
+def assemble(problem: Problem, readout: Readout, m: Moments) -> Pass:
+    """Sum up the averages of the points."""
     points, alpha, reg = problem.points, problem.alpha, problem.reg
     finite = math.isfinite(alpha)
     norm = readout.norm_rest if finite else readout.along_rest
     chi = math.exp(readout.log_step) if finite else 0.0
-    mean = score_mean(points, readout)
-    m = envelope_moments(
-        problem.loss,
-        points.label,
-        mean,
-        points.scale,
-        abs(norm),
-        chi,
-        smoothing=problem.smoothing,
-        resolution=problem.resolution,
-    )
-    if norm < 0:  # r = mean − |ρ|cG: odd moments change sign
-        m = m._replace(gh=-m.gh, gk=-m.gk, ghk=-m.ghk)
 
     # ρ depends on w₂ and τ; at α = ∞ it is w₂ itself, with its sign.
     slopes = np.array([0.0, 1.0, 0.0, 0.0])
@@ -107,9 +113,7 @@ def evaluate(problem: Problem, readout: Readout) -> tuple[Pass, Moments]:
     hessian += np.diag(ridge)
     if not finite:
         zero = np.zeros(3)
-        return Pass(
-            value, gradient[:3], hessian[:3, :3], 0.0, -1.0, zero, 0.0, 1.0, metric[:3, :3]
-        ), m
+        return Pass(value, gradient[:3], hessian[:3, :3], 0.0, -1.0, zero, 0.0, 1.0, metric[:3, :3])
 
     curvature = pull / norm * (np.diag([0.0, 1.0, 0.0, 1.0]) - np.outer(slopes, slopes))
     tension = 1.0 / (alpha * chi)
@@ -120,7 +124,7 @@ def evaluate(problem: Problem, readout: Readout) -> tuple[Pass, Moments]:
     gradient[3] -= tension * readout.spread
     cross *= -chi
     cross[3] += tension * readout.spread
-    made = Pass(
+    return Pass(
         value=value - 0.5 * spent,
         gradient=gradient,
         hessian=hessian,
@@ -131,7 +135,6 @@ def evaluate(problem: Problem, readout: Readout) -> tuple[Pass, Moments]:
         excess_slope=max(2.0 * (1.0 - saved / used), 1e-3),
         metric=metric,
     )
-    return made, m
 
 
 @njit(cache=True)
@@ -167,9 +170,3 @@ def _sum_up(  # type: ignore[no-untyped-def]
         for j in range(i):
             hessian[i, j], metric[i, j] = hessian[j, i], metric[j, i]
     return value, used, saved, pull
-
-
-def score_mean(points: Points, readout: Readout) -> Array:
-    """Mean score of each point, over the noise orthogonal to the query."""
-    along = points.along_query * readout.along_query
-    return along + points.along_rest * readout.along_rest + readout.bias

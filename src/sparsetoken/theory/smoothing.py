@@ -19,7 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from sparsetoken.losses import Hinge, Logistic, Loss, Square
+from sparsetoken.losses import Logistic, Loss
 from sparsetoken.theory.interpolation import interpolate
 
 __all__ = ["Moments", "envelope_moments"]
@@ -79,22 +79,23 @@ def envelope_moments(
 
     def average(label: Array, mean: Array, scale: Array) -> Moments:
         arguments = label, mean, norm * scale, chi * scale**2 + smoothing
-        if isinstance(loss, Square):
+        if loss.quadratic:
             return _square(*arguments)
-        if isinstance(loss, Hinge):
-            return _hinge(*arguments)
-        if isinstance(loss, Logistic):
+        if loss.corner is not None:
+            return _hinge(*arguments, loss.corner)
+        if compiled:
             return _logistic(*arguments)
         return _any_loss(loss, *arguments)
 
-    if not math.isfinite(resolution) or isinstance(loss, Square | Hinge):
+    compiled = type(loss) is Logistic
+    if not math.isfinite(resolution) or loss.quadratic or loss.corner is not None:
         return average(label, mean, scale)
-    if isinstance(loss, Logistic):  # it depends on score and label by the margin alone
-        one, width = np.ones_like(label), norm * float(scale.min())
-        sums = interpolate(average, one, label * mean, scale, width, resolution)
+    if compiled:  # it depends on score and label by the margin alone
+        one = np.ones_like(label)
+        sums = interpolate(average, one, label * mean, scale, chi, norm, resolution)
         return _from_margin(label, sums)
     # Another loss may have kinks, which the Gaussian smooths only so far.
-    return Moments(*interpolate(average, label, mean, scale, 0.0, 3.0 * resolution))
+    return Moments(*interpolate(average, label, mean, scale, chi, 0.0, 3.0 * resolution))
 
 
 @lru_cache(maxsize=64)
@@ -129,10 +130,10 @@ def _square(label: Array, mean: Array, deviation: Array, scale: Array) -> Moment
     return Moments(0.5 * hh / k, h, gh, hh, k, zero, k, k * h, k * gh, k * hh)
 
 
-def _hinge(label: Array, mean: Array, deviation: Array, scale: Array) -> Moments:
-    """Use closed forms: quadratic for margins in (1 − s, 1), linear below, zero above."""
+def _hinge(label: Array, mean: Array, deviation: Array, scale: Array, corner: float) -> Moments:
+    """Use closed forms: quadratic for margins in (corner − s, corner), linear below, zero above."""
     deviation = np.maximum(deviation, 1e-12)  # a point without noise: a step far below resolution
-    gap = 1.0 - label * mean
+    gap = corner - label * mean
     upper, width = gap / deviation, np.maximum(scale / deviation, 1e-12)
     lower = upper - width
     below, density = ndtr(lower), _density(lower)

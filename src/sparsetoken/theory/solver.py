@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.losses import Hinge
-from sparsetoken.theory.saddle import Pass, Problem, Readout, evaluate
+from sparsetoken.law import Readout
+from sparsetoken.theory.saddle import Pass, Problem, evaluate
 from sparsetoken.theory.smoothing import Moments
 
-__all__ = ["Reduced", "Saddle", "descend", "follow", "newton", "solve"]
+__all__ = ["Reduced", "Saddle", "descend", "follow", "newton", "solve", "solve_scaled"]
 
 Array = NDArray[np.float64]
 
@@ -65,13 +65,24 @@ def solve(problem: Problem, start: Readout | None = None, tolerance: float = 1e-
         saddle = newton(problem, start, accuracy=max(1e-5, math.sqrt(0.1 * tolerance)))
         if saddle.converged:
             return saddle
-    if not isinstance(problem.loss, Hinge) or problem.smoothing > 0.0:
-        saddle = descend(problem, start, tolerance)
-        if not saddle.converged:  # it can stall where χ reaches its bound, close to the solution
-            saddle = newton(problem, saddle.readout)
+    if problem.loss.smooth or problem.smoothing > 0.0:
+        saddle = _minimise(problem, start, tolerance)
         if saddle.converged:
             return saddle
     return follow(problem, tolerance)
+
+
+def _minimise(problem: Problem, start: Readout | None, tolerance: float) -> Saddle:
+    """Descend, and let Newton's method finish what has not settled.
+
+    The descent can stall close to the solution, where χ reaches its bound, or stop early where τ
+    hardly matters for the value, as with a strong ridge.
+    """
+    saddle = descend(problem, start, tolerance)
+    if saddle.converged:
+        return saddle
+    finished = newton(problem, saddle.readout)
+    return finished if finished.converged else saddle
 
 
 def newton(
@@ -87,14 +98,8 @@ def newton(
     while True:
         done, moments = evaluate(problem, readout)
         passes += 1
-        matrix, residual = done.hessian, done.gradient
-        if finite:
-            edge = done.cross
-            matrix = np.full((edge.size + 1, edge.size + 1), done.step_hessian)
-            matrix[:-1, :-1] = done.hessian
-            matrix[-1, :-1] = matrix[:-1, -1] = edge
-            residual = np.append(done.gradient, done.step_gradient)
-        move = -_solve_scaled(matrix, residual)
+        matrix, residual = done.system
+        move = -solve_scaled(matrix, residual)
         size = move.size - finite
         scores = _score_size(readout, done)
         change = math.sqrt(max(float(move[:size] @ done.metric @ move[:size]), 0.0))
@@ -136,7 +141,10 @@ def _sensible(problem: Problem, value: float) -> bool:
 
 
 def descend(problem: Problem, start: Readout | None = None, tolerance: float = 1e-12) -> Saddle:
-    """Minimise the convex function of x to a relative accuracy of its value."""
+    """Minimise the convex function of x to a relative accuracy of its value.
+
+    The solution has converged if τ and χ have settled as well.
+    """
     bound = problem.largest_log_step
     readout = start or _default_start(problem)
     readout = readout._replace(log_step=min(readout.log_step, bound))
@@ -146,7 +154,7 @@ def descend(problem: Problem, start: Readout | None = None, tolerance: float = 1
     while passes < _MOST_PASSES and damping < 1e12:
         # The metric's share keeps the step along a flat direction finite.
         floor = (damping + 1e-14) * done.metric
-        move = -_solve_scaled(here.hessian + floor, here.gradient)
+        move = -solve_scaled(here.hessian + floor, here.gradient)
         change = math.sqrt(max(float(move @ done.metric @ move), 0.0))
         move *= min(1.0, 10.0 * (1.0 + _score_size(readout, done)) / (change + 1e-300))
         gain = -float(here.gradient @ move + 0.5 * move @ here.hessian @ move)
@@ -155,7 +163,10 @@ def descend(problem: Problem, start: Readout | None = None, tolerance: float = 1
         target = _stepped(readout, np.append(move, reaction), problem)
         if damping == 0.0 and 0.0 <= gain <= noise:
             value = here.value - gain
-            fine = _sensible(problem, value)
+            settled = abs(reaction) < 0.03 and (
+                move.size < 4 or abs(move[3]) < 0.03 * readout.spread
+            )
+            fine = settled and _sensible(problem, value)
             return Saddle(target, value, here, moments, passes, problem.smoothing, fine)
         trial, trial_done, trial_moments, used = _fit_step(problem, target)
         passes += used
@@ -174,16 +185,16 @@ def follow(problem: Problem, tolerance: float = 1e-12) -> Saddle:
     readout: Readout | None = None
     scale = problem.points.average(problem.points.scale**2)
     reg = max(problem.reg, scale / problem.alpha)
-    smoothings = _SMOOTHINGS if isinstance(problem.loss, Hinge) else (0.0,)
+    smoothings = (0.0,) if problem.loss.smooth else _SMOOTHINGS
     for smoothing in smoothings:
         smooth = problem._replace(reg=reg, smoothing=smoothing)
-        saddle = descend(smooth, readout, max(tolerance, 1e-9))
+        saddle = _minimise(smooth, readout, max(tolerance, 1e-9))
         readout = saddle.readout
     if reg > problem.reg:
         lowered = _lower_ridge(smooth, saddle.readout, problem.reg)
         if not lowered.converged:  # as when nothing can be learned and the readout is near zero
             target = smooth._replace(reg=problem.reg)
-            lowered = descend(target, saddle.readout, max(tolerance, 1e-9))
+            lowered = _minimise(target, saddle.readout, max(tolerance, 1e-9))
         saddle = lowered
     if smoothing > 0.0:  # the smoothing that is left changes little, but none is better
         exact = newton(problem, saddle.readout)
@@ -195,10 +206,12 @@ def follow(problem: Problem, tolerance: float = 1e-12) -> Saddle:
 def _lower_ridge(problem: Problem, readout: Readout, target: float) -> Saddle:
     """Lower the ridge in steps that Newton's method can follow."""
     step, previous = math.log(4.0), None
+    least = target or 1e-7 * problem.reg  # from there to no ridge at all in one step
     while True:
-        reg = max(target, problem.reg * math.exp(-step))
+        reg = problem.reg * math.exp(-step)
+        reg = target if reg <= least else reg
         guess = readout
-        if previous is not None:  # extrapolate in log λ
+        if previous is not None and reg > 0.0:  # extrapolate in log λ
             before, log_change = previous
             share = math.log(reg / problem.reg) / log_change
             z = np.array(readout) + share * (np.array(readout) - np.array(before))
@@ -223,8 +236,13 @@ def _score_size(readout: Readout, done: Pass) -> float:
     return math.sqrt(max(float(x @ done.metric @ x), 0.0))
 
 
-def _solve_scaled(matrix: Array, vector: Array) -> Array:
-    """Solve a symmetric system whose unknowns differ widely in scale, even if it is singular."""
+def solve_scaled(matrix: Array, vector: Array) -> Array:
+    """Solve a symmetric system whose unknowns differ widely in scale, even if it is singular.
+
+    A system that is not finite has no solution: NaN, which no method takes for convergence.
+    """
+    if not np.isfinite(matrix).all() or not np.isfinite(vector).all():
+        return np.full(vector.size, math.nan)
     size = np.maximum(np.abs(matrix.diagonal()), 1e-12 * np.abs(matrix).max(axis=0)) + 1e-300
     scale = 1.0 / np.sqrt(size)
     scaled = scale[:, np.newaxis] * matrix * scale
@@ -255,11 +273,14 @@ def _eliminate(done: Pass, readout: Readout, bound: float) -> Reduced:
 
 
 def _default_start(problem: Problem) -> Readout:
+    """Scores of moderate size, or what a strong ridge leaves of them: τ = |ℓ′|c/(√α·λ)."""
     scale = problem.points.average(problem.points.scale)
-    if not math.isfinite(problem.alpha):
-        return Readout(0.1, 0.1, 0.0, 0.0, 0.0)
-    spread = 0.3 / scale
-    return Readout(0.1, 0.1, 0.0, spread, math.log(2 * spread / (math.sqrt(problem.alpha) * scale)))
+    root = math.sqrt(problem.alpha)
+    along = min(0.1, scale / max(problem.reg, 1e-300))
+    if math.isinf(root):
+        return Readout(along, along, 0.0, 0.0, 0.0)
+    spread = min(0.3 / scale, 0.5 * scale / max(root * problem.reg, 1e-300))
+    return Readout(along, along, 0.0, spread, math.log(2 * spread / (root * scale)))
 
 
 def _fit_step(problem: Problem, readout: Readout) -> tuple[Readout, Pass, Moments, int]:

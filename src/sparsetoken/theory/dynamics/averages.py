@@ -19,10 +19,17 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sparsetoken.losses import Loss
-from sparsetoken.theory.dynamics.groups import Group
+from sparsetoken.problem import Group
 from sparsetoken.theory.dynamics.quadrature import score_moments
 
-__all__ = ["SUMS", "Averages", "Projections", "gaussian_averages", "influence_sums"]
+__all__ = [
+    "SUMS",
+    "Averages",
+    "Projections",
+    "gaussian_averages",
+    "influence_sums",
+    "signal_tokens",
+]
 
 Array = NDArray[np.float64]
 
@@ -64,6 +71,11 @@ class Projections(NamedTuple):
     """Bias, plus the mean of h_w over the tokens without signal."""
 
 
+def signal_tokens(group: Group) -> int:
+    """Return how many tokens of the group's samples carry the signal."""
+    return group.kind.n_signal if group.positive else 0
+
+
 def gaussian_averages(
     group: Group, law: Projections, noise: Array, beta: float, loss: Loss, outcome: bool = True
 ) -> Array:
@@ -72,17 +84,18 @@ def gaussian_averages(
     ``noise`` has the standard normals of h_q, one row per point; the error comes last. Without
     ``outcome``, loss and error are left out, as zeros.
     """
+    n_signal = signal_tokens(group)
     q_norm = math.sqrt(max(law.covariance[0, 0], 0.0))
     if q_norm == 0.0:
         noise = np.zeros((1, group.kind.n_tokens))  # all weights are even: one point is exact
     along = law.covariance[0, 1] / q_norm if q_norm > 0.0 else 0.0
     sd = math.sqrt(max(law.covariance[1, 1] - along**2, 0.0))
     weights = noise * (beta * q_norm)
-    weights[:, : group.n_signal] += beta * law.signal_shift[0]
+    weights[:, :n_signal] += beta * law.signal_shift[0]
     weights -= weights.max(axis=1, keepdims=True)
     np.exp(weights, out=weights)
     sums = np.empty((10, len(noise)))
-    _token_sums(weights, noise, group.n_signal, law.signal_shift[1], along, sums)
+    _token_sums(weights, noise, n_signal, law.signal_shift[1], along, sums)
     mean, c, s3, s4, t1, t2, t3, v0, v1, v2 = sums
 
     m = score_moments(loss, group.label, mean + law.offset, c, sd, outcome)

@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 from scipy.integrate import RK45
 
 from sparsetoken.losses import Loss
+from sparsetoken.population import AnyProblem
+from sparsetoken.problem import Group
 from sparsetoken.theory.dynamics.averages import Averages, Projections, gaussian_averages
-from sparsetoken.theory.dynamics.groups import Group
 from sparsetoken.theory.dynamics.schedule import Schedule, too_large
-from sparsetoken.theory.law import token_noise
+from sparsetoken.theory.points import token_noise
 
 __all__ = ["Parameters", "observe", "run_fresh", "run_online"]
 
@@ -43,9 +44,10 @@ class Points(NamedTuple):
 
     @classmethod
     def draw(
-        cls, groups: list[Group], beta: float, loss: Loss, n_points: int, batch: int
+        cls, problem: AnyProblem, beta: float, loss: Loss, n_points: int, batch: int
     ) -> "Points":
         """Take the noise of one scrambling."""
+        groups = [group for group in problem.groups if group.probability > 0.0]
         noise = [token_noise(group.kind, n_points, batch) for group in groups]
         return cls(groups, noise, beta, loss)
 
@@ -56,7 +58,7 @@ def observe(points: Points, at: Parameters, outcome: bool = True) -> Averages:
     for group, noise in zip(points.groups, points.noise, strict=True):
         law = Projections(group.kind.signal * at.overlap, at.gram, at.bias)
         averages = gaussian_averages(group, law, noise, points.beta, points.loss, outcome)
-        total += group.share * averages
+        total += group.probability * averages
     return Averages.from_sums(total)
 
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from sparsetoken._validation import check_choice, check_count
 from sparsetoken.losses import Loss
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.population import AnyProblem
 from sparsetoken.theory.dynamics.schedule import Schedule
-from sparsetoken.theory.risk import Risk, risk
+from sparsetoken.theory.trained import Risk, risk
 
 __all__ = ["Training"]
 
@@ -27,7 +27,7 @@ class Training:
     :meth:`uncertainty` has the numerical error of each array. :func:`training` makes them.
     """
 
-    problem: SparseTokenProblem
+    problem: AnyProblem
     batches: str
     schedule: Schedule
     loss: Loss
@@ -49,7 +49,7 @@ class Training:
     @classmethod
     def from_runs(
         cls,
-        problem: SparseTokenProblem,
+        problem: AnyProblem,
         batches: str,
         schedule: Schedule,
         loss: Loss,

@@ -27,16 +27,16 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from sparsetoken.losses import Loss
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.problem import Group, SparseTokenProblem
 from sparsetoken.theory.dynamics.averages import (
     SUMS,
     Averages,
     Projections,
     gaussian_averages,
     influence_sums,
+    signal_tokens,
 )
 from sparsetoken.theory.dynamics.fresh import Parameters, Points, observe, row_of
-from sparsetoken.theory.dynamics.groups import Group
 from sparsetoken.theory.dynamics.kernels import (
     attend,
     cross_energies,
@@ -93,7 +93,7 @@ def _average(each: list[_Seen], groups: list[Group]) -> _Seen:
     """Average over the groups by their shares."""
 
     def total(parts: Iterable[Any]) -> Any:
-        return sum(group.share * part for group, part in zip(groups, parts, strict=True))
+        return sum(group.probability * part for group, part in zip(groups, parts, strict=True))
 
     averages = (total(column) for column in zip(*(seen.averages for seen in each), strict=True))
     return _Seen(
@@ -216,7 +216,7 @@ class _Crowd:
         )
         sums = np.empty((SUMS, len(score)))
         signal = self.group.kind.signal
-        influence_sums(weights, delta, *slopes, self.beta, self.group.n_signal, signal, sums)
+        influence_sums(weights, delta, *slopes, self.beta, signal_tokens(self.group), signal, sums)
         sums[9] = self.loss.value(score + bias, label)
         return sums, weights, delta, (slopes[0], slopes[1])
 
@@ -226,7 +226,7 @@ class _Crowd:
         Memory is replaced by its mean, over tokens with signal and over the others, and by its
         regression on the Gaussian part of h.
         """
-        n_signal, strength = self.group.n_signal, self.group.kind.signal
+        n_signal, strength = signal_tokens(self.group), self.group.kind.signal
         gaussian = h - memory
         gaussian[:, :, :n_signal] -= strength * at.overlap[:, np.newaxis, np.newaxis]
         means = np.zeros((2, 2))
@@ -258,7 +258,7 @@ def _draw(points: Points, steps: int, batch: int) -> list[_Crowd]:
             drawn[kind] = _normals(kind.n_tokens, steps, len(noise), [_SEED, batch, len(drawn)])
         along, normals, signs = drawn[kind]
         signal = along.copy()
-        signal[:, : group.n_signal] += kind.signal
+        signal[:, : signal_tokens(group)] += kind.signal
         crowds.append(_Crowd(group, points.beta, points.loss, noise, signal, normals, signs))
     return crowds
 

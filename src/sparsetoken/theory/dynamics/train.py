@@ -8,15 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetoken._validation import check_choice, check_count
-from sparsetoken.losses import Hinge, Loss, get_loss
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.estimate import ConvergenceWarning
+from sparsetoken.losses import Loss, get_loss
+from sparsetoken.population import AnyProblem
 from sparsetoken.theory.dynamics.fresh import Points, run_fresh, run_online
-from sparsetoken.theory.dynamics.groups import groups_of
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.reused import MOST_STEPS, run_reused
 from sparsetoken.theory.dynamics.schedule import Schedule
-from sparsetoken.theory.law import BATCHES
-from sparsetoken.theory.records import ConvergenceWarning
+from sparsetoken.theory.points import BATCHES
 
 __all__ = ["check_smooth", "follow_training", "training"]
 
@@ -28,7 +27,7 @@ Rate = float | Sequence[float]
 
 
 def training(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     *,
     steps: int,
     alpha: float,
@@ -48,7 +47,7 @@ def training(
 
     Parameters
     ----------
-    problem : SparseTokenProblem
+    problem : SparseTokenProblem or Population
         The model of the data.
     steps : int
         Number of steps.
@@ -110,13 +109,12 @@ def training(
 
 
 def follow_training(
-    problem: SparseTokenProblem, batches: str, schedule: Schedule, loss: Loss, n_points: int
+    problem: AnyProblem, batches: str, schedule: Schedule, loss: Loss, n_points: int
 ) -> Training:
     """Run each scrambling of the points on its own; their spread gives the error bars."""
-    groups = groups_of(problem)
 
     def points(batch: int, share: int = 1) -> Points:
-        return Points.draw(groups, schedule.beta, loss, n_points // share, batch)
+        return Points.draw(problem, schedule.beta, loss, n_points // share, batch)
 
     runs: list[list[NDArray[np.float64]]] = []
     shared = schedule
@@ -135,6 +133,6 @@ def follow_training(
 
 def check_smooth(loss: Loss) -> Loss:
     """Return the loss, or raise ValueError if it has kinks."""
-    if isinstance(loss, Hinge):
+    if not loss.smooth:
         raise ValueError(f"loss must be smooth here (no kinks), got {loss!r}")
     return loss

@@ -1,0 +1,52 @@
+from . import (
+    estimators,
+    experiments,
+    losses,
+    planner,
+    plotting,
+    pooling,
+    sampling,
+    theory,
+    vocabulary,
+)
+from .estimators import (
+    AttentionClassifier,
+    PooledClassifier,
+    Sequences,
+    SparseTokenClassifier,
+    TwoStepAttentionClassifier,
+    VectorizedClassifier,
+    load,
+    save,
+)
+from .planner import estimate_problem, plan
+from .population import Population
+from .problem import SparseTokenProblem
+from .reporting import report
+
+__version__: str
+
+__all__ = [
+    "AttentionClassifier",
+    "PooledClassifier",
+    "Population",
+    "Sequences",
+    "SparseTokenClassifier",
+    "SparseTokenProblem",
+    "TwoStepAttentionClassifier",
+    "VectorizedClassifier",
+    "estimate_problem",
+    "estimators",
+    "experiments",
+    "load",
+    "losses",
+    "plan",
+    "planner",
+    "plotting",
+    "pooling",
+    "report",
+    "sampling",
+    "save",
+    "theory",
+    "vocabulary",
+]

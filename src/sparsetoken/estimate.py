@@ -1,0 +1,59 @@
+"""A number with its error bar: the one record for "value ± error" in the package."""
+
+import warnings
+from typing import Any
+
+__all__ = ["ConvergenceWarning", "Estimate", "warn_not_converged"]
+
+
+class ConvergenceWarning(UserWarning):
+    """A solver stopped before it reached its accuracy; the result has ``converged=False``."""
+
+
+class Estimate(float):
+    """A float that knows its numerical error.
+
+    Parameters
+    ----------
+    value : float
+        The number itself.
+    uncertainty : float, default=0.0
+        Its estimated numerical error (one standard error).
+    converged : bool, default=True
+        Whether the solver behind it converged.
+    **details : Any
+        Further facts, as attributes.
+
+    Examples
+    --------
+    >>> from sparsetoken.theory import Estimate
+    >>> estimate = Estimate(3.54, uncertainty=0.001)
+    >>> estimate
+    Estimate(3.54 ± 0.001)
+    >>> estimate + 1
+    4.54
+    """
+
+    uncertainty: float
+    converged: bool
+
+    def __new__(
+        cls, value: float, uncertainty: float = 0.0, converged: bool = True, **details: Any
+    ) -> "Estimate":
+        """Make the float and attach the rest."""
+        self = super().__new__(cls, value)
+        self.__dict__.update(uncertainty=float(uncertainty), converged=converged, **details)
+        return self
+
+    def __getnewargs_ex__(self) -> Any:
+        return (float(self),), dict(self.__dict__)
+
+    def __repr__(self) -> str:
+        flag = "" if self.converged else ", not converged"
+        return f"Estimate({float(self):.6g} ± {self.uncertainty:.1g}{flag})"
+
+
+def warn_not_converged(what: str) -> None:
+    """Say that a result is not to be trusted."""
+    message = f"{what} did not converge; the result is marked converged=False"
+    warnings.warn(message, ConvergenceWarning, stacklevel=3)

@@ -1,0 +1,86 @@
+"""Rows of a table grouped into sequences, in the order in which these first appear."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["constant_columns", "group_rows", "one_per_group"]
+
+Array = NDArray[Any]
+Codes = NDArray[np.int64]
+
+
+def group_rows(bag: Any, name: str = "bag") -> tuple[Array, Codes]:
+    """Return the sequences' names in the order of first appearance, and the number of each row's.
+
+    Parameters
+    ----------
+    bag : array-like of shape (n_rows,)
+        The name of each row's sequence; a missing one is an error.
+    name : str
+        What to call ``bag`` in errors.
+    """
+    bag = _column(bag)
+    missing = (
+        np.array([value is None or value != value for value in bag.tolist()])
+        if bag.dtype.kind in "Of"
+        else np.zeros(len(bag), dtype=bool)
+    )
+    if missing.any():
+        raise ValueError(
+            f"{name} must name the sequence of each row, row {missing.argmax()} has none"
+        )
+    try:
+        names, first, codes = np.unique(bag, return_index=True, return_inverse=True)
+    except TypeError:
+        raise ValueError(f"{name} must hold names of one type, got a mixture") from None
+    order = np.argsort(first)
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[order] = np.arange(len(names))
+    return names[order], rank[codes]
+
+
+def one_per_group(values: Any, ids: Array, codes: Codes) -> Array:
+    """Return the value that all rows of each sequence share, or raise ValueError."""
+    values = _column(values)
+    if values.shape != codes.shape:
+        raise ValueError(f"values must have shape {codes.shape}, got {values.shape}")
+    first = np.unique(codes, return_index=True)[1]
+    shared = values[first]
+    differs = np.array(shared[codes] != values, dtype=bool)
+    if differs.any():
+        row = int(differs.argmax())
+        before = int(first[codes[row]])
+        raise ValueError(
+            f"sequence {ids.tolist()[codes[row]]!r} has two values: {values.tolist()[before]!r} in "
+            f"row {before} and {values.tolist()[row]!r} in row {row}"
+        )
+    return shared
+
+
+def constant_columns(tokens: Array, codes: Codes) -> Codes:
+    """Return the columns that have one value in each sequence but differ between them.
+
+    That is how a label looks. To tell it from chance, at least two of its values must be shared
+    by two sequences of two tokens or more.
+    """
+    first = np.unique(codes, return_index=True)[1]
+    long = np.bincount(codes) > 1
+    found = []
+    for column in range(tokens.shape[1]):
+        values = tokens[:, column]
+        shared = values[first]
+        if not np.array_equal(shared[codes], values):
+            continue
+        counts = np.unique(shared[long], return_counts=True)[1]
+        if (counts > 1).sum() > 1:
+            found.append(column)
+    return np.array(found, dtype=np.int64)
+
+
+def _column(values: Any) -> Array:
+    array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"one value per token is needed, got an array of shape {array.shape}")
+    return array

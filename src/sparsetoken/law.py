@@ -1,0 +1,213 @@
+"""The law of a feature vector.
+
+Given the true class, the positions of the signal and the noise of the tokens along the query, a
+feature vector is Gaussian (docs/theory, section 2). Its law is therefore one of weighted points
+(recorded label, along the query, along the rest of the signal, scale), made by the theory from
+Sobol points and by :mod:`sparsetoken.sampling` from random ones. Either way the points come in
+independent batches: how far the batches disagree is the error bar of every number that
+:mod:`sparsetoken.performance` takes from them.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetoken.population import AnyProblem
+
+__all__ = ["FeatureLaw", "Part", "Points", "Readout", "linear_law", "score_mean"]
+
+Array = NDArray[np.float64]
+
+
+class Points(NamedTuple):
+    """Weighted points; the weights add up to one."""
+
+    label: Array
+    """The recorded label, ±1."""
+    along_query: Array
+    """a₁: the feature along the query's direction û."""
+    along_rest: Array
+    """μ₂: its mean along e₂, the part of the signal's direction orthogonal to û."""
+    scale: Array
+    """c: its standard deviation along every direction orthogonal to û."""
+    weight: Array
+    """Probability of each point."""
+
+    def average(self, values: Array) -> float:
+        """Return the mean of ``values``; a plain sum, the threads of a BLAS would cost more."""
+        return float(np.einsum("n,n->", self.weight, values))
+
+    def where(self, chosen: Any) -> "Points":
+        """Return some of the points, their weights added up to one again."""
+        some = Points(*(column[chosen] for column in self))
+        if some.weight.size == 0:
+            raise ValueError("the samples must be of both labels, got one")
+        return some._replace(weight=some.weight / some.weight.sum())
+
+
+class Part(NamedTuple):
+    """Equally likely points of samples of one true class and recorded label."""
+
+    label: float
+    """The recorded label, ±1."""
+    signal: bool
+    """Whether the samples carry the signal: the true class."""
+    probability: float
+    """Probability of the part."""
+    along_query: Array
+    along_rest: Array
+    scale: Array
+
+
+class Readout(NamedTuple):
+    """A trained readout in the coordinates that matter."""
+
+    along_query: float
+    """w₁: its component along the query."""
+    along_rest: float
+    """w₂: its component along the rest of the signal's direction."""
+    bias: float
+    """b."""
+    spread: float
+    """τ: the norm of everything else."""
+    log_step: float = 0.0
+    """log χ: what training does to the scores of its own samples (docs/theory, section 4)."""
+
+    @property
+    def norm_rest(self) -> float:
+        """ρ: the norm of the readout orthogonal to the query."""
+        return math.hypot(self.along_rest, self.spread)
+
+    def moved(self, by: Array) -> "Readout":
+        """Return the readout with the first entries of ``by`` added."""
+        entries = np.array(self)
+        entries[: by.size] += by
+        return Readout(*entries.tolist())
+
+
+def score_mean(points: Points, readout: Readout) -> Array:
+    """Mean score of each point, over the noise orthogonal to the query."""
+    along = points.along_query * readout.along_query
+    return along + points.along_rest * readout.along_rest + readout.bias
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureLaw:
+    """Law of the features of a sample, as points in equally large independent batches.
+
+    The points of a part (a kind of sample, a true class and a recorded label) stand together, in
+    them those of a batch.
+
+    Examples
+    --------
+    Two Gaussians, two units apart along the signal:
+
+    >>> import numpy as np
+    >>> from sparsetoken.law import FeatureLaw, Part, Readout
+    >>> from sparsetoken.losses import Logistic
+    >>> from sparsetoken.performance import Performance
+    >>> one, zero = np.ones(1), np.zeros(1)
+    >>> law = FeatureLaw.mixture(
+    ...     [Part(1.0, True, 0.3, zero, 2 * one, one), Part(-1.0, False, 0.7, zero, zero, one)]
+    ... )
+    >>> performance = Performance(law, Readout(0.0, 1.0, -1.0, 0.5), Logistic())
+    >>> performance.test_error
+    Estimate(0.185547 ± 1e-08)
+    >>> performance.recall(fpr=0.01)
+    Estimate(0.295463 ± 1e-08)
+    """
+
+    points: Points
+    sizes: tuple[int, ...]
+    """How many points each part has."""
+    signal: tuple[bool, ...]
+    """Which parts carry the signal."""
+    batches: int
+
+    @classmethod
+    def mixture(cls, parts: Iterable[Part], batches: int = 1) -> "FeatureLaw":
+        """Return the law of parts; those of probability zero are left out."""
+        kept = [part for part in parts if part.probability > 0.0]
+        sizes = tuple(part.scale.size for part in kept)
+        weights = [np.full(n, 1.0 / n) * p.probability for n, p in zip(sizes, kept, strict=True)]
+        points = Points(
+            np.repeat([part.label for part in kept], sizes),
+            np.concatenate([part.along_query for part in kept]),
+            np.concatenate([part.along_rest for part in kept]),
+            np.concatenate([part.scale for part in kept]),
+            np.concatenate(weights),
+        )
+        return cls(points, sizes, tuple(part.signal for part in kept), batches)
+
+    @cached_property
+    def positive(self) -> Points:
+        """The points of samples recorded as positive, given that they are."""
+        return self.points.where(self.points.label > 0)
+
+    @cached_property
+    def negative(self) -> Points:
+        """The points of samples recorded as negative, given that they are."""
+        return self.points.where(self.points.label < 0)
+
+    @cached_property
+    def noise(self) -> Points:
+        """The points of samples that do not carry the signal, given that they do not."""
+        return self.points.where(~self.carries_signal)
+
+    @cached_property
+    def first_batch(self) -> "FeatureLaw":
+        """The law of the first batch alone: a coarse version of the whole."""
+        return self.batch(0)
+
+    def batch(self, index: int) -> "FeatureLaw":
+        """Return the law of one batch alone."""
+        some = Points(*(column[self.rows(index)] for column in self.points))
+        some = some._replace(weight=some.weight * self.batches)
+        sizes = tuple(size // self.batches for size in self.sizes)
+        return FeatureLaw(some, sizes, self.signal, 1)
+
+    def rows(self, index: int) -> NDArray[np.int64]:
+        """Return which of the points are those of one batch."""
+        return np.concatenate(
+            [start + size // self.batches * index + np.arange(size // self.batches)
+             for start, size in zip(self._starts, self.sizes, strict=True)]
+        )  # fmt: skip
+
+    def by_batch(self, values: Array) -> Array:
+        """Average ``values``, one row per entry of :attr:`points`, within each batch."""
+        shape = (-1, *[1] * (values.ndim - 1))
+        weighted = self.points.weight.reshape(shape) * values
+        total = np.zeros((self.batches, *values.shape[1:]))
+        for start, size in zip(self._starts, self.sizes, strict=True):
+            part = weighted[start : start + size]
+            total += part.reshape(self.batches, -1, *values.shape[1:]).sum(axis=1)
+        return self.batches * total
+
+    @property
+    def _starts(self) -> list[int]:
+        return np.cumsum((0, *self.sizes[:-1])).tolist()
+
+    @cached_property
+    def carries_signal(self) -> NDArray[np.bool_]:
+        """Which of the points are of samples that carry the signal."""
+        return np.repeat(self.signal, self.sizes)
+
+
+def linear_law(problem: AnyProblem, n_tokens: int) -> FeatureLaw:
+    """Law of the mean token, exact by one point each; √n_tokens times the mean is the unit.
+
+    For sequences of ``n_tokens`` the noise is then one. It is the law of a vectorized model's
+    features too, along the direction of the signal spread evenly over the tokens.
+    """
+    zero, parts = np.zeros(1), []
+    for kind, positive, label, probability in problem.groups:
+        unit = math.sqrt(n_tokens / kind.n_tokens)
+        mean = unit * kind.snr if positive else 0.0
+        scale = np.full(1, unit)
+        parts.append(Part(label, positive, probability, zero, np.full(1, mean), scale))
+    return FeatureLaw.mixture(parts)

@@ -1,0 +1,312 @@
+"""What a linear readout achieves on samples of a feature law (docs/theory, sections 4 and 12)."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
+
+from sparsetoken._validation import check_count, check_real
+from sparsetoken.estimate import Estimate
+from sparsetoken.law import FeatureLaw, Points, Readout, score_mean
+from sparsetoken.losses import Loss
+
+__all__ = ["Performance", "Rates", "Roc"]
+
+Array = NDArray[np.float64]
+
+LEAST_UNCERTAINTY = 1e-8  # sums of single points are not better than this
+_MOST_PAIRS = 100_000
+_QUANTILES = 4  # scores drawn per point where all pairs would be too many
+_GOLDEN = 0.6180339887498949
+_GRID = 257  # thresholds over which the scores of windows are integrated
+
+
+class Rates(NamedTuple):
+    """What a threshold on the score does."""
+
+    fpr: Estimate
+    """Probability that a sample recorded as negative scores above it."""
+    recall: Estimate
+    """Probability that a sample recorded as positive scores above it."""
+
+
+class Roc(NamedTuple):
+    """False-positive rate and recall at each of some thresholds, from high to low."""
+
+    threshold: Array
+    fpr: Array
+    recall: Array
+    uncertainty: Array
+    """Numerical error of the recall at its false-positive rate."""
+
+
+@dataclass(frozen=True, repr=False)
+class Performance:
+    """What a readout achieves on samples of a feature law.
+
+    Every number is an :class:`~sparsetoken.estimate.Estimate`: a float with ``uncertainty``.
+
+    Parameters
+    ----------
+    law : FeatureLaw
+        Law of the features it is tested on; of those of one window if there are several.
+    readout : Readout
+        The trained readout.
+    loss : Loss
+        The loss that ``test_loss`` averages.
+    moves : ndarray of shape (batches, k), optional
+        How far each batch alone would move the first entries of the readout: its numerical
+        uncertainty. None for a readout known exactly.
+    converged : bool, default=True
+        Whether the solver behind the readout converged.
+    n_windows : int, default=1
+        A sample's score is the largest of so many windows; at most one has the signal.
+    window_law : callable, optional
+        Returns the law of one window for a number of windows.
+    """
+
+    law: FeatureLaw = field(compare=False)
+    readout: Readout
+    loss: Loss
+    moves: Array | None = field(default=None, compare=False)
+    converged: bool = True
+    n_windows: int = 1
+    window_law: Callable[[int], FeatureLaw] | None = field(default=None, compare=False)
+
+    @cached_property
+    def test_error(self) -> Estimate:
+        """Probability that the sign of a fresh sample's score is not its recorded label."""
+        return self._estimate(self._error)
+
+    @property
+    def uncertainty(self) -> float:
+        """Estimated numerical error of ``test_error``: one standard error."""
+        return self.test_error.uncertainty
+
+    @cached_property
+    def test_loss(self) -> Estimate:
+        """Mean loss of a fresh sample."""
+        return self._estimate(self._loss)
+
+    @cached_property
+    def auc(self) -> Estimate:
+        """Probability that a fresh positive sample scores above a fresh negative one."""
+        return self._estimate(self._auc)
+
+    def threshold(self, fpr: float) -> Estimate:
+        """Return the threshold on the score that a share ``fpr`` of the negatives exceeds."""
+        fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
+        return self._estimate(lambda law, readout: self._threshold(law, readout, fpr))
+
+    def recall(self, fpr: float) -> Estimate:
+        """Return the share of the positives above the threshold that ``fpr`` sets."""
+        fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
+
+        def recall(law: FeatureLaw, readout: Readout) -> float:
+            threshold = self._threshold(law, readout, fpr)
+            return float(self._above(law, readout, 1.0, threshold)[0])
+
+        return self._estimate(recall)
+
+    def rates(self, threshold: float) -> Rates:
+        """Return the false-positive rate and the recall of a threshold on the score."""
+        threshold = check_real("threshold", threshold)
+
+        def above(label: float) -> Estimate:
+            return self._estimate(
+                lambda law, readout: float(self._above(law, readout, label, threshold)[0])
+            )
+
+        return Rates(fpr=above(-1.0), recall=above(1.0))
+
+    def roc(self, n_thresholds: int = 201) -> Roc:
+        """Return the ROC curve at evenly spaced thresholds, from the highest to the lowest score.
+
+        Parameters
+        ----------
+        n_thresholds : int, default=201
+            How many.
+        """
+        n_thresholds = check_count("n_thresholds", n_thresholds, minimum=3)
+        low, high = self._range(self.law, self.readout)
+        thresholds = np.linspace(high, low, n_thresholds)
+
+        def both(law: FeatureLaw, readout: Readout) -> Array:
+            return np.stack([self._above(law, readout, y, thresholds) for y in (-1.0, 1.0)])
+
+        fpr, recall = both(self.law, self.readout)
+        batches = np.stack([both(*pair) for pair in self._batches]) if self._batches else None
+        if batches is None:
+            error = np.full(n_thresholds, LEAST_UNCERTAINTY)
+        else:  # at a fixed false-positive rate the threshold moves along
+            slope = np.gradient(recall) / np.maximum(np.gradient(fpr), 1e-300)
+            slope = np.where(np.gradient(fpr) > 1e-12, slope, 0.0)
+            each = batches[:, 1] - slope * batches[:, 0]
+            error = np.hypot(each.std(axis=0, ddof=1) / math.sqrt(len(each)), self._unseen)
+        return Roc(thresholds, fpr, recall, error)
+
+    def windowed(self, n_windows: int) -> "Performance":
+        """Return the performance of the largest score over equal windows of a sample.
+
+        The signal, if there is one, is in one of the windows.
+
+        Parameters
+        ----------
+        n_windows : int
+            The number of windows; it must divide the number of tokens.
+        """
+        n_windows = check_count("n_windows", n_windows)
+        if self.window_law is None or self.n_windows > 1:
+            raise ValueError("windowed needs the law of a whole sample, which this one has not")
+        law = self.window_law(n_windows)
+        return Performance(law, self.readout, self.loss, self.moves, self.converged, n_windows)
+
+    def __repr__(self) -> str:
+        return f"Performance(test_error={self.test_error:.6g} ± {self.uncertainty:.1g})"
+
+    # Each number is a function of law and readout, so that its error bar is how it varies when
+    # each batch of points takes the place of the law, with the readout that it would train.
+
+    @cached_property
+    def _batches(self) -> list[tuple[FeatureLaw, Readout]]:
+        if self.law.batches == 1:
+            return []
+        laws = map(self.law.batch, range(self.law.batches))
+        if self.moves is None:
+            return [(law, self.readout) for law in laws]
+        moves = self.moves
+        if len(moves) != self.law.batches:  # trained without points: no numerical error to speak of
+            moves = np.zeros((self.law.batches, moves.shape[1]))
+        return [(law, self.readout.moved(by)) for law, by in zip(laws, moves, strict=True)]
+
+    def _estimate(self, number: Callable[[FeatureLaw, Readout], float]) -> Estimate:
+        value = number(self.law, self.readout)
+        each = [number(law, readout) for law, readout in self._batches]
+        return self._with_error(value, each)
+
+    def _with_error(self, value: float, each: list[float]) -> Estimate:
+        """Attach to a number the error bar from what it is in each batch."""
+        error = LEAST_UNCERTAINTY
+        if each:
+            error = math.hypot(float(np.std(each, ddof=1)) / math.sqrt(len(each)), self._unseen)
+        return Estimate(value, error, self.converged)
+
+    @property
+    def _unseen(self) -> float:
+        """Errors on tokens rarer than the points can show do not appear in their spread."""
+        return 0.02 / max(int(np.count_nonzero(self.law.points.label > 0)), 1)
+
+    def _error(self, law: FeatureLaw, readout: Readout) -> float:
+        p = law.points
+        if self.n_windows == 1:
+            margin = p.label * score_mean(p, readout)
+            return p.average(ndtr(-_divide(margin, p.scale * readout.norm_rest)))
+        rate = float(p.weight[p.label > 0].sum())
+        alarm, found = (
+            float(self._above(law, readout, y, 0.0)[0]) if share > 0.0 else 0.0
+            for y, share in ((-1.0, 1.0 - rate), (1.0, rate))
+        )
+        return rate * (1.0 - found) + (1.0 - rate) * alarm
+
+    def _loss(self, law: FeatureLaw, readout: Readout) -> float:
+        p = law.points
+        if self.n_windows == 1:
+            mean, deviation = score_mean(p, readout), p.scale * readout.norm_rest
+            return p.average(np.asarray(self.loss.average(mean, deviation, p.label)))
+        grid = np.linspace(*self._range(law, readout), _GRID)
+        total = 0.0
+        for y in (-1.0, 1.0):
+            share = float(p.weight[p.label == y].sum())
+            if share > 0.0:
+                losses = np.asarray(self.loss.value(grid, y))
+                total -= share * _integral(losses, self._above(law, readout, y, grid))
+        return total
+
+    def _above(
+        self, law: FeatureLaw, readout: Readout, label: float, threshold: ArrayLike
+    ) -> Array:
+        """Return the probability that a sample of a label scores above each threshold."""
+        thresholds = np.atleast_1d(np.asarray(threshold, dtype=float))
+        if self.n_windows == 1:
+            return _survival(law.positive if label > 0 else law.negative, readout, thresholds)
+        chosen = law.points.label == label
+        signal = law.carries_signal & chosen
+        below_noise = _log_below(law.noise, readout, thresholds)
+        share = float(law.points.weight[signal].sum() / law.points.weight[chosen].sum())
+        above = -(1.0 - share) * np.expm1(self.n_windows * below_noise)
+        if share > 0.0:
+            below = _log_below(law.points.where(signal), readout, thresholds)
+            above -= share * np.expm1(below + (self.n_windows - 1) * below_noise)
+        return above
+
+    def _threshold(self, law: FeatureLaw, readout: Readout, fpr: float) -> float:
+        low, high = self._range(law, readout)
+
+        def excess(threshold: float) -> float:
+            above = float(self._above(law, readout, -1.0, threshold)[0])
+            return math.log(max(above, 1e-300) / fpr)
+
+        if excess(high) >= 0.0 or excess(low) <= 0.0:  # scores without noise
+            return high if excess(high) >= 0.0 else low
+        return float(brentq(excess, low, high, xtol=1e-10 * (high - low), rtol=1e-10))
+
+    def _range(self, law: FeatureLaw, readout: Readout) -> tuple[float, float]:
+        """Return where all the scores are, but for 1e-12 or so."""
+        mean, deviation = score_mean(law.points, readout), law.points.scale * readout.norm_rest
+        return float((mean - 8.0 * deviation).min()) - 1e-9, float((mean + 8.0 * deviation).max())
+
+    def _auc(self, law: FeatureLaw, readout: Readout) -> float:
+        positive, negative = law.positive, law.negative
+        if self.n_windows > 1:
+            grid = np.linspace(*self._range(law, readout), _GRID)
+            alarm, found = (self._above(law, readout, y, grid) for y in (-1.0, 1.0))
+            return -_integral(found, alarm)
+        if positive.weight.size * negative.weight.size <= _MOST_PAIRS:
+            mean = [score_mean(p, readout) for p in (positive, negative)]
+            deviation = [p.scale * readout.norm_rest for p in (positive, negative)]
+            gap = np.subtract.outer(*mean)
+            above = ndtr(_divide(gap, np.hypot.outer(*deviation)))
+            return float(positive.weight @ above @ negative.weight)
+        scores, weight = _drawn_scores(positive, readout)
+        others, other_weight = _drawn_scores(negative, readout)
+        order = np.argsort(others)
+        others = others[order]
+        cumulative = np.concatenate([[0.0], np.cumsum(other_weight[order])])
+        below = cumulative[np.searchsorted(others, scores, side="left")]
+        below = below + cumulative[np.searchsorted(others, scores, side="right")]
+        return 0.5 * float(weight @ below)
+
+
+def _integral(values: Array, over: Array) -> float:
+    """Integrate along a curve by the trapezoid rule, extrapolated from twice the step."""
+    fine, coarse = (np.trapezoid(values[::n], over[::n]) for n in (1, 2))
+    return float(fine + (fine - coarse) / 3.0)
+
+
+def _survival(points: Points, readout: Readout, thresholds: Array) -> Array:
+    mean, deviation = score_mean(points, readout), points.scale * readout.norm_rest
+    return np.array([points.average(ndtr(_divide(mean - t, deviation))) for t in thresholds])
+
+
+def _log_below(points: Points, readout: Readout, thresholds: Array) -> Array:
+    return np.log1p(-np.minimum(_survival(points, readout, thresholds), 1.0 - 1e-16))
+
+
+def _drawn_scores(points: Points, readout: Readout) -> tuple[Array, Array]:
+    """Draw a few scores of each point: quantiles, shifted by a sequence that fills the interval."""
+    shift = np.mod(_GOLDEN * (1.0 + np.arange(points.weight.size)), 1.0)
+    quantiles = ndtri((np.arange(_QUANTILES)[:, np.newaxis] + shift) / _QUANTILES)
+    scores = score_mean(points, readout) + points.scale * readout.norm_rest * quantiles
+    return scores.ravel(), np.tile(points.weight / _QUANTILES, _QUANTILES)
+
+
+def _divide(value: Array, deviation: Array) -> Array:
+    """Ratio that is ±∞ where there is no noise, and 0 where there is no value either."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(value == 0.0, 0.0, value / deviation)

@@ -1,0 +1,131 @@
+"""The theory's points of a feature law (docs/theory, section 2).
+
+For a pooling the law is integrated over the token noise g by several independent scramblings of a
+Sobol sequence ("batches"), whose disagreement gives the error bars. For the linear models one point
+is exact.
+
+Tokens are exchangeable, so the noise is drawn sorted, the largest first: the few leading Sobol
+coordinates then carry the tokens that get the weight, and the error falls by four to ten.
+"""
+
+import math
+from collections import Counter
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from sparsetoken.law import FeatureLaw, Part
+from sparsetoken.pooling import Pooling
+from sparsetoken.population import AnyProblem
+from sparsetoken.problem import SparseTokenProblem
+
+__all__ = ["BATCHES", "attention_law", "token_noise"]
+
+Array = NDArray[np.float64]
+
+BATCHES = 8
+_SOBOL_COLUMNS = 64  # the largest tokens; the others are drawn at random
+_MOST_NUMBERS = 10_000_000  # tokens drawn for one law at most; long sequences get fewer points
+_FEWEST = 1024  # points per class of a kind
+_CACHED_NUMBERS = 500_000  # per batch
+_SEED = 20250925
+
+
+@lru_cache(maxsize=16)
+def attention_law(
+    problem: AnyProblem,
+    pooling: Pooling,
+    cosine: float,
+    sharpness: float,
+    n_points: int,
+) -> FeatureLaw:
+    """Law of pooled features for a query at the given cosine and sharpness.
+
+    ``n_points`` per class, fewer for very long sequences, shared by the kinds of samples. The
+    positives of a kind and the negatives of the same length share the token noise.
+    """
+    kinds = list(dict.fromkeys(replace(group.kind, positive_rate=0.5) for group in problem.groups))
+    each = max(n_points // len(kinds), min(n_points, _FEWEST))
+    # Law by what it depends on: length, signal tokens and strength; for negatives the length.
+    columns: dict[Any, list[Array]] = {}
+    for batch in range(BATCHES):
+        drawn: Counter[tuple[int, int]] = Counter()
+        for kind in kinds:
+            shape = kind.n_tokens, kind.n_signal
+            noise = token_noise(kind, each, batch + BATCHES * drawn[shape])
+            drawn[shape] += 1
+            for key, signal in (((*shape, kind.signal), kind.signal), (kind.n_tokens, 0.0)):
+                triple = _features(noise, kind.n_signal, signal, pooling, cosine, sharpness)
+                columns.setdefault(key, []).append(triple)
+    joined = {key: np.concatenate(column, axis=1) for key, column in columns.items()}
+    shares: Counter[tuple[Any, bool, float]] = Counter()
+    for kind, positive, label, probability in problem.groups:
+        key = (kind.n_tokens, kind.n_signal, kind.signal) if positive else kind.n_tokens
+        shares[key, positive, label] += probability  # type: ignore[assignment]
+    return FeatureLaw.mixture(
+        (Part(label, positive, share, *joined[key])
+         for (key, positive, label), share in shares.items()),
+        BATCHES,
+    )  # fmt: skip
+
+
+def _features(
+    noise: Array, n_signal: int, signal: float, pooling: Pooling, cosine: float, sharpness: float
+) -> Array:
+    """Return the triples of samples with this noise: along the query, along the rest, scale."""
+    scores = sharpness * noise
+    scores[:, :n_signal] += sharpness * signal * cosine
+    weights = pooling.weights(scores)
+    on_signal = signal * weights[:, :n_signal].sum(axis=1)
+    along = cosine * on_signal + np.einsum("nl,nl->n", weights, noise)
+    sine = math.sqrt(max(0.0, 1.0 - cosine**2))
+    scale = np.sqrt(np.einsum("nl,nl->n", weights, weights))
+    return np.stack([along, sine * on_signal, scale])
+
+
+def token_noise(problem: SparseTokenProblem, n_points: int, batch: int) -> Array:
+    """Return the normals of one batch, (points, n_tokens), the same for the same arguments.
+
+    The batches together have ``n_points`` rows, or as many as bounded work allows. The columns of
+    the signal tokens come first; theirs, and the others', are sorted in each row.
+    """
+    affordable = max(16 * BATCHES, min(n_points, _MOST_NUMBERS // problem.n_tokens))
+    rows = 1 << max(4, round(math.log2(affordable / BATCHES)))  # Sobol points come in powers of 2
+    small = rows * problem.n_tokens <= _CACHED_NUMBERS
+    draw = _cached_noise if small else _draw_noise
+    return draw(problem.n_tokens, problem.n_signal, rows, batch)
+
+
+def _draw_noise(n_tokens: int, n_signal: int, n_points: int, batch: int) -> Array:
+    groups = [n for n in (n_signal, n_tokens - n_signal) if n > 0]
+    rng = np.random.default_rng([_SEED, n_tokens, n_signal, batch])
+    # The Sobol columns go to the largest of both groups, then to the second largest, ...
+    rank = np.concatenate([np.arange(n) for n in groups])
+    leading = np.argsort(rank, kind="stable")[:_SOBOL_COLUMNS]
+    uniform = np.empty((n_points, n_tokens))
+    if n_tokens > _SOBOL_COLUMNS:
+        rng.random(out=uniform)
+    uniform[:, leading] = qmc.Sobol(leading.size, scramble=True, rng=rng).random(n_points)
+    np.clip(uniform, 1e-12, 1.0 - 1e-12, out=uniform)
+    # The largest of n uniforms is U^(1/n), the next that times V^(1/(n−1)), and so on.
+    np.log(uniform, out=uniform)
+    start = 0
+    for n in groups:
+        part = uniform[:, start : start + n]
+        part /= np.arange(n, 0, -1)
+        np.cumsum(part, axis=1, out=part)
+        start += n
+    np.negative(np.expm1(uniform, out=uniform), out=uniform)
+    return np.negative(ndtri(uniform, out=uniform), out=uniform)
+
+
+@lru_cache(maxsize=64)
+def _cached_noise(n_tokens: int, n_signal: int, n_points: int, batch: int) -> Array:
+    noise = _draw_noise(n_tokens, n_signal, n_points, batch)
+    noise.flags.writeable = False
+    return noise

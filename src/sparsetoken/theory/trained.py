@@ -1,0 +1,411 @@
+"""Test error and training loss of the trained readout (docs/theory, section 4)."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from sparsetoken._validation import check_real
+from sparsetoken.estimate import Estimate, warn_not_converged
+from sparsetoken.law import FeatureLaw, Readout, score_mean
+from sparsetoken.losses import Loss, get_loss
+from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
+from sparsetoken.pooling import Pooling
+from sparsetoken.population import AnyProblem
+from sparsetoken.theory.models import DEFAULT_POINTS, Model, get_model
+from sparsetoken.theory.saddle import Problem, assemble
+from sparsetoken.theory.separation import law_capacity
+from sparsetoken.theory.smoothing import Moments
+from sparsetoken.theory.solver import Saddle, solve, solve_scaled
+from sparsetoken.theory.verification import is_stationary
+
+__all__ = ["Risk", "risk", "risk_curve", "solve_along"]
+
+RESOLUTION = 3.0  # of the averages over G, see smoothing.py
+_RIDGELESS = 1e-10  # stands for the limit of no ridge, where the saddle point has one
+_FAR = 10.0  # error bars between the first batch's solution and that of all points
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Risk(Performance):
+    """Performance of a trained classifier in the high-dimensional limit.
+
+    ``test_error``, ``train_loss``, ``train_error``, ``test_loss`` and ``auc`` are floats with
+    ``uncertainty``, their numerical error; ``uncertainty`` itself is that of ``test_error``;
+    ``converged`` says whether the solver reached its accuracy, and whether there is one solution to
+    reach: with a strong ridge the hinge loss leaves the bias of balanced classes free.
+    :func:`risk` makes them.
+    """
+
+    problem: AnyProblem
+    model: Model
+    alpha: float
+    reg: float
+    train_loss: Estimate
+    """Mean loss of the training samples, without the ridge."""
+    path: tuple[Readout, Readout]
+    """The readout for the first batch of points, and for all: a start for the next point."""
+    smoothing: float
+    """What was left of the smoothing of a loss with kinks, where hardly anything is learned."""
+
+    @property
+    def cosine(self) -> float:
+        """Cosine between query and signal."""
+        return self.model.cosine
+
+    @property
+    def sharpness(self) -> float:
+        """Sharpness of the attention."""
+        return self.model.sharpness
+
+    @property
+    def bias(self) -> Estimate:
+        """The trained bias, b."""
+        return self._state(lambda x: x.bias)
+
+    @property
+    def readout_along_query(self) -> Estimate:
+        """Component w₁ of the trained readout along the query; zero without one."""
+        return self._state(lambda x: x.along_query)
+
+    @property
+    def readout_along_rest(self) -> Estimate:
+        """Component w₂ of the trained readout along the signal's part orthogonal to the query."""
+        scale = self.model.readout_scale(self.problem)
+        return self._state(lambda x: scale * x.along_rest)
+
+    @property
+    def readout_overlap(self) -> Estimate:
+        """Overlap of the trained readout with the signal's direction.
+
+        For a vectorized model that direction is the signal's, evenly spread over the tokens.
+        """
+        if self.model.pooling is None:
+            return self.readout_along_rest
+        sine = math.sqrt(1.0 - self.cosine**2)
+        return self._state(lambda x: self.cosine * x.along_query + sine * x.along_rest)
+
+    @property
+    def readout_spread(self) -> Estimate:
+        """Norm τ of the trained readout orthogonal to query and signal: the noise it learned."""
+        scale = self.model.readout_scale(self.problem)
+        return self._state(lambda x: scale * x.spread)
+
+    @property
+    def readout_norm(self) -> Estimate:
+        """Norm of the trained readout."""
+        scale = self.model.readout_scale(self.problem)
+        return self._state(lambda x: scale * math.hypot(x.along_query, x.norm_rest))
+
+    @property
+    def step(self) -> Estimate:
+        """The step χ of a training sample's score towards its label; zero at infinite alpha."""
+        if math.isinf(self.alpha):
+            return Estimate(0.0, 0.0, self.converged)
+        scale = self.model.readout_scale(self.problem) ** -2
+        return self._state(lambda x: scale * math.exp(x.log_step))
+
+    def _state(self, number: Callable[[Readout], float]) -> Estimate:
+        """Return a function of the readout, which varies as the batches would move it."""
+        moves = self.moves if self.moves is not None and self.law.batches > 1 else ()
+        each = [number(self.readout.moved(by)) for by in moves]
+        return self._with_error(number(self.readout), each)
+
+    @cached_property
+    def train_error(self) -> Estimate:
+        """Share of the training samples on the wrong side."""
+        return self._estimate(self._train_error)
+
+    def _train_error(self, law: FeatureLaw, readout: Readout) -> float:
+        p = law.points
+        finite = math.isfinite(self.alpha)
+        step = math.exp(readout.log_step) * p.scale**2 if finite else np.zeros_like(p.scale)
+        # The prox is monotone, and 0 at r = step·ℓ′(0).
+        edge = step * self.loss.derivative(np.zeros_like(step), p.label)
+        margin = p.label * (score_mean(p, readout) - edge)
+        deviation = np.maximum(p.scale * readout.norm_rest, 1e-300)
+        return p.average(ndtr(-margin / deviation))
+
+    def on(self, problem: AnyProblem) -> Performance:
+        """Return the performance of the same classifier on another problem.
+
+        Parameters
+        ----------
+        problem : SparseTokenProblem or Population
+            Another length, sparsity, strength or rate; the direction stays the same.
+
+        Examples
+        --------
+        >>> import sparsetoken as st
+        >>> short = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+        >>> r = st.theory.risk(short, "pooled", alpha=2.0, reg=1e-2)
+        >>> r.on(st.SparseTokenProblem(n_tokens=20, signal=5.0))
+        Performance(test_error=0.360508 ± 1e-08)
+        """
+        law = self.model.law_on(problem, self.problem)
+        return Performance(
+            law,
+            self.readout,
+            self.loss,
+            self.moves,
+            self.converged,
+            window_law=partial(self.model.window_law, problem, self.problem),
+        )
+
+    def __repr__(self) -> str:
+        flag = "" if self.converged else ", converged=False"
+        return (
+            f"Risk({self.model.name}, test_error={self.test_error:.6g} ± {self.uncertainty:.1g}, "
+            f"train_loss={self.train_loss:.6g}, alpha={self.alpha:g}, reg={self.reg:g}{flag})"
+        )
+
+
+def risk(
+    problem: AnyProblem,
+    model: str | Pooling,
+    *,
+    alpha: float,
+    reg: float,
+    loss: Any = "logistic",
+    cosine: float | None = None,
+    sharpness: float | None = None,
+    n_points: int = DEFAULT_POINTS,
+) -> Risk:
+    """Predict the performance of a trained classifier in the high-dimensional limit.
+
+    Parameters
+    ----------
+    problem : SparseTokenProblem or Population
+        The model of the data.
+    model : {"vectorized", "pooled", "attention", "hardmax", "elementwise"} or Pooling
+        The classifier. All but the first two need ``cosine`` and, except "hardmax", ``sharpness``.
+    alpha : float
+        Training samples per dimension; ``math.inf`` for the population limit.
+    reg : float
+        Ridge λ ≥ 0. Zero is the limit of a vanishing ridge: the minimum-norm solution for the
+        square loss, and for the others defined above capacity only.
+    loss : str or object, default="logistic"
+        "logistic", "square", "hinge" or a loss object.
+    cosine, sharpness : float, optional
+        Cosine ⟨q, ξ⟩/‖q‖ between the frozen query and the signal, and β‖q‖.
+    n_points : int, default=16384
+        Points per class for the law of the attention features; accuracy against time.
+
+    Returns
+    -------
+    Risk
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+    >>> st.theory.risk(problem, "pooled", alpha=2.0, reg=1e-2)
+    Risk(pooled, test_error=0.293358 ± 1e-08, train_loss=0.31439, alpha=2, reg=0.01)
+    >>> r = st.theory.risk(problem, "attention", alpha=2.0, reg=1e-2, cosine=0.95, sharpness=1.0)
+    >>> round(r.test_error, 3), round(r.auc, 3)
+    (0.033, 0.996)
+    """
+    options = {"loss": loss, "cosine": cosine, "sharpness": sharpness, "n_points": n_points}
+    return risk_curve(problem, model, alphas=[alpha], reg=reg, **options)[0]
+
+
+def risk_curve(
+    problem: AnyProblem,
+    model: str | Pooling,
+    *,
+    alphas: Iterable[float],
+    reg: float,
+    loss: Any = "logistic",
+    cosine: float | None = None,
+    sharpness: float | None = None,
+    n_points: int = DEFAULT_POINTS,
+) -> list[Risk]:
+    """Return :func:`risk` at each of ``alphas``, each solved from the one before.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+    >>> curve = st.theory.risk_curve(problem, "pooled", alphas=[1.0, 2.0, 4.0], reg=1e-2)
+    >>> [round(r.test_error, 3) for r in curve]
+    [0.329, 0.293, 0.262]
+    """
+    chosen = get_model(model, cosine, sharpness, n_points)
+    return solve_along(problem, [(chosen, alpha) for alpha in alphas], reg, loss)
+
+
+def solve_along(
+    problem: AnyProblem, places: Iterable[tuple[Model, float]], reg: float, loss: Any
+) -> list[Risk]:
+    """Solve for each model with its samples per dimension, from the solutions before it."""
+    reg = check_real("reg", reg, low=0.0)
+    loss = get_loss(loss)
+    check_real("positive_rate", problem.positive_rate, low=1e-6, high=1.0 - 1e-6)
+    results: list[Risk] = []
+    for model, given in places:
+        alpha = check_real("alpha", given, low=0.0, above=True, infinite=True)
+        start = _predict(results, alpha)
+        results.append(_risk(problem, model, model.law(problem), alpha, reg, loss, start))
+    if not all(result.converged for result in results):
+        warn_not_converged(f"risk of {results[0].model.name}")
+    return results
+
+
+def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | None:
+    """Extrapolate the readouts of a curve's last points to the next one, linearly in log α."""
+    known = [r for r in results[-2:] if r.converged and math.isfinite(r.alpha)]
+    if not known or not math.isfinite(alpha):
+        return None
+    if len(known) == 1 or known[0].alpha == known[1].alpha:
+        return known[-1].path
+    before, last = known
+    share = math.log(alpha / last.alpha) / math.log(last.alpha / before.alpha)
+    share = min(max(share, 0.0), 1.0)  # not further than the last step went
+    moved = np.array(last.path) + share * (np.array(last.path) - np.array(before.path))
+    moved[:, 3] = np.maximum(moved[:, 3], 0.5 * np.array(last.path)[:, 3])
+    coarse, fine = (Readout(*row) for row in moved.tolist())
+    return coarse, fine
+
+
+def _risk(
+    problem: AnyProblem,
+    model: Model,
+    law: FeatureLaw,
+    alpha: float,
+    reg: float,
+    loss: Loss,
+    before: tuple[Readout, Readout] | None,
+) -> Risk:
+    ratio, ridge = model.ratio(problem, alpha), model.ridge(problem, reg)
+    if ridge == 0.0 and math.isfinite(ratio):
+        ridge = _without_ridge(law, ratio, alpha, loss)
+    task = Problem(law.points, loss, ratio, ridge, resolution=RESOLUTION)
+    coarse, saddle, converged = _solve_law(law, task, before)
+    if not converged:  # once more from scratch, without grids
+        coarse, saddle, converged = _solve_law(law, task._replace(resolution=math.inf), None)
+    x = saddle.readout
+    converged = converged and not _any_bias(saddle, loss)
+    moves = _batch_moves(law, task, saddle)
+    result = Risk(
+        law=law,
+        readout=x,
+        loss=loss,
+        moves=moves,
+        problem=problem,
+        model=model,
+        alpha=alpha,
+        reg=reg,
+        train_loss=_train_loss(law, saddle, ridge, moves, converged),
+        converged=converged,
+        window_law=partial(model.window_law, problem, problem),
+        path=(coarse, x),
+        smoothing=saddle.smoothing,
+    )
+    if converged and not _agrees(result):
+        loss_anyway = Estimate(result.train_loss, result.train_loss.uncertainty, converged=False)
+        return replace(result, converged=False, train_loss=loss_anyway)
+    return result
+
+
+def _agrees(result: Risk) -> bool:
+    """Whether the first batch's solution is as near as the error bars let expect."""
+    coarse, batches = result.path[0], result.law.batches
+    if batches == 1:
+        return True
+    bar = math.sqrt(batches) * result.uncertainty + 1e-4 * result.test_error
+    return abs(result._error(result.law, coarse) - result.test_error) <= _FAR * bar
+
+
+def _train_loss(
+    law: FeatureLaw,
+    saddle: Saddle,
+    ridge: float,
+    moves: NDArray[np.float64],
+    converged: bool,
+) -> Estimate:
+    """Return what is left of the saddle point's value without the ridge.
+
+    The value of a batch differs by its mean envelope alone, the readout being stationary; the ridge
+    is that of the readout the batch would train.
+    """
+
+    def penalty(x: Readout) -> float:
+        return 0.5 * ridge * (x.along_query**2 + x.along_rest**2 + x.spread**2)
+
+    value = saddle.value - penalty(saddle.readout)
+    error = LEAST_UNCERTAINTY
+    if law.batches > 1:
+        envelopes = law.by_batch(saddle.moments.envelope)
+        each = envelopes - [penalty(saddle.readout.moved(by)) for by in moves]
+        error = float(np.std(each, ddof=1)) / math.sqrt(law.batches)
+    return Estimate(max(value, 0.0), max(error, LEAST_UNCERTAINTY), converged)
+
+
+def _any_bias(saddle: Saddle, loss: Loss) -> bool:
+    """Whether the bias is free: a strong ridge keeps every margin of balanced classes below 1."""
+    return not loss.smooth and saddle.reduced.hessian[2, 2] < 1e-12
+
+
+def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> float:
+    """Return the ridge to solve with when none is asked for."""
+    if loss.quadratic:
+        return _RIDGELESS
+    threshold = law_capacity(law)
+    if ratio <= threshold + 3 * threshold.uncertainty:
+        raise ValueError(
+            f"reg must be > 0 here: at alpha={alpha:g} the training data are separable "
+            f"(capacity {alpha * threshold / ratio:.4g}), so no minimiser exists without a ridge"
+        )
+    return 0.0
+
+
+def _solve_law(
+    law: FeatureLaw, task: Problem, before: tuple[Readout, Readout] | None
+) -> tuple[Readout, Saddle, bool]:
+    """Solve on the first batch of points, then on all of them from there; then look again.
+
+    ``before`` has both solutions at a neighbouring point: they differ by about the same there.
+    Returns both solutions, and whether the second passed the second look.
+    """
+    if law.batches == 1:
+        saddle = solve(task._replace(resolution=math.inf), before and before[1])
+        first = saddle.readout
+    else:
+        coarse = task._replace(points=law.first_batch.points, resolution=task.resolution / 2)
+        begun = solve(coarse, before and before[0], 1e-6)
+        first = start = begun.readout
+        if before is not None:
+            start = Readout(*np.add(start, np.subtract(before[1], before[0])).tolist())
+            start = start._replace(spread=max(start.spread, 0.5 * first.spread))
+        fine = task._replace(smoothing=begun.smoothing)
+        tolerance = 1e-5 if task.loss.smooth else 1e-9  # Newton is slower at a kink
+        saddle = solve(fine, start if begun.converged else None, tolerance)
+    solved = task._replace(smoothing=saddle.smoothing)
+    right = is_stationary(law, solved, saddle.readout, saddle.moments.hh)
+    return first, saddle, saddle.converged and right
+
+
+def _batch_moves(law: FeatureLaw, task: Problem, saddle: Saddle) -> NDArray[np.float64]:
+    """How far each batch moves the readout, by one Newton step on the points without it.
+
+    Without it, since a few points of a batch may hold the readout in place, as samples with hardly
+    any feature do.
+    """
+    if law.batches == 1:
+        return np.zeros((1, 4))
+    systems = []
+    for batch in range(law.batches):
+        moments = Moments(*(moment[law.rows(batch)] for moment in saddle.moments))
+        part = task._replace(points=law.batch(batch).points)
+        systems.append(assemble(part, saddle.readout, moments).system)
+    matrices, gradients = (np.stack(parts) for parts in zip(*systems, strict=True))
+    gradients -= gradients.mean(axis=0)
+    others = (matrices.sum(axis=0) - matrices) / (law.batches - 1)
+    moves = np.stack([-solve_scaled(*pair) for pair in zip(others, gradients, strict=True)])
+    moves[:, 4:] = np.clip(moves[:, 4:], -1.0, 1.0)  # log χ
+    return np.nan_to_num(moves)

@@ -1,0 +1,207 @@
+"""What two gradient steps teach the query (docs/theory, section 3)."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from sparsetoken._validation import check_real
+from sparsetoken.losses import Loss, get_loss
+from sparsetoken.population import AnyProblem
+from sparsetoken.theory.smoothing import envelope_moments
+
+__all__ = ["Alignment", "alignment", "best_bias_rate"]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Limit of readout, bias and query after the two gradient steps.
+
+    ``cosine`` is that between query and signal, ``sharpness`` is β‖q‖, ``query_overlap`` is ⟨q, ξ⟩,
+    ``readout_overlap`` and ``readout_norm`` are those of the readout after the first step.
+    ``misalignment`` is the constant C of ``abs(cosine)`` = 1 − C/alpha + o(1/alpha): how fast more
+    data turn the query towards the signal (or away from it).
+    """
+
+    cosine: float
+    sharpness: float
+    query_norm: float
+    query_overlap: float
+    readout_norm: float
+    readout_overlap: float
+    bias: float
+    misalignment: float
+
+    @property
+    def anti_aligned(self) -> bool:
+        """Whether the query points away from the signal: it then attends to the other tokens."""
+        return self.cosine < 0.0
+
+
+def alignment(
+    problem: AnyProblem,
+    *,
+    alpha: float,
+    loss: Any = "logistic",
+    beta: float = 1.0,
+    lr_readout: float = 1.0,
+    lr_bias: float = 1.0,
+    lr_query: float = 20.0,
+) -> Alignment:
+    """Return what two gradient steps on ``alpha`` samples per dimension teach the query.
+
+    All parameters start at zero; the first step on the mean loss moves readout and bias, the second
+    the query. The cosine does not depend on ``beta`` and ``lr_query``, which set the sharpness.
+
+    Parameters
+    ----------
+    problem : SparseTokenProblem or Population
+        The model of the data.
+    alpha : float
+        Samples per dimension used for the two steps; ``math.inf`` for the population limit.
+    loss : str or object, default="logistic"
+        "logistic", "square", "hinge" or a loss object.
+    beta : float, default=1.0
+        Inverse temperature of the attention.
+    lr_readout, lr_bias, lr_query : float
+        Learning rates.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+    >>> a = st.theory.alignment(problem, alpha=2.0)
+    >>> round(a.cosine, 4), round(a.query_norm, 4), a.anti_aligned
+    (0.9476, 1.4007, False)
+
+    Without a step on the bias, rare positives turn the query the wrong way:
+
+    >>> rare = st.SparseTokenProblem(n_tokens=10, signal=5.0, positive_rate=0.2)
+    >>> st.theory.alignment(rare, alpha=2.0, lr_readout=2.0, lr_bias=0.0).anti_aligned
+    True
+    >>> st.theory.alignment(rare, alpha=2.0, lr_readout=2.0, lr_bias=3.0).anti_aligned
+    False
+    """
+    alpha = check_real("alpha", alpha, low=0.0, above=True, infinite=True)
+    beta = check_real("beta", beta, low=0.0)
+    rates = {"lr_readout": lr_readout, "lr_bias": lr_bias, "lr_query": lr_query}
+    for name, rate in rates.items():
+        check_real(name, rate, low=0.0)
+    loss = get_loss(loss)
+    steps = _two_steps(problem, loss, alpha, lr_readout, lr_bias)
+    limit = _two_steps(problem, loss, math.inf, lr_readout, lr_bias)
+    factor = lr_query * beta / steps.longest
+    query_norm = factor * math.sqrt(steps.query_squared)
+    overlap = -factor * steps.query_overlap
+    # 1 − γ² = (‖q‖² − ⟨q, ξ⟩²)/‖q‖², to first order in 1/α.
+    signal_part = limit.query_overlap**2
+    misalignment = 0.5 * limit.noise / signal_part if signal_part > 0 else math.inf
+    return Alignment(
+        cosine=min(max(overlap / query_norm, -1.0), 1.0) if query_norm > 0 else 0.0,
+        sharpness=beta * query_norm,
+        query_norm=query_norm,
+        query_overlap=overlap,
+        readout_norm=math.sqrt(steps.readout_squared),
+        readout_overlap=steps.readout_overlap,
+        bias=steps.bias,
+        misalignment=misalignment,
+    )
+
+
+class _Steps(NamedTuple):
+    """Both steps, the query without its factor −lr_query·β/(longest length)."""
+
+    readout_overlap: float
+    readout_squared: float
+    bias: float
+    query_overlap: float
+    query_squared: float
+    noise: float
+    """α times the part of ‖q‖² orthogonal to the signal, to leading order in 1/α."""
+    longest: float
+
+
+def _two_steps(
+    problem: AnyProblem, loss: Loss, alpha: float, lr_readout: float, lr_bias: float
+) -> _Steps:
+    """Average over kinds, true classes and recorded labels (docs/theory, section 11)."""
+    kinds, positive, label, weight = (np.array(x) for x in zip(*problem.groups, strict=True))
+    length, n_signal, signal = (
+        np.array([getattr(kind, name) for kind in kinds], dtype=float)
+        for name in ("n_tokens", "n_signal", "signal")
+    )
+    signal = np.where(positive, signal, 0.0)
+    sparsity = n_signal / length
+    slope = np.asarray(loss.derivative(np.zeros(label.size), label), dtype=float)
+
+    longest = float(length.max())  # the unit of length: ratios are exactly one for one length
+    relative = longest / length
+    overlap = float(np.sum(-lr_readout * weight * slope * signal * sparsity))
+    readout_noise = lr_readout**2 * float(weight @ (slope**2 * relative)) / longest
+    readout_squared = overlap**2 + readout_noise / alpha
+    bias = -lr_bias * float(weight @ slope)
+
+    memory = -lr_readout * slope / (alpha * length)  # each sample's memory of itself
+    mean = bias + memory + signal * sparsity * overlap
+    h = envelope_moments(loss, label, mean, np.sqrt(readout_squared / length), 1.0, 0.0)
+
+    k = n_signal * (1.0 - sparsity)
+    others = (length - 1.0) * longest / (max(longest - 1.0, 1.0) * length)  # (L − 1)/L
+    a = (longest - 1.0) * float(weight @ (h.h * others))
+    b = float(np.sum(weight * h.h * signal**2 * k * relative)) * overlap
+    energy = (longest - 1.0) * readout_squared * float(weight @ (h.hh * others * relative))
+    energy += float(np.sum(weight * h.hh * signal**2 * overlap**2 * k * relative**2))
+    along = a * overlap + b
+    squared = a**2 * readout_squared + 2 * a * b * overlap + b**2 + energy / alpha
+    return _Steps(
+        overlap, readout_squared, bias, along, squared, a**2 * readout_noise + energy, longest
+    )
+
+
+def best_bias_rate(
+    problem: AnyProblem,
+    *,
+    alpha: float,
+    loss: Any = "logistic",
+    lr_readout: float = 1.0,
+    largest: float = 20.0,
+) -> float:
+    """Return the learning rate of the bias that aligns the query best with the signal.
+
+    Parameters
+    ----------
+    problem : SparseTokenProblem or Population
+        The model of the data.
+    alpha : float
+        Samples per dimension used for the two steps.
+    loss : str or object, default="logistic"
+        The loss.
+    lr_readout : float, default=1.0
+        Learning rate of the readout.
+    largest : float, default=20.0
+        Upper end of the search.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> rare = st.SparseTokenProblem(n_tokens=10, signal=5.0, positive_rate=0.2)
+    >>> rate = st.theory.best_bias_rate(rare, alpha=2.0)
+    >>> round(st.theory.alignment(rare, alpha=2.0, lr_bias=rate).cosine, 2)
+    0.85
+    """
+    largest = check_real("largest", largest, low=0.0, above=True)
+
+    def loss_of_alignment(rate: float) -> float:
+        learned = alignment(
+            problem, alpha=alpha, loss=loss, lr_readout=lr_readout, lr_bias=float(rate)
+        )
+        return -learned.cosine
+
+    grid = np.linspace(0.0, largest, 41)
+    values = [loss_of_alignment(rate) for rate in grid]
+    best = int(np.argmin(values))
+    bracket = (float(grid[max(best - 1, 0)]), float(grid[min(best + 1, 40)]))
+    found = minimize_scalar(loss_of_alignment, bounds=bracket, method="bounded")
+    return float(found.x) if found.fun < values[best] else float(grid[best])

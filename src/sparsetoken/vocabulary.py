@@ -1,0 +1,392 @@
+"""Every quantity once: its name, symbol, words, range and default; and how each model is drawn.
+
+Problem, planner, experiments, figures, command line and explorer read this module, so a symbol, a
+label, a limit or a default is changed here and nowhere else. A loss or a pooling is described by
+its own class (``losses.py``, ``pooling.py``). Nothing heavy is imported: the command line's help
+needs these words before any number is computed.
+"""
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from sparsetoken._validation import check_choice, check_count, check_real
+
+__all__ = [
+    "COLORS",
+    "MARKERS",
+    "MEASURED",
+    "MODELS",
+    "PARAMETERS",
+    "Look",
+    "Quantity",
+    "check_known",
+    "check_parameters",
+    "group",
+    "look",
+    "quantity",
+]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity of the model, of training or of a result.
+
+    Parameters
+    ----------
+    name : str
+        Its name in Python, on the command line (with dashes) and in tables.
+    label : str
+        Its name in a sentence or on an axis.
+    symbol : str
+        Its symbol in the theory, or "".
+    help : str
+        What it is, in one line.
+    low, high : float
+        The values it may take; ``above`` excludes ``low``, ``infinite`` includes infinity.
+    default : object
+        What a command, a sweep or a slider uses unless told otherwise; None for none.
+    whole : bool
+        Whether it counts something.
+    options : tuple of str
+        What may be chosen, for a quantity that is a word.
+    slider : tuple of float or None
+        Where a slider of the explorer begins and ends; this also bounds what a request may cost.
+    logarithmic : bool
+        Whether axes and sliders are logarithmic.
+    group : str
+        What it belongs to.
+
+    Examples
+    --------
+    >>> from sparsetoken.vocabulary import PARAMETERS
+    >>> signal = PARAMETERS["signal"]
+    >>> signal.axis
+    'signal strength, θ'
+    >>> signal.check(-1.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: signal must be a finite number in [0, inf), got -1.0
+    """
+
+    name: str
+    label: str
+    symbol: str
+    help: str
+    low: float = -math.inf
+    high: float = math.inf
+    default: Any = None
+    whole: bool = False
+    above: bool = False
+    infinite: bool = False
+    options: tuple[str, ...] = ()
+    slider: tuple[float, float] | None = None
+    logarithmic: bool = False
+    group: str = ""
+
+    @property
+    def axis(self) -> str:
+        """Return the label of an axis."""
+        return f"{self.label}, {self.symbol}" if self.symbol else self.label
+
+    @property
+    def short(self) -> str:
+        """Return the symbol, or the label where there is none."""
+        return self.symbol or self.label
+
+    @property
+    def option(self) -> str:
+        """Return the name of the command line's option."""
+        return f"--{self.name.replace('_', '-')}"
+
+    def check(self, value: Any) -> Any:
+        """Return ``value`` in the right type, or raise ValueError."""
+        if self.options:
+            return check_choice(self.name, value, self.options)
+        if self.whole:
+            most = None if math.isinf(self.high) else int(self.high)
+            return check_count(self.name, value, int(self.low), most)
+        if self.name in _NAMED:
+            return value  # checked by whoever looks the name up
+        return check_real(
+            self.name, value, self.low, self.high, above=self.above, infinite=self.infinite
+        )
+
+
+_NAMED = ("model", "loss")
+_ALPHA: dict[str, Any] = {"low": 0.0, "above": True, "infinite": True, "logarithmic": True}
+_RATE: dict[str, Any] = {"low": 0.0, "group": "two steps"}
+
+PARAMETERS: dict[str, Quantity] = {
+    q.name: q
+    for q in (
+        Quantity(
+            "n_tokens", "sequence length", "L", "Tokens in a sequence.",
+            1, default=10, whole=True, slider=(1, 1000), logarithmic=True, group="problem",
+        ),
+        Quantity(
+            "n_signal", "signal tokens", "R", "Tokens of a positive sequence with the signal.",
+            1, default=1, whole=True, slider=(1, 50), group="problem",
+        ),
+        Quantity(
+            "signal", "signal strength", "θ",
+            "Shift of a signal token, in standard deviations of the noise.",
+            0.0, default=5.0, slider=(0.0, 15.0), group="problem",
+        ),
+        Quantity(
+            "positive_rate", "positive rate", "π", "Fraction of sequences that are positive.",
+            0.0, 1.0, default=0.5, slider=(0.01, 0.99), group="problem",
+        ),
+        Quantity(
+            "model", "model", "", "The classifier.", default="two-step", group="model",
+        ),
+        Quantity(
+            "n_samples", "samples", "n", "Number of labelled sequences.",
+            1, whole=True, logarithmic=True, group="plan",
+        ),
+        Quantity(
+            "dim", "dimension", "d", "Features per token.",
+            1, default=1000, whole=True, slider=(20, 400), logarithmic=True, group="simulation",
+        ),
+        Quantity(
+            "alpha", "samples per dimension", "α", "Labelled sequences per feature of a token.",
+            **_ALPHA, slider=(0.1, 100.0), group="samples",
+        ),
+        Quantity(
+            "split", "query fraction", "",
+            "Fraction of the samples that teach the query; the others train the readout.",
+            0.0, 1.0, default=0.5, above=True, slider=(0.05, 0.95), group="samples",
+        ),
+        Quantity(
+            "alpha0", "query samples per dimension", "α₀",
+            "Samples per dimension that teach the query.",
+            **_ALPHA, slider=(0.05, 1000.0), group="samples",
+        ),
+        Quantity(
+            "alpha1", "readout samples per dimension", "α₁",
+            "Samples per dimension that train the readout.",
+            **_ALPHA, slider=(0.05, 1000.0), group="samples",
+        ),
+        Quantity(
+            "reg", "ridge", "λ", "Penalty on the weights of the readout.",
+            0.0, default=1e-2, slider=(1e-6, 100.0), logarithmic=True, group="training",
+        ),
+        Quantity("loss", "loss", "", "What training minimises.", default="logistic",
+                 group="training"),
+        Quantity(
+            "beta", "inverse temperature", "β", "Multiplies the scores of the tokens.",
+            default=1.0, slider=(0.1, 10.0), logarithmic=True, **_RATE,
+        ),
+        Quantity(
+            "lr_readout", "readout learning rate", "η_w",
+            "Learning rate of the readout in the first gradient step.",
+            default=1.0, slider=(0.01, 100.0), logarithmic=True, **_RATE,
+        ),
+        Quantity(
+            "lr_bias", "bias learning rate", "η_b",
+            "Learning rate of the bias; one that does not suit π turns the query around.",
+            default=1.0, slider=(0.0, 10.0), **_RATE,
+        ),
+        Quantity(
+            "lr_query", "query learning rate", "η_q",
+            "Learning rate of the query; it sets how sharp attention gets.",
+            default=20.0, slider=(0.1, 1000.0), logarithmic=True, **_RATE,
+        ),
+        Quantity(
+            "cosine", "cosine of query and signal", "γ",
+            "Cosine of the angle between query and signal.",
+            -1.0, 1.0, slider=(-1.0, 1.0), group="query",
+        ),
+        Quantity(
+            "sharpness", "sharpness", "κ", "Length of the query times the inverse temperature.",
+            0.0, slider=(0.01, 100.0), logarithmic=True, group="query",
+        ),
+        Quantity(
+            "refine_steps", "refinement steps", "", "Steps of joint training after the two steps.",
+            1, default=30, whole=True, group="training",
+        ),
+        Quantity(
+            "error", "target error", "", "The test error to reach.",
+            0.0, 1.0, default=0.05, above=True, slider=(0.001, 0.45), logarithmic=True,
+            group="plan",
+        ),
+        Quantity(
+            "fpr", "false-positive rate", "", "Fraction of negatives that may raise an alarm.",
+            0.0, 1.0, default=0.01, above=True, slider=(0.001, 0.5), logarithmic=True,
+            group="plan",
+        ),
+        Quantity(
+            "n_points", "quadrature points", "", "Points per class for the law of the features.",
+            256, default=4096, whole=True, logarithmic=True, group="numerics",
+        ),
+        Quantity(
+            "trials", "trials", "", "Data sets drawn for each simulated number.",
+            2, default=8, whole=True, slider=(2, 16), group="simulation",
+        ),
+        Quantity(
+            "random_state", "seed", "", "Seed of the random draws.",
+            0, default=0, whole=True, slider=(0, 9999), group="simulation",
+        ),
+    )
+}  # fmt: skip
+PARAMETERS |= {
+    f"test_{name}": replace(
+        q,
+        name=f"test_{name}",
+        label=f"{q.label} in testing",
+        symbol=f"{q.symbol}′",
+        help=f"The same in testing, if it differs from training. {q.help}",
+        default=None,
+        slider=None,
+        group="testing",
+    )
+    for name, q in PARAMETERS.items()
+    if q.group == "problem"
+}
+"""What can be set, by name."""
+
+MEASURED: dict[str, Quantity] = {
+    q.name: q
+    for q in (
+        Quantity(
+            "test_error", "test error", "", "Probability of a wrong label on a new sequence.",
+            0.0, 1.0, logarithmic=True, group="trained",
+        ),
+        Quantity(
+            "train_loss", "training loss", "", "Mean loss on the training samples.",
+            0.0, logarithmic=True, group="trained",
+        ),
+        Quantity(
+            "train_error", "training error", "", "Fraction of training samples labelled wrongly.",
+            0.0, 1.0, group="trained",
+        ),
+        Quantity(
+            "test_loss", "test loss", "", "Mean loss on new sequences.",
+            0.0, logarithmic=True, group="trained",
+        ),
+        Quantity(
+            "auc", "AUC", "", "Probability that a positive scores above a negative.",
+            0.0, 1.0, group="trained",
+        ),
+        Quantity(
+            "recall", "recall", "", "Fraction of positives found at a fixed false-positive rate.",
+            0.0, 1.0, group="trained",
+        ),
+        Quantity(
+            "cosine", "cosine of query and signal", "γ",
+            "Cosine of the angle between query and signal.",
+            -1.0, 1.0, group="query",
+        ),
+        Quantity("sharpness", "sharpness", "κ",
+                 "Length of the query times the inverse temperature.", 0.0, group="query"),
+        Quantity("query_norm", "length of the query", "‖q‖",
+                 "Length of the query after the second step.", 0.0, group="query"),
+        Quantity("query_overlap", "overlap of query and signal", "⟨q, ξ⟩",
+                 "Scalar product of query and signal direction.", group="query"),
+        Quantity("readout_norm", "length of the readout", "‖w‖",
+                 "Length of the readout after the first step.", 0.0, group="query"),
+        Quantity("readout_overlap", "overlap of readout and signal", "⟨w, ξ⟩",
+                 "Scalar product of readout and signal direction, after the first step.",
+                 group="query"),
+        Quantity("bias", "bias", "b", "Bias after the first step.", group="query"),
+        Quantity("misalignment", "misalignment constant", "C",
+                 "C of cosine = 1 − C/α₀ + …: how fast more samples turn the query.",
+                 0.0, group="query"),
+        Quantity("capacity", "capacity", "α*",
+                 "Samples per dimension that can be separated perfectly.",
+                 0.0, group="capacity"),
+        Quantity("separable", "separable fraction", "",
+                 "Fraction of training sets that can be separated perfectly.",
+                 0.0, 1.0, group="capacity"),
+        Quantity("oracle_error", "least possible error", "",
+                 "Error of the best weights, chosen with the signal known.",
+                 0.0, 1.0, logarithmic=True, group="oracle"),
+        Quantity("required_signal", "required signal", "θ",
+                 "Signal at which the best weights reach the target error.",
+                 0.0, logarithmic=True, group="oracle"),
+    )
+}  # fmt: skip
+"""What can be computed, by name."""
+
+# Okabe and Ito's colors, told apart by every kind of color vision, the darkest first.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+class Look(NamedTuple):
+    """How a model is called and drawn."""
+
+    label: str
+    help: str
+    color: str
+    marker: str
+
+
+MODELS: dict[str, Look] = {
+    "two-step": Look(
+        "two-step attention",
+        "attention whose query is learned by two gradient steps: the published protocol",
+        COLORS[0],
+        "o",
+    ),
+    "pooled": Look("pooled", "a linear readout of the mean token", COLORS[1], "s"),
+    "vectorized": Look("vectorized", "a linear readout of all tokens in a row", COLORS[2], "^"),
+    "attention": Look(
+        "attention", "softmax attention with a query given by cosine and sharpness", COLORS[5], "P"
+    ),
+    "hardmax": Look(
+        "hardmax", "all the weight on the token with the largest score", COLORS[3], "D"
+    ),
+    "elementwise": Look(
+        "elementwise", "attention whose tokens do not compete for weight", COLORS[4], "v"
+    ),
+    "two-step-reused": Look(
+        "two steps, samples reused",
+        "two-step attention whose samples teach query and readout alike",
+        COLORS[4],
+        "s",
+    ),
+    "joint": Look(
+        "joint training", "the same, then all parameters trained together", COLORS[2], "D"
+    ),
+    "bayes": Look("Bayes", "the best classifier that knows the signal", COLORS[6], "X"),
+}
+"""The models that figures, commands and the explorer call by name."""
+
+
+def look(model: str) -> Look:
+    """Return how a model is drawn; one that has no entry here gets a free color."""
+    if model in MODELS:
+        return MODELS[model]
+    index = sum(map(ord, model)) % len(MARKERS)
+    return Look(model, "", COLORS[index], MARKERS[index])
+
+
+def group(*names: str) -> tuple[str, ...]:
+    """Return the names of the parameters of some groups, in the order of this module."""
+    return tuple(q.name for q in PARAMETERS.values() if q.group in names)
+
+
+def quantity(name: str) -> Quantity:
+    """Return the entry of a parameter or of a result, or raise ValueError with the nearest name."""
+    known = PARAMETERS | MEASURED
+    return known[check_known("quantity", name, known)]
+
+
+def check_known(what: str, name: Any, known: Iterable[str]) -> str:
+    """Return ``name`` if it is known, or raise ValueError with the nearest known name."""
+    known = list(known)
+    if name in known:
+        return str(name)
+    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
+    raise ValueError(f"unknown {what} {name!r}{hint}")
+
+
+def check_parameters(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters in the order and types of this module, or raise ValueError."""
+    for name in values:
+        check_known("value", name, PARAMETERS)
+    return {name: q.check(values[name]) for name, q in PARAMETERS.items() if name in values}

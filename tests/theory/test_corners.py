@@ -1,0 +1,111 @@
+"""Settings that were once silently wrong, or lost with an error."""
+
+import math
+
+import numpy as np
+import pytest
+
+from sparsetoken import SparseTokenProblem
+from sparsetoken.losses import Hinge
+from sparsetoken.theory import (
+    capacity,
+    risk,
+    two_step_risk,
+)
+
+
+def broken_conditions(result):
+    """Violation of the five conditions of docs/theory, section 4, relative to their terms.
+
+    From the prox of the loss alone, by the midpoint rule in the quantiles of G.
+    """
+    p, x, loss = result.law.points, result.readout, result.loss
+    chi, alpha = math.exp(x.log_step), result.model.ratio(result.problem, result.alpha)
+    reg = result.model.ridge(result.problem, result.reg)
+    g = np.arange(-6.5, 6.5, 0.01 if isinstance(loss, Hinge) else 0.1)
+    density = np.exp(-0.5 * g**2) / np.exp(-0.5 * g**2).sum()
+    mean = p.along_query * x.along_query + p.along_rest * x.along_rest + x.bias
+    scale = chi * p.scale**2 + result.smoothing
+    h, gh, hh = np.zeros((3, mean.size))
+    for node, share in zip(g, density, strict=True):
+        r = mean + p.scale * x.norm_rest * node
+        slope = (r - loss.prox(r, p.label, scale)) / scale
+        h += share * slope
+        gh += share * node * slope
+        hh += share * slope**2
+    size = math.sqrt(p.average(hh))
+    tension = 1.0 / (alpha * chi)
+    along, rest = (math.sqrt(p.average(a**2 + p.scale**2)) for a in (p.along_query, p.along_rest))
+    return [
+        (reg * x.along_query + p.average(p.along_query * h)) / (size * along),
+        p.average(h) / size,
+        (tension * x.along_rest + p.average(p.along_rest * h)) / (size * rest),
+        alpha * chi**2 * p.average(p.scale**2 * hh) / x.spread**2 - 1.0,
+        (reg + p.average(p.scale * gh) / x.norm_rest) / tension - 1.0,
+    ]
+
+
+def assert_stationary(result, accuracy=5e-3):
+    assert result.converged
+    assert np.abs(broken_conditions(result)).max() < accuracy
+
+
+def test_elementwise_attention_below_capacity():
+    """Scales that differ a lot under a wide envelope; simulation says 0.2792 ± 0.0019."""
+    problem = SparseTokenProblem(10, 1, 5.0)
+    found = risk(problem, "elementwise", alpha=0.5, reg=1e-6, cosine=0.9, sharpness=20.0)
+    assert found.test_error == pytest.approx(0.2766, abs=5e-4)
+    assert_stationary(found)
+
+
+@pytest.mark.parametrize("query", [{}, {"cosine": 0.7, "sharpness": 2.0}], ids=["pooled", "query"])
+def test_hinge_without_ridge_above_capacity(query):
+    problem, model = SparseTokenProblem(10, 1, 3.0), "attention" if query else "pooled"
+    threshold = capacity(problem, model, **query)
+    for factor in (1.1, 3.0):
+        settings = {"alpha": factor * threshold, "loss": "hinge", **query}
+        free = risk(problem, model, reg=0.0, **settings)
+        assert_stationary(free)
+        tiny = risk(problem, model, reg=1e-7, **settings)
+        assert free.test_error == pytest.approx(tiny.test_error, rel=1e-3)
+
+
+def test_hinge_with_a_weak_signal_and_unequal_classes():
+    """Nothing can be learned: the readout vanishes and the larger class wins."""
+    problem = SparseTokenProblem(1, 1, 0.3, 0.1)
+    for alpha in (10.0, 60.0, 300.0):
+        found = risk(problem, "pooled", alpha=alpha, reg=1e-5, loss="hinge")
+        assert found.test_error == pytest.approx(0.1, abs=1e-3)
+        assert found.train_loss == pytest.approx(0.2, abs=2e-3)
+
+
+@pytest.mark.parametrize("sharpness", [1e-16, 1e-12, 1e-8])
+def test_hardly_any_sharpness_is_pooling(sharpness):
+    problem = SparseTokenProblem(10, 1, 5.0, 0.4)
+    pooled = risk(problem, "pooled", alpha=2.0, reg=1e-2)
+    found = risk(problem, "attention", alpha=2.0, reg=1e-2, cosine=0.5, sharpness=sharpness)
+    assert found.converged
+    assert found.test_error == pytest.approx(pooled.test_error, abs=4 * found.uncertainty)
+    assert two_step_risk(problem, alpha0=1.0, alpha1=2.0, reg=1e-2, beta=1e-4).converged
+
+
+@pytest.mark.parametrize("reg", [30.0, 478.0, 559.0])
+@pytest.mark.parametrize("loss", ["logistic", "square", "hinge"])
+def test_the_readout_under_a_strong_ridge(loss, reg):
+    for rate, cosine in ((0.3, 0.6), (0.9, -0.2)):
+        problem = SparseTokenProblem(6, 2, 4.0, rate)
+        query = {"cosine": cosine, "sharpness": 1.5, "n_points": 1024}
+        assert_stationary(risk(problem, "attention", alpha=3.0, reg=reg, loss=loss, **query))
+        assert_stationary(risk(problem, "pooled", alpha=300.0, reg=reg, loss=loss))
+
+
+def test_rare_samples_that_hold_the_readout_show_in_the_error_bar():
+    """Negatives whose tokens all have weight near zero are rare, and nothing else fits them."""
+    problem = SparseTokenProblem(14, 3, 5.88, 0.49)
+    query = {"cosine": -0.3, "sharpness": 15.0, "loss": "square"}
+    rough, fine = (
+        risk(problem, "elementwise", alpha=0.17, reg=1.6e-8, n_points=n, **query)
+        for n in (8192, 16384)
+    )
+    bar = math.hypot(rough.uncertainty, fine.uncertainty)
+    assert abs(rough.test_error - fine.test_error) < 6 * bar  # it was 24

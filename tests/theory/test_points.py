@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+from statistical import Z_LIMIT
+
+from sparsetoken import SparseTokenProblem
+from sparsetoken.law import linear_law
+from sparsetoken.pooling import Elementwise, Hardmax, Softmax
+from sparsetoken.sampling import sample_feature_law
+from sparsetoken.theory.points import BATCHES, attention_law, token_noise
+
+CASES = [
+    (SparseTokenProblem(10, 1, 5.0, 0.4), Softmax(), 0.9, 1.0),
+    (SparseTokenProblem(20, 4, 2.0, 0.5), Softmax(), -0.5, 3.0),
+    (SparseTokenProblem(6, 6, 1.0, 0.5), Softmax(), 0.3, 2.0),
+    (SparseTokenProblem(1, 1, 2.0, 0.5), Softmax(), 0.6, 1.0),
+    (SparseTokenProblem(300, 2, 4.0, 0.5), Softmax(), 1.0, 1.5),
+    (SparseTokenProblem(8, 2, 2.0, 0.5), Hardmax(), 0.7, 1.0),
+    (SparseTokenProblem(8, 2, 2.0, 0.5), Elementwise("relu"), 0.7, 1.0),
+]
+
+
+def summaries(triples):
+    a, m, c = triples.along_query, triples.along_rest, triples.scale
+    return np.stack([a, m, c, a**2, c**2, a * c, m * c, a * m, m**2, np.exp(-0.5 * a**2)], axis=1)
+
+
+@pytest.mark.parametrize(("problem", "pooling", "cosine", "sharpness"), CASES, ids=str)
+def test_agrees_with_monte_carlo(problem, pooling, cosine, sharpness):
+    law = attention_law(problem, pooling, cosine, sharpness, 4096)
+    drawn = sample_feature_law(
+        problem, 40_000, cosine=cosine, sharpness=sharpness, pooling=pooling, random_state=0
+    )
+    for exact, sample in ((law.positive, drawn.positive), (law.negative, drawn.negative)):
+        expected, values = summaries(exact), summaries(sample)
+        batches = expected.reshape(BATCHES, -1, 10).mean(axis=1)
+        error = np.sqrt(values.var(axis=0) / len(values) + batches.var(axis=0, ddof=1) / BATCHES)
+        score = (values.mean(axis=0) - expected.mean(axis=0)) / np.maximum(error, 1e-12)
+        assert np.abs(score).max() < Z_LIMIT + 0.5
+
+
+@pytest.mark.parametrize(("n_tokens", "n_signal"), [(5, 2), (200, 3), (7, 7)])
+def test_sorted_noise_is_a_sample_of_independent_normals(n_tokens, n_signal):
+    """Any symmetric statistic within a group has the law of independent standard normals."""
+    problem = SparseTokenProblem(n_tokens, n_signal)
+    noise = np.concatenate([token_noise(problem, 8192, batch) for batch in range(BATCHES)])
+    assert noise.shape == (8192, n_tokens)
+    for group in (noise[:, :n_signal], noise[:, n_signal:]):
+        if group.shape[1] == 0:
+            continue
+        assert (np.diff(group, axis=1) <= 0).all()
+        n = group.shape[1]
+        for power, expected, variance in [
+            (1, 0, n),
+            (2, n, 2 * n),
+            (3, 0, 15 * n),
+            (4, 3 * n, 96 * n),
+        ]:
+            total = (group**power).sum(axis=1)
+            assert abs(total.mean() - expected) < 4 * np.sqrt(variance / 8192)
+        largest = (group[:, 0] < 1.0).mean()
+        chance = 0.8413447460685429**n
+        assert abs(largest - chance) < 4 * np.sqrt(chance * (1 - chance) / 8192) + 1e-12
+
+
+def test_same_arguments_same_noise_and_batches_differ():
+    problem = SparseTokenProblem(10, 2)
+    assert np.array_equal(token_noise(problem, 1024, 0), token_noise(problem, 1024, 0))
+    assert not np.array_equal(token_noise(problem, 1024, 0), token_noise(problem, 1024, 1))
+
+
+def test_points_and_batches():
+    law = attention_law(SparseTokenProblem(5, 1, 2.0, 0.3), Softmax(), 0.5, 1.0, 1024)
+    points = law.points
+    assert points.weight.sum() == pytest.approx(1.0)
+    assert points.weight[points.label > 0].sum() == pytest.approx(0.3)
+    assert law.by_batch(points.scale).mean() == pytest.approx(points.weight @ points.scale)
+    assert law.by_batch(np.stack([points.scale] * 3, axis=1)).shape == (BATCHES, 3)
+    first = law.first_batch
+    assert first.points.weight.sum() == pytest.approx(1.0)
+    assert np.array_equal(first.positive.scale, law.positive.scale[: 1024 // BATCHES])
+
+
+def test_linear_law_is_one_point():
+    points = linear_law(SparseTokenProblem(4, 2, 1.5, 0.2), 4).points
+    assert points.along_rest.tolist() == [1.5, 0.0]
+    assert points.scale.tolist() == [1.0, 1.0]
+    assert points.weight.tolist() == [0.2, 0.8]
+
+
+def test_very_long_sequences_stay_affordable():
+    law = attention_law(SparseTokenProblem(100_000, 1, 8.0), Softmax(), 0.9, 3.0, 16384)
+    assert np.isfinite(law.positive.scale).all()
+    assert law.positive.scale.size < 1000
