@@ -1,4 +1,4 @@
-"""Joint minimum over query, readout and bias (docs/theory, section 10)."""
+"""Joint minimum over query, readout and bias (docs/theory, section 14)."""
 
 import math
 import warnings
@@ -17,7 +17,7 @@ from sparsetoken.losses import Loss, get_loss
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import Group, SparseTokenProblem
 from sparsetoken.theory.dynamics.averages import signal_tokens
-from sparsetoken.theory.dynamics.fresh import Parameters, Points, observe
+from sparsetoken.theory.dynamics.fresh import NewSamples, Parameters, observe
 from sparsetoken.theory.dynamics.train import check_smooth
 from sparsetoken.theory.joint_prox import Objective, minimise, responses
 
@@ -90,7 +90,7 @@ def joint_risk(
     beta : float, default=1.0
         Inverse temperature of the attention.
     n_points : int, default=4096
-        Points per class for the averages over samples; accuracy against time.
+        NewSamples per class for the averages over samples; accuracy against time.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def joint_risk(
         crowds = _draw(problem, n_points // _SCRAMBLINGS, scrambling)
         found = _solve(crowds, alpha, ridges, beta, smooth, start)
         start = found.order
-        points = Points.draw(problem, beta, smooth, 8 * n_points, scrambling)
+        points = NewSamples.draw(problem, beta, smooth, 8 * n_points, scrambling)
         runs.append(found.numbers(observe(points, found.order.parameters).error))
         if not found.converged:
             break
@@ -245,26 +245,34 @@ class _Pass(NamedTuple):
 def _solve(
     crowds: list[_Crowd], alpha: float, ridges: Array, beta: float, loss: Loss, start: _Order
 ) -> _Found:
-    """Iterate the equations of section 10 from ``start``, then solve them by Newton's method."""
+    """Iterate the equations of section 14 from ``start``, then solve them by Newton's method.
+
+    Where that fails, as where the query vanishes, iterate to the end.
+    """
 
     def step(x: Array) -> Array:
         order = _unflat(x)
         return _flat(_next(order, _average(crowds, order, beta, loss), alpha, ridges)[0])
 
-    x = _flat(start)
-    for _ in range(_MOST_ITERATIONS):
-        move = step(x) - x
-        x = x + _DAMPING * move
-        if np.abs(move).max() < _CLOSE * np.abs(x).max():
+    x, converged = _flat(start), False
+    for tolerance in (_CLOSE, 0.1 * _TOLERANCE):
+        for _ in range(_MOST_ITERATIONS):
+            move = step(x) - x
+            x = x + _DAMPING * move
+            if np.abs(move).max() < tolerance * np.abs(x).max():
+                break
+        options = {"eps": 1e-6, "xtol": 1e-7, "maxfev": 60}
+        root = optimize.root(lambda x: step(x) - x, x, method="hybr", options=options).x
+        for candidate in (root, x):
+            order = _unflat(candidate)
+            seen = _average(crowds, order, beta, loss)
+            new, held = _next(order, seen, alpha, ridges)
+            left = float(np.abs(_flat(new) - candidate).max())
+            converged = held and left < _TOLERANCE * float(np.abs(candidate).max())
+            if converged:
+                break
+        if converged:
             break
-    root = optimize.root(
-        lambda x: step(x) - x, x, method="hybr", options={"eps": 1e-6, "xtol": 1e-7, "maxfev": 60}
-    )
-    order = _unflat(root.x)
-    seen = _average(crowds, order, beta, loss)
-    new, held = _next(order, seen, alpha, ridges)
-    left = float(np.abs(_flat(new) - root.x).max())
-    converged = held and left < _TOLERANCE * float(np.abs(root.x).max())
     jumps = sum(crowd.group.probability * crowd.jumps(order, beta, loss) for crowd in crowds)
     return _Found(order, seen.loss, _growth(seen, alpha, order.variance), jumps, converged)
 

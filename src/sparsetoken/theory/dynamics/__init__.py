@@ -1,1 +1,1 @@
-"""Gradient descent on query, readout and bias together (docs/theory, section 9)."""
+"""Gradient descent on query, readout and bias together (docs/theory, section 13)."""

@@ -1,4 +1,4 @@
-"""Averages over samples that drive the training (docs/theory, section 9).
+"""Averages over samples that drive the training (docs/theory, section 13).
 
 A sample shows the parameters its projections h = X[q, w], one row per token. With
 s = softmax(βh_q), φ = s·h_w, δ = h_w − φ and ℓ′ at φ + b, its influence on the gradient is

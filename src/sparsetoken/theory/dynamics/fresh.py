@@ -1,4 +1,4 @@
-"""Training on new samples at every step, and on one sample at a time (docs/theory, section 9)."""
+"""Training on new samples at every step, and on one sample at a time (docs/theory, section 13)."""
 
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ class Parameters(NamedTuple):
 ZERO = Parameters(np.zeros(2), np.zeros((2, 2)), 0.0)
 
 
-class Points(NamedTuple):
+class NewSamples(NamedTuple):
     """What an average over new samples is made of: the groups, each with its token noise."""
 
     groups: list[Group]
@@ -45,14 +45,14 @@ class Points(NamedTuple):
     @classmethod
     def draw(
         cls, problem: AnyProblem, beta: float, loss: Loss, n_points: int, batch: int
-    ) -> "Points":
+    ) -> "NewSamples":
         """Take the noise of one scrambling."""
         groups = [group for group in problem.groups if group.probability > 0.0]
         noise = [token_noise(group.kind, n_points, batch) for group in groups]
         return cls(groups, noise, beta, loss)
 
 
-def observe(points: Points, at: Parameters, outcome: bool = True) -> Averages:
+def observe(points: NewSamples, at: Parameters, outcome: bool = True) -> Averages:
     """Average over new samples; without ``outcome``, loss and error are left out."""
     total = np.zeros(11)
     for group, noise in zip(points.groups, points.noise, strict=True):
@@ -62,7 +62,7 @@ def observe(points: Points, at: Parameters, outcome: bool = True) -> Averages:
     return Averages.from_sums(total)
 
 
-def run_fresh(points: Points, schedule: Schedule) -> list[Array]:
+def run_fresh(points: NewSamples, schedule: Schedule) -> list[Array]:
     """Return the rows of :func:`row_of` after each step, up to the first that is too large."""
     at, rows = ZERO, []
     seen = observe(points, at)
@@ -80,7 +80,7 @@ def run_fresh(points: Points, schedule: Schedule) -> list[Array]:
     return rows
 
 
-def run_online(turns: list[Points], schedule: Schedule) -> list[Array]:
+def run_online(turns: list[NewSamples], schedule: Schedule) -> list[Array]:
     """Return the same after every ``alpha`` samples per dimension, used one at a time.
 
     The rates are those of a sample, over the dimension. The ``turns`` follow each other from one

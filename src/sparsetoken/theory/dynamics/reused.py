@@ -10,7 +10,7 @@ the signal, the other samples' noise and its own influence. Its projections at s
     h^t = −Σ_{s<t} U_s G(t, s),     G(t+1, s) = G(t, s) − X(t, s)·H_t,     G(t+1, t) = H_t
 
 with the rates H and the response X(t, s) of A^t to a kick in U_s, averaged over the samples
-(docs/theory, section 9). So samples are simulated as particles with 2LT normals each. Three
+(docs/theory, section 13). So samples are simulated as particles with 2LT normals each. Three
 things keep the averages accurate: Sobol points; the same average over the Gaussian that fits the
 particles best, known from one-dimensional quadrature, as control variate (exact for the first two
 steps); and the response from derivatives, not from correlations with the noise.
@@ -36,7 +36,7 @@ from sparsetoken.theory.dynamics.averages import (
     influence_sums,
     signal_tokens,
 )
-from sparsetoken.theory.dynamics.fresh import Parameters, Points, observe, row_of
+from sparsetoken.theory.dynamics.fresh import NewSamples, Parameters, observe, row_of
 from sparsetoken.theory.dynamics.kernels import (
     attend,
     cross_energies,
@@ -57,7 +57,7 @@ _MOST_COLUMNS = 2000  # of Sobol points; the others are drawn at random
 _SEED = 13
 
 
-def run_reused(points: Points, schedule: Schedule, batch: int) -> list[Array]:
+def run_reused(points: NewSamples, schedule: Schedule, batch: int) -> list[Array]:
     """Return the rows of :func:`row_of` after each step, up to the first that is too large."""
     crowds = _draw(points, schedule.steps, batch)
     past = _Past(schedule)
@@ -159,7 +159,7 @@ class _Crowd:
     beta: float
     loss: Loss
     noise: Array
-    """Points of the Gaussian averages."""
+    """NewSamples of the Gaussian averages."""
     signal: Array
     """θv + g, shape (particles, tokens)."""
     normals: Array
@@ -248,7 +248,7 @@ class _Crowd:
         return self._sums(close, offset)[0], exact[:SUMS]
 
 
-def _draw(points: Points, steps: int, batch: int) -> list[_Crowd]:
+def _draw(points: NewSamples, steps: int, batch: int) -> list[_Crowd]:
     """Draw the particles of each group; classes of one kind share their normals."""
     drawn: dict[SparseTokenProblem, tuple[Array, Array, Array]] = {}
     crowds = []

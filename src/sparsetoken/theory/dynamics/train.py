@@ -1,4 +1,4 @@
-"""Joint training of query, readout and bias by gradient descent (docs/theory, section 9)."""
+"""Joint training of query, readout and bias by gradient descent (docs/theory, section 13)."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from sparsetoken._validation import check_choice, check_count
 from sparsetoken.estimate import ConvergenceWarning
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.population import AnyProblem
-from sparsetoken.theory.dynamics.fresh import Points, run_fresh, run_online
+from sparsetoken.theory.dynamics.fresh import NewSamples, run_fresh, run_online
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.reused import MOST_STEPS, run_reused
 from sparsetoken.theory.dynamics.schedule import Schedule
@@ -66,7 +66,7 @@ def training(
     reg : float, default=0.0
         Ridge λ on query and readout.
     n_points : int, default=65536
-        Points for the averages over samples; accuracy against time.
+        NewSamples for the averages over samples; accuracy against time.
 
     Returns
     -------
@@ -113,8 +113,8 @@ def follow_training(
 ) -> Training:
     """Run each scrambling of the points on its own; their spread gives the error bars."""
 
-    def points(batch: int, share: int = 1) -> Points:
-        return Points.draw(problem, schedule.beta, loss, n_points // share, batch)
+    def points(batch: int, share: int = 1) -> NewSamples:
+        return NewSamples.draw(problem, schedule.beta, loss, n_points // share, batch)
 
     runs: list[list[NDArray[np.float64]]] = []
     shared = schedule
