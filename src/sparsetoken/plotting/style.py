@@ -143,7 +143,7 @@ def curve(
         axes.plot(
             [],
             [],
-            dashes if theory else "",
+            ls=dashes if theory else "none",
             marker=marker if simulation else "",
             color=color,
             markerfacecolor="white",
