@@ -18,6 +18,7 @@ from sparsetoken.theory.bayes import (
     bayes_error,
     error_shares,
     log_likelihood_ratio,
+    standard_error,
     token_scores,
 )
 from sparsetoken.theory.models import DEFAULT_POINTS
@@ -262,7 +263,7 @@ def _threshold_error(
         options={"xatol": 0.02 * width},
     )
     batches = each(float(found.x)).mean(axis=1)
-    error = float(np.std(batches, ddof=1)) / math.sqrt(BATCHES)
+    error = standard_error(batches, problem.positive_rate, scores.size)
     least = float(np.minimum(missed, alarm).mean())
     trivial = min(problem.positive_rate, 1.0 - problem.positive_rate)
     return min(max(float(found.fun), least), trivial), error
