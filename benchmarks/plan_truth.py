@@ -180,7 +180,7 @@ def check_plan(case: Case, model: str, dim: int, trials: int) -> bool | None:
 def _choice(planned: Plan) -> str:
     choice = planned.solution.choice
     parts = f"reg={choice.reg:.2g} {choice.loss}"
-    if planned.model == "attention":
+    if planned.model == "two-step":
         parts = f"split={choice.split:.2f} sharpness={choice.sharpness:.2g} " + parts
     return parts
 
@@ -230,10 +230,10 @@ def check_choice(planned: Plan, trials: int) -> bool:
 
 
 def main(trials: int = 40, dim: int = 300) -> None:
-    results = [bool(check_plan(case, "attention", dim, trials)) for case in CASES]
+    results = [bool(check_plan(case, "two-step", dim, trials)) for case in CASES]
     print(f"designed on: {sum(results)} of {len(results)} true")
-    results += check_drawn("attention", 16, dim, trials, seed=1)
-    results += check_drawn("attention", 16, dim, trials, seed=3)
+    results += check_drawn("two-step", 16, dim, trials, seed=1)
+    results += check_drawn("two-step", 16, dim, trials, seed=3)
     results += check_drawn("pooled", 8, dim, trials, seed=4)
     for n_tokens, signal, rate, error in ((10, 5.0, 0.5, 0.05), (50, 6.0, 0.3, 0.05)):
         planned = plan(dim=dim, n_tokens=n_tokens, signal=signal, positive_rate=rate, error=error)

@@ -17,7 +17,8 @@ import numpy as np
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
 
 import sparsetoken as st
-from sparsetoken.plotting import MODELS, styled
+from sparsetoken.plotting import styled
+from sparsetoken.vocabulary import MODELS
 
 problem = st.SparseTokenProblem(n_tokens=12, signal=5.0, positive_rate=0.05)
 dim = 30
@@ -52,7 +53,7 @@ for name, clf in (("attention", attention), ("pooled", pooled)):
 with styled():
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 2.9), layout="constrained")
     for name, p in probability.items():
-        colour, marker = MODELS[name]
+        _, _, colour, marker = MODELS[name]
         precision, recall, _ = precision_recall_curve(y_test, p)
         left.plot(recall, precision, color=colour, label=name)
         groups = [0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0]
@@ -103,7 +104,7 @@ print(f"never alarm: {miss * y_test.mean():.3f}   always alarm: {1 - y_test.mean
 with styled():
     figure, ax = plt.subplots(figsize=(3.6, 2.6), layout="constrained")
     for name in probability:
-        ax.plot(thresholds, costs[name], color=MODELS[name][0], label=name)
+        ax.plot(thresholds, costs[name], color=MODELS[name].color, label=name)
     ax.axvline(by_theory, ls=":", color="0.5")
     ax.annotate("1/11", (by_theory, 0.2), xytext=(3, 0), textcoords="offset points")
     ax.axhline(miss * y_test.mean(), ls="--", lw=0.8, color="0.5", label="never alarm")

@@ -19,7 +19,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import sparsetoken as st
-from sparsetoken.plotting import COLOURS, MODELS, lines_and_points, styled
+from sparsetoken.plotting import lines_and_points, styled
+from sparsetoken.vocabulary import COLORS, MODELS
 
 trained_at, signal, alpha, reg = 20, 6.0, 3.0, 1e-2
 
@@ -97,15 +98,15 @@ print(
 with styled():
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 2.8), layout="constrained")
     for name in theory:
-        colour, marker = MODELS[name]
+        _, _, colour, marker = MODELS[name]
         left.plot(lengths, shifted[name], color=colour, label=name)
         look = {"fmt": marker, "color": colour, "markerfacecolor": "white", "capsize": 1.5}
         bar = measured[name].std(axis=0, ddof=1) / np.sqrt(len(measured[name]))
         left.errorbar(tested, measured[name].mean(axis=0), bar, **look)
     lines_and_points(left)
-    right.plot(lengths, shifted["attention"], color=COLOURS[0], label="trained at 20")
-    right.plot(lengths, both_long, "--", color=COLOURS[3], label="trained at the tested length")
-    right.plot(lengths, mixed, "-.", color=COLOURS[2], label="query at 20, readout there")
+    right.plot(lengths, shifted["attention"], color=COLORS[0], label="trained at 20")
+    right.plot(lengths, both_long, "--", color=COLORS[3], label="trained at the tested length")
+    right.plot(lengths, mixed, "-.", color=COLORS[2], label="query at 20, readout there")
     for ax in (left, right):
         ax.axvline(trained_at, ymax=0.65, ls=":", lw=0.8, color="0.5")
         ax.set(xscale="log", xlabel="length of the test sequences", ylabel="test error")

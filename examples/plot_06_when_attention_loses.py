@@ -21,7 +21,8 @@ import numpy as np
 
 import sparsetoken as st
 from sparsetoken.experiments import compute, make_cell
-from sparsetoken.plotting import MODELS, lines_and_points, styled
+from sparsetoken.plotting import lines_and_points, styled
+from sparsetoken.vocabulary import MODELS
 
 TOKENS = 10
 computed = cache(compute)  # pooling has no query: its cells are the same at every rate
@@ -36,8 +37,8 @@ def test_error(source, model, **values):
 def both(axis, fine, coarse, **fixed):
     """Return theory on a fine grid and simulation on a coarse one, for both models."""
     found = {}
-    for model in ("attention", "pooled"):
-        line = [test_error("theory", model, **fixed, **axis(x)).value for x in fine]
+    for model in ("two-step", "pooled"):
+        line = [test_error("theory", model, **fixed, **axis(x)) for x in fine]
         points = [test_error("simulation", model, **fixed, **axis(x)) for x in coarse]
         found[model] = fine, line, coarse, points
     return found
@@ -51,7 +52,7 @@ def both(axis, fine, coarse, **fixed):
 
 alphas = np.geomspace(0.1, 20, 12)
 few = both(lambda alpha: {"alpha": float(alpha)}, alphas, alphas[1::3], signal=3.0)
-ahead = np.less(few["attention"][1], few["pooled"][1])
+ahead = np.less(few["two-step"][1], few["pooled"][1])
 print(f"attention is ahead at alpha = {', '.join(f'{alpha:.2g}' for alpha in alphas[ahead])}")
 print(f"       and behind at alpha = {', '.join(f'{alpha:.2g}' for alpha in alphas[~ahead])}")
 for alpha in (0.2, 1.0, 20.0):
@@ -73,7 +74,7 @@ dense = both(
     alpha=2.0,
 )
 for r in (1, 5, 10):
-    attention, pooled = (dense[model][1][r - 1] for model in ("attention", "pooled"))
+    attention, pooled = (dense[model][1][r - 1] for model in ("two-step", "pooled"))
     print(f"R = {r:>2}: attention {attention:.3f}, pooled {pooled:.3f}")
 
 # %%
@@ -100,9 +101,9 @@ with styled():
     figure, axes = plt.subplots(1, 3, figsize=(6.8, 2.5), layout="constrained")
     for ax, found in zip(axes, (few, dense, wrong), strict=True):
         for model, (fine, line, coarse, points) in found.items():
-            colour, marker = MODELS[model]
+            _, _, colour, marker = MODELS[model]
             ax.plot(fine, line, color=colour, label=model)
-            values, bars = [p.value for p in points], [p.standard_error for p in points]
+            values, bars = points, [p.uncertainty for p in points]
             look = {"fmt": marker, "color": colour, "markerfacecolor": "white", "capsize": 1.5}
             ax.errorbar(coarse, values, bars, **look)
         ax.set_ylim(0, None)

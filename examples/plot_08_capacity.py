@@ -19,7 +19,8 @@ import numpy as np
 
 import sparsetoken as st
 from sparsetoken.experiments import compute, make_cell
-from sparsetoken.plotting import COLOURS, MODELS, styled
+from sparsetoken.plotting import styled
+from sparsetoken.vocabulary import COLORS, MODELS
 
 problem = st.SparseTokenProblem(n_tokens=10, signal=3.0)
 query = {"cosine": 0.9, "sharpness": 1.0}
@@ -47,7 +48,7 @@ def simulated(model, dim, trials, quantities):
 
 cases = (("pooled", 20), ("pooled", 60), ("attention", 60))
 separable = {
-    (model, dim): [m["separable"].value for m in simulated(model, dim, 40, ["separable"])]
+    (model, dim): [m["separable"] for m in simulated(model, dim, 40, ["separable"])]
     for model, dim in cases
 }
 print("alpha / capacity       " + "".join(f"{ratio:>7.2f}" for ratio in ratios))
@@ -70,9 +71,9 @@ curves = {
     ]
     for source, chosen in (("theory", alphas), ("simulation", alphas[1::3]))
 }
-below = [m["train_error"].value for m, a in zip(curves["theory"], alphas, strict=True) if a < 2]
+below = [m["train_error"] for m, a in zip(curves["theory"], alphas, strict=True) if a < 2]
 print(f"training error below 2 samples per dimension: at most {max(below):.3f}")
-print(f"test error at {alphas[0]:.1f}: {curves['theory'][0]['test_error'].value:.3f}")
+print(f"test error at {alphas[0]:.1f}: {curves['theory'][0]['test_error']:.3f}")
 
 # %%
 # A stronger signal can be fitted more often
@@ -93,18 +94,18 @@ print({model: f"{values[0]:.3f} to {values[-1]:.1f}" for model, values in by_sig
 with styled():
     figure, axes = plt.subplots(1, 3, figsize=(6.8, 2.5), layout="constrained")
     for (model, dim), share in separable.items():
-        colour, marker = MODELS[model]
+        _, _, colour, marker = MODELS[model]
         look = {"color": colour, "marker": marker, "ls": "-" if dim == 60 else ":"}
         axes[0].plot(ratios, share, label=f"{model}, {dim} dim.", markerfacecolor="white", **look)
     axes[0].axvline(1.0, ymin=0.3, color="0.8", lw=3, zorder=0)
     axes[0].set(xlabel="samples, in units of the capacity", ylabel="share separable")
     axes[0].legend(loc="lower left")
     names = {"test_error": "test error", "train_error": "training error"}
-    for quantity, colour in (("test_error", COLOURS[1]), ("train_error", COLOURS[6])):
-        line = [m[quantity].value for m in curves["theory"]]
+    for quantity, colour in (("test_error", COLORS[1]), ("train_error", COLORS[6])):
+        line = [m[quantity] for m in curves["theory"]]
         axes[1].plot(alphas, line, color=colour, label=names[quantity])
         points = [m[quantity] for m in curves["simulation"]]
-        values, bars = [p.value for p in points], [p.standard_error for p in points]
+        values, bars = points, [p.uncertainty for p in points]
         look = {"fmt": "s", "color": colour, "markerfacecolor": "white", "capsize": 1.5}
         axes[1].errorbar(alphas[1::3], values, bars, **look)
     axes[1].axvline(capacity["pooled"], ymax=0.8, color="0.8", lw=3, zorder=0)
@@ -115,7 +116,7 @@ with styled():
     axes[1].set_title("lines: theory; points: simulation")
     axes[1].legend(loc="upper right")
     for model, values in by_signal.items():
-        axes[2].plot(signals, values, color=MODELS[model][0], label=model)
+        axes[2].plot(signals, values, color=MODELS[model].color, label=model)
     axes[2].set(yscale="log", xlabel="signal θ", ylabel="capacity, samples per dimension")
     axes[2].set_yticks([2, 5, 10, 20], ["2", "5", "10", "20"])
     axes[2].minorticks_off()

@@ -21,7 +21,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import sparsetoken as st
-from sparsetoken.plotting import COLOURS, MODELS, lines_and_points, styled
+from sparsetoken.plotting import lines_and_points, styled
+from sparsetoken.vocabulary import COLORS, MODELS
 
 
 class ModifiedHuber:
@@ -112,12 +113,12 @@ with styled():
     for i, (name, chosen) in enumerate(losses.items()):
         values = st.losses.get_loss(chosen).value(margins, 1.0)
         dashes = "-" if name == "modified Huber" else "--"
-        axes[0].plot(margins, values, dashes, color=COLOURS[i], label=name)
-        axes[2].plot(ridges, by_ridge[name], dashes, color=COLOURS[i], label=name)
+        axes[0].plot(margins, values, dashes, color=COLORS[i], label=name)
+        axes[2].plot(ridges, by_ridge[name], dashes, color=COLORS[i], label=name)
     axes[0].set(xlabel="score, for a positive sample", ylabel="loss", ylim=(0, 8))
     axes[0].legend(loc="upper right")
     for model, risks in theory.items():
-        colour, marker = MODELS[model]
+        _, _, colour, marker = MODELS[model]
         axes[1].plot(alphas, [risk.test_error for risk in risks], color=colour, label=model)
         look = {"fmt": marker, "color": colour, "markerfacecolor": "white", "capsize": 1.5}
         axes[1].errorbar(alphas, means[model], bars[model], **look)

@@ -24,13 +24,14 @@ import matplotlib.pyplot as plt
 from dask.distributed import Client, LocalCluster
 
 from sparsetoken.experiments import Grid, Store, Sweep, run
-from sparsetoken.plotting import MODELS, curve, lines_and_points, select, styled
+from sparsetoken.plotting import curve, lines_and_points, select, styled
+from sparsetoken.vocabulary import MODELS
 
 sweep = Sweep(
     [
         Grid(
             ["test_error"],
-            {"model": ["pooled", "attention"], "alpha": [0.5, 1.0, 2.0, 4.0, 8.0]},
+            {"model": ["pooled", "two-step"], "alpha": [0.5, 1.0, 2.0, 4.0, 8.0]},
             {"n_tokens": 10, "signal": 5.0, "dim": 300, "trials": 6},
         )
     ]
@@ -87,13 +88,13 @@ cluster.close()
 # a limit: with half a sample per dimension, 300 dimensions are not quite many enough for attention.
 
 for row in rows[:4]:
-    number = f"{row['value']:.4f} ± {row['standard_error']:.1g}"
+    number = f"{row['value']:.4f} ± {row['uncertainty']:.1g}"
     print(f"{row['model']}, alpha = {row['alpha']}, {row['source']:<10} {row['quantity']} {number}")
 
 with styled():
     figure, ax = plt.subplots(figsize=(3.6, 2.8), layout="constrained")
-    for model in ("attention", "pooled"):
-        curve(ax, select(rows, model=model), "alpha", *MODELS[model], model)
+    for model in ("two-step", "pooled"):
+        curve(ax, select(rows, model=model), "alpha", *MODELS[model][2:], model)
     lines_and_points(ax)
     ax.set(xscale="log", xlabel="samples per dimension, α", ylabel="test error", ylim=(0, None))
     ax.set_xticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])

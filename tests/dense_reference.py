@@ -9,21 +9,28 @@ def softmax(scores):
 
 
 def two_gradient_steps(X, y, loss, beta, lr_readout, lr_bias, lr_query):
-    """One step on readout and bias, one on the query, all from zero (docs/theory, section 3)."""
-    n_samples, n_tokens, _ = X.shape
+    """One step on readout and bias, one on the query, all from zero (docs/theory, section 3).
+
+    ``X`` is an array or a list of sequences of any length.
+    """
+    n_samples = len(X)
     sign = 2.0 * y - 1.0
-    pooled = X.mean(axis=1)
+    pooled = np.array([tokens.mean(axis=0) for tokens in X])
     residual = loss.derivative(np.zeros(n_samples), sign)
     readout = -lr_readout * pooled.T @ residual / n_samples
     bias = -lr_bias * residual.mean()
     slope = loss.derivative(pooled @ readout + bias, sign)
-    centred = X - pooled[:, np.newaxis]
-    moments = np.einsum("nld,nl->nd", X, centred @ readout)
-    query = -lr_query * beta / (n_samples * n_tokens) * slope @ moments
+    moments = np.array([
+        tokens.T @ ((tokens - mean) @ readout) / len(tokens)
+        for tokens, mean in zip(X, pooled, strict=True)
+    ])  # fmt: skip
+    query = -lr_query * beta / n_samples * slope @ moments
     return query, readout, bias
 
 
 def attention_features(X, query, beta=1.0):
+    if isinstance(X, list):
+        return np.array([softmax(beta * tokens @ query) @ tokens for tokens in X])
     return np.einsum("nld,nl->nd", X, softmax(beta * X @ query))
 
 

@@ -1,8 +1,11 @@
 """The import directions that keep the layers apart, and a light ``import sparsetoken``."""
 
 import ast
+import importlib
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ CORE = {
     "vocabulary",
     "estimate",
     "problem",
+    "population",
     "losses",
     "pooling",
     "law",
@@ -27,15 +31,17 @@ MAY_IMPORT = {
     "losses": {"_validation"},
     "pooling": {"_validation"},
     "estimate": set(),
-    "law": {"problem"},
+    "population": {"_validation", "problem"},
+    "law": {"problem", "population"},
     "performance": {"_validation", "estimate", "law", "losses"},
     "sampling": CORE,
     "theory": CORE,
-    "estimators": {"_validation", "losses", "pooling"},
-    "planner": CORE | {"theory"},
-    "planner.pilot": CORE | {"theory", "estimators"},
-    "planner.record": CORE | {"theory", "plotting"},  # Plan.plot hands a table over
-    "experiments": CORE | {"sampling", "theory", "estimators", "planner"},
+    "estimators": {"_validation", "losses", "pooling", "vocabulary"},
+    "planner": CORE | {"theory", "estimators", "plotting"},  # plot() hands a table over
+    "experiments": CORE | {"sampling", "theory", "estimators", "planner", "plotting"},
+    "experiments.simulation": CORE | {"sampling", "estimators"},  # draws its own points
+    "experiments.vectorized": CORE | {"sampling", "estimators"},
+    "reporting": {"_validation", "vocabulary", "estimators", "planner"},
     "plotting": {"_validation", "vocabulary"},
     "cli": None,  # anything
     "app": None,
@@ -84,6 +90,41 @@ def test_nothing_imports_the_top():
     for path in FILES:
         if layer_of(path) not in {"cli", "app", "__main__"}:
             assert not {"cli", "app"} & set(imported_layers(path)), path
+
+
+def test_whatever_is_imported_is_declared():
+    project = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    listed = [*project["dependencies"], *(name for extra in extras.values() for name in extra)]
+    declared = {re.match(r"[\w-]+", entry)[0].lower().replace("-", "_") for entry in listed}
+    declared |= {"sklearn"} if "scikit_learn" in declared else set()
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            for name in {name.partition(".")[0] for name in names}:
+                known = name in sys.stdlib_module_names or name == "sparsetoken"
+                assert known or name in declared, f"{path.name} imports {name}: declare it"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_module_is_shadowed_by_its_own_function(path):
+    parts = ["sparsetoken", *path.relative_to(ROOT).with_suffix("").parts]
+    if parts[-1] in ("__init__", "__main__") or parts[1] == "app":
+        return
+    module = importlib.import_module(".".join(parts))
+    parent = importlib.import_module(".".join(parts[:-1]))
+    assert getattr(parent, parts[-1]) is module
+
+
+def test_no_two_classes_have_one_name():
+    names = [
+        node.name
+        for path in FILES
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    assert {name for name in names if names.count(name) > 1} == set()
 
 
 def test_import_is_light():

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sparsetoken
-from sparsetoken.cli.main import app
+from sparsetoken.cli.command import app
 
 ROOT = Path(__file__).parents[1]
 PROSE = [ROOT / "README.md", *(ROOT / "docs").glob("*.rst")]

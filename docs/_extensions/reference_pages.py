@@ -76,7 +76,7 @@ def _package_page(package: str) -> str:
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Yield the name and the click command of every command, subcommands included."""
-    from sparsetoken.cli.main import app
+    from sparsetoken.cli.command import app
 
     def walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:
         yield name, command

@@ -13,20 +13,25 @@ from .estimators import (
     AttentionClassifier,
     PooledClassifier,
     Sequences,
+    SparseTokenClassifier,
     TwoStepAttentionClassifier,
     VectorizedClassifier,
     load,
     save,
 )
 from .planner import estimate_problem, plan
+from .population import Population
 from .problem import SparseTokenProblem
+from .reporting import report
 
 __version__: str
 
 __all__ = [
     "AttentionClassifier",
     "PooledClassifier",
+    "Population",
     "Sequences",
+    "SparseTokenClassifier",
     "SparseTokenProblem",
     "TwoStepAttentionClassifier",
     "VectorizedClassifier",
@@ -39,6 +44,7 @@ __all__ = [
     "planner",
     "plotting",
     "pooling",
+    "report",
     "sampling",
     "save",
     "theory",

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.population import AnyProblem
 
 __all__ = ["FeatureLaw", "Part", "Points", "Readout", "linear_law", "score_mean"]
 
@@ -119,7 +119,7 @@ class FeatureLaw:
     >>> performance.test_error
     Estimate(0.185547 ± 1e-08)
     >>> performance.recall(fpr=0.01)
-    Estimate(0.294837 ± 1e-08)
+    Estimate(0.295463 ± 1e-08)
     """
 
     points: Points
@@ -198,7 +198,7 @@ class FeatureLaw:
         return np.repeat(self.signal, self.sizes)
 
 
-def linear_law(problem: SparseTokenProblem, n_tokens: int) -> FeatureLaw:
+def linear_law(problem: AnyProblem, n_tokens: int) -> FeatureLaw:
     """Law of the mean token, exact by one point each; √n_tokens times the mean is the unit.
 
     For sequences of ``n_tokens`` the noise is then one. It is the law of a vectorized model's

@@ -10,11 +10,19 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sparsetoken._validation import (
     check_count,
     check_float_type,
+    check_random_state,
     check_real,
     check_unit_vector,
 )
 
-__all__ = ["Group", "SparseTokenProblem", "Truth", "random_direction"]
+__all__ = [
+    "DrawnSamples",
+    "Group",
+    "SparseTokenProblem",
+    "Truth",
+    "prepare_sample",
+    "random_direction",
+]
 
 RandomState = int | np.random.Generator | None
 
@@ -26,6 +34,30 @@ class Truth(NamedTuple):
     """The signal's unit vector ξ, shape (dim,)."""
     positions: NDArray[np.bool_]
     """Which tokens carry the signal, shape (n_samples, n_tokens); no token of a negative does."""
+    positive: NDArray[np.bool_]
+    """The true classes, shape (n_samples,): whether a sample carries the signal."""
+    kind: NDArray[np.int64]
+    """Of which kind of a population each sample is, shape (n_samples,); 0 of a single problem."""
+
+
+class DrawnSamples(NamedTuple):
+    """What is drawn for each sample before its tokens."""
+
+    kind: NDArray[np.int64]
+    """Index of its kind."""
+    positive: NDArray[np.bool_]
+    """Its true class: whether it carries the signal."""
+    label: NDArray[np.int64]
+    """Its recorded label, 0 or 1."""
+
+
+class SampleSetting(NamedTuple):
+    """The checked arguments of a sample."""
+
+    dim: int
+    rng: np.random.Generator
+    direction: NDArray[np.float64]
+    dtype: Any
 
 
 class Group(NamedTuple):
@@ -98,6 +130,11 @@ class SparseTokenProblem:
         return self.signal * self.n_signal / math.sqrt(self.n_tokens)
 
     @property
+    def kinds(self) -> tuple["SparseTokenProblem", ...]:
+        """The problem itself: a population of one kind."""
+        return (self,)
+
+    @property
     def groups(self) -> tuple[Group, ...]:
         """Positives and negatives, with their probabilities."""
         rate = self.positive_rate
@@ -162,26 +199,46 @@ class SparseTokenProblem:
         truth : Truth
             Only with ``return_truth=True``.
         """
-        n_samples = check_count("n_samples", n_samples)
-        dim = check_count("dim", dim)
-        rng = np.random.default_rng(random_state)
-        if direction is None:
-            direction = random_direction(dim, rng)
-        direction = check_unit_vector("direction", direction, dim)
-        y = self.sample_labels(n_samples, rng)
-        marked = np.arange(self.n_tokens) < self.n_signal
-        positions = rng.permuted(marked & (y[:, np.newaxis] == 1), axis=1)
-        shape = (n_samples, self.n_tokens, dim)
-        X = rng.standard_normal(shape, dtype=check_float_type("dtype", dtype))
-        shift = (self.signal * direction).astype(X.dtype)
-        np.add(X, shift, out=X, where=positions[:, :, np.newaxis])
+        setting = prepare_sample(n_samples, dim, random_state, direction, dtype)
+        drawn = self.draw(n_samples, setting.rng)
+        positions, X = self.sample_tokens(drawn.positive, setting)
         if return_truth:
-            return X, y, Truth(direction, positions)
-        return X, y
+            return X, drawn.label, Truth(setting.direction, positions, drawn.positive, drawn.kind)
+        return X, drawn.label
+
+    def draw(self, n_samples: int, rng: np.random.Generator) -> DrawnSamples:
+        """Draw the classes, which are the labels, of some samples."""
+        positive = rng.random(n_samples) < self.positive_rate
+        return DrawnSamples(np.zeros(n_samples, dtype=int), positive, positive.astype(np.int64))
+
+    def sample_tokens(
+        self, positive: NDArray[np.bool_], setting: SampleSetting
+    ) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+        """Draw the positions of the signal and the tokens of samples of the given classes."""
+        marked = np.arange(self.n_tokens) < self.n_signal
+        positions = setting.rng.permuted(marked & positive[:, np.newaxis], axis=1)
+        shape = (positive.size, self.n_tokens, setting.dim)
+        X = setting.rng.standard_normal(shape, dtype=setting.dtype)
+        shift = (self.signal * setting.direction).astype(X.dtype)
+        np.add(X, shift, out=X, where=positions[:, :, np.newaxis])
+        return positions, X
 
     def sample_labels(self, n_samples: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw independent 0/1 labels with P(1) = ``positive_rate``."""
-        return (rng.random(n_samples) < self.positive_rate).astype(np.int64)
+        return self.draw(n_samples, rng).label
+
+
+def prepare_sample(
+    n_samples: Any, dim: Any, random_state: Any, direction: Any, dtype: Any
+) -> SampleSetting:
+    """Check the arguments of a sample, and draw the direction unless it is given."""
+    check_count("n_samples", n_samples)
+    dim = check_count("dim", dim)
+    rng = check_random_state(random_state)
+    if direction is None:
+        direction = random_direction(dim, rng)
+    direction = check_unit_vector("direction", direction, dim)
+    return SampleSetting(dim, rng, direction, check_float_type("dtype", dtype))
 
 
 def random_direction(dim: int, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -9,13 +9,14 @@ needs these words before any number is computed.
 import difflib
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from sparsetoken._validation import check_choice, check_count, check_real
 
 __all__ = [
     "COLORS",
+    "MARKERS",
     "MEASURED",
     "MODELS",
     "PARAMETERS",
@@ -230,6 +231,20 @@ PARAMETERS: dict[str, Quantity] = {
         ),
     )
 }  # fmt: skip
+PARAMETERS |= {
+    f"test_{name}": replace(
+        q,
+        name=f"test_{name}",
+        label=f"{q.label} in testing",
+        symbol=f"{q.symbol}′",
+        help=f"The same in testing, if it differs from training. {q.help}",
+        default=None,
+        slider=None,
+        group="testing",
+    )
+    for name, q in PARAMETERS.items()
+    if q.group == "problem"
+}
 """What can be set, by name."""
 
 MEASURED: dict[str, Quantity] = {
@@ -297,7 +312,7 @@ MEASURED: dict[str, Quantity] = {
 
 # Okabe and Ito's colors, told apart by every kind of color vision, the darkest first.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 class Look(NamedTuple):
@@ -327,6 +342,15 @@ MODELS: dict[str, Look] = {
     "elementwise": Look(
         "elementwise", "attention whose tokens do not compete for weight", COLORS[4], "v"
     ),
+    "two-step-reused": Look(
+        "two steps, samples reused",
+        "two-step attention whose samples teach query and readout alike",
+        COLORS[4],
+        "s",
+    ),
+    "joint": Look(
+        "joint training", "the same, then all parameters trained together", COLORS[2], "D"
+    ),
     "bayes": Look("Bayes", "the best classifier that knows the signal", COLORS[6], "X"),
 }
 """The models that figures, commands and the explorer call by name."""
@@ -336,8 +360,8 @@ def look(model: str) -> Look:
     """Return how a model is drawn; one that has no entry here gets a free color."""
     if model in MODELS:
         return MODELS[model]
-    index = sum(map(ord, model)) % len(_MARKERS)
-    return Look(model, "", COLORS[index], _MARKERS[index])
+    index = sum(map(ord, model)) % len(MARKERS)
+    return Look(model, "", COLORS[index], MARKERS[index])
 
 
 def group(*names: str) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 import http.client
 import json
+import os
 import subprocess
 import sys
 from typing import NamedTuple
@@ -7,56 +8,24 @@ from urllib.parse import urlsplit
 
 import pytest
 
-PARTS = ("figure.figure", "sentence.children", "facts.children", "python.children")
-PARTS += ("command.children", "answer.data")
-
-
-def _place(name):
-    part, _, prop = name.partition(".")
-    return {"id": part, "property": prop}
-
-
-def update(callback, **given):
-    """Return the body that the page posts for one of the server's callbacks."""
-    outputs, inputs, states = {
-        "link": ("link.data", {"url.search": ""}, {}),
-        "draw": (PARTS, {"request.data": None}, {}),
-        "work": ("job.data", {"job-request.data": None}, {}),
-        "listen": ("heard.data", {"tick.n_intervals": 1}, {"job.data": None}),
-    }[callback]
-    single = isinstance(outputs, str)
-
-    def values(parts):
-        names = {name: name.replace(".", "_").replace("-", "_") for name in parts}
-        return [_place(n) | {"value": given.get(names[n], default)} for n, default in parts.items()]
-
-    return {
-        "output": outputs if single else f"..{'...'.join(outputs)}..",
-        "outputs": _place(outputs) if single else [_place(part) for part in outputs],
-        "inputs": values(inputs),
-        "state": values(states),
-        "changedPropIds": list(inputs),
-    }
-
-
-def request(view, values=None, sequence=1, step=0, client="a visitor", **rest):
-    """Return what the page asks for, as the draw and the work callbacks take it."""
-    asked = {"client": client, "sequence": sequence, "step": step, "view": view}
-    return asked | {"values": values or {}, "dark": False, "narrow": False} | rest
-
 
 class Reply(NamedTuple):
     status: int
     headers: http.client.HTTPMessage
     text: str
 
+    @property
+    def json(self):
+        return json.loads(self.text)
+
 
 class Server(NamedTuple):
     process: subprocess.Popen
     address: str
+    folder: os.PathLike
 
     def ask(self, method, path, body=None, headers=None):
-        link = http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=60)
+        link = http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=120)
         try:
             link.request(method, path, body, headers or {})
             got = link.getresponse()
@@ -64,27 +33,45 @@ class Server(NamedTuple):
         finally:
             link.close()
 
-    def post(self, body):
+    def post(self, path, body):
         text = body if isinstance(body, str | bytes) else json.dumps(body)
-        kind = {"Content-Type": "application/json"}
-        return self.ask("POST", "/_dash-update-component", text, kind)
+        return self.ask("POST", path, text, {"Content-Type": "application/json"})
+
+    def draw(self, view, values=None, step=0):
+        return self.post(f"/api/views/{view}", {"values": values or {}, "step": step})
+
+    def files(self):
+        """Files that visitors have left here."""
+        return [path for path in self.folder.rglob("*") if path.is_file() and path.name != "log"]
 
 
-def start_server(log):
-    command = [sys.executable, "-m", "sparsetoken", "serve", "--no-browser", "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+def start_server(folder, port=0):
+    """Serve the explorer as a visitor would, its temporary files in ``folder``."""
+    command = [sys.executable, "-m", "sparsetoken", "serve", "--no-browser", "--port", str(port)]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=os.environ | {"TMPDIR": str(folder)},
+        )
     said = process.stdout.readline()
     assert said.startswith("sparsetoken explorer at http://127.0.0.1:"), said
-    return Server(process, said.split()[3])
+    return Server(process, said.split()[3], folder)
 
 
-@pytest.fixture(scope="module")
+def stop_server(server):
+    server.process.terminate()
+    server.process.communicate(timeout=60)
+
+
+@pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """Serve the explorer as a visitor would; whatever it logs is a failure."""
-    path = tmp_path_factory.mktemp("server") / "log"
-    with path.open("w") as log:
-        found = start_server(log)
-        yield found
-        found.process.kill()
-        found.process.communicate()
-    assert path.read_text() == ""
+    """One server for all tests; whatever it logs is a failure."""
+    folder = tmp_path_factory.mktemp("server")
+    found = start_server(folder)
+    yield found
+    stop_server(found)
+    assert (folder / "log").read_text() == ""
+    assert found.files() == []

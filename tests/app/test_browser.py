@@ -1,21 +1,21 @@
 """The explorer as a visitor sees it, in a real browser."""
 
 import csv
-import io
 import json
+import re
 import shutil
-import threading
+import subprocess
+import tarfile
 import time
-from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import sync_playwright
-from waitress import create_server
 
 import sparsetoken as st
-from sparsetoken.app.jobs import Jobs
-from sparsetoken.app.server import make_app
+from app.conftest import start_server, stop_server
+from app.test_data import table
+from sparsetoken.app.views import VIEWS
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -28,26 +28,14 @@ pytestmark = [
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 QUIET += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 SQUARE = "loss=square&reg=0.1"
-
-
-@pytest.fixture(scope="module")
-def site():
-    """Serve the page from this process, with visitors that are forgotten soon."""
-    jobs = Jobs(patience=2.0)
-    server = create_server(make_app(jobs).server, host="127.0.0.1", port=0, threads=4)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield SimpleNamespace(address=f"http://127.0.0.1:{server.effective_port}/", jobs=jobs)
-    server.close()
-    thread.join(10)
-    jobs.close()
+PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture(scope="module")
 def browser():
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=BROWSER, args=QUIET)
-        yield found.new_context(viewport={"width": 1200, "height": 800})
+        yield found
         found.close()
 
 
@@ -59,20 +47,18 @@ class Visitor:
         self.troubles, self.requests = [], []
         page.on("console", lambda m: m.type == "error" and self.troubles.append(m.text))
         page.on("pageerror", lambda error: self.troubles.append(str(error)))
-        page.on("response", lambda r: r.status >= 400 and self.troubles.append((r.status, r.url)))
-        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("request", lambda request: self.requests.append(request))
 
-    def open(self, query):
-        self.page.goto(f"{self.address}?{query}")
+    def open(self, query=""):
+        self.page.goto(f"{self.address}{'?' if query else ''}{query}")
         self.settle()
 
     def settle(self):
         """Wait for the picture in full."""
-        self.wait("document.querySelector('#figure .js-plotly-plot')?.data !== undefined")
         self.wait("document.querySelector('#sentence').innerText !== ''")
         self.wait("!document.body.classList.contains('busy')")
 
-    def wait(self, expression, seconds=60.0):
+    def wait(self, expression, seconds=120.0):
         # The page forbids eval, and with it Playwright's own waiting for expressions.
         deadline = time.monotonic() + seconds
         while not self.page.evaluate(expression):
@@ -80,7 +66,7 @@ class Visitor:
             self.page.wait_for_timeout(20)
 
     def move(self, action):
-        """Do something that changes the picture, and wait for the new one."""
+        """Do something that changes the address, and wait for the new picture."""
         before = self.page.url
         action()
         self.wait(f"location.href !== {json.dumps(before)}")
@@ -88,6 +74,9 @@ class Visitor:
 
     def control(self, name, kind):
         return self.page.locator(f'[data-name="{name}"] input[type={kind}]')
+
+    def press(self, name):
+        self.page.get_by_role("button", name=name, exact=True).click()
 
     @property
     def sentence(self):
@@ -107,207 +96,306 @@ class Visitor:
         """Return x and y of a curve as they are drawn."""
         return self.page.evaluate(
             """name => {
-                const data = document.querySelector("#figure .js-plotly-plot").data;
-                const found = data.find((trace) => trace.name === name);
+                const found = document.querySelector("#figure").data.find((t) => t.name === name);
                 return found && [Array.from(found.x), Array.from(found.y)];
             }""",
             name,
         )
 
 
+def visit(browser, server, **options):
+    context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}} | options)
+    return context, Visitor(context.new_page(), server.address)
+
+
 @pytest.fixture
-def visitor(site, browser):
-    found = Visitor(browser.new_page(), site.address)
+def visitor(server, browser):
+    context, found = visit(browser, server)
     yield found
-    found.page.close()
     assert found.troubles == []
-    hosts = {
-        urlsplit(url).netloc for url in found.requests if not url.startswith(("data:", "blob:"))
-    }
-    assert hosts == {urlsplit(site.address).netloc}
+    assert all(
+        request.url.startswith((server.address, "blob:", "data:")) for request in found.requests
+    )
+    context.close()
 
 
-def pooled(alpha, signal=5.0):
-    problem = st.SparseTokenProblem(10, 1, signal)
-    return st.theory.risk(problem, "pooled", alpha=alpha, reg=0.1, loss="square").test_error
-
-
-def test_learning_view_shows_the_theory(visitor):
+def test_a_slider_moves_the_curves(visitor):
     visitor.open(f"view=learning&{SQUARE}")
+    before = visitor.trace("pooled")[1]
+    visitor.control("signal", "range").focus()
+    visitor.move(lambda: visitor.page.keyboard.press("ArrowRight"))
+    signal = float(visitor.values["signal"])
+    assert signal > 5.0
+    assert visitor.control("signal", "number").input_value() == visitor.values["signal"]
     x, y = visitor.trace("pooled")
-    assert len(x) == 25
-    assert [x[0], x[-1]] == [0.1, 20]
+    assert y != before
+    problem = st.SparseTokenProblem(10, 1, signal)
     for i in (0, 12, 24):
-        assert y[i] == pytest.approx(pooled(x[i]), rel=1e-5)
-    visitor.move(lambda: visitor.control("signal", "number").fill("8"))
-    assert visitor.trace("pooled")[1][-1] == pytest.approx(pooled(20.0, 8.0), rel=1e-5)
-    visitor.page.get_by_text("AUC", exact=True).click()
-    visitor.wait("document.querySelector('#sentence').innerText.includes('AUC')")
-    visitor.settle()
-    found = st.theory.risk(
-        st.SparseTokenProblem(10, 1, 8.0), "pooled", alpha=20.0, reg=0.1, loss="square"
-    )
-    assert visitor.trace("pooled")[1][-1] == pytest.approx(found.auc, rel=1e-5)
-    assert f"{found.auc:.3g} for pooled" in visitor.sentence
+        found = st.theory.risk(problem, "pooled", alpha=x[i], reg=0.1, loss="square")
+        assert y[i] == pytest.approx(found.test_error, rel=1e-5)
 
 
-def test_a_slider_moves_number_picture_and_link_which_brings_all_back(visitor):
-    visitor.open("view=attention-map&n_tokens=20")
-    slider, number = (visitor.control("n_tokens", kind) for kind in ("range", "number"))
+def test_every_view_shows_a_picture_and_the_tabs_lead_there(visitor):
+    visitor.open(f"view=attention-map&signal=4&{SQUARE.split('&')[0]}")
+    for name, view in VIEWS.items():
+        if name not in ("attention-map", "planner"):
+            visitor.move(lambda view=view: visitor.press(view.title))
+            assert visitor.page.title().startswith(view.title)
+            assert visitor.values["view"] == name
+            assert visitor.values["signal"] == "4"  # what was set stays set
+            assert visitor.page.evaluate("document.querySelector('#figure').data.length") > 0
+            assert visitor.page.locator("#python").text_content().startswith("import")
+
+
+def test_back_and_forward_walk_through_views_and_settings(visitor):
+    visitor.open("view=attention-map&n_tokens=6")
+    visitor.move(lambda: visitor.control("n_tokens", "number").fill("7"))
+    visitor.page.wait_for_timeout(900)  # a pause makes the next move a place of its own
+    visitor.move(lambda: visitor.control("n_tokens", "number").fill("8"))
+    visitor.move(lambda: visitor.press("Recall"))
+    seen = []
+    for go in ("go_back", "go_back", "go_back", "go_forward"):
+        visitor.move(getattr(visitor.page, go))
+        shown = visitor.control("n_tokens", "number").input_value()
+        assert shown == visitor.values["n_tokens"]
+        seen.append((visitor.values["view"], shown))
+    assert seen == [("attention-map", n) for n in ("8", "7", "6", "7")]
+    assert len(visitor.trace("noise tokens")[0]) == 6
+
+
+def test_links_restore_everything_with_what_is_pinned(visitor, browser, server):
+    visitor.open(f"view=recall&{SQUARE}&signal=3&features=100")
+    pinned = visitor.trace("pooled")
+    visitor.move(lambda: visitor.press("Pin"))
+    visitor.move(lambda: visitor.control("signal", "number").fill("6"))
+    assert visitor.trace("pooled, pinned") == pinned
+    assert visitor.page.locator('[data-count="alpha"]').inner_text() == "n = 200"
+    context, other = visit(browser, server)
+    other.open(urlsplit(visitor.page.url).query)
+    other.wait("!document.querySelector('#unpin').hidden")
+    assert other.values == visitor.values
+    assert other.trace("pooled") == visitor.trace("pooled")
+    assert other.trace("pooled, pinned") == pinned
+    other.move(lambda: other.press("Unpin"))
+    assert other.trace("pooled, pinned") is None
+    other.move(lambda: other.press("Reset"))
+    assert other.values["signal"] == "5"
+    assert "features" not in other.values
+    context.close()
+
+
+def test_presets_and_the_welcome(visitor):
+    visitor.open()
+    assert visitor.page.locator("#welcome").inner_text().count(".") == 2
+    visitor.press("Close")
+    assert not visitor.page.locator("#welcome").is_visible()
+    visitor.move(lambda: visitor.press("rare events"))
+    assert visitor.values["positive_rate"] == "0.02"
+    assert "recall" in visitor.sentence
+
+
+def test_wrong_fields_never_reach_the_address(visitor):
+    visitor.open("view=attention-map&n_tokens=0")
+    assert visitor.sentence.startswith("This link cannot be shown: n_tokens must be a whole number")
+    assert visitor.values["n_tokens"] == "10"
+    before = visitor.page.url
+    for text in ("", "0", "2.5", "9999"):
+        visitor.control("n_tokens", "number").fill(text)
+        assert visitor.page.locator('[data-name="n_tokens"] .wrong').is_visible()
+        assert visitor.page.url == before
+    visitor.move(lambda: visitor.control("n_tokens", "number").fill("3"))
+    assert not visitor.page.locator('[data-name="n_tokens"] .wrong').is_visible()
+    before = visitor.page.url
+    visitor.control("n_signal", "number").fill("4")
+    visitor.wait("document.body.classList.contains('refused')")
+    assert "n_signal must be an integer in [1, 3], got 4" in visitor.sentence.replace("N_", "n_")
+    assert visitor.page.url == before
+    visitor.troubles.clear()  # the browser notes the refusal
+    visitor.move(lambda: visitor.control("n_signal", "number").fill("2"))
+
+
+def test_moves_that_are_overtaken_are_not_asked_for(visitor):
+    visitor.open(f"view=learning&{SQUARE}")
+    slider = visitor.control("signal", "range")
     slider.focus()
-    visitor.move(lambda: visitor.page.keyboard.press("PageUp"))
-    moved = int(number.input_value())
-    assert moved > 20
-    assert visitor.values["n_tokens"] == str(moved)
-    assert sum(len(visitor.trace(f"{kind} tokens")[0]) for kind in ("signal", "noise")) == moved
-    for _ in range(5):
-        visitor.page.keyboard.press("ArrowUp")
-    visitor.settle()
-    place, sentence = slider.input_value(), visitor.sentence
-    values, picture = visitor.values, visitor.trace("noise tokens")
-    assert int(number.input_value()) >= moved
-    visitor.page.reload()
-    visitor.settle()
-    assert visitor.values == values
-    assert visitor.sentence == sentence
-    assert visitor.trace("noise tokens") == picture
-    assert int(slider.input_value()) == pytest.approx(int(place), abs=5)  # of the same 1000
-
-
-def test_attention_map_draws_another(visitor):
-    visitor.open("view=attention-map&seed=3")
-    before = visitor.trace("noise tokens")
-    visitor.move(visitor.page.locator("#again").click)
-    assert visitor.values["seed"] == "4"
-    assert visitor.trace("noise tokens") != before
-    shown = visitor.trace("signal tokens")[1] + visitor.trace("noise tokens")[1]
-    assert sum(shown) == pytest.approx(1.0)
-
-
-def test_alignment_view_shows_the_theory(visitor):
-    visitor.open("view=alignment&positive_rate=0.2&lr_bias=3")
-    learned = st.theory.alignment(
-        st.SparseTokenProblem(10, 1, 5.0, 0.2), alpha=2.0, lr_bias=3.0, lr_query=20.0
-    )
-    assert visitor.facts["cosine of query and signal"] == f"{learned.cosine:.4f}"
-    assert f"{learned.cosine:.3f}" in visitor.sentence
-    x, y = visitor.trace("cosine")
-    problem = st.SparseTokenProblem(10, 1, 5.0, 0.2)
-    for i in (0, 24, 48):
-        found = st.theory.alignment(problem, alpha=x[i], lr_bias=3.0)
-        assert y[i] == pytest.approx(found.cosine, rel=1e-9)
-    visitor.page.locator('[data-name="loss"]').get_by_text("square").click()
-    visitor.wait("new URLSearchParams(location.search).get('loss') === 'square'")
-    visitor.settle()
-    learned = st.theory.alignment(problem, alpha=2.0, lr_bias=3.0, loss="square")
-    assert visitor.facts["cosine of query and signal"] == f"{learned.cosine:.4f}"
-
-
-def test_tabs_lead_to_capacity_and_phase_which_show_the_theory(visitor):
-    visitor.open("view=attention-map&signal=4&loss=square")
-    problem = st.SparseTokenProblem(10, 1, 4.0)
-    for title, view in (("Capacity", "capacity"), ("Phase diagram", "phase")):
-        visitor.page.get_by_role("button", name=title, exact=True).click()
-        visitor.wait(f"document.title.startsWith({json.dumps(title)})")
-        assert visitor.values["view"] == view
-        assert visitor.values["signal"] == "4"  # what was set stays set
-        if view == "capacity":
-            visitor.wait("document.querySelector('#facts').innerText.includes('capacity')")
-            for model in ("pooled", "vectorized"):
-                found = float(st.theory.capacity(problem, model))
-                assert visitor.facts[f"capacity of {model}"] == f"{found:.3g}"
-                assert f"{found:.3g}" in visitor.sentence
-    visitor.wait("document.querySelector('#sentence').innerText.includes('at the cross')")
-    error = st.theory.risk(problem, "pooled", alpha=2.0, reg=0.01, loss="square").test_error
-    assert f"that of pooling {100 * error:.0f}\N{NO-BREAK SPACE}%" in visitor.sentence
+    visitor.requests.clear()
+    visitor.move(lambda: [visitor.page.keyboard.press("ArrowRight") for _ in range(30)])
+    first = [
+        request
+        for request in visitor.requests
+        if request.url.endswith("/api/views/learning") and request.post_data_json["step"] == 0
+    ]
+    assert len(first) < 30
+    assert str(first[-1].post_data_json["values"]["signal"]) == visitor.values["signal"]
+    assert visitor.control("signal", "number").input_value() == visitor.values["signal"]
 
 
 def test_planner_gives_the_plan(visitor):
-    visitor.open("view=planner&plan_model=pooled&plan_dim=50&target=0.25")
-    visitor.wait("document.querySelector('#sentence').innerText.includes('needs')")
-    visitor.settle()
+    visitor.open("view=planner&plan_model=pooled&features=50&error=0.25")
+    visitor.wait("document.querySelector('#sentence').innerText.includes('no classifier')")
     plan = st.plan(
         dim=50, n_tokens=10, n_signal=1, signal=5.0, positive_rate=0.5, error=0.25, model="pooled"
     )
-    assert f"Pooled needs {plan.n_samples} labelled sequences" in visitor.sentence
+    assert f"needs {plan.n_samples} labelled sequences" in visitor.sentence
     assert visitor.facts["samples"] == str(plan.n_samples)
     assert visitor.trace("the plan")[0] == [plan.n_samples]
+    ticks = visitor.page.evaluate("document.querySelector('#figure').layout.xaxis.ticktext")
+    assert all(re.fullmatch(r"[\d.]+(e\d+)?", tick) for tick in ticks)
 
 
-SIMULATED = f"view=learning&{SQUARE}&dim=40&trials=2&alpha_max=2&n_tokens=3"
-
-
-def test_simulated_points_appear(visitor):
-    visitor.open(SIMULATED)
-    assert visitor.trace("pooled, simulated") is None
-    visitor.page.get_by_role("button", name="Add simulation points").click()
+def test_simulated_points_appear_and_work_is_cancelled(visitor, server):
+    visitor.open(f"view=learning&{SQUARE}&dim=40&trials=2&alpha_max=2&n_tokens=3")
+    visitor.press("Add simulated points")
     visitor.page.locator("#working").wait_for(state="visible")
-    visitor.page.locator("#working").wait_for(state="hidden", timeout=60_000)
-    visitor.settle()
-    for model in ("attention", "pooled", "vectorized"):
-        assert len(visitor.trace(f"{model}, simulated")[0]) == 6
-
-
-def test_work_is_cancelled_by_the_button_and_by_leaving(visitor, site):
+    visitor.page.locator("#working").wait_for(state="hidden", timeout=120_000)
+    assert len(visitor.trace("pooled, simulated")[0]) == 6
     for leave in (visitor.page.locator("#cancel").click, lambda: visitor.page.goto("about:blank")):
         visitor.open("view=learning&loss=hinge&dim=400&trials=16&n_tokens=4")
-        visitor.page.get_by_role("button", name="Add simulation points").click()
-        visitor.page.locator("#cancel").wait_for(state="visible")
-        (job,) = [job for job in site.jobs._jobs.values() if job.state in ("waiting", "running")]
+        with visitor.page.expect_response("**/api/jobs/learning") as begun:
+            visitor.press("Add simulated points")
+        key = begun.value.json()["key"]
         leave()
-        deadline = time.monotonic() + 30
-        while job.state != "cancelled":
+        deadline = time.monotonic() + 60
+        while server.ask("GET", f"/api/jobs/{key}").json["state"] != "cancelled":
             assert time.monotonic() < deadline
             visitor.page.wait_for_timeout(50)
 
 
-def test_what_cannot_be_is_explained(visitor):
-    visitor.open("view=learning&n_tokens=0")
-    assert visitor.sentence.startswith("This link cannot be shown: Sequence length (n_tokens) must")
-    assert visitor.values["n_tokens"] == "10"
-    visitor.move(lambda: visitor.control("n_tokens", "number").fill("3"))
-    assert visitor.sentence.startswith("At these settings")
-    visitor.move(lambda: visitor.control("n_signal", "number").fill("4"))
-    assert visitor.sentence.startswith("Signal tokens (n_signal) must be at most the 3 tokens")
-    visitor.move(lambda: visitor.control("n_signal", "number").fill(""))
-    assert "must be a whole number from 1 to 50" in visitor.sentence
-    visitor.move(lambda: visitor.control("n_signal", "number").fill("2"))
-    assert visitor.sentence.startswith("At these settings")
-
-
-def test_theme(visitor):
-    visitor.open("view=attention-map")
-    paper = "document.querySelector('#figure .js-plotly-plot').layout.paper_bgcolor"
-    light = visitor.page.evaluate(paper)
-    visitor.page.locator("#theme-switch").click()
-    visitor.wait(f"{paper} !== {json.dumps(light)}")
-    assert visitor.page.evaluate("document.documentElement.dataset.theme") == "dark"
-    visitor.page.reload()
-    visitor.settle()
-    assert visitor.page.evaluate(paper) != light
-    visitor.page.evaluate("localStorage.clear()")  # the next test starts in the light again
-
-
-def test_a_phone_scrolls_down_only(visitor):
-    visitor.page.set_viewport_size({"width": 390, "height": 844})
-    visitor.open("view=attention-map&loss=square")
-    for title in ("Attention map", "Learning curves", "Alignment"):
-        visitor.page.get_by_role("button", name=title, exact=True).click()
-        visitor.wait(f"document.title.startsWith({json.dumps(title)})")
-        visitor.settle()
-        assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390, title
+def test_own_data(visitor, server, tmp_path):
+    path = tmp_path / "bags.csv"
+    path.write_text(table(40))
+    visitor.open("view=data")
+    visitor.page.set_input_files("#file", path)
+    visitor.wait("document.querySelector('#study').innerText.includes('ill (')")
+    assert len(server.files()) == 1
+    visitor.wait("document.querySelectorAll('#sequences tbody button').length === 10", 240)
+    second = visitor.page.locator("#sequences tbody button").nth(1)
+    second.click()
+    assert visitor.page.locator("#sequences button[aria-pressed=true]").all_inner_texts() == [
+        second.inner_text()
+    ]
+    visitor.wait("document.querySelectorAll('#study .js-plotly-plot').length >= 2")
+    assert "attention" in visitor.page.inner_text("#study")
+    visitor.page.goto("about:blank")
+    deadline = time.monotonic() + 60
+    while server.files():
+        assert time.monotonic() < deadline
+        visitor.page.wait_for_timeout(50)
 
 
 def test_downloads(visitor):
-    visitor.open("view=attention-map&n_tokens=6&seed=2")
+    visitor.open("view=attention-map&n_tokens=6&random_state=2")
     with visitor.page.expect_download() as table:
-        visitor.page.locator("#table").click()
+        visitor.press("Data (CSV)")
     assert table.value.suggested_filename == "attention-map.csv"
-    rows = list(csv.DictReader(io.StringIO(table.value.path().read_text())))
-    drawn = visitor.trace("signal tokens")[1] + visitor.trace("noise tokens")[1]
-    after = [float(row["value"]) for row in rows if row["stage"] == "after"]
-    assert sorted(after) == pytest.approx(sorted(drawn))
+    rows = list(csv.DictReader(table.value.path().open()))
+    assert len(rows) == 12
+    assert {row["random_state"] for row in rows} == {"2"}
+    drawn = visitor.trace("signal tokens")[1]
+    kept = [float(row["weight"]) for row in rows if row["carries_signal"] == "true"]
+    assert kept == pytest.approx(drawn)
     with visitor.page.expect_download() as picture:
-        visitor.page.locator("#svg").click()
+        visitor.press("Figure (SVG)")
     assert picture.value.suggested_filename == "sparsetoken-attention-map.svg"
     assert picture.value.path().read_text().startswith("<svg")
+
+
+def test_dark(visitor):
+    visitor.open("view=attention-map")
+    paper = "document.querySelector('#figure').layout.paper_bgcolor"
+    light = visitor.page.evaluate(paper)
+    visitor.press("Dark")
+    visitor.wait(f"{paper} !== {json.dumps(light)}")
+    visitor.page.reload()
+    visitor.settle()
+    assert visitor.page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert visitor.page.evaluate(paper) != light
+
+
+def test_on_a_phone_the_plot_stays_in_sight(visitor):
+    visitor.page.set_viewport_size(PHONE)
+    visitor.open("view=attention-map&loss=square")
+    last = visitor.control("random_state", "range")
+    last.scroll_into_view_if_needed()
+    plot, slider = visitor.page.locator("#figure").bounding_box(), last.bounding_box()
+    assert plot["y"] >= 0
+    assert plot["y"] + plot["height"] <= slider["y"]
+    assert slider["y"] < PHONE["height"]
+    for view in VIEWS.values():
+        if view.name != "planner":
+            visitor.press(view.title)
+            visitor.wait(f"document.title.startsWith({json.dumps(view.title)})")
+            visitor.settle()
+            assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390, view.name
+
+
+def test_the_keyboard_suffices(visitor):
+    visitor.open("view=attention-map")
+    reached = set()
+    for _ in range(80):
+        visitor.page.keyboard.press("Tab")
+        reached.add(
+            visitor.page.evaluate(
+                """() => {
+                    const e = document.activeElement;
+                    const control = e.closest("[data-name]")?.dataset.name;
+                    return e.id || e.dataset.view || control || e.innerText;
+                }"""
+            )
+        )
+    assert {"phase", "number-signal", "loss", "csv", "theme"} <= reached
+    visitor.page.locator("#tabs button", has_text="Alignment").focus()
+    visitor.move(lambda: visitor.page.keyboard.press("Enter"))
+    assert visitor.values["view"] == "alignment"
+
+
+def test_a_lost_server_greys_the_plot_and_comes_back(browser, tmp_path):
+    server = start_server(tmp_path)
+    context, visitor = visit(browser, server)
+    try:
+        visitor.open("view=attention-map")
+        stop_server(server)
+        visitor.control("n_tokens", "number").fill("7")
+        visitor.wait("document.body.classList.contains('lost')")
+        assert visitor.sentence.startswith("The server gives no answer.")
+        grey = "getComputedStyle(document.querySelector('#figure')).filter"
+        assert visitor.page.evaluate(grey) == "grayscale(1)"
+        server = start_server(tmp_path, urlsplit(server.address).port)
+        visitor.wait("!document.body.classList.contains('lost')")
+        visitor.wait("new URLSearchParams(location.search).get('n_tokens') === '7'")
+    finally:
+        context.close()
+        stop_server(server)
+
+
+@pytest.fixture(scope="session")
+def axe(request):
+    """Return the code of axe-core, fetched once."""
+    folder = request.config.cache.mkdir("axe")
+    path = folder / "package" / "axe.min.js"
+    if not path.exists():
+        if shutil.which("npm") is None:
+            pytest.skip("no npm to fetch axe-core with")
+        command = ["npm", "pack", "axe-core@4", "--silent", "--pack-destination", str(folder)]
+        try:
+            packed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        except (subprocess.SubprocessError, OSError) as error:
+            pytest.skip(f"axe-core could not be fetched: {type(error).__name__}")
+        with tarfile.open(folder / packed.stdout.split()[-1]) as archive:
+            archive.extractall(folder, filter="data")
+    return path.read_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_accessibility(browser, server, axe, scheme):
+    context, visitor = visit(browser, server, color_scheme=scheme, bypass_csp=True)
+    for query in ("", "view=phase&loss=square", "view=attention-map", "view=data"):
+        visitor.open(query)
+        visitor.page.evaluate(
+            "document.querySelectorAll('details').forEach((d) => { d.open = true })"
+        )
+        visitor.page.evaluate(axe)
+        found = visitor.page.evaluate("axe.run(document, { exclude: ['.js-plotly-plot svg'] })")
+        broken = [(rule["id"], rule["nodes"][0]["html"]) for rule in found["violations"]]
+        assert broken == [], query
+    context.close()

@@ -1,252 +1,259 @@
-"""What the views show is what the library computes."""
+"""What the views show is what the library computes, and their scripts compute the same."""
 
-import json
+import contextlib
+import io
 import math
+import re
+import shlex
+from itertools import islice
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import sparsetoken as st
-from sparsetoken.app.callbacks import MOST_STEPS
-from sparsetoken.app.charts import themed
-from sparsetoken.app.content import Drawing, StaleError, time_limit
-from sparsetoken.app.parameters import check_values
-from sparsetoken.app.views import VIEWS, attention_map
+from sparsetoken.app.parameters import values_model
+from sparsetoken.app.views import VIEWS, attention_map, phase
+from sparsetoken.cli import main
 
 pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
 
-PLAN = {"plan_model": "pooled", "target": 0.25, "plan_dim": 50}
-CHEAP = {"phase": {"loss": "square"}}  # the other views are fast anyway
-# All steps of a map, most of whose cells ask for more signal tokens than tokens.
-FEW_CELLS = {"phase": CHEAP["phase"] | {"y_axis": "n_signal", "n_tokens": 5}}
+RATES = ("beta", "lr_readout", "lr_bias", "lr_query", "loss")
+PROBLEM = ("n_tokens", "n_signal", "signal", "positive_rate")
+ODD = {"loss": "square", "signal": 4.0, "positive_rate": 0.4}
 
 
-def draw(view, given=None, step=0, known=None):
+def check(view, given):
     view = VIEWS[view]
-    return view.draw(check_values(given or {}, view.names), Drawing(step, known=(known or {}).get))
+    return values_model("Values", view.names, view.defaults)(**given).model_dump()
 
 
-def check_content(content):
-    """A figure that is plain data, and one sentence."""
-    json.dumps(themed(content.figure, dark=True, narrow=True), allow_nan=False)
-    assert content.sentence[0].isupper()
-    assert content.sentence[-1] == "."
-    assert "nan" not in content.sentence
-    assert len(content.sentence) < 400
+def draw(view, given=None, step=0):
+    """Return a step of a picture; beyond the last, the last."""
+    return list(islice(VIEWS[view].draw(check(view, given or {})), step + 1))[-1]
 
 
-def problem_of(row):
-    return st.SparseTokenProblem(
-        row["n_tokens"], row["n_signal"], row["signal"], row["positive_rate"]
-    )
+def curve(content, name, panel=0):
+    return next(found for found in content.panels[panel].curves if found.name == name)
 
 
-def rates_of(row):
-    return {name: row[name] for name in ("beta", "lr_readout", "lr_bias", "lr_query", "loss")}
+def rates(values):
+    return {name: values[name] for name in RATES}
+
+
+def printed(content):
+    """Run the script of a view and return the numbers that it prints."""
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        exec(content.python, {})
+    found = re.findall(r"nan|-?\b\d+(?:\.\d*)?(?:e[+-]?\d+)?", shown.getvalue())
+    return [float(number) for number in found]
 
 
 @pytest.mark.parametrize("view", [name for name in VIEWS if name != "planner"])
-def test_first_and_last_step(view):
-    coarse = draw(view, FEW_CELLS.get(view))
-    fine = draw(view, FEW_CELLS.get(view), MOST_STEPS)
-    for content in (coarse, fine):
-        check_content(content)
-        values = [row["value"] for row in content.rows]
-        assert np.all(np.isfinite(values))
-    assert not fine.more
-    assert coarse.more == (view != "attention-map")
-    assert len(fine.rows) > len(coarse.rows) or view == "attention-map"
+def test_first_and_last_picture(view):
+    given = {"x_axis": "n_signal", "y_axis": "signal", "n_tokens": 3} if view == "phase" else {}
+    pictures = list(VIEWS[view].draw(check(view, ODD | given)))
+    assert [picture.more for picture in pictures] == [True] * (len(pictures) - 1) + [False]
+    for content in pictures:
+        assert content.sentence[0].isupper()
+        assert content.sentence[-1] == "."
+        assert "nan" not in content.sentence
+        assert len(content.sentence) < 400
+        for panel in content.panels:
+            for found in panel.curves:
+                assert len(found.x) == len(found.y)
+                assert np.all(np.isfinite([*found.x, *found.y]))
 
 
-def test_learning_rows_are_the_theory():
-    content = draw("learning", {"reg": 0.1, "positive_rate": 0.3}, 1)
-    rows = [row for row in content.rows if row["alpha"] in (0.1, 20.0)]
-    assert len(rows) == 6
-    for row in rows:
-        alpha, model = row["alpha"], row["model"]
-        if model == "attention":
+@pytest.mark.parametrize("query_by", ["split", "alpha0"])
+@pytest.mark.parametrize("quantity", ["test_error", "recall"])
+def test_learning_curves(quantity, query_by):
+    given = ODD | {"quantity": quantity, "query_by": query_by, "fpr": 0.05, "reg": 0.1}
+    values = check("learning", given)
+    content = draw("learning", given, 1)
+    problem = st.SparseTokenProblem(10, 1, 4.0, 0.4)
+    table = content.table
+    for model, alpha, shown in zip(table["model"], table["alpha"], table[quantity], strict=True):
+        if not (alpha in (0.1, 20.0) or abs(alpha - 4.73) < 0.5):
+            continue
+        if model == "two-step":
+            first = 0.5 * alpha if query_by == "split" else 2.0
             found = st.theory.two_step_risk(
-                problem_of(row),
-                alpha0=0.5 * alpha,
-                alpha1=0.5 * alpha,
-                reg=0.1,
-                n_points=4096,
-                **rates_of(row),
+                problem, alpha0=first, alpha1=alpha - first, reg=0.1, n_points=4096, **rates(values)
             )
         else:
-            found = st.theory.risk(problem_of(row), model, alpha=alpha, reg=0.1)
-        assert row["value"] == pytest.approx(found.test_error, rel=1e-5)
-    bayes = next(trace for trace in content.figure["data"] if trace["name"] == "Bayes floor")
-    floor = st.theory.oracle_error(problem_of(rows[0]), "bayes")
-    assert bayes["y"] == pytest.approx([floor, floor], rel=2e-3)
+            found = st.theory.risk(problem, model, alpha=alpha, reg=0.1, loss="square")
+        expected = found.recall(fpr=0.05) if quantity == "recall" else found.test_error
+        assert shown == pytest.approx(expected, rel=1e-4)
+    order = {"pooled": 0, "vectorized": 1, "two-step": 2}
+    rows = sorted(zip(table["model"], table[quantity], strict=True), key=lambda r: order[r[0]])
+    assert printed(content) == pytest.approx([value for _, value in rows], abs=2e-5)
 
 
 def test_learning_says_where_a_curve_crosses_the_target():
-    content = draw("learning", {"loss": "square", "signal": 10.0, "target": 0.1}, 1)
+    content = draw("learning", {"loss": "square", "signal": 10.0, "error": 0.1}, 1)
     said = float(content.sentence.split("pooling needs ")[1].split()[0])
     problem = st.SparseTokenProblem(10, 1, 10.0)
     found = st.theory.risk(problem, "pooled", alpha=said, reg=0.01, loss="square")
     assert found.test_error == pytest.approx(0.1, rel=0.01)
+    content = draw("learning", {"loss": "square", "features": 100}, 1)
     limit = st.theory.risk(
         st.SparseTokenProblem(10, 1, 5.0), "pooled", alpha=math.inf, reg=0.01, loss="square"
     )
-    said = draw("learning", {"loss": "square"}).sentence.split("pooling cannot get below ")[1]
+    said = content.sentence.split("pooling cannot get below ")[1]
     assert float(said.split()[0]) == pytest.approx(100 * limit.test_error, abs=0.5)
+    alpha, n = re.search(
+        r"attention needs (\S+) samples per dimension \(n = (\d+)\)", content.sentence
+    ).groups()
+    assert int(n) == pytest.approx(100 * float(alpha), rel=0.01)
+    floor = curve(content, "Bayes floor").y
+    expected = st.theory.oracle_error(st.SparseTokenProblem(10, 1, 5.0), "bayes")
+    assert floor == pytest.approx([expected] * 2, rel=2e-3)
 
 
-def test_learning_with_a_fixed_number_for_the_query():
-    content = draw("learning", {"query_by": "alpha0", "alpha0": 3.0, "loss": "square"}, 1)
-    rows = [row for row in content.rows if row["model"] == "attention"]
-    assert rows
-    assert all(row["alpha"] > 3.0 for row in rows)
-    assert [row["alpha1"] for row in rows] == pytest.approx([r["alpha"] - 3.0 for r in rows])
+def test_the_majority_is_drawn_where_classes_are_unequal():
+    content = draw("learning", {"loss": "square", "positive_rate": 0.01})
+    assert curve(content, "always the larger class").y == [0.01, 0.01]
+    assert "Always answering the larger class errs on 1\N{NO-BREAK SPACE}%" in content.sentence
+    content = draw("learning", {"loss": "square"})
+    assert all(found.name != "always the larger class" for found in content.panels[0].curves)
 
 
-def test_alignment_rows_are_the_theory():
-    content = draw("alignment", {"alpha0": 4.0, "positive_rate": 0.2}, 1)
-    for row in content.rows[::50]:
-        found = st.theory.alignment(problem_of(row), alpha=row["alpha0"], **rates_of(row))
-        assert row["value"] == pytest.approx(getattr(found, row["quantity"]), rel=1e-9)
-    here = st.theory.alignment(st.SparseTokenProblem(10, 1, 5.0, 0.2), alpha=4.0)
+def test_recall():
+    content = draw("recall", ODD | {"fpr": 0.02}, 1)
+    problem = st.SparseTokenProblem(10, 1, 4.0, 0.4)
+    pooled = st.theory.risk(problem, "pooled", alpha=2.0, reg=0.01, loss="square")
+    shown = curve(content, "pooled")
+    for i in (0, 20, 40):
+        assert shown.y[i] == pytest.approx(pooled.recall(fpr=shown.x[i]), rel=1e-5)
+    assert content.facts["recall of pooled"].startswith(f"{pooled.recall(fpr=0.02):.4f} ± ")
+    numbers = printed(content)
+    facts = [float(text.split()[0]) for text in content.facts.values()]
+    assert [numbers[0], numbers[2], numbers[4]] == pytest.approx(facts[:3], abs=2e-3)
+
+
+def test_alignment():
+    given = {"alpha0": 4.0, "positive_rate": 0.2}
+    content = draw("alignment", given, 1)
+    values = check("alignment", given)
+    problem = st.SparseTokenProblem(10, 1, 5.0, 0.2)
+    shown = curve(content, "cosine")
+    for i in (0, 24, 48):
+        found = st.theory.alignment(problem, alpha=shown.x[i], **rates(values))
+        assert shown.y[i] == pytest.approx(found.cosine, rel=1e-9)
+    drawn = content.panels[1].map
+    found = st.theory.alignment(
+        st.SparseTokenProblem(10, 1, 5.0, drawn.x[3]),
+        alpha=4.0,
+        **rates(values) | {"lr_bias": drawn.y[5]},
+    )
+    assert drawn.z[5][3] == pytest.approx(found.cosine, rel=1e-9)
+    here = st.theory.alignment(problem, alpha=4.0, **rates(values))
     assert f"a cosine of {here.cosine:.3f}" in content.sentence
-    assert dict(content.facts)["sharpness κ"] == f"{here.sharpness:.4g}"
+    assert content.facts["sharpness, κ"] == f"{here.sharpness:.4g}"
+    assert printed(content)[-49:] == pytest.approx(shown.y, abs=2e-5)
 
 
-@pytest.mark.parametrize("axis", ["signal", "n_tokens", "n_signal", "positive_rate"])
-def test_capacity_rows_are_the_theory(axis):
-    content = draw("capacity", {"capacity_axis": axis}, 0)
-    own = [row for row in content.rows if [row[n] for n in ("n_tokens", "signal")] == [10, 5.0]]
-    for row in (row for row in own if (row["n_signal"], row["positive_rate"]) == (1, 0.5)):
-        given = {}
-        if row["model"] == "attention":
-            query = st.theory.alignment(problem_of(row), alpha=row["alpha0"], **rates_of(row))
-            given = {"cosine": query.cosine, "sharpness": query.sharpness, "n_points": 512}
-        found = st.theory.capacity(problem_of(row), row["model"], **given)
-        assert row["value"] == pytest.approx(float(found), rel=1e-6)
-        assert dict(content.facts)[f"capacity of {row['model']}"] == f"{float(found):.3g}"
+@pytest.mark.parametrize("axis", ["signal", "n_tokens"])
+def test_capacity(axis):
+    content = draw("capacity", {"capacity_axis": axis})
+    table = content.table
+    rows = list(zip(table["model"], table[axis], table["capacity"], strict=True))
+    for model, x, shown in rows[len(rows) // 3 :: 2]:
+        problem = st.SparseTokenProblem(**{"n_tokens": 10, "signal": 5.0} | {axis: x})
+        if shown is not None:
+            assert shown == pytest.approx(float(st.theory.capacity(problem, model)), rel=1e-6)
+    facts = [float(value) for value in draw("capacity", {"capacity_axis": axis}, 1).facts.values()]
+    assert printed(content)[::2] == pytest.approx(facts, rel=5e-3)  # and error bars
 
 
-def test_phase_rows_are_the_theory():
-    content = draw("phase", {"x_axis": "n_tokens", "y_axis": "positive_rate", **CHEAP["phase"]})
-    for row in content.rows[:: len(content.rows) // 8 + 1]:
-        if row["model"] == "attention":
-            found = st.theory.two_step_risk(
-                problem_of(row),
-                alpha0=1.0,
-                alpha1=1.0,
-                reg=row["reg"],
-                n_points=512,
-                **rates_of(row),
-            )
-        else:
-            found = st.theory.risk(
-                problem_of(row), "pooled", alpha=2.0, reg=row["reg"], loss="square"
-            )
-        assert row["value"] == pytest.approx(found.test_error, rel=1e-5)
-    heat = content.figure["data"][0]
-    attention, pooled = content.rows[:2]
-    assert heat["z"][0][0] == pytest.approx(math.log10(pooled["value"] / attention["value"]))
+@pytest.mark.parametrize("axes", [("signal", "alpha"), ("n_tokens", "positive_rate")])
+def test_phase_diagram(axes):
+    x, y = axes
+    content = draw("phase", ODD | {"x_axis": x, "y_axis": y})
+    values = check("phase", ODD)
+    table, drawn = content.table, content.panels[0].map
+    for i in range(0, len(table[x]), 3):
+        case = values | {x: table[x][i], y: table[y][i]}
+        problem = st.SparseTokenProblem(**{name: case[name] for name in PROBLEM})
+        half = 0.5 * case["alpha"]
+        attention = st.theory.two_step_risk(
+            problem, alpha0=half, alpha1=half, reg=0.01, n_points=256, **rates(values)
+        )
+        pooled = st.theory.risk(problem, "pooled", alpha=case["alpha"], reg=0.01, loss="square")
+        assert table["two-step"][i] == pytest.approx(attention.test_error, rel=1e-4)
+        assert table["pooled"][i] == pytest.approx(pooled.test_error, rel=1e-4)
+        shown = drawn.z[drawn.y.index(table[y][i])][drawn.x.index(table[x][i])]
+        assert shown == pytest.approx(phase.gain((attention, pooled)), abs=1e-3)
 
 
-def test_attention_map_rows_are_the_weights():
-    content = draw("attention-map", {"n_tokens": 12, "n_signal": 3, "signal": 4.0, "seed": 5})
-    view = VIEWS["attention-map"]
-    drawn = attention_map.draw_sequence(
-        check_values({"n_tokens": 12, "n_signal": 3, "signal": 4.0, "seed": 5}, view.names)
+def test_no_edge_runs_through_noise():
+    flat = {"signal": 0.0, "x_axis": "reg", "loss": "square"}
+    drawn = draw("phase", flat).panels[0].map
+    assert np.max(np.abs(drawn.z)) < drawn.edge
+    attention, pooled = (
+        SimpleNamespace(test_error=error, uncertainty=0.01) for error in (0.10, 0.12)
     )
-    after = [row for row in content.rows if row["stage"] == "after"]
-    assert [row["value"] for row in after] == pytest.approx(drawn.weights)
-    assert sum(row["carries_signal"] for row in after) == 3
-    assert drawn.weights.sum() == pytest.approx(1.0)
-    share = sum(row["value"] for row in after if row["carries_signal"])
-    assert dict(content.facts)["weight on signal tokens"] == f"{share:.4f}"
+    assert phase.gain((attention, pooled)) == 0.0
+    pooled.test_error = 0.2
+    assert drawn.edge < phase.gain((attention, pooled)) < math.log10(2.0)
 
 
-def plan_content(given):
-    view = VIEWS["planner"]
-    tasks = view.tasks(check_values(given, view.names))
-    return draw("planner", given, known={task.key: task.function(task.argument) for task in tasks})
-
-
-def test_planner_is_the_plan():
-    assert draw("planner", PLAN).rows == []
-    content = plan_content(PLAN)
-    check_content(content)
-    plan = st.plan(
-        dim=50,
-        n_tokens=10,
-        n_signal=1,
-        signal=5.0,
-        positive_rate=0.5,
-        error=0.25,
-        model="pooled",
-    )
-    assert f"needs {plan.n_samples} labelled sequences" in content.sentence
-    assert dict(content.facts)["samples"] == str(plan.n_samples)
-    here = [row for row in content.rows if row["n_samples"] == plan.n_samples]
-    assert {row["model"] for row in here} >= set(plan.alternatives)
-
-
-def test_an_impossible_plan_says_why():
-    content = plan_content(PLAN | {"target": 0.001})
-    check_content(content)
-    assert content.rows == []
-    assert "0.001" in content.sentence or "floor" in content.sentence
-
-
-EXTREMES = [
-    {"n_tokens": 1},
-    {"n_tokens": 5, "n_signal": 5},
-    {"n_tokens": 1000, "n_signal": 50, "signal": 15.0},
-    {"signal": 0.0},
-    {"signal": 15.0},
-    {"positive_rate": 0.01},
-    {"positive_rate": 0.99},
-    {"reg": 1e-6},
-    {"reg": 100.0},
-    {"loss": "square", "reg": 1e-6},
-    {"loss": "hinge"},
-    {"alpha0": 1000.0},
-    {"alpha0": 0.05},
-    {"query_by": "alpha0", "alpha0": 1000.0},
-    {"lr_query": 1000.0, "beta": 10.0, "lr_readout": 100.0},
-    {"quantity": "auc", "alpha_max": 1.0},
-    {"quantity": "train_loss", "signal": 15.0, "reg": 1e-6},
-    {"capacity_axis": "positive_rate", "n_tokens": 1000, "n_signal": 50, "signal": 15.0},
-    {"x_axis": "n_signal", "y_axis": "n_tokens", "loss": "square"},
-]
-
-
-@pytest.mark.parametrize(
-    ("view", "extreme"),
-    [
-        (name, extreme)
-        for name, view in VIEWS.items()
-        for extreme in EXTREMES
-        if name != "planner" and set(extreme) <= set(view.names)
-    ],
-    ids=str,
-)
-def test_extremes(view, extreme):
-    check_content(draw(view, CHEAP.get(view, {}) | extreme))
-
-
-def test_axes_must_differ():
+def test_phase_needs_two_axes():
     with pytest.raises(ValueError, match="must differ"):
         draw("phase", {"x_axis": "reg", "y_axis": "reg"})
 
 
-def test_stale_work_stops():
-    def stale():
-        raise StaleError
+def test_attention_map():
+    given = {"n_tokens": 12, "n_signal": 3, "signal": 4.0, "random_state": 5}
+    content = draw("attention-map", given)
+    drawn = attention_map.draw_sequences(check("attention-map", given))
+    assert content.table["weight"] == pytest.approx(drawn.weights.ravel())
+    assert drawn.weights.sum(axis=1) == pytest.approx([1.0, 1.0])
+    assert sum(content.table["carries_signal"]) == 3
+    shown = sum(curve(content, "signal tokens").y)
+    assert content.facts["weight on signal tokens"] == f"{shown:.4f}"
+    assert [found.name for found in content.panels[1].curves] == ["noise tokens"]
+    assert printed(content) == pytest.approx(content.table["weight"], abs=1e-4)
 
-    view = VIEWS["phase"]
-    with pytest.raises(StaleError):
-        view.draw(check_values({"signal": 3.21}, view.names), Drawing(0, check=stale))
+
+@pytest.mark.parametrize("view", ["alignment", "attention-map", "phase"])
+def test_commands_run(view, capsys):
+    content = draw(view, ODD)
+    with pytest.raises(SystemExit) as ended:
+        main([*shlex.split(content.command)[1:], "--json"])
+    assert not ended.value.code
+    assert '"value"' in capsys.readouterr().out
 
 
-def test_a_picture_that_takes_too_long_is_refused():
-    view = VIEWS["phase"]
-    values = check_values({"signal": 7.77, "n_tokens": 11}, view.names)
-    with pytest.raises(ValueError, match=r"took more than 0\.01 s"):
-        view.draw(values, Drawing(30, time_limit(0.01)))
+PLAN = {"plan_model": "pooled", "error": 0.25, "features": 50}
+
+
+def planned(given):
+    return list(VIEWS["planner"].work(check("planner", given)))
+
+
+def test_planner(capsys):
+    steps = planned(PLAN)
+    assert steps[-1].done == steps[-1].total
+    content = steps[-1].content
+    plan = st.plan(
+        dim=50, n_tokens=10, n_signal=1, signal=5.0, positive_rate=0.5, error=0.25, model="pooled"
+    )
+    assert f"needs {plan.n_samples} labelled sequences" in content.sentence
+    assert content.facts["samples"] == str(plan.n_samples)
+    assert curve(content, "the plan").x == [plan.n_samples]
+    drawn = {found.model for found in content.panels[0].curves if found.look == "line"}
+    assert drawn == {"pooled", "two-step", "vectorized"}
+    with pytest.raises(SystemExit):
+        main([*shlex.split(content.command)[1:], "--json"])
+    assert f'"n_samples": {plan.n_samples}' in capsys.readouterr().out
+    assert plan.n_samples in printed(content)
+
+
+def test_an_impossible_plan_says_why():
+    content = planned(PLAN | {"error": 0.001})[-1].content
+    assert "0.001" in content.sentence
+    assert content.panels == []
+    assert draw("planner", PLAN).sentence == "Planning …"

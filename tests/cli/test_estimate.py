@@ -1,8 +1,10 @@
 import csv
 import json
+import threading
 
 import numpy as np
 import pytest
+from rich.progress import Progress
 
 import sparsetoken as st
 
@@ -15,30 +17,32 @@ def drawn():
     return X, y, truth
 
 
-def write_csv(path, X, names, labels):
+def write_csv(path, X, names, labels, header=("bag", "label"), **columns):
+    """Write one token a line; ``columns`` have one value a sequence."""
+    features = [f"x{j}" for j in range(X.shape[-1])]
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["sequence", "label", *(f"x{j}" for j in range(X.shape[-1]))])
-        for sequence, name, label in zip(X, names, labels, strict=True):
-            writer.writerows([name, label, *token] for token in sequence)
+        writer.writerow([*header, *columns, *features])
+        for i, sequence in enumerate(X):
+            extra = [values[i] for values in columns.values()]
+            writer.writerows([names[i], labels[i], *extra, *token] for token in sequence)
 
 
-def test_three_formats_give_one_model(run, tmp_path, drawn):
+def test_every_format_gives_one_model(run, tmp_path, drawn):
     X, y, truth = drawn
     names = [f"s{i:03}" for i in range(len(X))]
     np.savez(tmp_path / "dense.npz", X=X, y=y)
-    bag = np.repeat(np.arange(len(X)), X.shape[1])
-    shuffled = np.random.default_rng(0).permutation(len(bag))
-    shuffled = shuffled[np.argsort(np.tile(np.arange(X.shape[1]), len(X))[shuffled], kind="stable")]
-    np.savez(
-        tmp_path / "stacked.npz",
-        X=X.reshape(-1, 8)[shuffled],
-        bag=bag[shuffled],
-        y=y[bag[shuffled]],
-    )
+    bag = np.repeat(names, X.shape[1])
+    np.savez(tmp_path / "stacked.npz", X=X.reshape(-1, 8), bag=bag, y=np.repeat(y, 6))
     write_csv(tmp_path / "long.csv", X, names, y)
-    predictions = []
-    for data in ("dense.npz", "stacked.npz", "long.csv"):
+    folder = tmp_path / "slides"
+    folder.mkdir()
+    for name, tokens in zip(names, X, strict=True):
+        np.save(folder / f"{name}.npy", tokens)
+    table = "\n".join(["slide,label", *(f"{n},{v}" for n, v in zip(names, y, strict=True))])
+    (folder / "labels.csv").write_text(table)
+    predictions = {}
+    for data in ("dense.npz", "stacked.npz", "long.csv", "slides"):
         model = tmp_path / f"{data}.model.npz"
         code, out, err = run(
             "fit", tmp_path / data, "--out", model, "--model", "two-step", "--json"
@@ -47,21 +51,24 @@ def test_three_formats_give_one_model(run, tmp_path, drawn):
         report = json.loads(out)
         assert report["held_out"] == 24
         assert report["held_out_auc"] > 0.9
+        low, high = report["held_out_auc_interval"]
+        assert low < report["held_out_auc"] <= high
         code, out, err = run("predict", model, tmp_path / data, "--json")
         assert code == 0, err
-        predictions.append(json.loads(out))
-    assert [row["sequence"] for row in predictions[2]] == names
-    scores = [[row["score"] for row in rows] for rows in predictions]
-    np.testing.assert_allclose(scores[1], scores[0], rtol=1e-9)
-    np.testing.assert_allclose(scores[2], scores[0], rtol=1e-9)
+        predictions[data] = json.loads(out)
+    scores = {data: [row["score"] for row in rows] for data, rows in predictions.items()}
+    for data, found in scores.items():
+        np.testing.assert_allclose(found, scores["dense.npz"], rtol=1e-9)
+        if data != "dense.npz":
+            assert [row["sequence"] for row in predictions[data]] == names
+    rows = predictions["dense.npz"]
     loaded = st.load(tmp_path / "dense.npz.model.npz")
-    np.testing.assert_allclose(scores[0], loaded.decision_function(X))
-    tops = np.array([row["top_tokens"][0]["token"] for row in predictions[0]])
-    positive = y == 1
-    assert (tops == truth.positions.argmax(axis=1))[positive].mean() > 0.8
+    np.testing.assert_allclose(scores["dense.npz"], loaded.decision_function(X))
+    tops = np.array([row["top_tokens"][0]["token"] for row in rows])
+    assert (tops == truth.positions.argmax(axis=1))[y == 1].mean() > 0.8
     weights = loaded.attention(X)
-    assert predictions[0][0]["top_tokens"][0]["weight"] == pytest.approx(weights[0].max())
-    assert [row["label"] for row in predictions[0]] == y.tolist()
+    assert rows[0]["top_tokens"][0]["weight"] == pytest.approx(weights[0].max())
+    assert [row["label"] for row in rows] == y.tolist()
 
 
 def test_tables_for_people(refused, run, tmp_path, drawn):
@@ -70,25 +77,38 @@ def test_tables_for_people(refused, run, tmp_path, drawn):
     np.savez(data, X=X[:40], y=np.where(y[:40], "ill", "well"))
     code, out, err = run("fit", data, "--out", model, "--held-out", 0)
     assert code == 0, err
-    assert "well" in out
-    assert "query_reliability" in out
+    for part in ("well", "query_reliability", "sparse-token", "statistics"):
+        assert part in out
+    assert type(st.load(model)) is st.SparseTokenClassifier
     _, out, _ = run("predict", model, data, "--top", 2)
     assert "probability of 'well'" in out
     assert out.count("\n") >= 40
+    for measure in ("accuracy", "AUC"):
+        assert measure in out
+    assert "recall" not in out  # too few negatives for 1 % of them
     table = tmp_path / "scores.csv"
     code, out, err = run("predict", model, data, "--out", table)
     assert (code, out) == (0, "")
+    assert "accuracy" in err
     with table.open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 40
     assert {row["predicted"] for row in rows} == {"ill", "well"}
+    scores = st.load(model).decision_function(X[:40])
+    assert [float(row["score"]) for row in rows] == scores.tolist()
     np.savez(data, X=X[:40])
-    assert run("predict", model, data)[0] == 0
+    code, out, err = run("predict", model, data)
+    assert code == 0
+    assert "accuracy" not in out
     refused(("fit", data), 2, "has no labels")
+    np.savez(data, X=X[:40], y=["other"] * 40)
+    code, out, err = run("predict", model, data)
+    assert code == 0
+    assert "none of the model's: ill, well" in err
 
 
 @pytest.mark.parametrize("model", ["pooled", "vectorized"])
-def test_linear_models(run, tmp_path, drawn, model):
+def test_linear_models(refused, run, tmp_path, drawn, model):
     X, y, _ = drawn
     data, out = tmp_path / "data.npz", tmp_path / "model.npz"
     np.savez(data, X=X, y=y)
@@ -97,51 +117,158 @@ def test_linear_models(run, tmp_path, drawn, model):
     assert "top_tokens" not in rows[0]
     accuracy = np.mean([row["predicted"] == row["label"] for row in rows])
     assert accuracy == st.load(out).score(X, y)
+    refused(("predict", out, data, "--tokens", tmp_path / "t.csv"), 2, "--tokens needs a model")
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("sequence,label,x\na,0,1\na,0,two\n", ["line 3", "column 'x'", "'two' is not a number"]),
-        ("sequence,label,x\na,0\n", ["line 2", "2 columns instead of 3"]),
-        ("sequence,label,x\na,0,1\na,1,1\n", ["line 3", "column 'label'", "sequence 'a'"]),
-        ("id,label,x\na,0,1\n", ["line 1", "no column 'sequence'", "id, label, x"]),
-        ("sequence,label\na,0\n", ["line 1", "no columns with features"]),
-        ("sequence,label,x\n", ["no tokens"]),
-        ("", ["no column 'sequence'"]),
-        ('sequence,label,x\na,0,"1\n', ["line 2"]),
-        ("sequence,label,x\na,0,1\nb,1,nan\nb,1,1\n", ["NaN"]),
-    ],
-)
-def test_bad_tables_name_line_and_column(refused, tmp_path, text, parts):
-    data = tmp_path / "data.csv"
-    data.write_text(text)
-    refused(("fit", data, "--held-out", 0), 2, *parts)
-
-
-def test_bad_archives(refused, tmp_path, drawn):
+def test_a_model_remembers_its_columns(run, tmp_path, drawn):
+    """A new file may have its columns in another order, others besides, and no label."""
     X, y, _ = drawn
+    names = [f"p{i}" for i in range(len(X))]
+    old, new, model = (tmp_path / name for name in ("old.csv", "new.csv", "model.npz"))
+    columns = ("patient", "state")
+    write_csv(old, X, names, np.where(y, "ill", "well"), columns, site=np.arange(len(X)) % 4)
+    code, out, err = run(
+        *("fit", old, "--by", "patient", "--label", "state", "--ignore", "site", "--out", model),
+        *("--model", "pooled", "--held-out", 0),
+    )
+    assert code == 0, err
+    assert st.load(model).feature_names_in_.tolist() == [f"x{j}" for j in range(8)]
+    assert st.load(model).reading_ == {
+        "by": "patient",
+        "label": "state",
+        "features": [f"x{j}" for j in range(8)],
+        "table": True,
+    }
+    wanted = json.loads(run("predict", model, old, "--json")[1])
+    assert [row["sequence"] for row in wanted] == names
+    with old.open() as file, new.open("w", newline="") as other:
+        rows = list(csv.DictReader(file))
+        writer = csv.DictWriter(other, ["comment", *list(rows[0])[:1:-1], "patient"])
+        writer.writeheader()
+        for row in rows:
+            del row["state"]
+            writer.writerow({**row, "comment": "seen"})
+    code, out, err = run("predict", model, new, "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert [row["score"] for row in found] == [row["score"] for row in wanted]
+    assert "label" not in found[0]
+
+
+def test_groups_are_held_out_together(run, refused, tmp_path, drawn):
+    X, y, _ = drawn
+    data, model = tmp_path / "data.csv", tmp_path / "model.npz"
+    patients = [f"p{i // 4}" for i in range(len(X))]
+    write_csv(data, X, [f"s{i}" for i in range(len(X))], y, patient=patients)
+    options = ("--model", "pooled", "--group", "patient", "--out", model)
+    code, out, err = run("fit", data, *options, "--json")
+    assert code == 0, err
+    assert json.loads(out)["held_out"] == 24  # six patients of thirty
+    write_csv(data, X, [f"s{i}" for i in range(len(X))], y, patient=["p", "q"] * 60)
+    refused(("fit", data, *options), 2, "2 groups are too few to hold 0.2 of them out")
+
+
+def test_sequences_without_a_label(run, tmp_path, drawn):
+    X, y, _ = drawn
+    data, model = tmp_path / "data.csv", tmp_path / "model.npz"
+    labels = ["" if i % 10 == 0 else label for i, label in enumerate(y)]
+    write_csv(data, X, [f"s{i}" for i in range(len(X))], labels)
+    code, out, err = run("fit", data, "--model", "pooled", "--out", model, "--json")
+    assert code == 0, err
+    assert json.loads(out)["classes"] == ["0", "1"]
+    assert json.loads(out)["sequences"] == 108
+    assert "12 of 120 sequences have no label and are left out" in err
+    code, out, err = run("predict", model, data, "--json")
+    rows = json.loads(out)
+    assert (len(rows), rows[0]["label"]) == (120, None)
+    assert "accuracy" in err
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_one_row_a_token(run, tmp_path, drawn, ending):
+    X, y, _ = drawn
+    data, model, table = tmp_path / "data.csv", tmp_path / "model.npz", tmp_path / f"t.{ending}"
+    write_csv(data, X, [f"s{i}" for i in range(len(X))], np.where(y, "ill", "well"))
+    lines = data.read_text().splitlines()
+    order = np.random.default_rng(0).permutation(len(lines) - 1)  # tokens not together
+    data.write_text("\n".join([lines[0], *(lines[1 + i] for i in order)]))
+    assert run("fit", data, "--model", "two-step", "--held-out", 0, "--out", model)[0] == 0
+    code, out, err = run("predict", model, data, "--tokens", table, "--json")
+    assert code == 0, err
+    assert f"720 tokens: {table}" in err
+    if ending == "csv":
+        with table.open() as file:
+            rows = list(csv.DictReader(file))
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet", reason="reads Parquet")
+        rows = parquet.read_table(table).to_pylist()
+    assert list(rows[0]) == ["sequence", "position", "row", "weight", "contribution", "towards"]
+    for row in rows:
+        assert row["sequence"] == lines[1 + order[int(row["row"])]].split(",")[0]
+    fitted = st.load(model)
+    first = st.Sequences(X[0], [0, 6], fitted.feature_names_in_)
+    explained = fitted.explain(first, top=6)[0]
+    predictions = {row["sequence"]: row for row in json.loads(out)}
+    own = [row for row in rows if row["sequence"] == "s0"]
+    assert [int(row["position"]) for row in own] == list(range(6))
+    total = sum(float(row["contribution"]) for row in own)
+    assert total + explained.baseline == pytest.approx(predictions["s0"]["score"])
+    assert sum(float(row["weight"]) for row in own) == pytest.approx(1.0)
+    for row in own:
+        assert row["towards"] == ("well" if float(row["contribution"]) >= 0 else "ill")
+
+
+def test_a_bad_output_fails_before_anything_is_read(refused, tmp_path):
+    data = tmp_path / "missing.csv"
+    refused(("fit", data, "--out", tmp_path / "no" / "model.npz"), 1, "there is no folder")
+    refused(("fit", data, "--out", tmp_path / "model.txt"), 2, "--out must end in .npz")
+    (tmp_path / "model.npz").mkdir()
+    refused(("fit", data, "--out", tmp_path / "model.npz"), 1, "may not be written to")
+    for option in ("--out", "--tokens"):
+        wrong = tmp_path / "table.txt"
+        refused(("predict", data, data, option, wrong), 2, f"{option} must end in .csv, .parquet")
+
+
+def test_what_is_wrong_is_said_in_one_line(refused, tmp_path, drawn):
+    X, y, _ = drawn
+    data = tmp_path / "data.csv"
+    model = ("--out", tmp_path / "model.npz")
+    data.write_text("bag,label,x\na,0,1\nb,1,two\n")
+    refused(("fit", data, *model), 2, "line 3", "column 'x'", "'two' is not", "sequence 'b'")
+    refused(("fit", data, "--by", "bagg", *model), 2, "no 'bagg'; the nearest names are 'bag', ")
+    data.write_text("bag,label,x\na,0,1\nb,1,2\n")
+    refused(("fit", data, *model), 2, "a class has one sequence only", "--held-out 0")
     data = tmp_path / "data.npz"
-    refused(("fit", data), 1, "data.npz", "No such file")
+    refused(("fit", data, *model), 1, "data.npz", "No such file")
     data.write_bytes(b"PK\x03\x04 nonsense")
-    refused(("fit", data), 2, "not a NumPy archive, or is damaged")
+    refused(("fit", data, *model), 2, "not a NumPy archive, or is damaged")
     np.savez(data, X=X, y=y)
-    whole = data.read_bytes()
-    data.write_bytes(whole[: len(whole) // 2])
-    refused(("fit", data), 2, "damaged")
-    np.savez(data, X=np.array([{}], dtype=object))
-    refused(("fit", data), 2, "damaged")
-    np.savez(data, Z=X)
-    refused(("fit", data), 2, "must hold an array 'X', it holds Z")
-    np.savez(data, X=X, y=y[:5])
-    refused(("fit", data), 2, "y must have shape (120,)")
-    np.savez(data, X=X, bag=y)
-    refused(("fit", data), 2, "X must have shape (tokens, d)")
-    np.savez(data, X=X[0], bag=[0, 0, 1, 1, 2, 2], y=[0, 1, 1, 1, 0, 0])
-    refused(("fit", data), 2, "y[1] differs")
-    np.savez(data, X=X[0], bag=[0, 0, 1, 1, 2, 2], y=[0, 1])
-    refused(("fit", data), 2, "one label per bag (3) or token (6)")
-    refused(("fit", tmp_path / "data.txt"), 2, ".npz or .csv")
+    refused(("fit", data, "--held-out", 1.5, *model), 2, "--held-out")
+    refused(("fit", data, "--reg", 0.1, *model), 2, "--reg is not for --model sparse-token")
     refused(("predict", data, data), 2, "not a sparsetoken model")
+
+
+def test_recall_needs_enough_negatives(run, tmp_path):
+    X, y = PROBLEM.sample(300, 8, random_state=1)
+    data, model = tmp_path / "data.npz", tmp_path / "model.npz"
     np.savez(data, X=X, y=y)
-    refused(("fit", data, "--held-out", 1.5), 2, "--held-out")
+    fitted = run("fit", data, "--model", "two-step", "--out", model, "--held-out", 0.5, "--json")
+    assert 0.5 < json.loads(fitted[1])["held_out_auc"] <= 1.0
+    _, out, _ = run("predict", model, data)
+    assert "recall at 1 % false positives" in out
+
+
+def test_waiting_shows_on_a_terminal_only(monkeypatch, capsys):
+    from sparsetoken.cli import waiting
+
+    with waiting.waiting("fitting"):
+        pass
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    with waiting.waiting("fitting"):
+        pass  # too short to be worth it
+    assert capsys.readouterr().err == ""
+    started = threading.Event()
+    monkeypatch.setattr(Progress, "start", lambda self: started.set())
+    monkeypatch.setattr(waiting, "_PATIENCE", 0.0)
+    with waiting.waiting("fitting"):
+        assert started.wait(10)

@@ -7,7 +7,7 @@ import pytest
 
 import sparsetoken as st
 
-POOLED = ("--dim", "50", "--tokens", "4", "--signal-tokens", "2", "--signal", "3")
+POOLED = ("--dim", "50", "--n-tokens", "4", "--n-signal", "2", "--signal", "3")
 
 
 def run(*arguments):
@@ -25,7 +25,7 @@ def test_answer_first_then_settings_alternatives_and_curve(tmp_path):
     assert shown.returncode == 0, shown.stderr
     lines = shown.stdout.splitlines()
     assert lines[0].startswith("pooled needs n_samples at least")
-    order = [shown.stdout.index(word) for word in ("settings", "same budget", "against n_samples")]
+    order = [shown.stdout.index(word) for word in ("settings", "same samples", "against n_samples")]
     assert order == sorted(order)
     assert picture.read_bytes()[:4] == b"\x89PNG"
 
@@ -40,49 +40,37 @@ def test_json_is_the_plan():
     assert data["curve"]["quantity"] == data["solved_for"] == "n_samples"
 
 
-@pytest.mark.parametrize("ending", ["npz", "csv"])
-def test_pilot_file(tmp_path, ending):
-    X, y = st.SparseTokenProblem(4, 2, 3.0).sample(200, 10, random_state=0)
-    path = tmp_path / f"pilot.{ending}"
-    if ending == "npz":
-        np.savez(path, X=X, y=y)
-    else:
-        rows = [
-            [i, label, *token] for i, (x, label) in enumerate(zip(X, y, strict=True)) for token in x
-        ]
-        header = ",".join(["sequence", "label", *(f"x{j}" for j in range(10))])
-        np.savetxt(path, rows, delimiter=",", header=header, comments="", fmt="%.6g")
-    shown = run("--pilot", str(path), "--error", "0.1", "--model", "pooled", "--json")
-    assert shown.returncode == 0, shown.stderr
-    pilot = json.loads(shown.stdout)["pilot"]
-    assert pilot["reliable"]
-    assert abs(pilot["signal"] - 3.0) < 4 * pilot["standard_errors"]["signal"]
-    assert pilot["optimistic"] < json.loads(shown.stdout)["n_samples"] < pilot["pessimistic"]
-
-
-def test_pilot_as_text(tmp_path):
-    X, y = st.SparseTokenProblem(4, 2, 3.0).sample(200, 10, random_state=0)
+def test_pilot_as_json_and_picture(tmp_path):
+    X, y = st.SparseTokenProblem(2, 2, 6.0).sample(20, 3, random_state=0)
     np.savez(tmp_path / "pilot.npz", X=X, y=y)
-    shown = run("--pilot", str(tmp_path / "pilot.npz"), "--error", "0.1", "--model", "pooled")
+    picture = tmp_path / "pilot.svg"
+    options = ("--effort", "0.5", "--random-state", "3", "--json", "--plot", str(picture))
+    shown = run("--pilot", str(tmp_path / "pilot.npz"), "--error", "0.3", *options)
     assert shown.returncode == 0, shown.stderr
-    order = ["pooled needs", "range, about 95 %", "trust:", "PilotEstimate", "settings", "against"]
-    places = [shown.stdout.index(word) for word in order]
-    assert places == sorted(places)
-    assert shown.stdout.count("pooled needs") == 1
-    np.savez(tmp_path / "blind.npz", X=X)
+    assert shown.stderr == ""  # no terminal, no progress
+    data = json.loads(shown.stdout)
+    assert data["interval"][0] <= data["n_samples"] <= data["interval"][1]
+    assert data["pilot_size"] == 20
+    assert len(data["observed"]) == 4
+    assert len(data["curve"]["median"]) == len(data["curve"]["n_samples"])
+    assert "<svg" in picture.read_text()
+
+
+def test_a_pilot_needs_labels(tmp_path):
+    np.savez(tmp_path / "blind.npz", X=np.zeros((8, 2, 3)))
     shown = run("--pilot", str(tmp_path / "blind.npz"), "--error", "0.1")
     assert shown.returncode == 2
-    assert "pilot must have labels" in shown.stderr
+    assert "blind.npz has no labels" in shown.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ((*POOLED,), "leave out exactly one of --samples, --dim"),
-        ((*POOLED, "--error", "0.1", "--samples", "99"), "leave out exactly one of --samples"),
+        ((*POOLED,), "leave out exactly one of --n-samples, --dim"),
+        ((*POOLED, "--error", "0.1", "--n-samples", "99"), "leave out exactly one of --n-samples"),
         ((*POOLED, "--error", "0.7"), "error must be below"),
         ((*POOLED, "--error", "0.1", "--model", "magic"), "model must be one of"),
-        (("--pilot", "x.txt", "--error", "0.1"), "data must be a file ending in .npz or .csv"),
+        (("--pilot", "x.txt", "--error", "0.1"), "data must be a folder or a file ending in .csv"),
         (("--pilot", "x.npz"), "--error must be given"),
         (("--pilot", "x.npz", "--error", "0.1", "--signal", "3"), "--signal must be left out"),
         (("--pilot", "x.npz", "--error", "0.1", "--metric", "auc"), "--metric must be 'error'"),

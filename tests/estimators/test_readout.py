@@ -5,7 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from sparsetoken.estimators.readout import Readout, fit_readout
+from sparsetoken.estimators.readout import LinearReadout, fit_readout
 from sparsetoken.losses import Hinge, Logistic, Square, get_loss
 
 SHAPES = [(60, 8), (30, 200), (50, 50)]  # the last two are separable
@@ -97,7 +97,7 @@ def test_agrees_with_scikit_learn(shape, reg):
 
     machine = SVC(kernel="linear", C=C, tol=1e-8).fit(features, sign, sample_weight=scaled)
     found = fit_readout(features, sign, reg, Hinge(), weight)
-    other = Readout(machine.coef_[0], machine.intercept_[0])
+    other = LinearReadout(machine.coef_[0], machine.intercept_[0])
     mine, theirs = (
         objective(which, features, sign, weight, reg, Hinge()) for which in (found, other)
     )
@@ -112,7 +112,7 @@ def test_agrees_with_a_general_optimiser(loss):
     features, sign, weight = problem((60, 5), seed=2)
 
     def value(point):
-        return objective(Readout(point[:-1], point[-1]), features, sign, weight, 0.1, loss)
+        return objective(LinearReadout(point[:-1], point[-1]), features, sign, weight, 0.1, loss)
 
     general = minimize(value, np.zeros(6), method="BFGS", options={"gtol": 1e-7})
     found = fit_readout(features, sign, 0.1, loss, weight)

@@ -2,8 +2,10 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.model_selection import cross_val_score
 from sklearn.utils import _safe_indexing
 
+import sparsetoken as st
 from sparsetoken import Sequences
 from sparsetoken.estimators.sequences import OneTokenWarning, as_sequences
 
@@ -200,7 +202,7 @@ def test_frames_are_grouped_in_order_of_appearance(kind):
     part = X[[2, 0]]
     assert (part.ids.tolist(), part.feature_names.tolist()) == (["c", "b"], ["x", "count"])
     with pytest.raises(
-        ValueError, match=r"no column 'bags', it has \['bag', 'x', 'count', 'ill'\]"
+        ValueError, match="the frame: there is no 'bags'; the nearest names are 'bag'"
     ):
         Sequences.from_frame(df, by="bags")
 
@@ -303,6 +305,18 @@ def test_padding_is_left_out():
         Sequences.from_padded(padded)
 
 
+def test_the_warning_names_the_line_of_the_caller():
+    X, y = np.random.default_rng(0).standard_normal((20, 3)), np.arange(20) % 2
+    for call in (
+        lambda: st.PooledClassifier().fit(X, y),
+        lambda: cross_val_score(st.PooledClassifier(), X, y, cv=2),
+        lambda: st.estimators.PerToken().fit(X),
+    ):
+        with pytest.warns(OneTokenWarning) as caught:
+            call()
+        assert {warning.filename for warning in caught} == {__file__}
+
+
 def test_masked_values_are_never_used():
     array = np.ma.MaskedArray(np.ones((2, 2, 2)), mask=False)
     assert as_sequences(array).dim == 2  # nothing is masked
@@ -310,6 +324,8 @@ def test_masked_values_are_never_used():
     for X in (array, [array[0], array[1]], array[:, 0]):
         with pytest.raises(ValueError, match="masked values"):
             as_sequences(X)
+        with pytest.raises(ValueError, match="masked values"):
+            st.PooledClassifier().fit(X, [0, 1])
 
 
 def test_concatenation():

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import StandardScaler
 
 import sparsetoken as st
@@ -33,8 +34,10 @@ def fitted(**kwargs):
         st.VectorizedClassifier(reg=0.3, loss="square"),
         st.TwoStepAttentionClassifier(random_state=np.random.default_rng(0)),
         st.TwoStepAttentionClassifier(random_state=7, beta=0.5),
+        st.AttentionClassifier(cv=3, refine_steps=5, token_map=Nystroem(n_components=9)),
+        st.SparseTokenClassifier(cv=3, refine_steps=5, random_state=7),
     ],
-    ids=["pooled", "vectorized", "two-step", "two-step with a seed"],
+    ids=["pooled", "vectorized", "two-step", "two-step with a seed", "attention", "sparse token"],
 )
 def test_round_trip(classifier, tmp_path):
     path = tmp_path / "model.npz"
@@ -60,6 +63,16 @@ def test_object_labels_and_column_names(tmp_path):
     again = st.load(tmp_path / "model.npz")
     assert again.feature_names_in_.tolist() == list("abcdef")
     assert again.predict(table).tolist() == classifier.predict(table).tolist()
+
+
+def test_several_classes(tmp_path):
+    labels = np.where(Y == 1, "yes", np.where(X[:, 0, 0] > 0, "no", "maybe"))
+    classifier = st.SparseTokenClassifier(cv=3, refine_steps=5, random_state=0).fit(X, labels)
+    st.save(classifier, tmp_path / "model.npz")
+    again = st.load(tmp_path / "model.npz")
+    assert np.array_equal(again.predict_proba(X), classifier.predict_proba(X))
+    assert again.members_ == classifier.members_
+    assert again.threshold(0.1, label="no") == classifier.threshold(0.1, label="no")
 
 
 def entries(path):
@@ -330,3 +343,9 @@ def test_files_of_the_first_version(name):
     classifier = st.load(MODELS / f"0.1.0-{name}.npz")
     np.testing.assert_allclose(classifier.decision_function(X[:3]), SCORES_OF_0_1[name], rtol=1e-6)
     assert classifier.predict(X[:3]).tolist() == ["no", "no", "no"]
+    if name == "attention":
+        assert [head.model for head in classifier.heads_] == ["attention"]
+        assert classifier.attention(X).sum(axis=1) == pytest.approx(np.ones(60))
+        for options in ({}, {"n_tokens": 7}):
+            with pytest.raises(ValueError, match="threshold needs negatives that were held out"):
+                classifier.threshold(0.1, **options)

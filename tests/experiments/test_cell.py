@@ -20,7 +20,7 @@ def test_key_and_seed_depend_on_meaning_not_on_spelling():
 
 def test_irrelevant_values_are_dropped():
     theory = make_cell("theory", ["test_error"], VALUES)
-    assert not {"dim", "trials", "seed"} & theory.values.keys()
+    assert not {"dim", "trials", "random_state"} & theory.values.keys()
     pooled = make_cell("simulation", ["test_error"], VALUES | {"model": "pooled", "lr_query": 3.0})
     assert pooled == make_cell("simulation", ["test_error"], VALUES | {"model": "pooled"})
     signal = make_cell("theory", ["required_signal"], {"model": "pooled", "signal": 3.0})
@@ -28,17 +28,20 @@ def test_irrelevant_values_are_dropped():
 
 
 def test_quantities_that_do_not_exist_are_left_out():
-    assert make_cell("simulation", ["auc"], VALUES) is None
+    assert make_cell("simulation", ["capacity"], VALUES) is None
     assert make_cell("theory", ["cosine"], VALUES | {"model": "pooled"}) is None
-    both = make_cell("simulation", ["cosine", "auc", "test_error"], VALUES)
-    assert both.quantities == ("cosine", "test_error")
+    assert make_cell("theory", ["test_error"], VALUES | {"model": "joint"}) is None
+    given = {"model": "attention", "cosine": 0.9, "sharpness": 1.0}
+    assert make_cell("theory", ["cosine"], VALUES | given) is None
+    both = make_cell("simulation", ["cosine", "capacity", "test_error"], VALUES)
+    assert both.quantities == ("test_error", "cosine")
 
 
 def test_samples_are_split_between_query_and_readout():
     cell = make_cell("theory", ["test_error"], VALUES | {"split": 0.25})
     assert (cell.alpha0, cell.alpha1) == (0.5, 1.5)
     assert make_cell("theory", ["test_error"], VALUES | {"model": "pooled"}).alpha1 == 2.0
-    reused = make_cell("simulation", ["test_error"], VALUES | {"protocol": "reused"})
+    reused = make_cell("simulation", ["test_error"], VALUES | {"model": "two-step-reused"})
     assert (reused.alpha0, reused.alpha1) == (2.0, 2.0)
 
 
@@ -49,10 +52,12 @@ def test_theory_cells_are_the_theory():
     expected = st.theory.two_step_risk(problem, alpha0=1.0, alpha1=3.0, reg=0.1, n_points=4096)
     geometry = {"cosine": expected.cosine, "sharpness": expected.sharpness}
     limit = st.theory.capacity(problem, "attention", n_points=4096, **geometry)
-    assert found["test_error"] == (expected.test_error, expected.uncertainty, True)
-    assert found["auc"].value == expected.auc
-    assert found["cosine"].value == expected.cosine
-    assert found["capacity"] == (limit, limit.uncertainty, True)
+    for name, known in found.items():
+        number = limit if name == "capacity" else getattr(expected, name)
+        assert known == number
+        assert known.uncertainty == getattr(number, "uncertainty", 0.0)
+        assert known.converged
+    assert found["test_error"].uncertainty > 0.0
 
 
 @pytest.mark.parametrize(
@@ -61,25 +66,27 @@ def test_theory_cells_are_the_theory():
         {"model": "pooled", "alpha": 3.0, "reg": 0.1},
         {"model": "vectorized", "alpha": 2.0, "reg": 0.1},
         {"model": "vectorized", "alpha": 6.0, "reg": 0.1, "n_tokens": 4, "n_signal": 2, "dim": 80},
-        {"model": "attention", "alpha": 6.0, "reg": 0.1},
+        {"model": "two-step", "alpha": 6.0, "reg": 0.1},
+        {"model": "elementwise", "alpha": 6.0, "reg": 0.1},
         {"model": "attention", "alpha": 2.0, "cosine": 0.8, "sharpness": 1.5, "reg": 0.1},
         {"model": "hardmax", "alpha": 2.0, "cosine": 0.9, "reg": 0.1},
         {"model": "elementwise", "alpha": 2.0, "cosine": 0.9, "sharpness": 1.0, "reg": 1e-3},
         {"model": "pooled", "alpha": 3.0, "reg": 0.1, "test_n_tokens": 20},
-        {"model": "attention", "alpha": 4.0, "reg": 0.1, "test_n_tokens": 20, "test_signal": 6.0},
+        {"model": "two-step", "alpha": 4.0, "reg": 0.1, "test_n_tokens": 20, "test_signal": 6.0},
     ],
     ids=lambda values: "-".join(f"{v}" for v in values.values()),
 )
 def test_simulation_agrees_with_theory(values):
     values = {"n_tokens": 6, "signal": 3.0, "positive_rate": 0.4, "dim": 200, "trials": 24} | values
-    quantities = ["test_error", "train_loss", "train_error", "cosine"]
+    quantities = ["test_error", "test_loss", "auc", "recall", "train_loss", "train_error"]
+    quantities += ["cosine", "sharpness", "bias"]
     theory = compute(make_cell("theory", quantities, values))
     simulation = compute(make_cell("simulation", quantities, values))
     assert theory.keys() == simulation.keys()
-    for quantity, (value, error, _) in simulation.items():
+    for quantity, value in simulation.items():
         # Finite dimensions move the mean by about 1/dim of the value.
-        allowed = 4.0 * error + 2.0 * abs(theory[quantity].value) / values["dim"] + 1e-9
-        assert abs(value - theory[quantity].value) < allowed, quantity
+        allowed = 4.0 * value.uncertainty + 2.0 * abs(theory[quantity]) / values["dim"] + 1e-9
+        assert abs(value - theory[quantity]) < allowed, quantity
 
 
 def test_separable_turns_at_the_capacity():
@@ -90,7 +97,7 @@ def test_separable_turns_at_the_capacity():
         cell_values = values | {"alpha": factor * float(limit)}
         for source in ("theory", "simulation"):
             cell = make_cell(source, ["separable"], cell_values)
-            found[source, factor] = compute(cell)["separable"].value
+            found[source, factor] = float(compute(cell)["separable"])
     assert found == {
         ("theory", 0.6): 1.0,
         ("simulation", 0.6): 1.0,
@@ -125,12 +132,12 @@ def test_reduced_vectorized_features_have_the_law_of_dense_ones():
 
 @pytest.mark.parametrize("n_signal", [1, 2])
 def test_vectorized_error_is_that_of_fresh_samples(n_signal):
-    from sparsetoken.experiments.vectorized import vectorized_test_error
+    from sparsetoken.experiments.vectorized import vectorized_performance
 
     problem = st.SparseTokenProblem(5, n_signal, 3.0, 0.3)
     coef, bias = np.array([1.0, 0.5, 0.2, 0.8, -0.1, 0.7, 0.3]), -1.0
     rng = np.random.default_rng(0)
-    expected = vectorized_test_error(problem, coef, bias, rng)
+    expected = vectorized_performance(problem, coef, bias, rng).test_error
     n_samples = 200_000
     y = problem.sample_labels(n_samples, rng)
     positions = rng.permuted((np.arange(5) < n_signal) & (y[:, None] == 1), axis=1)
@@ -142,12 +149,12 @@ def test_vectorized_error_is_that_of_fresh_samples(n_signal):
 
 def test_reuse_and_refinement_differ_from_the_two_steps():
     values = {"alpha": 3.0, "dim": 40, "trials": 6, "reg": 0.1}
-    errors = {
-        protocol: compute(make_cell("simulation", ["test_error"], values | {"protocol": protocol}))
-        for protocol in ("two-step", "reused", "joint")
-    }
-    assert all(0.0 < found["test_error"].value < 0.25 for found in errors.values())
-    assert len({found["test_error"].value for found in errors.values()}) == 3
+    errors = [
+        compute(make_cell("simulation", ["test_error"], values | {"model": model}))["test_error"]
+        for model in ("two-step", "two-step-reused", "joint")
+    ]
+    assert all(0.0 < error < 0.25 for error in errors)
+    assert len(set(errors)) == 3
 
 
 @pytest.mark.parametrize(
@@ -159,11 +166,18 @@ def test_reuse_and_refinement_differ_from_the_two_steps():
         ({"alpha": 1.0, "alpha0": 2.0}, "either alpha"),
         ({"alpha0": 2.0}, "alpha1"),
         ({"alpha": math.inf}, "alpha must be finite in a simulation"),
-        ({"alpha": 1.0, "cosine": 0.5}, "sharpness"),
-        ({"alpha": 1.0, "sharpness": 0.5}, "cosine"),
+        ({"alpha": 1.0, "cosine": 0.5}, "'two-step' learns its query"),
+        ({"alpha": 1.0, "model": "attention"}, "'attention' needs a value for cosine"),
+        ({"alpha": 1.0, "model": "attention", "cosine": 0.5}, "needs a value for sharpness"),
+        ({"alpha": 1.0, "model": "elementwise", "cosine": 0.5}, "needs a value for sharpness"),
+        ({"alpha": 1.0, "sharpness": 0.5}, "sharpness needs a value for cosine"),
         ({"alpha": 1.0, "split": 1.0}, "split must be below 1"),
         ({"alpha": 1.0, "model": "atention"}, "model must be one of"),
-        ({"alpha0": 1.0, "alpha1": 1.0, "protocol": "reused"}, "needs alpha"),
+        ({"alpha0": 1.0, "alpha1": 1.0, "model": "two-step-reused"}, "needs alpha"),
+        ({"alpha": 1.0, "model": "joint", "loss": "square"}, "loss must be 'logistic'"),
+        ({"alpha": 1.0, "model": "nowhere:Pooling"}, "model must be importable|pooling must be"),
+        ({"alpha": 1.0, "loss": "nonsense"}, "loss must be one of"),
+        ({"alpha": 1.0, "dim": 1}, "dim must be at least 2"),
         ({"alpha": 1.0, "trials": 1}, "trials must be an integer >= 2"),
     ],
 )
@@ -178,3 +192,76 @@ def test_one_class_among_the_training_samples_is_an_error():
     values = {"model": "pooled", "alpha": 1.0, "dim": 4, "trials": 2, "positive_rate": 1e-6}
     with pytest.raises(ValueError, match="only one class"):
         compute(make_cell("simulation", ["test_error"], values))
+
+
+CUSTOM = """
+import numpy as np
+from sparsetoken.pooling import Pooling
+
+class Huber:
+    def __init__(self, width=1.0):
+        self.width = width
+    def value(self, z, y):
+        gap = np.maximum(0.0, 1.0 - y * np.asarray(z, dtype=float))
+        return np.where(gap < self.width, gap**2 / 2, self.width * (gap - self.width / 2))
+    def derivative(self, z, y):
+        gap = np.maximum(0.0, 1.0 - y * np.asarray(z, dtype=float))
+        return -y * np.minimum(gap, self.width)
+    def second_derivative(self, z, y):
+        gap = 1.0 - y * np.asarray(z, dtype=float)
+        return np.where((gap > 0) & (gap < self.width), 1.0, 0.0)
+
+wide = Huber(3.0)
+
+class Squared(Pooling):
+    def _weights(self, scores, segments):
+        return scores**2 / segments.spread(segments.lengths)
+"""
+
+
+def test_losses_and_poolings_by_import_path(tmp_path, monkeypatch):
+    (tmp_path / "my_own_parts.py").write_text(CUSTOM)
+    monkeypatch.syspath_prepend(tmp_path)
+    import my_own_parts
+
+    values = {"alpha": 3.0, "dim": 200, "trials": 16, "reg": 0.1, "n_tokens": 5}
+    for changed in (
+        {"loss": "my_own_parts:Huber", "model": "pooled"},
+        {"model": "my_own_parts:Squared", "cosine": 0.9, "sharpness": 1.0},
+    ):
+        cells = [
+            make_cell(source, ["test_error", "train_loss"], values | changed)
+            for source in ("theory", "simulation")
+        ]
+        theory, simulation = (compute(cell) for cell in cells)
+        for quantity, value in simulation.items():
+            allowed = 4.0 * value.uncertainty + 4.0 * theory[quantity] / values["dim"]
+            assert abs(value - theory[quantity]) < allowed, (changed, quantity)
+    keys = [
+        make_cell("theory", "test_error", values | {"model": "pooled", "loss": f"my_own_parts:{n}"})
+        for n in ("Huber", "wide")
+    ]
+    assert keys[0].key != keys[1].key
+    before = keys[1].key
+    my_own_parts.wide.width = 2.0
+    again = make_cell("theory", "test_error", keys[1].values)
+    assert again.key != before
+
+
+def test_a_curve_is_solved_from_its_neighbours_and_agrees_with_single_points():
+    from sparsetoken.experiments.prediction import curves, predict
+
+    cells = [
+        make_cell(source, ["test_error", "train_loss"], {"model": model, "alpha": alpha, "dim": 50})
+        for source in ("theory", "simulation")
+        for model in ("pooled", "two-step")
+        for alpha in np.geomspace(0.5, 8.0, 14)
+    ]
+    found = curves(cells)
+    assert sorted(cell.key for curve in found for cell in curve) == sorted(c.key for c in cells)
+    assert [len(curve) for curve in found] == [12, 2] * 2 + [1] * 28
+    for curve in found[:4]:
+        assert [cell.alpha1 for cell in curve] == sorted((c.alpha1 for c in curve), reverse=True)
+        for cell, along in zip(curve, predict(curve), strict=True):
+            for quantity, alone in compute(cell).items():
+                assert along[quantity] == pytest.approx(alone, rel=1e-4)

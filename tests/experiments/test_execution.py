@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from sparsetoken.experiments import Grid, Store, Sweep, local_processes, run
+from sparsetoken.experiments import Grid, Store, Sweep, collect, load_sweep, local_processes, run
 
 AXES = {"alpha0": [0.5, 1.0, 2.0], "signal": [3.0, 5.0]}
 SWEEP = Sweep([Grid(["cosine"], AXES, {"dim": 50, "trials": 3})])
@@ -82,8 +82,6 @@ def test_nothing_finished_is_lost_when_the_process_is_killed(tmp_path):
     assert process.poll() is None, "the run ended before it could be killed"
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    from sparsetoken.experiments import load_sweep
-
     sweep = load_sweep(toml)
     with Store(path) as store, Store(tmp_path / "whole.db") as whole:
         counts = store.counts()
@@ -127,3 +125,108 @@ def test_a_worker_that_dies_is_replaced(tmp_path):
     with Store(tmp_path / "whole.db") as whole:
         run(sweep, whole)
         assert found == table(whole, sweep)
+
+
+# A loss that ends the process, or takes its time, when it is asked for its value.
+DEADLY = """
+import os, time
+from sparsetoken.losses import Logistic
+
+class Deadly(Logistic):
+    def value(self, z, y):
+        os._exit(1)
+
+class Slow(Logistic):
+    def value(self, z, y):
+        while True:
+            time.sleep(0.01)
+"""
+
+
+@pytest.fixture
+def parts(tmp_path, monkeypatch):
+    """Losses in a module that workers can import too."""
+    (tmp_path / "deadly_parts.py").write_text(DEADLY)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
+
+
+def test_a_cell_that_kills_its_worker_takes_no_other_along(tmp_path, parts):
+    fixed = {"model": "pooled", "dim": 30, "trials": 2}
+    axes = {"loss": ["square", "deadly_parts:Deadly"], "alpha": [2.0]}
+    innocent = {"alpha": [1.0 + i / 8 for i in range(18)]}
+    grids = [Grid(["train_loss"], a, fixed, ["simulation"]) for a in (axes, innocent)]
+    sweep = Sweep(grids)
+    with Store(tmp_path / "results.db") as store, local_processes(2) as processes:
+        assert run(sweep, store, processes) == (19, 1, 0)
+        (failure,) = store.failures()
+        assert failure.cell.values["loss"] == "deadly_parts:Deadly"
+        assert "ended its worker" in failure.error
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_cell_may_have_a_time_limit(tmp_path, parts, workers):
+    fixed = {"model": "pooled", "dim": 30, "trials": 2, "alpha": 2.0}
+    axes = {"loss": ["square", "deadly_parts:Slow"]}
+    sweep = Sweep([Grid(["train_loss"], axes, fixed, ["simulation"])])
+    with Store(tmp_path / "results.db") as store:
+        if workers:
+            with local_processes(workers) as processes:
+                assert run(sweep, store, processes, time_limit=3.0) == (1, 1, 0)
+        else:
+            assert run(sweep, store, time_limit=3.0) == (1, 1, 0)
+        assert store.failures()[0].error == "it took longer than the time limit of 3 s"
+    with pytest.raises(ValueError, match="time_limit must be"):
+        run(sweep, store, time_limit=0.0)
+
+
+def test_two_processes_compute_each_cell_once(tmp_path):
+    toml, path = tmp_path / "sweep.toml", tmp_path / "results.db"
+    toml.write_text(
+        """
+        quantities = ["test_error"]
+        sources = ["simulation"]
+        fixed = {model = "pooled", dim = 60, trials = 4}
+        axes = {alpha = {start = 1, stop = 4, count = 60}}
+        """
+    )
+    code = """
+import sys
+from sparsetoken.experiments import Store, load_sweep, run
+with Store(sys.argv[2]) as store:
+    print(run(load_sweep(sys.argv[1]), store).computed)
+"""
+    command = [sys.executable, "-c", code, toml, path]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    computed = [int(process.communicate()[0]) for process in both]
+    assert sum(computed) == 60
+    with Store(path) as store:
+        assert store.counts() == {"pending": 0, "done": 60, "failed": 0}
+
+
+def test_one_bad_point_of_a_curve_spoils_no_other(tmp_path):
+    """Without a ridge the theory has no answer below the capacity, and says so there only."""
+    fixed = {"model": "pooled", "reg": 0.0}
+    sweep = Sweep([Grid(["test_error"], {"alpha": [1.0, 6.0, 8.0]}, fixed, ["theory"])])
+    with Store(tmp_path / "results.db") as store:
+        assert run(sweep, store) == (2, 1, 0)
+        (failure,) = store.failures()
+        assert failure.cell.values["alpha"] == 1.0
+        assert "reg must be > 0" in failure.error
+        with pytest.raises(RuntimeError, match=r"1 of 3 cells failed; the first, .*alpha=1\.0"):
+            collect(sweep, store)
+
+
+def test_a_curve_resumed_has_the_numbers_of_a_whole_one(tmp_path):
+    axes = {"alpha": [1.0, 2.0, 3.0, 4.0]}
+    sweep = Sweep([Grid(["test_error"], axes, {}, ["theory"])])
+    with Store(tmp_path / "whole.db") as whole, Store(tmp_path / "part.db") as part:
+        rows = collect(sweep, whole)
+        part.add(sweep.cells())
+        from sparsetoken.experiments.computation import attempt
+        from sparsetoken.experiments.prediction import curves
+
+        (curve,) = curves(sweep.cells())
+        part.record(curve[1], attempt(curve)[1])
+        assert run(sweep, part) == (3, 0, 1)
+        assert collect(sweep, part) == rows

@@ -10,7 +10,7 @@ sources = ["theory"]
 reg = 0.1
 
 [axes]
-model = ["pooled", "attention"]
+model = ["pooled", "two-step"]
 alpha = {start = 0.5, stop = 8, count = 5, spacing = "log"}
 """
 
@@ -19,7 +19,7 @@ def test_toml_and_python_are_the_same(tmp_path):
     path = tmp_path / "sweep.toml"
     path.write_text(TEXT)
     alphas = [0.5, 1.0, 2.0, 4.0, 8.0]
-    axes = {"model": ["pooled", "attention"], "alpha": alphas}
+    axes = {"model": ["pooled", "two-step"], "alpha": alphas}
     grid = Grid(["test_error", "cosine"], axes, {"reg": 0.1}, ["theory"])
     found = load_sweep(path).cells()
     assert [cell.values["alpha"] for cell in found] == pytest.approx(alphas * 2)
@@ -53,6 +53,14 @@ def test_equal_cells_are_computed_once():
     assert len(Sweep([Grid(["test_error"], axes)]).cells()) == 1 + 2
 
 
+def test_grids_are_told_apart_by_their_columns():
+    axes, fixed = {"alpha0": [1.0, 2.0]}, {"signal": 4.0}
+    grids = [Grid(["cosine"], axes, fixed, ["theory"], {"panel": name}) for name in ("a", "a", "b")]
+    sweep = Sweep(grids)
+    assert len(sweep.cells()) == 2
+    assert [len(cells) for _, cells in sweep.parts] == [2, 0, 2]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -64,8 +72,8 @@ def test_equal_cells_are_computed_once():
         ("start = 0.5", "begin = 0.5", "unknown entry of axis 'alpha' 'begin'"),
         ("start = 0.5", "start = -0.5", "log spacing must start and stop above 0"),
         ("count = 5", "count = 0", "count of axis 'alpha' must be an integer >= 1"),
-        ('["pooled", "attention"]', '["pool"]', "model must be one of"),
-        ('["pooled", "attention"]', '"pooled"', "axis 'model' must be a list of values"),
+        ('["pooled", "two-step"]', '["pool"]', "model must be one of"),
+        ('["pooled", "two-step"]', '"pooled"', "axis 'model' must be a list of values"),
         ("reg = 0.1", "alpha = 2", "alpha is both fixed and an axis"),
         ('"log"', '"log', "is not TOML"),
     ],

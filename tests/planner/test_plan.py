@@ -1,4 +1,6 @@
+import json
 import math
+import re
 import warnings
 from dataclasses import replace
 
@@ -7,7 +9,7 @@ import pytest
 
 import sparsetoken as st
 from sparsetoken.planner import UnreachableError
-from sparsetoken.planner.finite import bias_noise, possible_cosines, possible_shares
+from sparsetoken.planner.finite import bias_noise, possible_cosines, possible_rates
 from sparsetoken.sampling import sample_query
 
 ROUND_TRIP = 0.01  # of the target, as documented
@@ -27,7 +29,7 @@ def test_solving_for_samples_and_predicting_there_agree(attention):
     back = st.plan(**EASY, n_samples=attention.n_samples)
     assert back.error == pytest.approx(attention.error, rel=ROUND_TRIP)
     assert back.solved_for == "error"
-    assert 0 < attention.uncertainty < 1e-3
+    assert 0 < attention.error.uncertainty < 1e-3
 
 
 @pytest.mark.parametrize("unknown", ["dim", "signal"])
@@ -54,7 +56,7 @@ def test_how_rare_positives_may_be_for_attention():
     found = st.plan(**{**full, "positive_rate": None}, error=target)
     assert found.positive_rate == pytest.approx(0.2, rel=0.03)
     assert found.error == pytest.approx(target, rel=ROUND_TRIP)
-    assert 0 < found.uncertainty < 0.1 * target
+    assert 0 < found.error.uncertainty < 0.1 * target
 
 
 @pytest.mark.parametrize("model", ["pooled", "vectorized"])
@@ -99,8 +101,9 @@ def test_one_signal_token_can_be_enough():
 
 def test_limit_is_the_theory_at_the_settings(attention):
     settings = dict(attention.settings)
-    clf = st.TwoStepAttentionClassifier(**settings)
-    assert clf.get_params()["split"] == settings["split"]
+    clf = attention.classifier(random_state=3)
+    assert isinstance(clf, st.TwoStepAttentionClassifier)
+    assert clf.get_params() == {**settings, "random_state": 3}
     split = settings.pop("split")
     alpha = attention.n_samples / attention.dim
     exact = st.theory.two_step_risk(
@@ -145,7 +148,7 @@ def test_curve_and_alternatives(attention):
     assert curve.quantity == "n_samples"
     assert attention.n_samples in curve.values
     assert np.all(np.diff(curve.errors) < 0)
-    assert all(0 < bar < 0.01 for bar in curve.uncertainties)
+    assert all(0 < error.uncertainty < 0.01 for error in curve.errors)
     here = curve.errors[curve.values.index(attention.n_samples)]
     assert here == attention.error
     assert set(attention.alternatives) == {"pooled", "vectorized", "bayes"}
@@ -157,10 +160,13 @@ def test_curve_and_alternatives(attention):
 
 def test_summary_and_plot(attention, tmp_path):
     text = attention.summary()
-    assert text.startswith(f"attention needs n_samples at least {attention.n_samples} for an error")
+    assert text.startswith(
+        f"two-step attention needs n_samples at least {attention.n_samples} for an error"
+    )
     for word in ("split", "lr_query", "vectorized", "bayes", "±"):
         assert word in text
-    attention.plot(tmp_path / "plan.png")
+    figure = attention.plot(tmp_path / "plan.png")
+    assert figure.axes[0].lines[0].get_ydata().tolist() == list(attention.curve.errors)
     assert (tmp_path / "plan.png").read_bytes()[:4] == b"\x89PNG"
     assert repr(attention) == f"Plan({attention.answer})"
 
@@ -185,7 +191,7 @@ def test_auc_of_rare_positives():
 def test_best_is_the_model_that_needs_least():
     given = {"dim": 50, "n_tokens": 3, "n_signal": 3, "signal": 1.5, "error": 0.15}
     best = st.plan(**given, model="best")
-    needs = {m: st.plan(**given, model=m).n_samples for m in ("pooled", "vectorized", "attention")}
+    needs = {m: st.plan(**given, model=m).n_samples for m in ("pooled", "vectorized", "two-step")}
     assert best.n_samples == min(needs.values())
     assert needs[best.model] == best.n_samples
 
@@ -193,7 +199,7 @@ def test_best_is_the_model_that_needs_least():
 def test_impossible_requests_say_why_and_what_would_help():
     hopeless = {"dim": 100, "n_tokens": 50, "signal": 6.0}
     with pytest.raises(
-        UnreachableError, match=r"floor is 0\.336 at any sample size.*attention reaches"
+        UnreachableError, match=r"floor is 0\.336 at any sample size.*two-step reaches it"
     ):
         st.plan(**hopeless, error=0.05, model="pooled")
     with pytest.raises(UnreachableError, match=r"Bayes floor 0\.00[0-9]+.*signal above"):
@@ -242,8 +248,8 @@ def test_impossible_requests_say_why_and_what_would_help():
         ({"n_samples": 99.5}, "n_samples must be"),
         ({"error": 0.1, "signal": 0.0}, "signal must be"),
         ({"error": 0.1, "positive_rate": 1.0}, "positive_rate must be"),
-        ({"error": 0.1, "model": "magic"}, "model must be one of 'attention', 'pooled'"),
-        ({"error": 0.1, "metric": "f1"}, "metric must be one of 'error', 'auc'"),
+        ({"error": 0.1, "model": "magic"}, "model must be one of 'two-step', 'pooled'"),
+        ({"error": 0.1, "metric": "f1"}, "metric must be one of 'error', 'auc', 'recall'"),
     ],
 )
 def test_bad_input_names_the_argument(change, message):
@@ -254,12 +260,11 @@ def test_bad_input_names_the_argument(change, message):
 def achieved(planned, trials):
     """Mean and standard error of the error of the planned classifier on fresh dense samples."""
     errors = []
-    kind = st.PooledClassifier if planned.model == "pooled" else st.TwoStepAttentionClassifier
     for seed in range(trials):
         X, y, truth = planned.problem.sample(
             planned.n_samples, planned.dim, random_state=seed, return_truth=True
         )
-        clf = kind(**planned.settings).fit(X, y)
+        clf = planned.classifier().fit(X, y)
         fresh, labels = planned.problem.sample(
             2000, planned.dim, random_state=[seed, 1], direction=truth.direction
         )
@@ -293,12 +298,12 @@ def test_noise_of_the_bias_is_that_of_trained_classifiers():
     assert 0.7 < predicted / np.std(biases) < 1.1
 
 
-def test_the_share_of_positives_moves_the_query():
+def test_the_positive_rate_of_a_sample_moves_the_query():
     problem = st.SparseTokenProblem(20, 2, 4.0, 0.7)
     rates = {"lr_readout": 0.1, "lr_bias": 2.5, "lr_query": 1.0}
     learned = [
         st.theory.alignment(replace(problem, positive_rate=rate), alpha=0.4, **rates)
-        for rate in (0.7, *possible_shares(0.7, 120))
+        for rate in (0.7, *possible_rates(0.7, 120))
     ]
     low, high = possible_cosines(learned[0], learned[1:], 300)
     cosines = [
@@ -322,3 +327,41 @@ def test_planning_warns_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         st.plan(**POOLED, n_samples=40, model="best")
+
+
+def test_progress_goes_to_the_callback_and_nowhere_else(capfd):
+    said = []
+    found = st.plan(**POOLED, error=0.1, model="pooled", progress=said.append)
+    steps = len(said)
+    assert any("trying n_samples" in line for line in said)
+    assert found.curve.values
+    assert len(said) > steps
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_floor_is_told_from_bayes_by_error_bars():
+    """Attention with the best weights is next to Bayes: their order within error bars is noise."""
+    with pytest.raises(UnreachableError) as failure:
+        st.plan(dim=50, n_tokens=30, signal=1.5, error=0.4)
+    text = str(failure.value)
+    found = re.search(
+        r"floor is ([0-9.]+) at any.*Bayes floor ([0-9.]+) \(two-step reaches it\)", text
+    )
+    assert found, text
+
+
+def test_a_plan_as_data_is_json():
+    found = st.plan(**POOLED, error=0.1, model="pooled")
+    data = json.loads(json.dumps(found.to_dict()))
+    assert data["n_samples"] == found.n_samples
+    assert data["curve"]["errors"] == list(found.curve.errors)
+    assert data["alternatives"]["bayes"] == found.alternatives["bayes"]
+
+
+def test_recall_at_a_false_positive_rate():
+    given = {"dim": 200, "n_tokens": 4, "n_signal": 2, "signal": 4.5, "model": "pooled"}
+    found = st.plan(**given, error=0.1, metric="recall", fpr=0.05)
+    assert found.limit.recall(0.05) == 1 - found.error == pytest.approx(0.9, abs=0.01)
+    assert "a recall of 0.9 at 0.05 false positives" in found.answer
+    stricter = st.plan(**given, error=0.1, metric="recall", fpr=0.01)
+    assert stricter.n_samples > found.n_samples

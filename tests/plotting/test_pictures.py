@@ -1,44 +1,198 @@
+"""Each figure is drawn from a table of invented numbers: every one of them must be on the axes."""
+
+import math
+
+import numpy as np
 import pytest
 
-from sparsetoken.plotting import draw, save_picture
+from sparsetoken.experiments import draw_figure, figure_names
+from sparsetoken.experiments.figures import get_recipe
+from sparsetoken.plotting import save_picture, select
 
-ROWS = [
-    {"signal": 5.0, "alpha0": a, "source": s, "quantity": "cosine", "value": v, "standard_error": e}
-    for s, a, v, e in [
-        ("theory", 1.0, 0.8, 0.0),
-        ("theory", 10.0, 0.9, 0.0),
-        ("simulation", 2.0, 0.85, 0.01),
+TINY = {
+    "alignment": {"signals": [3.0, 8.0], "lines": [1.0, 10.0], "points": [2.0]},
+    "attention-map": {"n_sequences": 3, "dim": 20},
+    "capacity": {"lines": [0.5, 1.5], "ratios": [0.5, 1.5], "dims": [10, 20]},
+    "joint-training": {"lines": [1.0, 4.0], "points": [2.0, 4.0]},
+    "learning-curves": {"lines": [1.0, 4.0], "points": [1.0, 2.0], "vectorized_points": [1.0]},
+    "length-shift": {"trained": [5, 10], "lines": [2, 20, 40], "points": [2, 20]},
+    "residual-error": {"lines": [-0.5, 0.5], "points": [0.0], "sharpness": [1.0, 2.0]},
+    "scaling": {"lengths": [10, 100], "longest_integrated": 10, "trained_lengths": [4, 40]},
+    "sensitivity": {
+        "readout_rates": [0.5, 1.0, 2.0],
+        "bias_rates": [0.0, 2.0],
+        "positive_rates": [0.2, 0.8],
+        "positive_points": [0.5],
+        "betas": [0.5, 2.0],
+        "beta_points": [1.0],
+    },
+    "split": {"alphas": [1.0, 2.0], "lines": [0.2, 0.5, 0.8], "points": [0.5]},
+}
+# For each panel: which rows it shows, and against what.
+PANELS = {
+    "alignment": [({"quantity": "cosine"}, "alpha0")],
+    "joint-training": [({"quantity": q}, "alpha") for q in ("test_error", "cosine")],
+    "learning-curves": [({"quantity": q}, "alpha") for q in ("test_error", "train_loss")],
+    "length-shift": [({"model": m}, "test_n_tokens") for m in ("two-step", "pooled")],
+    "residual-error": [({"model": "attention"}, "cosine")],
+    "scaling": [
+        ({"quantity": "required_signal"}, "n_tokens"),
+        ({"quantity": "test_error"}, "n_tokens"),
+        ({"quantity": "oracle_error"}, "n_tokens"),
+    ],
+    "split": [({"quantity": "test_error"}, "split")],
+}
+
+
+def invented(name, **settings):
+    """Return the table of a figure at tiny size, its numbers drawn at random."""
+    recipe = get_recipe(name)
+    data = recipe.data(**recipe.settings(**(TINY[name] | settings)))
+    if isinstance(data, list):
+        return data
+    rng = np.random.default_rng(0)
+    return [
+        cell.values
+        | {"source": cell.source, "quantity": quantity, "value": rng.uniform(0.1, 0.9)}
+        | {"uncertainty": rng.uniform(0.01, 0.05), "converged": True}
+        | dict(grid.columns)
+        for grid, cells in data.parts
+        for cell in cells
+        for quantity in cell.quantities
     ]
-]
 
 
-def test_theory_is_a_line_and_simulation_has_error_bars():
-    left, right = draw("alignment", ROWS).axes
-    line = left.lines[0]
-    assert line.get_xdata().tolist() == [1.0, 10.0]
-    assert line.get_ydata().tolist() == [0.8, 0.9]
-    (points, _, (bars,)) = left.containers[0]
-    assert points.get_linestyle() == "None"
-    assert points.get_ydata().tolist() == [0.85]
-    assert bars.get_segments()[0][:, 1].tolist() == pytest.approx([0.84, 0.86])
-    assert right.lines[0].get_ydata().tolist() == pytest.approx([0.2, 0.1])
+def points_on(ax):
+    return {
+        (round(x, 9), round(y, 9))
+        for line in ax.lines
+        for x, y in np.column_stack([line.get_xdata(), line.get_ydata()]).tolist()
+    }
+
+
+def bars_on(ax):
+    return {
+        tuple(np.round([segment[0, 0], *segment[:, 1]], 9).tolist())
+        for container in ax.containers
+        for bars in container[2]
+        for segment in bars.get_segments()
+    }
+
+
+def assert_shown(ax, rows, x):
+    assert rows
+    points, bars = points_on(ax), bars_on(ax)
+    for row in rows:
+        assert (round(row[x], 9), round(row["value"], 9)) in points, row
+        if row["source"] == "simulation":
+            ends = row["value"] - row["uncertainty"], row["value"] + row["uncertainty"]
+            assert tuple(np.round([row[x], *ends], 9).tolist()) in bars, row
+
+
+def test_every_figure_is_tested():
+    assert set(TINY) == set(figure_names())
+    for name in figure_names():
+        recipe = get_recipe(name)
+        assert recipe.name == name
+        assert recipe.settings(quick=True).keys() == recipe.full.keys()
+
+
+@pytest.mark.parametrize("name", PANELS)
+def test_every_number_is_on_its_panel(name):
+    rows = invented(name)
+    axes = draw_figure(name, rows).axes
+    for i, (chosen, x) in enumerate(PANELS[name]):
+        assert_shown(axes[min(i, len(axes) - 1)], select(rows, **chosen), x)
+    for ax in axes:
+        assert ax.get_xlabel()
+    assert axes[0].get_ylabel()
+
+
+def test_alignment_shows_the_distance_from_one():
+    rows = invented("alignment")
+    ax = draw_figure("alignment", rows).axes[1]
+    shown = points_on(ax)
+    for row in select(rows, quantity="cosine", source="theory"):
+        assert (row["alpha0"], round(1 - row["value"], 9)) in shown
+    for row in select(rows, quantity="misalignment"):
+        assert (10.0, round(row["value"] / 10, 9)) in shown
+
+
+def test_capacity_is_drawn_in_units_of_itself():
+    rows = invented("capacity")
+    axes = draw_figure("capacity", rows).axes
+    for i, limit in enumerate(select(rows, quantity="capacity")):
+        mine = [
+            row | {"ratio": row["alpha"] / limit["value"]}
+            for row in select(rows, model=limit["model"])
+            if "alpha" in row
+        ]
+        assert_shown(axes[i], select(mine, quantity="separable"), "ratio")
+        assert_shown(axes[3 + i], select(mine, quantity="train_loss"), "ratio")
+        assert f"{limit['value']:.2f}" in axes[i].get_title()
+
+
+def test_sensitivity_has_a_map_and_two_curves_for_each_quantity():
+    rows = invented("sensitivity")
+    axes = draw_figure("sensitivity", rows).axes
+    for start, quantity in ((0, "cosine"), (3, "test_error")):
+        here = select(rows, quantity=quantity)
+        rates = {(r["lr_bias"], r["lr_readout"]): r["value"] for r in select(here, panel="rates")}
+        expected = [rates[key] for key in sorted(rates)]
+        assert axes[start].collections[0].get_array().ravel().tolist() == expected
+        assert_shown(axes[start + 1], select(here, panel="positives"), "positive_rate")
+        assert_shown(axes[start + 2], select(here, panel="beta"), "beta")
+
+
+def test_split_marks_the_best():
+    rows = invented("split")
+    ax = draw_figure("split", rows).axes[0]
+    stars = {
+        (float(line.get_xdata()[0]), float(line.get_ydata()[0]))
+        for line in ax.lines
+        if line.get_marker() == "*" and len(line.get_xdata())
+    }
+    assert len(stars) == 2
+    for alpha in (1.0, 2.0):
+        theory = select(rows, alpha=alpha, source="theory")
+        best = min(theory, key=lambda row: row["value"])
+        assert (best["split"], best["value"]) in stars
+
+
+def test_residual_error_compares_with_pooling():
+    rows = invented("residual-error")
+    (pooled,) = select(rows, model="pooled")
+    assert math.isinf(pooled["alpha"])
+    ax = draw_figure("residual-error", rows).axes[0]
+    levels = [line.get_ydata() for line in ax.lines if line.get_label() == "pooled"]
+    assert [list(level) for level in levels] == [[pooled["value"]] * 2]
+
+
+def test_attention_map_shows_each_weight_and_marks_the_signal():
+    rows = invented("attention-map")
+    axes = draw_figure("attention-map", rows).axes
+    for ax, label in zip(axes, (1, 0), strict=False):
+        here = select(rows, label=label)
+        shown = ax.collections[0].get_array().ravel().tolist()
+        assert shown == [row["value"] for row in here]
+        marked = {(r["token"] + 0.5, r["sequence"] + 0.5) for r in here if r["carries_signal"]}
+        assert points_on(ax) == marked
 
 
 def test_caption_names_the_parameters():
-    rows = [row | {"n_tokens": 10, "dim": 500} for row in ROWS]
-    text = draw("alignment", rows).get_suptitle()
+    text = draw_figure("alignment", invented("alignment")).get_suptitle()
     assert "L = 10" in text
-    assert "d = 500" in text
+    assert "d = 2000" in text
     assert "α₀" not in text  # it varies
 
 
 def test_formats(tmp_path):
-    figure = draw("alignment", ROWS)
+    figure = draw_figure("split", invented("split"))
     for ending, start in ((".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")):
         path = tmp_path / f"picture{ending}"
         save_picture(figure, path)
         assert path.read_bytes().startswith(start)
     with pytest.raises(ValueError, match=r"\.png, \.pdf, \.svg, got 'picture.bmp'"):
         save_picture(figure, tmp_path / "picture.bmp")
-    with pytest.raises(ValueError, match="name must be one of learning-curves"):
-        draw("nonsense", ROWS)
+    with pytest.raises(ValueError, match="unknown figure 'splitt'; did you mean 'split'"):
+        draw_figure("splitt", [])

@@ -2,12 +2,12 @@ import itertools
 
 import pytest
 
-from sparsetoken.plotting import draw_plan
+from sparsetoken.plotting import draw_pilot, draw_plan
 
 SHARED = {
-    "model": "attention",
+    "model": "two-step",
     "quantity": "n_samples",
-    "metric": "error",
+    "metric": "test error",
     "title": "the answer",
     "n_samples": 200,
     "dim": 50,
@@ -32,10 +32,10 @@ def test_curve_plan_target_and_alternatives():
     assert (star.get_xdata()[0], star.get_ydata()[0]) == (200, 0.1)
     assert [line.get_ydata()[0] for line in levels] == [0.3, 0.301, 0.01, 0.1]
     assert {text.get_text() for text in ax.texts} == {
-        "attention",
+        "two-step attention",
         "pooled",
         "vectorized",
-        "bayes",
+        "Bayes",
         "target",
     }
 
@@ -69,3 +69,45 @@ def test_caption_names_what_was_planned_with():
     assert "π = 0.533" in draw_plan([*CURVE, PLAN | {"positive_rate": 0.5333333}]).get_suptitle()
     moved = [row | {"quantity": "signal"} for row in (*CURVE, PLAN)]
     assert "n = 200" in draw_plan(moved).get_suptitle()
+
+
+PILOT = {
+    "answer": "About 200 samples",
+    "n_samples": 200,
+    "interval": [150, 300],
+    "target": 0.1,
+    "observed": [
+        {"n_samples": 20, "error": 0.4, "standard_error": 0.05},
+        {"n_samples": 80, "error": 0.2, "standard_error": 0.03},
+    ],
+    "curve": {
+        "n_samples": [10, 100, 1000],
+        "lower": [0.4, 0.1, 0.01],
+        "median": [0.45, 0.18, 0.05],
+        "upper": [0.5, 0.25, 0.1],
+    },
+}
+
+
+def test_pilot_shows_errors_fan_target_and_answer():
+    figure = draw_pilot(PILOT)
+    (ax,) = figure.axes
+    median, target, star = (
+        [line for line in ax.lines if line.get_label() == label]
+        for label in ("expected", "target", "plan")
+    )
+    assert median[0].get_ydata().tolist() == [0.45, 0.18, 0.05]
+    bars = next(c for c in ax.containers if c.get_label().startswith("seen on the pilot"))
+    assert bars.lines[0].get_ydata().tolist() == [0.4, 0.2]
+    fan = ax.collections[0].get_paths()[0].vertices
+    assert fan[:, 1].min() == 0.01
+    assert fan[:, 1].max() == 0.5
+    assert target[0].get_ydata()[0] == 0.1
+    assert star[0].get_xdata()[0] == 200
+    assert [150, 300] in [list(line.get_xdata()) for line in ax.lines]
+    assert figure.get_suptitle() == "About 200 samples"
+
+
+def test_pilot_without_an_answer():
+    (ax,) = draw_pilot(PILOT | {"n_samples": None, "interval": None}).axes
+    assert "plan" not in [line.get_label() for line in ax.lines]

@@ -3,6 +3,7 @@ import pytest
 from dense_reference import attention_features
 from statistical import Z_LIMIT, assert_same_law, disagreements, standard_score
 
+from populations import POPULATIONS
 from sparsetoken import SparseTokenProblem
 from sparsetoken.pooling import Elementwise, Hardmax, Mean, Softmax
 from sparsetoken.sampling import sample_features
@@ -61,6 +62,17 @@ def test_same_law_as_dense(problem, cosine, pooling):
     dense = moments(*dense_features(problem, query, direction, pooling, 1), query, direction)
     drawn = sample_features(
         problem, N_SAMPLES, query, direction, pooling=pooling, beta=BETA, random_state=2
+    )
+    assert_same_law(dense, moments(*drawn, query, direction))
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_populations_have_the_same_law_as_dense(name):
+    query, direction = geometry(0.8)
+    X, y = POPULATIONS[name].sample(12_000, DIM, random_state=1, direction=direction)
+    dense = moments(attention_features(X, query, BETA), y, query, direction)
+    drawn = sample_features(
+        POPULATIONS[name], N_SAMPLES, query, direction, beta=BETA, random_state=2
     )
     assert_same_law(dense, moments(*drawn, query, direction))
 

@@ -3,6 +3,7 @@ import pytest
 from dense_reference import two_gradient_steps
 from statistical import Z_LIMIT, assert_same_law, disagreements, standard_score
 
+from populations import POPULATIONS
 from sparsetoken import SparseTokenProblem
 from sparsetoken.losses import Hinge, Logistic, Square
 from sparsetoken.sampling import LearnedQuery, sample_query
@@ -52,6 +53,13 @@ def test_same_law_as_dense(problem, loss):
         assert np.abs(reduced["query_norm"]).max() == 0
         for name in ("cosine", "query_norm", "query_overlap"):
             del dense[name], reduced[name]
+    assert_same_law(dense, reduced)
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_populations_have_the_same_law_as_dense(name):
+    dense = record(dense_queries(POPULATIONS[name], Logistic(), 2000, seed=1))
+    reduced = record(reduced_queries(POPULATIONS[name], Logistic(), 4000, seed=2))
     assert_same_law(dense, reduced)
 
 

@@ -1,5 +1,6 @@
-"""The explorer: a web page where the theory answers while a slider moves."""
+"""The explorer: a JSON service on this machine, and a page that asks it while a slider moves."""
 
-from sparsetoken.app.server import serve
+import lazy_loader
 
-__all__ = ["serve"]
+# Imported when it is used: the processes that compute need no server.
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={"server": ["serve"]})

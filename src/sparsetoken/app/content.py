@@ -1,81 +1,113 @@
-"""What a view is, and what it shows."""
+"""What a view is, and what it answers: panels of curves and maps, words, a table, a script."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from sparsetoken.app.parameters import Values
+from pydantic import BaseModel
 
-__all__ = ["Content", "Draw", "Drawing", "StaleError", "Task", "View", "time_limit"]
+__all__ = [
+    "Content",
+    "Line",
+    "Map",
+    "Mark",
+    "Panel",
+    "PanelAxis",
+    "Progress",
+    "Values",
+    "View",
+    "per_cent",
+    "plural",
+    "samples",
+]
 
-
-class StaleError(Exception):
-    """The visitor has moved on: what is being computed is not wanted any more."""
-
-
-def time_limit(seconds: float) -> Callable[[], None]:
-    """Return a check that refuses to go on after so many seconds from now."""
-    end = time.monotonic() + seconds
-
-    def check() -> None:
-        if time.monotonic() > end:
-            raise ValueError(
-                f"This took more than {seconds:g} s here; what is done is kept, so ask again, "
-                "or compute it yourself with the script below"
-            )
-
-    return check
+Values = dict[str, Any]
+Numbers = list[float]
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """How far to go with a picture, and what is known already.
+class PanelAxis(BaseModel):
+    """An axis: its title, kind and ends."""
 
-    Parameters
-    ----------
-    step : int
-        0 is coarse and fast; each further step refines.
-    check : callable
-        Raises :class:`StaleError` when the picture is not wanted any more; called often.
-    known : callable
-        Returns the result of a background task by its key, or None.
-    """
-
-    step: int = 0
-    check: Callable[[], None] = lambda: None
-    known: Callable[[str], Any] = lambda key: None
+    title: str
+    logarithmic: bool = False
+    ends: tuple[float, float] | None = None
+    samples: bool = False
+    """Whether it counts samples per dimension: the page adds n where the dimension is known."""
 
 
-@dataclass(frozen=True)
-class Content:
+class Line(BaseModel):
+    """A curve, some points or bars; its colour is that of a model, or grey."""
+
+    name: str
+    x: Numbers
+    y: Numbers
+    model: str | None = None
+    look: Literal["line", "steps", "dash", "dot", "points", "cross", "star", "bars"] = "line"
+    error: Numbers | None = None
+    """Standard errors of y."""
+    low: Numbers | None = None
+    high: Numbers | None = None
+    """The band around y."""
+
+
+class Map(BaseModel):
+    """Colours over a plane, from those of pooling (low) to those of attention (high)."""
+
+    x: list[float]
+    y: list[float]
+    z: list[list[float | None]]
+    title: str
+    ends: tuple[float, float]
+    ticks: dict[str, float]
+    edge: float = 0.0
+    """Where a line is drawn."""
+    text: list[list[str]] | None = None
+    """What is shown for each place."""
+
+
+class Mark(BaseModel):
+    """A line across a panel with a word."""
+
+    text: str
+    x: float | None = None
+    y: float | None = None
+
+
+class Panel(BaseModel):
+    """One pair of axes with what is drawn there."""
+
+    x: PanelAxis
+    y: PanelAxis
+    curves: list[Line] = []
+    map: Map | None = None
+    marks: list[Mark] = []
+
+
+class Content(BaseModel):
     """One view at some values."""
 
-    figure: dict[str, Any]
+    panels: list[Panel]
     sentence: str
     """What is shown, in plain words."""
-    rows: list[dict[str, Any]]
-    """The table behind the figure."""
-    python: str
-    """A script that computes the same."""
-    command: str
-    """A command line that computes the same."""
-    facts: Sequence[tuple[str, str]] = field(default=())
+    facts: dict[str, str] = {}
     """A few numbers with their names."""
+    table: dict[str, list[Any]] = {}
+    """The numbers behind the picture, by column."""
+    python: str = ""
+    """A script that computes the same."""
+    command: str = ""
+    """A command line that computes the same, or one point of it."""
     more: bool = False
     """Whether another step refines it."""
 
 
-@dataclass(frozen=True)
-class Task:
-    """Work for the background: a function of one argument, both known to another process."""
+class Progress(BaseModel):
+    """How far work in the background is, and what it has found so far."""
 
-    key: str
-    function: Callable[[Any], Any]
-    argument: Any
-
-
-Draw = Callable[[Values, Drawing], Content]
+    done: int
+    total: int
+    message: str = ""
+    content: Any = None
 
 
 @dataclass(frozen=True)
@@ -87,10 +119,33 @@ class View:
     question: str
     """What the view answers."""
     names: tuple[str, ...]
-    """Its parameters."""
-    draw: Draw
-    tasks: Callable[[Values], list[Task]] | None = None
-    """The background work for the view's button."""
+    """Its controls."""
+    draw: Callable[[Values], Iterator[Content]]
+    """Yields the picture, coarse and fast at first, then refined."""
+    work: Callable[[Values], Iterator[Progress]] | None = None
+    """Work for the background, whose contents are added to the picture."""
     button: str = ""
-    automatic: bool = False
-    """Whether the work starts by itself."""
+    """What starts the work; it starts by itself if there is none."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Values that differ from those of the other views."""
+
+
+def per_cent(fraction: float) -> str:
+    """Return a fraction in per cent, to two or three digits, that no line break divides."""
+    value = 100.0 * fraction
+    if 0.0 < value < 1e-3:
+        return "less than 0.001\N{NO-BREAK SPACE}%"
+    digits = f"{value:.3g}" if value < 10 or value > 99 else f"{value:.0f}"
+    return f"{digits}\N{NO-BREAK SPACE}%"
+
+
+def samples(alpha: float, dim: int | None = None) -> str:
+    """Return samples per dimension, and their number where the dimension is known."""
+    number = f"{alpha:.3g}" if alpha < 99.5 else f"{alpha:.0f}"
+    counted = f" (n = {alpha * dim:.0f})" if dim else ""
+    return f"{number} {'sample' if number == '1' else 'samples'} per dimension{counted}"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,221 +1,186 @@
-"""Background work: a few processes, each ended when its work is cancelled, late or unwatched."""
+"""Work in the background: started by a visitor, watched by asking, ended when nobody asks."""
 
-import itertools
-import multiprocessing
-import secrets
-import threading
+import asyncio
+import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from multiprocessing import forkserver
-from typing import Any, NamedTuple
+from typing import Literal
 
-from sparsetoken.app.content import Task
-from sparsetoken.app.measure import Memory
-from sparsetoken.experiments.execution import end_with_parent
+from pydantic import BaseModel
 
-__all__ = ["BusyError", "Jobs", "Status"]
+from sparsetoken.app.content import Progress
+from sparsetoken.app.processes import RefusedError, Task, Worker
 
-_KEPT = 200  # jobs remembered after their end
+__all__ = ["Jobs", "Status"]
 
-
-class BusyError(Exception):
-    """Too much work is waiting already."""
+State = Literal["waiting", "running", "done", "cancelled", "failed"]
+_KEPT = 100  # jobs remembered after their end
 
 
-class Status(NamedTuple):
+class Status(BaseModel):
     """How far a job is."""
 
-    state: str
-    """"waiting", "running", "done", "cancelled" or "failed"."""
-    done: int
-    total: int
+    key: str
+    state: State
     message: str = ""
+    """Why it failed."""
+    step: int = 0
+    """Counts what has been found; ask with ``seen`` to get nothing twice."""
+    progress: Progress | None = None
 
 
-@dataclass
+@dataclass(eq=False)
 class _Job:
-    client: str
-    tasks: list[Task]
-    seen: float
-    state: str = "waiting"
-    done: int = 0
+    key: str
+    task: Task
+    state: State = "waiting"
     message: str = ""
-    key: str = field(default_factory=lambda: secrets.token_urlsafe(12))
+    step: int = 0
+    progress: bytes = b"null"
+    visitors: set[str] = field(default_factory=set)
+    worker: Worker | None = None
 
 
 class Jobs:
-    """Runs lists of tasks in processes of their own, and remembers the results.
-
-    A process can be ended at any moment, which a thread cannot: so cancelling is immediate and no
-    task outlives its time limit.
+    """A few processes for long work. A visitor has one job at a time; equal jobs are one job.
 
     Parameters
     ----------
+    warm_up : callable
+        What each process does first.
     slots : int
         Jobs that run at once.
     most_waiting : int
-        Jobs that may wait; beyond, :meth:`start` raises :class:`BusyError`.
+        Jobs that may wait.
     patience : float
-        Seconds after which a job that nobody asks about is ended: its visitor has left.
+        Seconds after which a visitor who asks for nothing has left.
     longest : float
-        Seconds a job may run.
+        Seconds a job may go on without any progress.
     """
 
     def __init__(
         self,
+        warm_up: Callable[[], None],
         slots: int = 2,
         most_waiting: int = 16,
-        patience: float = 10.0,
-        longest: float = 120.0,
+        patience: float = 90.0,
+        longest: float = 600.0,
     ) -> None:
-        self._most_waiting = most_waiting
-        self._patience, self._longest = patience, longest
-        self._memory = Memory(5000)
+        self._warm_up, self._slots = warm_up, slots
+        self._most_waiting, self._patience, self._longest = most_waiting, patience, longest
         self._jobs: OrderedDict[str, _Job] = OrderedDict()
-        self._changed = threading.Condition()
-        self._closed = False
-        self._context = _context()
-        self._threads = [
-            threading.Thread(target=self._work, name=f"jobs-{slot}", daemon=True)
-            for slot in range(slots)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._heard: dict[str, float] = {}
+        self._left: dict[str, Callable[[], None]] = {}
+        self._changed = asyncio.Condition()
+        self._loops: list[asyncio.Task[None]] = []
+        self._workers: dict[int, Worker] = {}
 
-    def known(self, key: str) -> Any:
-        """Return the result of a task by its key, or None."""
-        return self._memory.get(key)
-
-    def start(self, client: str, tasks: list[Task]) -> str:
-        """Queue the tasks and return the key of the job; a client's earlier job is cancelled."""
-        todo = [task for task in tasks if self.known(task.key) is None]
-        with self._changed:
-            for job in self._jobs.values():
-                if job.client == client and job.state in ("waiting", "running"):
-                    job.state = "cancelled"
-            waiting = sum(job.state == "waiting" for job in self._jobs.values())
-            if todo and waiting >= self._most_waiting:
-                raise BusyError("many others are computing: try again in a minute")
-            job = _Job(client, tasks, time.monotonic(), done=len(tasks) - len(todo))
-            job.state = "waiting" if todo else "done"
-            self._jobs[job.key] = job
-            for old in itertools.islice(list(self._jobs), max(0, len(self._jobs) - _KEPT)):
-                if self._jobs[old].state not in ("waiting", "running"):
-                    del self._jobs[old]
-            self._changed.notify_all()
-            return job.key
-
-    def status(self, key: str) -> Status:
-        """Say how far a job is; asking keeps it alive."""
-        with self._changed:
-            job = self._jobs.get(key)
-            if job is None:
-                return Status("cancelled", 0, 0)
-            job.seen = time.monotonic()
-            return Status(job.state, job.done, len(job.tasks), job.message)
-
-    def cancel(self, key: str) -> None:
-        """End a job."""
-        with self._changed:
-            job = self._jobs.get(key)
-            if job is not None and job.state in ("waiting", "running"):
-                job.state = "cancelled"
+    def start(self) -> None:
+        """Start the processes."""
+        self._loops = [asyncio.create_task(self._work(slot)) for slot in range(self._slots)]
+        self._loops.append(asyncio.create_task(self._watch()))
 
     def close(self) -> None:
-        """End all work."""
-        with self._changed:
-            self._closed = True
-            for job in self._jobs.values():
-                if job.state in ("waiting", "running"):
-                    job.state = "cancelled"
-            self._changed.notify_all()
-        for thread in self._threads:
-            thread.join(5.0)
+        """End all work and forget all visitors."""
+        for loop in self._loops:
+            loop.cancel()
+        for worker in self._workers.values():
+            worker.kill()
+        for visitor in list(self._left):
+            self.leave(visitor)
 
-    def _work(self) -> None:
+    async def add(self, visitor: str, task: Task) -> bytes:
+        """Queue a task in place of the visitor's job before, and return its status."""
+        self.hear(visitor)
+        key = hashlib.sha256(task.key.encode()).hexdigest()[:24]
+        self._release(visitor, but=key)
+        job = self._jobs.get(key)
+        if job is None or job.state in ("cancelled", "failed"):
+            waiting = sum(other.state == "waiting" for other in self._jobs.values())
+            if waiting >= self._most_waiting:
+                raise RefusedError("Many others are computing: try again in a minute.")
+            job = self._jobs[key] = _Job(key, task)
+        job.visitors.add(visitor)
+        ended = [old.key for old in self._jobs.values() if old.state not in ("waiting", "running")]
+        for old in ended[: max(0, len(self._jobs) - _KEPT)]:
+            del self._jobs[old]
+        async with self._changed:
+            self._changed.notify_all()
+        return self.status(key)
+
+    def status(self, key: str, seen: int = -1) -> bytes:
+        """Return the status of a job as JSON, without progress that was seen already."""
+        job = self._jobs.get(key)
+        if job is None:
+            return Status(key="", state="cancelled").model_dump_json().encode()
+        said = Status(key=key, state=job.state, message=job.message, step=job.step)
+        progress = b"null" if job.step == seen else job.progress
+        head = said.model_dump_json(exclude={"progress"}).encode()[:-1]
+        return head + b',"progress":' + progress + b"}"
+
+    def cancel(self, key: str, visitor: str) -> None:
+        """End a job for a visitor; it goes on if others want it."""
+        job = self._jobs.get(key)
+        if job is None or visitor not in job.visitors:
+            return
+        job.visitors.discard(visitor)
+        if not job.visitors and job.state in ("waiting", "running"):
+            job.state = "cancelled"
+            if job.worker is not None:
+                job.worker.kill()
+
+    def hear(self, visitor: str, left: Callable[[], None] | None = None) -> None:
+        """Note that a visitor is there, and what to do when it has left."""
+        self._heard[visitor] = time.monotonic()
+        if left is not None:
+            self._left[visitor] = left
+
+    def leave(self, visitor: str) -> None:
+        """End what a visitor has started."""
+        self._heard.pop(visitor, None)
+        self._release(visitor)
+        self._left.pop(visitor, lambda: None)()
+
+    def _release(self, visitor: str, but: str = "") -> None:
+        for key in list(self._jobs):
+            if key != but:
+                self.cancel(key, visitor)
+
+    async def _watch(self) -> None:
         while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._closed or self._next() is not None)
-                job = self._next()
-                if self._closed or job is None:
-                    return
-                job.state = "running"
-            self._run(job)
+            await asyncio.sleep(min(1.0, self._patience / 2))
+            late = time.monotonic() - self._patience
+            for visitor in [name for name, heard in self._heard.items() if heard < late]:
+                self.leave(visitor)
 
     def _next(self) -> _Job | None:
         return next((job for job in self._jobs.values() if job.state == "waiting"), None)
 
-    def _run(self, job: _Job) -> None:
-        """Hand the tasks to a fresh process, one after the other, while they are wanted."""
-        ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(theirs,), daemon=True)
-        process.start()
-        theirs.close()
-        deadline = time.monotonic() + self._longest
+    async def _work(self, slot: int) -> None:
+        while True:
+            if slot not in self._workers or not self._workers[slot].alive:
+                self._workers[slot] = await asyncio.to_thread(
+                    Worker, self._warm_up, background=True
+                )
+            async with self._changed:
+                await self._changed.wait_for(lambda: self._next() is not None)
+                job = self._next()
+            if job is not None:
+                await self._run(job, self._workers[slot])
+
+    async def _run(self, job: _Job, worker: Worker) -> None:
+        job.state, job.worker = "running", worker
         try:
-            for task in job.tasks:
-                if self.known(task.key) is not None:
-                    continue
-                ours.send((task.function, task.argument))
-                while not ours.poll(0.1):
-                    if not self._wanted(job, deadline):
-                        return
-                result, error = ours.recv()
-                if error:
-                    self._end(job, "failed", error)
+            while found := await worker.advance(job.task, job.step, self._longest):
+                job.progress = found
+                job.step += 1
+                if job.state != "running":  # cancelled meanwhile
                     return
-                self._memory.put(task.key, result)
-                with self._changed:
-                    job.done += 1
-                if not self._wanted(job, deadline):
-                    return
-            self._end(job, "done")
-        except (EOFError, OSError):
-            self._end(job, "failed", "its process died")
-        finally:
-            process.kill()
-            process.join()
-            ours.close()
-
-    def _wanted(self, job: _Job, deadline: float) -> bool:
-        now = time.monotonic()
-        if now > deadline:
-            self._end(job, "failed", f"stopped after {self._longest:g} s")
-        elif now - job.seen > self._patience:
-            self._end(job, "cancelled")
-        return job.state == "running"
-
-    def _end(self, job: _Job, state: str, message: str = "") -> None:
-        with self._changed:
+            job.state = "done"
+        except RefusedError as error:
             if job.state == "running":
-                job.state, job.message = state, message
-
-
-def _context() -> Any:
-    """Return how processes start: by copies of a clean one that has imported what they need."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["sparsetoken.app.prepared"])
-    forkserver.ensure_running()
-    return context
-
-
-def _serve(pipe: Any) -> None:
-    """Answer tasks with (result, error) until the pipe closes."""
-    end_with_parent()
-    while True:
-        try:
-            function, argument = pipe.recv()
-        except EOFError:
-            return
-        pipe.send(_attempt(function, argument))
-
-
-def _attempt(function: Callable[[Any], Any], argument: Any) -> tuple[Any, str]:
-    try:
-        return function(argument), ""
-    except Exception as error:  # whatever it is, the visitor is told in one line
-        return None, f"{type(error).__name__}: {error}"[:300]
+                job.state, job.message = "failed", str(error)
+        finally:
+            job.worker = None

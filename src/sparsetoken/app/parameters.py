@@ -1,313 +1,182 @@
-"""The quantities a visitor can set: their names, limits and words, and how they are checked."""
+"""What a visitor can set: quantities of the vocabulary, a few of the page, and typed values."""
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
+from typing import Annotated, Any, Literal
 
-from sparsetoken._validation import check_choice
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
-__all__ = ["GROUPS", "PARAMETERS", "Choice", "Number", "Values", "check_values"]
+import sparsetoken as st
+from sparsetoken.app.content import Values
+from sparsetoken.losses import loss_names
+from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS, Quantity, group
 
-Values = dict[str, Any]
+__all__ = [
+    "CONTROLS",
+    "GROUPS",
+    "PRESETS",
+    "describe",
+    "make_problem",
+    "select",
+    "spreads",
+    "values_model",
+]
 
+_AXES = (*group("problem"), "alpha", "reg")
+_LABELS = {"split": "a fraction", "alpha0": "a fixed number"}
+_LABELS |= {"best": "the best of the three", "fresh": "fresh at every step"}
+_LABELS |= {"reused": "the same at every step", "online": "one sample at a time"}
+# The page has its own default where the vocabulary has none or one that takes too long.
+_DEFAULTS = {"alpha": 2.0, "alpha0": 2.0, "dim": 200, "trials": 4, "steps": 10}
 
-@dataclass(frozen=True)
-class Number:
-    """A number between two limits, which also bound what a request may cost."""
-
-    name: str
-    label: str
-    symbol: str
-    help: str
-    low: float
-    high: float
-    default: float
-    logarithmic: bool = False
-    whole: bool = False
-
-    def check(self, value: Any) -> float:
-        """Return the value as a number of the right kind, or raise ValueError."""
-        try:
-            number = math.nan if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError, OverflowError):
-            number = math.nan
-        kind = "a whole number" if self.whole else "a number"
-        fits = self.low <= number <= self.high and (not self.whole or number == round(number))
-        if not fits:
-            given = "" if value is None else f", got {repr(value)[:40]}"
-            limits = f"from {self.low:g} to {self.high:g}"
-            raise ValueError(f"{self.label} ({self.name}) must be {kind} {limits}{given}")
-        return int(number) if self.whole else number
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of a few words."""
-
-    name: str
-    label: str
-    help: str
-    options: Mapping[str, str]
-    """What may be chosen, and how it reads."""
-
-    @property
-    def default(self) -> str:
-        """Return the first option."""
-        return next(iter(self.options))
-
-    def check(self, value: Any) -> str:
-        """Return the value if it is an option, or raise ValueError."""
-        if not isinstance(value, str):
-            raise ValueError(f"{self.name} must be a word, got {repr(value)[:40]}")
-        return check_choice(self.name, value[:40], tuple(self.options))
-
-
-_AXES = {
-    "signal": "signal θ",
-    "n_tokens": "tokens L",
-    "n_signal": "signal tokens R",
-    "positive_rate": "positive rate π",
-    "alpha": "samples per dimension α",
-    "reg": "ridge λ",
-}
-
-PARAMETERS: dict[str, Number | Choice] = {
-    parameter.name: parameter
-    for parameter in (
-        Number(
-            "n_tokens",
-            "Sequence length",
-            "L",
-            "Tokens in a sequence.",
-            1,
-            1000,
-            10,
-            logarithmic=True,
-            whole=True,
-        ),
-        Number(
-            "n_signal",
-            "Signal tokens",
-            "R",
-            "How many tokens of a positive sequence carry the signal; at most L.",
-            1,
-            50,
-            1,
-            whole=True,
-        ),
-        Number(
-            "signal",
-            "Signal strength",
-            "θ",
-            "Shift of a signal token, in standard deviations of the noise.",
-            0.0,
-            15.0,
-            5.0,
-        ),
-        Number(
-            "positive_rate", "Positive rate", "π", "Share of positive sequences.", 0.01, 0.99, 0.5
-        ),
-        Choice(
-            "loss",
-            "Loss",
-            "What training minimises.",
-            {"logistic": "logistic", "square": "square", "hinge": "hinge"},
-        ),
-        Number(
-            "reg",
-            "Ridge",
-            "λ",
-            "Penalty on the readout's weights.",
-            1e-6,
-            100.0,
-            0.01,
-            logarithmic=True,
-        ),
-        Choice(
-            "quantity",
-            "Shown",
-            "What the curves show.",
-            {"test_error": "test error", "train_loss": "training loss", "auc": "AUC"},
-        ),
-        Number(
-            "target",
-            "Target error",
-            "",
-            "The test error you would like to reach.",
-            0.001,
-            0.45,
-            0.05,
-            logarithmic=True,
-        ),
-        Number(
-            "alpha",
-            "Samples n/d",
-            "α",
-            "Labelled sequences per feature of a token.",
-            0.1,
-            100.0,
-            2.0,
-            logarithmic=True,
-        ),
-        Number(
-            "alpha_max",
-            "Curves up to",
-            "α",
-            "Where the horizontal axis ends, in samples per dimension.",
-            1.0,
-            100.0,
-            20.0,
-            logarithmic=True,
-        ),
-        Choice(
-            "query_by",
-            "Samples for the query",
-            "Attention learns its query on some samples and its readout on the others.",
-            {"split": "a share of all", "alpha0": "a fixed number"},
-        ),
-        Number(
-            "split",
-            "Share for the query",
-            "",
-            "Share of the samples that teach the query; the rest train the readout.",
-            0.05,
-            0.95,
-            0.5,
-        ),
-        Number(
-            "alpha0",
-            "Query samples",
-            "α₀",
-            "Sequences that teach the query, per dimension.",
-            0.05,
-            1000.0,
-            2.0,
-            logarithmic=True,
-        ),
-        Number(
-            "beta",
-            "Inverse temperature",
-            "β",
-            "Multiplies the scores in the softmax.",
-            0.1,
-            10.0,
-            1.0,
-            logarithmic=True,
-        ),
-        Number(
-            "lr_readout",
-            "Readout step",
-            "η_w",
-            "Learning rate of the readout in the first gradient step.",
-            0.01,
-            100.0,
-            1.0,
-            logarithmic=True,
-        ),
-        Number(
-            "lr_bias",
-            "Bias step",
-            "η_b",
-            "Learning rate of the bias; one that does not suit π turns the query around.",
-            0.0,
-            10.0,
-            1.0,
-        ),
-        Number(
-            "lr_query",
-            "Query step",
-            "η_q",
-            "Learning rate of the query; sets how sharp attention gets.",
-            0.1,
-            1000.0,
-            20.0,
-            logarithmic=True,
-        ),
-        Choice("x_axis", "Across", "Horizontal axis.", _AXES),
-        Choice("y_axis", "Up", "Vertical axis.", {"alpha": _AXES["alpha"], **_AXES}),
-        Choice(
-            "capacity_axis",
-            "Against",
-            "Horizontal axis.",
-            {name: _AXES[name] for name in ("signal", "n_tokens", "n_signal", "positive_rate")},
-        ),
-        Number(
-            "dim",
-            "Features per token",
-            "d",
-            "Dimension of what is drawn.",
-            20,
-            400,
-            200,
-            logarithmic=True,
-            whole=True,
-        ),
-        Number(
-            "trials",
-            "Trials",
-            "",
-            "Data sets drawn for each simulated point.",
-            2,
-            16,
-            4,
-            whole=True,
-        ),
-        Number("seed", "Draw", "", "Number of the random draw.", 0, 9999, 0, whole=True),
-        Number(
-            "plan_dim",
-            "Features per token",
-            "d",
-            "Dimension of your tokens.",
-            10,
-            5000,
-            384,
-            logarithmic=True,
-            whole=True,
-        ),
-        Choice(
-            "plan_model",
-            "Classifier",
-            "What the plan is for.",
-            {
-                "attention": "attention",
-                "pooled": "pooled",
-                "vectorized": "vectorized",
-                "best": "the best of the three",
-            },
-        ),
-    )
-}
-
+_OWN = (
+    Quantity(
+        "signal_spread", "spread of strength", "",
+        "Half of the sequences have a signal stronger by this fraction, half a weaker one.",
+        0.0, 0.9, default=0.0, slider=(0.0, 0.9),
+    ),
+    Quantity(
+        "length_spread", "spread of length", "",
+        "Half of the sequences are longer by this fraction, half are shorter.",
+        0.0, 0.9, default=0.0, slider=(0.0, 0.9),
+    ),
+    Quantity(
+        "alpha_max", "curves up to", "α", "Where the horizontal axis ends.",
+        1.0, 100.0, default=20.0, slider=(1.0, 100.0), logarithmic=True,
+    ),
+    Quantity(
+        "features", "features per token", "d",
+        "Dimension of your tokens: the page then shows numbers of samples n beside α.",
+        10, 5000, whole=True, slider=(10, 5000), logarithmic=True,
+    ),
+    Quantity(
+        "quantity", "shown", "", "What the curves show.",
+        default="test_error", options=("test_error", "train_loss", "auc", "recall"),
+    ),
+    Quantity(
+        "query_by", "samples for the query", "",
+        "Attention learns its query on some samples and its readout on the others.",
+        default="split", options=("split", "alpha0"),
+    ),
+    Quantity("x_axis", "across", "", "Horizontal axis.", default="signal", options=_AXES),
+    Quantity("y_axis", "up", "", "Vertical axis.", default="alpha", options=_AXES),
+    Quantity(
+        "capacity_axis", "against", "", "Horizontal axis.",
+        default="signal", options=group("problem"),
+    ),
+    Quantity(
+        "plan_model", "classifier", "", "What the plan is for.",
+        default="two-step", options=("two-step", "pooled", "vectorized", "best"),
+    ),
+    Quantity(
+        "steps", "steps", "", "Gradient steps of all parameters together.",
+        1, 50, default=10, whole=True, slider=(2, 30),
+    ),
+    Quantity(
+        "batches", "samples of a step", "", "Which samples each gradient step sees.",
+        default="fresh", options=("fresh", "reused", "online"),
+    ),
+)  # fmt: skip
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "View": (
-        *("quantity", "target", "alpha_max", "x_axis", "y_axis", "capacity_axis"),
-        *("plan_model", "plan_dim"),
+        *("quantity", "error", "fpr", "x_axis", "y_axis", "capacity_axis", "plan_model"),
+        *("alpha_max", "features"),
     ),
-    "Problem": ("n_tokens", "n_signal", "signal", "positive_rate"),
-    "Training": ("alpha", "query_by", "split", "alpha0", "loss", "reg"),
-    "Two steps": ("beta", "lr_readout", "lr_bias", "lr_query"),
-    "Random draws": ("dim", "trials", "seed"),
+    "Problem": (*group("problem"), "signal_spread", "length_spread"),
+    "Training": ("alpha", "query_by", "split", "alpha0", "loss", "reg", "steps", "batches"),
+    "Learning rates": group("two steps"),
+    "Random draws": ("dim", "trials", "random_state"),
 }
+"""The headings of the controls, and what stands under each."""
 
 
-def check_values(given: Any, names: tuple[str, ...]) -> Values:
-    """Return a checked value for each of the names, its default where none is given.
+def _control(name: str) -> Quantity:
+    own = {quantity.name: quantity for quantity in _OWN}
+    found = own.get(name) or PARAMETERS[name]
+    if name == "loss":
+        found = replace(found, options=loss_names())
+    return replace(found, default=_DEFAULTS.get(name, found.default))
 
-    Raises ValueError for anything else than a mapping of known names to values within the limits.
-    """
-    if not isinstance(given, Mapping):
-        raise ValueError(f"values must be names with values, got {type(given).__name__}")
-    unknown = [name for name in given if name not in PARAMETERS]
-    if unknown:
-        raise ValueError(f"unknown value {str(unknown[0])[:40]!r}")
-    values: Values = {
-        name: PARAMETERS[name].check(given.get(name, PARAMETERS[name].default)) for name in names
+
+CONTROLS = {name: _control(name) for names in GROUPS.values() for name in names}
+"""Every control of the page."""
+
+PRESETS: dict[str, Values] = {
+    "slides": {"n_tokens": 500, "n_signal": 10, "signal": 3.0, "positive_rate": 0.4}
+    | {"features": 384},
+    "activation probe": {"n_tokens": 100, "n_signal": 3, "signal": 4.0, "positive_rate": 0.3}
+    | {"features": 2000},
+    "rare events": {"n_tokens": 50, "n_signal": 1, "signal": 6.0, "positive_rate": 0.02}
+    | {"features": 64, "quantity": "recall"},
+}
+"""Settings to begin with, by what the sequences are."""
+
+
+def describe(control: Quantity) -> dict[str, Any]:
+    """Return what the page needs to show a control."""
+    low, high = control.slider or (0.0, 0.0)
+    return {
+        "name": control.name,
+        "label": control.label,
+        "symbol": control.symbol,
+        "help": control.help,
+        "low": low,
+        "high": high,
+        "default": control.default,
+        "whole": control.whole,
+        "logarithmic": control.logarithmic,
+        "options": {name: _label(name) for name in control.options},
     }
-    if values.get("n_signal", 0) > values.get("n_tokens", math.inf):
-        raise ValueError(
-            f"Signal tokens (n_signal) must be at most the {values['n_tokens']} tokens of a "
-            f"sequence, got {values['n_signal']}"
-        )
-    return values
+
+
+def _label(option: str) -> str:
+    if option in _LABELS:
+        return _LABELS[option]
+    if option in MODELS:
+        return MODELS[option].label
+    known = PARAMETERS | MEASURED
+    return known[option].axis if option in known else option
+
+
+def values_model(
+    title: str, names: tuple[str, ...], defaults: Mapping[str, Any]
+) -> type[BaseModel]:
+    """Return the type of a view's values: each between the ends of its slider."""
+    fields: dict[str, Any] = {}
+    for control in (CONTROLS[name] for name in names):
+        kind: Any = int if control.whole else float
+        if control.options:
+            kind = Literal[control.options]
+        limits: dict[str, Any] = {"description": control.help}
+        if control.slider:
+            limits |= {"ge": control.slider[0], "le": control.slider[1]}
+        if kind is float:
+            limits["allow_inf_nan"] = False
+        default = defaults.get(control.name, control.default)
+        if default is None:
+            kind = kind | None
+        fields[control.name] = (Annotated[kind, Field(**limits)], default)
+    return create_model(title, __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def select(values: Values, *groups: str) -> Values:
+    """Return the values whose quantities belong to some groups of the vocabulary."""
+    return {name: values[name] for name in group(*groups) if name in values}
+
+
+def make_problem(values: Values) -> Any:
+    """Return the problem of a visitor: a population of two kinds for each quantity that varies."""
+    problem = st.SparseTokenProblem(**select(values, "problem"))
+    varying = spreads(values)
+    return st.Population.spread(problem, n_nodes=2, **varying) if varying else problem
+
+
+def spreads(values: Values) -> dict[str, tuple[str, float, float]]:
+    """Return the distributions of the quantities that vary; two nodes stand for each."""
+    asked = {"signal": "signal_spread", "n_tokens": "length_spread"}
+    return {
+        name: ("normal", float(values[name]), values[spread] * values[name])
+        for name, spread in asked.items()
+        if values.get(spread) and values[name]
+    }

@@ -1,197 +1,294 @@
-"""The explorer as a web server: what it answers, what it refuses, and how it is started."""
+"""The explorer as a web service: its routes, and how it is started and ended.
 
+FastAPI checks every request against types and describes itself (``/api/docs``); uvicorn serves it
+from one thread, so that a slow client costs nothing. Nothing is computed here: processes do it.
+"""
+
+import importlib.util
 import json
-import logging
 import socket
 import threading
-import warnings
 import webbrowser
-from contextlib import closing
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Annotated, Any
 
-from dash import Dash, Output
-from dash.exceptions import DependencyException
-from flask import Flask, Response, request
-from threadpoolctl import threadpool_limits
-from waitress import create_server
-from werkzeug.exceptions import HTTPException, NotFound
+import uvicorn
+from fastapi import FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
+from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel, Field, create_model
 
-from sparsetoken._validation import check_count
-from sparsetoken.app.callbacks import (
-    LONGEST,
-    MOST_STEPS,
-    BadRequestError,
-    connect,
-    read_link,
-    view_content,
-)
-from sparsetoken.app.content import Drawing, time_limit
-from sparsetoken.app.jobs import Jobs
-from sparsetoken.app.page import layout
+from sparsetoken._validation import check_count, shown
+from sparsetoken.app import work
+from sparsetoken.app.content import Content, View
+from sparsetoken.app.data import MOST_BYTES, Uploads, study
+from sparsetoken.app.guard import Guard
+from sparsetoken.app.jobs import Jobs, Status
+from sparsetoken.app.parameters import CONTROLS, GROUPS, PRESETS, describe, values_model
+from sparsetoken.app.pictures import OvertakenError, Pictures
+from sparsetoken.app.processes import RefusedError, Task
+from sparsetoken.app.reference import reference
 from sparsetoken.app.views import VIEWS
-from sparsetoken.experiments.table import table_text
-from sparsetoken.theory import ConvergenceWarning
+from sparsetoken.experiments.workers import available_workers
+from sparsetoken.vocabulary import MODELS
 
 __all__ = ["make_app", "serve"]
 
-_UPDATE = "/_dash-update-component"
-_PATHS = ("/_dash-layout", "/_dash-dependencies", "/_favicon.ico", "/table.csv", _UPDATE)
-_FOLDERS = ("/assets/", "/_dash-component-suites/")
-_MOST_BYTES = 20_000
-_MOST_BRACKETS = 100  # in a request: nested deeper, it would exhaust the stack
-_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-}
+_STATIC = Path(__file__).with_name("static")
+_MOST_STEPS = 100
+_MOST_BODY = 20_000
+Visitor = Annotated[str, Field(pattern="^[A-Za-z0-9-]{8,40}$", description="Who asks.")]
+VisitorQuery = Annotated[str, Query(pattern="^[A-Za-z0-9-]{8,40}$", description="Who asks.")]
+WELCOME = (
+    "A few tokens of a sequence carry a weak signal; see here how many labelled sequences each "
+    "classifier needs to find it. Move a slider, start from an example, or drop a file of your own."
+)
 
 
-def make_app(jobs: Jobs) -> Dash:
-    """Return the page and its server."""
-    flask = Flask("sparsetoken.app")
-    flask.config["MAX_CONTENT_LENGTH"] = _MOST_BYTES
-    app = Dash(
-        "sparsetoken.app",
-        server=flask,
+class Asked(BaseModel):
+    """What every request for a picture has, besides its values."""
+
+    visitor: Visitor = "anonymous"
+    sequence: Annotated[int, Field(ge=0, le=2**53)] = 0
+    """Counts the visitor's requests: a newer one overtakes those before it."""
+    step: Annotated[int, Field(ge=0, le=_MOST_STEPS)] = 0
+    """0 is coarse and fast; each further step refines."""
+
+
+class Explorer(BaseModel):
+    """What the page needs to know of its controls, views and models."""
+
+    welcome: str
+    controls: dict[str, dict[str, Any]]
+    groups: dict[str, tuple[str, ...]]
+    views: dict[str, dict[str, Any]]
+    presets: dict[str, dict[str, Any]]
+    models: dict[str, dict[str, str]]
+    most_bytes: int
+
+
+def make_app(**options: Any) -> FastAPI:
+    """Return the service; options are those of :class:`Jobs`."""
+    pictures = Pictures(work.warm_up, max(2, available_workers()))
+    jobs = Jobs(work.warm_up, **options)
+    uploads = Uploads()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        pictures.start()
+        jobs.start()
+        yield
+        close()
+
+    def close() -> None:
+        pictures.close()
+        jobs.close()
+        uploads.close()
+
+    app = FastAPI(
         title="sparsetoken explorer",
-        update_title="",
-        serve_locally=True,
-        meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
     )
-    app.layout = layout()
-    connect(app, jobs)
-    flask.add_url_rule("/table.csv", view_func=_table(jobs))
-    policy = (
-        "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-        "font-src 'self' data:; object-src 'none'; frame-ancestors 'none'; base-uri 'none'; "
-        f"form-action 'self'; script-src 'self' {' '.join(app.csp_hashes())}"
-    )
-    flask.before_request(lambda: _guard(app))
-    flask.after_request(lambda response: _seal(response, policy))
-    flask.register_error_handler(Exception, _refuse)
+    app.state.close = close
+    app.add_middleware(Guard, most_bytes=_MOST_BODY, large={"/api/data": MOST_BYTES})
+    app.add_exception_handler(RequestValidationError, _explain)
+    app.add_exception_handler(RefusedError, lambda _, error: _refuse(422, str(error)))
+    app.add_exception_handler(OvertakenError, lambda _, error: Response(status_code=204))
+    _add_pages(app)
+    for view in VIEWS.values():
+        _add_view(app, view, pictures, jobs)
+    _add_jobs(app, jobs)
+    _add_data(app, jobs, uploads)
     return app
 
 
-def _guard(app: Dash) -> None:
-    """Let through only what the page itself asks for."""
-    if request.path != "/" and request.path not in _PATHS:
-        anything = "path" in (request.view_args or {})  # Dash shows its page for any other path
-        if anything or not request.path.startswith(_FOLDERS):
-            raise NotFound("there is nothing here")
-        return
-    if request.path == _UPDATE:
-        _check_update(app, request.get_data())
+def _refuse(code: int, words: str) -> JSONResponse:
+    return JSONResponse({"detail": words}, code)
 
 
-def _check_update(app: Dash, body: bytes) -> None:
-    """Refuse what Dash would stumble over: it trusts the page."""
-    if body.count(b"[") + body.count(b"{") > _MOST_BRACKETS:
-        raise BadRequestError("the body has too many parts")
-    try:
-        asked = json.loads(body)
-    except ValueError:
-        raise BadRequestError("the body must be JSON") from None
-    if not isinstance(asked, dict) or not isinstance(asked.get("output"), str):
-        raise BadRequestError("the body must be an object with an output")
-    known = app.callback_map.get(asked["output"], {})
-    if "callback" not in known:  # or it runs in the browser
-        raise BadRequestError("there is no such callback")
-    outputs = known["output"]
-    places = [_place(part) for part in outputs] if isinstance(outputs, list) else _place(outputs)
-    if asked.get("outputs") != places:
-        raise BadRequestError("outputs must be those of the callback")
-    for part in ("inputs", "state"):
-        expected = [(entry["id"], entry["property"]) for entry in known[part]]
-        given = asked.get(part, [])
-        if not isinstance(given, list) or not all(isinstance(entry, dict) for entry in given):
-            raise BadRequestError(f"{part} must be a list of objects")
-        if [(entry.get("id"), entry.get("property")) for entry in given] != expected:
-            raise BadRequestError(f"{part} must be those of the callback")
-    changed = asked.get("changedPropIds", [])
-    if not isinstance(changed, list) or not all(isinstance(name, str) for name in changed):
-        raise BadRequestError("changedPropIds must be a list of names")
+def _explain(_: Request, error: Any) -> JSONResponse:
+    """Say in a sentence which value is wrong and what it may be."""
+    first = error.errors()[0]
+    name = str(first["loc"][-1]) if first["loc"] else ""
+    got = shown(first.get("input"))[:60].encode("ascii", "replace").decode()
+    if name not in CONTROLS or first["type"] == "extra_forbidden":
+        return _refuse(422, f"{name[:40].encode('ascii', 'replace').decode()}: {first['msg']}.")
+    control = CONTROLS[name]
+    if control.options:
+        allowed = f"one of {', '.join(control.options)}"
+    else:
+        kind = "a whole number" if control.whole else "a number"
+        low, high = control.slider or (control.low, control.high)
+        allowed = f"{kind} from {low:g} to {high:g}"
+    label = control.label[:1].upper() + control.label[1:]
+    return _refuse(422, f"{label} ({name}) must be {allowed}, got {got}.")
 
 
-def _place(output: Output) -> dict[str, str]:
-    return {"id": output.component_id, "property": output.component_property}
+def _add_pages(app: FastAPI) -> None:
+    """Serve the page, plotly.js from the installed package, and what the page needs to know."""
+    found = importlib.util.find_spec("plotly")
+    assert found is not None
+    assert found.origin is not None
+    plotly = Path(found.origin).parent / "package_data" / "plotly.min.js"
 
+    @app.get("/", include_in_schema=False)
+    async def page() -> FileResponse:
+        return FileResponse(_STATIC / "index.html")
 
-def _seal(response: Response, policy: str) -> Response:
-    response.headers.update(_HEADERS)
-    response.headers["Content-Security-Policy"] = policy
-    return response
+    @app.get("/static/plotly.js", include_in_schema=False)
+    async def plotly_js() -> FileResponse:
+        return FileResponse(plotly, media_type="text/javascript")
 
-
-def _refuse(error: Exception) -> Response:
-    """Answer what went wrong in one line, never with a traceback."""
-    if isinstance(error, HTTPException):
-        return Response(f"{error.description}\n", error.code, mimetype="text/plain")
-    if isinstance(error, DependencyException):  # a file that is none of the page's
-        return Response("there is nothing here\n", 404, mimetype="text/plain")
-    if isinstance(error, BadRequestError):
-        return Response(f"{error}\n", 400, mimetype="text/plain")
-    logging.getLogger("sparsetoken.app").error("a request failed", exc_info=error)
-    return Response("something went wrong on the server\n", 500, mimetype="text/plain")
-
-
-def _table(jobs: Jobs) -> Any:
-    """Return the function that answers with the table behind a view."""
-
-    def table() -> Response:
-        view, values, complaint = read_link(request.query_string.decode("latin-1"))
-        if complaint:
-            raise BadRequestError(complaint)
-        try:
-            drawing = Drawing(MOST_STEPS, time_limit(LONGEST), jobs.known)
-            content = view_content(VIEWS[view], values, drawing)
-        except ValueError as error:
-            raise BadRequestError(str(error)) from None
-        name = f'attachment; filename="{view}.csv"'
-        return Response(
-            table_text(content.rows), mimetype="text/csv", headers={"Content-Disposition": name}
+    @app.get("/api/explorer", summary="Controls with their limits, views, examples and models")
+    async def explorer() -> Explorer:
+        views: dict[str, dict[str, Any]] = {
+            view.name: {
+                "title": view.title,
+                "question": view.question,
+                "controls": view.names,
+                "defaults": view.defaults,
+                "work": view.work is not None,
+                "button": view.button,
+            }
+            for view in VIEWS.values()
+        }
+        return Explorer(
+            welcome=WELCOME,
+            controls={name: describe(control) for name, control in CONTROLS.items()},
+            groups=GROUPS,
+            views=views,
+            presets=PRESETS,
+            models={name: look._asdict() for name, look in MODELS.items()},
+            most_bytes=MOST_BYTES,
         )
 
-    return table
+    @app.get("/api/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return HTMLResponse(reference(app.openapi()))
+
+    app.mount("/static", StaticFiles(directory=_STATIC))
 
 
-def serve(host: str = "127.0.0.1", port: int = 8050, *, browser: bool = True) -> None:
-    """Serve the explorer until interrupted.
+def _add_view(app: FastAPI, view: View, pictures: Pictures, jobs: Jobs) -> None:
+    """Add the routes of a view: its picture, and its work in the background if it has any."""
+    title = view.title.replace(" ", "")
+    values = values_model(f"{title}Values", view.names, view.defaults)
+    asked_type = create_model(
+        f"{title}Request", __base__=Asked, values=(values, Field(default_factory=values))
+    )
+
+    async def picture(asked: Any) -> Response:
+        task = _task(work.draw, view, asked.values.model_dump())
+        answer = await pictures.draw(asked.visitor, asked.sequence, task, asked.step)
+        return Response(answer, media_type="application/json")
+
+    async def start(asked: Any) -> Response:
+        task = _task(work.work, view, asked.values.model_dump())
+        return Response(await jobs.add(asked.visitor, task), media_type="application/json")
+
+    for path, endpoint, answer, summary in (
+        (f"/api/views/{view.name}", picture, Content, view.question),
+        (f"/api/jobs/{view.name}", start, Status, f"{view.button or 'Plan'}, in the background"),
+    ):
+        if endpoint is picture or view.work is not None:
+            endpoint.__annotations__["asked"] = asked_type
+            app.post(
+                path,
+                summary=summary,
+                response_class=Response,
+                responses={200: {"model": answer}, 204: {"description": "overtaken"}},
+            )(endpoint)
+
+
+def _task(function: Any, view: View, values: dict[str, Any]) -> Task:
+    key = json.dumps([function.__name__, view.name, values], sort_keys=True)
+    return Task(key, function, (view.name, values))
+
+
+def _add_jobs(app: FastAPI, jobs: Jobs) -> None:
+    """Add the routes that watch and end work, and those that say who is there."""
+
+    @app.get("/api/jobs/{key}", summary="How far a job is", responses={200: {"model": Status}})
+    async def status(key: str, visitor: VisitorQuery = "anonymous", seen: int = -1) -> Response:
+        jobs.hear(visitor)
+        return Response(jobs.status(key, seen), media_type="application/json")
+
+    @app.delete("/api/jobs/{key}", summary="End a job", status_code=204)
+    async def cancel(key: str, visitor: VisitorQuery = "anonymous") -> None:
+        jobs.cancel(key, visitor)
+
+    @app.put("/api/visitors/{visitor}", summary="Say that the page is open", status_code=204)
+    async def hear(visitor: str) -> None:
+        jobs.hear(visitor[:40])
+
+    @app.delete("/api/visitors/{visitor}", summary="Leave: end jobs, delete files", status_code=204)
+    @app.post("/api/visitors/{visitor}/leave", status_code=204, include_in_schema=False)
+    async def leave(visitor: str) -> None:
+        jobs.leave(visitor[:40])
+
+
+def _add_data(app: FastAPI, jobs: Jobs, uploads: Uploads) -> None:
+    """Add the route that takes a file."""
+    body = {"content": {"application/octet-stream": {"schema": {"format": "binary"}}}}
+
+    @app.put(
+        "/api/data",
+        summary="Study a file of sequences: read, fit, explain, diagnose, plan",
+        responses={200: {"model": Status}},
+        openapi_extra={"requestBody": body},
+    )
+    async def put_data(
+        request: Request,
+        visitor: VisitorQuery,
+        name: Annotated[str, Query(max_length=200, description="Name of the file.")],
+        bag: Annotated[str, Query(max_length=200, description="Column of the sequence.")] = "",
+        label: Annotated[str, Query(max_length=200, description="Column of the label.")] = "",
+        error: Annotated[float, Query(gt=0.0, lt=1.0, description="Target error.")] = 0.1,
+    ) -> Response:
+        path = await uploads.save(visitor, name, request.stream())
+        jobs.hear(visitor, lambda: uploads.delete(visitor))
+        task = Task(f"study {path}", study, (path, name, bag, label, error))
+        return Response(await jobs.add(visitor, task), media_type="application/json")
+
+
+class _Server(uvicorn.Server):
+    """Ends the processes first: whoever waits for them would hold up the end."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        app: Any = self.config.app
+        app.state.close()
+        await super().shutdown(sockets)
+
+
+def serve(port: int = 8050, *, browser: bool = True) -> None:
+    """Serve the explorer to this machine until interrupted.
 
     Parameters
     ----------
-    host : str, default="127.0.0.1"
-        Address to listen at; the default is not reachable from other machines.
     port : int, default=8050
         Port; 0 takes a free one.
     browser : bool, default=True
         Whether to open the page.
     """
-    check_count("port", port, minimum=0)
-    warnings.simplefilter("ignore", ConvergenceWarning)  # a server has nobody to warn
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that visitors wait is no news
-    with (
-        threadpool_limits(limits=1),
-        closing(Jobs()) as jobs,
-        closing(_listen(make_app(jobs).server, host, port)) as server,
-    ):
-        address = f"http://{'[' + host + ']' if ':' in host else host}:{server.effective_port}/"
+    check_count("port", port, minimum=0, maximum=65535)
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
         print(f"sparsetoken explorer at {address} (stop with Ctrl-C)", flush=True)
-        threading.Thread(target=_warm_up, daemon=True).start()
         if browser:
-            threading.Timer(0.3, webbrowser.open, [address]).start()
-        server.run()
-
-
-def _listen(app: Flask, host: str, port: int) -> Any:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.create_server((host, port), family=family)
-    return create_server(app, sockets=[listener], threads=8, max_request_body_size=50 * _MOST_BYTES)
-
-
-def _warm_up() -> None:
-    """Draw every view once, so that no visitor waits for compiled code to load."""
-    for view in VIEWS.values():
-        for step in (0, 1):
-            view_content(view, {}, Drawing(step))
+            threading.Timer(0.5, webbrowser.open, [address]).start()
+        config = uvicorn.Config(
+            make_app(),
+            log_level="warning",
+            server_header=False,
+            proxy_headers=False,
+            access_log=False,
+            timeout_graceful_shutdown=1,
+        )
+        with suppress(KeyboardInterrupt):  # the usual way to end it
+            _Server(config).run(sockets=[listener])

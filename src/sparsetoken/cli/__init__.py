@@ -1,5 +1,9 @@
-"""The ``sparsetoken`` command: data on stdout, messages on stderr."""
+"""The ``sparsetoken`` command: data on stdout, messages on stderr.
 
-from sparsetoken.cli.main import main
+No module of this package imports numerics at its top: ``--help`` and the completion of a shell
+need only the words.
+"""
+
+from sparsetoken.cli.command import main
 
 __all__ = ["main"]

@@ -6,13 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from sparsetoken.cli.executors import Workers
 from sparsetoken.cli.figure import make_figure
+from sparsetoken.cli.options import AsJson, Workers
 from sparsetoken.cli.output import print_json, print_table
+from sparsetoken.vocabulary import MODELS, PARAMETERS, quantity
 
 __all__ = ["compare", "demo"]
-
-_NAMES = {"test_error": "test error", "train_loss": "training loss"}
 
 
 def demo(
@@ -20,11 +19,11 @@ def demo(
         Path, typer.Option(help="The picture; its table (.csv) and results (.db) go beside it.")
     ] = Path("learning-curves.png"),
     workers: Workers = None,
-    dim: Annotated[int, typer.Option(min=20, help="Features per token in the simulation.")] = 500,
-    trials: Annotated[int, typer.Option(min=2, help="Repetitions, for the standard errors.")] = 8,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    dim: Annotated[int, typer.Option(min=20, help=PARAMETERS["dim"].help)] = 500,
+    trials: Annotated[int, typer.Option(min=2, help=PARAMETERS["trials"].help)] = 8,
+    as_json: AsJson = False,
 ) -> None:
-    """Learning curves of three classifiers: the theory beside simulation.
+    """Compare theory and simulation of three classifiers.
 
     One of ten tokens carries a weak signal in half of the sequences. Averaging all tokens (pooled)
     and weighing each position (vectorized) drown it; attention finds it. The theory knew before.
@@ -38,10 +37,10 @@ def demo(
         (
             row["model"],
             f"{row['alpha']:g}",
-            _NAMES[row["quantity"]],
+            quantity(row["quantity"]).label,
             f"{row['theory']:.4g}",
             f"{row['simulation']:.4g}",
-            f"{row['standard_error']:.1g}",
+            f"{row['uncertainty']:.1g}",
             f"{row['difference']:+.1f}",
         )
         for row in compared
@@ -63,15 +62,17 @@ def compare(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if row["source"] != "simulation" or point not in theory:
             continue
         predicted = theory[point]
-        error = math.hypot(row["standard_error"], predicted["standard_error"] or 0.0)
+        error = math.hypot(row["uncertainty"], predicted["uncertainty"])
         compared.append(
             dict(zip(keys, point, strict=True))
             | {
                 "theory": predicted["value"],
                 "simulation": row["value"],
-                "standard_error": row["standard_error"],
+                "uncertainty": row["uncertainty"],
                 "difference": (row["value"] - predicted["value"]) / error if error else 0.0,
             }
         )
-    order = {"attention": 0, "pooled": 1, "vectorized": 2}
-    return sorted(compared, key=lambda row: (row["quantity"], order[row["model"]], row["alpha"]))
+    order = list(MODELS)
+    return sorted(
+        compared, key=lambda row: (row["quantity"], order.index(row["model"]), row["alpha"])
+    )

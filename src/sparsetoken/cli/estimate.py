@@ -2,88 +2,139 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from sklearn.metrics import accuracy_score, roc_auc_score
-from sklearn.model_selection import train_test_split
 
-from sparsetoken.cli.data import Dataset, read_dataset
-from sparsetoken.cli.output import message, print_json, print_table
-from sparsetoken.estimators import (
-    AttentionClassifier,
-    PooledClassifier,
-    TwoStepAttentionClassifier,
-    VectorizedClassifier,
-    load,
-    save,
-)
-from sparsetoken.experiments import write_table
+from sparsetoken.cli.options import AsJson
+from sparsetoken.cli.output import check_output, message, print_json, print_table
+from sparsetoken.cli.predictions import plain, predictions, token_columns, write_columns
+from sparsetoken.cli.waiting import waiting
+from sparsetoken.vocabulary import PARAMETERS
 
-__all__ = ["fit", "predict"]
+if TYPE_CHECKING:  # numerics are imported when a command runs: its help needs none
+    from sparsetoken.estimators.judging import Measure
+    from sparsetoken.estimators.readers import Dataset, Selection
+
+__all__ = ["fit", "predict", "remembered"]
 
 
 class Kind(StrEnum):
     """The classifiers."""
 
+    sparse_token = "sparse-token"
     attention = "attention"
     two_step = "two-step"
     pooled = "pooled"
     vectorized = "vectorized"
 
 
+_CLASSES = {
+    Kind.sparse_token: "SparseTokenClassifier",
+    Kind.attention: "AttentionClassifier",
+    Kind.two_step: "TwoStepAttentionClassifier",
+    Kind.pooled: "PooledClassifier",
+    Kind.vectorized: "VectorizedClassifier",
+}
+
 Data = Annotated[
     Path,
     typer.Argument(
-        help="Sequences: .npz with X (n, L, d), or X (tokens, d) and bag, and y; or .csv with one "
-        "token per line: sequence, label, features."
+        help="Sequences: a table with one token a row (.csv, .tsv, also .gz; .parquet), arrays "
+        "(.npz, .h5, .safetensors), or a folder with a file a sequence (.h5, .safetensors, .npy)."
     ),
 ]
-SequenceColumn = Annotated[str, typer.Option(help="Column of a .csv that names the sequence.")]
-LabelColumn = Annotated[str, typer.Option(help="Column of a .csv with the label.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+By = Annotated[
+    str | None,
+    typer.Option(help="Column or array that names each token's sequence: bag or sequence."),
+]
+Label = Annotated[
+    str | None, typer.Option(help="Column or array with the label: label, or y among arrays.")
+]
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        help="Table with the label of each sequence, by its name in the first column or --by; in "
+        "a folder labels.csv is found."
+    ),
+]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column with a feature, or a pattern such as 'px*'; may be repeated. All columns "
+        "that are nothing else by default. Among arrays: the one with the tokens."
+    ),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(help="Column that is no feature, or a pattern; may be repeated."),
+]
 
 
 def fit(
     data: Data,
     out: Annotated[Path, typer.Option(help="Where the model goes.")] = Path("model.npz"),
-    model: Annotated[Kind, typer.Option(help="The classifier.")] = Kind.attention,
+    model: Annotated[Kind, typer.Option(help="The classifier.")] = Kind.sparse_token,
     reg: Annotated[
-        float | None, typer.Option(help="Ridge; by default chosen (attention) or 0.01.")
+        float | None,
+        typer.Option(help="Ridge; by default chosen (attention) or 0.01; not for sparse-token."),
     ] = None,
     held_out: Annotated[
         float, typer.Option(help="Share of the sequences that are kept to judge it; 0 for none.")
     ] = 0.2,
-    seed: Annotated[int, typer.Option(help="Seed of splits and folds.")] = 0,
-    sequence: SequenceColumn = "sequence",
-    label: LabelColumn = "label",
+    random_state: Annotated[int, typer.Option(help=PARAMETERS["random_state"].help)] = 0,
+    by: By = None,
+    label: Label = None,
+    labels: Labels = None,
+    features: Features = None,
+    ignore: Ignore = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            help="Column or array with what belongs together, such as the patient: never "
+            "split between training and held-out sequences."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit a classifier to labelled sequences and save it.
 
-    It is judged on held-out sequences first, then fitted to all of them.
+    It is judged on held-out sequences first, then fitted to all of them. The model remembers which
+    columns it was fitted to: predict needs no options to read a file of the same kind.
     """
+    from sparsetoken.estimators import save
+    from sparsetoken.estimators.readers import Selection, read_dataset
+
     if not 0.0 <= held_out < 1.0:
         raise ValueError(f"--held-out must be a number in [0, 1), got {held_out:g}")
-    dataset = read_dataset(data, sequence, label)
-    if dataset.labels is None:
-        raise ValueError(f"{data} has no labels: an array 'y', or the column {label!r}")
-    classifier = _classifier(model, reg, seed)
-    report: dict[str, Any] = {"model": model.value, "sequences": len(dataset.names)}
+    check_output(out, [".npz"])
+    chosen = Selection(by, label, group, tuple(features) if features else None, tuple(ignore or ()))
+    with waiting(f"reading {data}"):
+        everything = read_dataset(data, chosen, labels)
+    dataset = everything.with_labels()
+    if len(dataset) < len(everything):
+        message(
+            f"{len(everything) - len(dataset)} of {len(everything)} sequences have no label and "
+            "are left out"
+        )
+    classifier = _classifier(model, reg, random_state)
+    report: dict[str, Any] = {"model": model.value, "sequences": len(dataset)}
     if held_out:
-        report |= _judge(classifier, dataset, held_out, seed)
-    classifier.fit(dataset.sequences, dataset.labels)
+        with waiting("judging on held-out sequences"):
+            report |= _judge_held_out(classifier, dataset, held_out, random_state)
+    with waiting("fitting"):
+        _fit(classifier, dataset, slice(None))
     report["classes"] = [str(name) for name in classifier.classes_]
-    reliability = getattr(classifier, "query_reliability_", None)
-    if reliability is not None:
-        report["query_reliability"] = float(reliability)
+    for name in ("members", "query_reliability"):
+        if hasattr(classifier, f"{name}_"):
+            report[name] = getattr(classifier, f"{name}_")
+    classifier.reading_ = _as_memory(dataset.selection, data)
     save(classifier, out)
     report["file"] = str(out)
     if as_json:
         print_json(report)
     else:
-        print_table(("fitted", ""), [(name, _text(value)) for name, value in report.items()])
+        print_table(("fitted", ""), _lines(report))
 
 
 def predict(
@@ -92,81 +143,173 @@ def predict(
     top: Annotated[
         int, typer.Option(min=0, help="How many of the tokens that matter most to show.")
     ] = 3,
-    out: Annotated[Path | None, typer.Option(help="Write the table to this .csv.")] = None,
-    sequence: SequenceColumn = "sequence",
-    label: LabelColumn = "label",
+    out: Annotated[
+        Path | None, typer.Option(help="Write the table to this .csv or .parquet.")
+    ] = None,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write one row a token to this .csv or .parquet: sequence, position, row of the "
+            "file, weight, contribution to the score, and the class that it speaks for."
+        ),
+    ] = None,
+    by: By = None,
+    label: Label = None,
+    labels: Labels = None,
+    features: Features = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score sequences with a saved model, and name the tokens that matter."""
+    """Score sequences with a saved model, and name the tokens that matter.
+
+    If the file has labels, accuracy, AUC and recall at 1 % false positives are told as well, with
+    95 % intervals.
+    """
+    from sparsetoken.estimators import load
+    from sparsetoken.estimators.readers import read_dataset
+
+    for option, path in (("--out", out), ("--tokens", tokens)):
+        if path is not None:
+            check_output(path, [".csv", ".parquet"], option)
     classifier = load(model)
-    dataset = read_dataset(data, sequence, label)
-    scores = classifier.decision_function(dataset.sequences)
-    chances = classifier.predict_proba(dataset.sequences)[:, 1]
-    predicted = classifier.predict(dataset.sequences)
-    rows: list[dict[str, Any]] = [
-        {
-            "sequence": name,
-            "predicted": _plain(predicted[i]),
-            "probability": float(chances[i]),
-            "score": float(scores[i]),
-        }
-        for i, name in enumerate(dataset.names)
-    ]
-    if top and hasattr(classifier, "explain"):
-        for row, found in zip(rows, classifier.explain(dataset.sequences, top=top), strict=True):
-            row["top_tokens"] = [
-                {"token": int(token), "weight": float(weight)}
-                for token, weight in zip(found.tokens, found.weights, strict=True)
-            ]
-    if dataset.labels is not None:
-        for row, known in zip(rows, dataset.labels, strict=True):
-            row["label"] = _plain(known)
+    if tokens is not None and not hasattr(classifier, "explain"):
+        raise ValueError(f"--tokens needs a model with attention, {model} has none")
+    selection = remembered(classifier, data, by, label, features)
+    with waiting(f"reading {data}"):
+        dataset = read_dataset(data, selection, labels)
+    with waiting("predicting"):
+        rows, measures = predictions(classifier, dataset, top)
+    if tokens is not None:
+        count = write_columns(token_columns(classifier, dataset), tokens)
+        message(f"{count} tokens: {tokens}")
+    _show(rows, measures, classifier, out, as_json)
+
+
+def _show(
+    rows: list[dict[str, Any]],
+    measures: "list[Measure]",
+    classifier: Any,
+    out: Path | None,
+    as_json: bool,
+) -> None:
     if as_json:
         print_json(rows)
-        return
-    shown = [{name: _text(value) for name, value in row.items()} for row in rows]
-    if out is not None:
-        write_table(shown, out)
+    elif out is not None:
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        if "top_tokens" in columns:
+            columns["top_tokens"] = [_text(found) for found in columns["top_tokens"]]
+        write_columns(columns, out)
         message(f"{len(rows)} rows: {out}")
+    else:
+        shown = [{name: _text(value) for name, value in row.items()} for row in rows]
+        of = "the predicted class"
+        if len(classifier.classes_) == 2:
+            of = repr(plain(classifier.classes_[1]))
+        title = f"probability of {of}; top tokens with their weights"
+        print_table(tuple(shown[0]), [tuple(row.values()) for row in shown], title)
+        if measures:
+            lines = [(measure.name, str(measure)) for measure in measures]
+            print_table(("on labelled sequences", "95 % interval"), lines)
         return
-    title = f"probability of {_plain(classifier.classes_[1])!r}; top tokens with their weights"
-    print_table(tuple(shown[0]), [tuple(row.values()) for row in shown], title)
+    for measure in measures:
+        message(f"{measure.name} {measure}")
 
 
-def _classifier(kind: Kind, reg: float | None, seed: int) -> Any:
-    options: dict[str, Any] = {} if reg is None else {"reg": reg}
-    if kind == Kind.attention:
-        return AttentionClassifier(random_state=seed, **options)
-    if kind == Kind.two_step:
-        return TwoStepAttentionClassifier(random_state=seed, **options)
-    return {Kind.pooled: PooledClassifier, Kind.vectorized: VectorizedClassifier}[kind](**options)
+def _classifier(kind: Kind, reg: float | None, random_state: int) -> Any:
+    from sparsetoken import estimators
+
+    made = getattr(estimators, _CLASSES[kind])()
+    given: dict[str, Any] = {}
+    if hasattr(made, "random_state"):
+        given["random_state"] = random_state
+    if reg is not None:
+        if "reg" not in made.get_params():
+            raise ValueError(f"--reg is not for --model {kind}, which chooses it")
+        given["reg"] = reg
+    return made.set_params(**given)
 
 
-def _judge(classifier: Any, dataset: Dataset, share: float, seed: int) -> dict[str, float]:
-    """Return accuracy and AUC on held-out sequences of a fit to the others."""
+def _fit(classifier: Any, dataset: "Dataset", rows: Any) -> None:
+    """Fit to some sequences; groups stay together in the folds of a classifier that has any."""
+    import inspect
+
+    options = {}
+    if dataset.groups is not None and "groups" in inspect.signature(classifier.fit).parameters:
+        options["groups"] = dataset.groups[rows]
     labels: Any = dataset.labels
-    counts = np.unique(labels, return_counts=True)[1]
-    if len(counts) == 2 and counts.min() < 2:
-        raise ValueError("a class has one sequence only, too few to hold any out: --held-out 0")
-    rows = np.arange(len(labels))
-    kept, tested = train_test_split(rows, test_size=share, stratify=labels, random_state=seed)
-    classifier.fit(dataset.sequences[kept], labels[kept])
+    classifier.fit(dataset.sequences[rows], labels[rows], **options)
+
+
+def _judge_held_out(
+    classifier: Any, dataset: "Dataset", share: float, random_state: int
+) -> dict[str, Any]:
+    """Return measures on held-out sequences of a fit to the others."""
+    from sparsetoken.estimators.judging import hold_out, judge
+
+    labels: Any = dataset.labels
+    kept, tested = hold_out(labels, dataset.groups, share, random_state)
+    _fit(classifier, dataset, kept)
     held = dataset.sequences[tested]
-    found = {"held_out": len(tested)}
-    accuracy = accuracy_score(labels[tested], classifier.predict(held))
-    positive = labels[tested] == classifier.classes_[1]
-    auc = roc_auc_score(positive, classifier.decision_function(held))
-    return found | {"held_out_accuracy": float(accuracy), "held_out_auc": float(auc)}
+    found: dict[str, Any] = {"held_out": len(tested)}
+    for measure in judge(
+        labels[tested],
+        classifier.predict(held),
+        classifier.decision_function(held),
+        classifier.classes_,
+    ):
+        name = f"held_out_{measure.name.lower().replace(' ', '_').replace('%', 'percent')}"
+        found[name] = measure.value
+        found[f"{name}_interval"] = [measure.low, measure.high]
+    return found
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+def _as_memory(selection: "Selection", data: Path) -> dict[str, Any]:
+    """Return what a model keeps of how its file was read."""
+    from sparsetoken.estimators.readers import is_table
+
+    return {
+        "by": selection.by,
+        "label": selection.label,
+        "features": None if selection.features is None else list(selection.features),
+        "table": is_table(data),
+    }
+
+
+def remembered(
+    classifier: Any, data: Path, by: str | None, label: str | None, features: list[str] | None
+) -> "Selection":
+    """Return how to read a file: as told, or else as the model remembers."""
+    from sparsetoken.estimators.readers import Selection, is_table
+
+    memory = getattr(classifier, "reading_", {})
+    used = memory.get("features") if memory.get("table") == is_table(data) else None
+    given = {"by": by, "label": label, "features": features}
+    features = features or used
+    return Selection(
+        by or memory.get("by"),
+        label or memory.get("label"),
+        None,
+        tuple(features) if features else None,
+        remembered=frozenset(name for name, value in given.items() if not value),
+    )
+
+
+def _lines(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what was found as text, each interval beside its value."""
+    lines = []
+    for name, value in report.items():
+        interval = report.get(f"{name}_interval")
+        around = "" if interval is None else f" ({interval[0]:.3f}…{interval[1]:.3f})"
+        if not name.endswith("_interval"):
+            lines.append((name, f"{_text(value)}{around}"))
+    return lines
 
 
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return " ".join(
-            f"{item['token']}:{item['weight']:.2f}" if isinstance(item, dict) else str(item)
+            f"{item['token']}:{item['weight']:.2f}" if isinstance(item, dict) else _text(item)
             for item in value
         )
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_text(item)}" for name, item in value.items())
     return f"{value:.4g}" if isinstance(value, float) else str(value)

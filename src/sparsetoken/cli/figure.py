@@ -5,10 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-from sparsetoken.cli.executors import Cluster, Scheduler, Workers, chosen_executor
-from sparsetoken.cli.output import message, print_json, print_table, progress_bar
-from sparsetoken.experiments import FIGURES, Store, figure_table, in_store, write_table
-from sparsetoken.experiments.values import check_known
+from sparsetoken.cli.options import (
+    AsJson,
+    Cluster,
+    Scheduler,
+    TimeLimit,
+    Workers,
+    chosen_executor,
+)
+from sparsetoken.cli.output import check_output, message, print_json, print_table, progress_bar
+from sparsetoken.experiments.figures import figure_names, get_recipe
 
 __all__ = ["figure", "make_figure"]
 
@@ -16,7 +22,7 @@ _FORMATS = (".png", ".pdf", ".svg")
 
 
 def _complete_name(typed: str) -> list[str]:
-    return [name for name in FIGURES if name.startswith(typed)]
+    return [name for name in figure_names() if name.startswith(typed)]
 
 
 def figure(
@@ -34,22 +40,33 @@ def figure(
     workers: Workers = None,
     scheduler: Scheduler = None,
     cluster: Cluster = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    time_limit: TimeLimit = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Compute a named figure: theory as lines, simulation as points with error bars.
+    """Compute and draw a named figure.
 
-    Beside the picture go its table (.csv) and the results (.db), so that a figure that was stopped
-    goes on, and one that is done is only drawn again.
+    Theory is drawn as lines, simulation as points with error bars. Beside the picture go its table
+    (.csv) and the results (.db), so that a figure that was stopped goes on, and one that is done is
+    only drawn again.
     """
     if name is None:
+        summaries = {known: get_recipe(known).summary for known in figure_names()}
         if as_json:
-            print_json({recipe.name: recipe.summary for recipe in FIGURES.values()})
+            print_json(summaries)
         else:
-            print_table(("figure", "shows"), [(r.name, r.summary) for r in FIGURES.values()])
+            print_table(("figure", "shows"), list(summaries.items()))
         return
-    check_known("figure", name, FIGURES)
+    get_recipe(name)
     picture = out or Path(f"{name}.png")
-    rows = make_figure(name, picture, quick, workers, scheduler, cluster)
+    rows = make_figure(
+        name,
+        picture,
+        quick,
+        workers,
+        scheduler,
+        cluster,
+        time_limit=time_limit,
+    )
     paths = {"picture": str(picture), "table": str(picture.with_suffix(".csv")), "rows": len(rows)}
     if as_json:
         print_json(paths)
@@ -67,20 +84,19 @@ def make_figure(
     **settings: Any,
 ) -> list[dict[str, Any]]:
     """Compute, draw and save a figure; return its table."""
-    from sparsetoken.plotting import draw, save_picture
+    from sparsetoken.experiments import Store, draw_figure, figure_rows, write_table
+    from sparsetoken.plotting import save_picture
 
-    if picture.suffix not in _FORMATS:
-        raise ValueError(f"--out must end in {', '.join(_FORMATS)}, got {picture.name!r}")
+    check_output(picture, _FORMATS)
     with (
         Store(picture.with_suffix(".db")) as store,
         chosen_executor(workers, scheduler, cluster) as executor,
         progress_bar(name) as bar,
     ):
-        runner = in_store(store, executor, bar)
-        rows = figure_table(name, runner, quick=quick, **settings)
+        rows = figure_rows(name, store, executor, quick=quick, progress=bar, **settings)
     doubtful = sum(not row.get("converged", True) for row in rows)
     if doubtful:
         message(f"{doubtful} of {len(rows)} numbers did not converge: column 'converged'")
     write_table(rows, picture.with_suffix(".csv"))
-    save_picture(draw(name, rows), picture)
+    save_picture(draw_figure(name, rows), picture)
     return rows

@@ -2,26 +2,38 @@
 
 import json
 import math
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
-__all__ = ["CommandError", "message", "print_json", "print_table", "progress_bar"]
+__all__ = ["CommandError", "check_output", "message", "print_json", "print_table", "progress_bar"]
 
 
 class CommandError(Exception):
-    """Something failed that is not a wrong argument: one line on stderr, exit code 1."""
+    """Something failed that is not a wrong argument: one line on stderr, and an exit code."""
+
+    def __init__(self, text: str, code: int = 1) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 def message(text: str) -> None:
     """Say something to the person at the terminal."""
     typer.echo(text, err=True)
+
+
+def check_output(path: Path, endings: Sequence[str], option: str = "--out") -> None:
+    """Refuse a file that cannot be written, before anything is computed for it."""
+    if path.suffix not in endings:
+        raise ValueError(f"{option} must end in {', '.join(endings)}, got {path.name!r}")
+    if not path.parent.is_dir():
+        raise CommandError(f"{path}: there is no folder {path.parent}")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise CommandError(f"{path}: it may not be written to")
 
 
 def print_json(content: Any) -> None:
@@ -38,11 +50,26 @@ def _finite(content: Any) -> Any:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    """Print a table, as wide as it needs to be where stdout is not a terminal."""
+    """Print a table, as wide as it needs to be where stdout is not a terminal.
+
+    In a narrow terminal text is folded, but never a number or the first column: it holds names.
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left")
     for position, column in enumerate(columns):
-        numeric = all(_is_number(row[position]) for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", no_wrap=True)
+        cells = [row[position] for row in rows]
+        numeric = all(map(_is_number, cells))
+        whole = numeric or not position
+        table.add_column(
+            column,
+            justify="right" if numeric else "left",
+            no_wrap=whole,
+            overflow="fold",
+            min_width=max(map(len, (column, *cells))) if whole else None,
+        )
     for row in rows:
         table.add_row(*row)
     console = Console()
@@ -58,6 +85,15 @@ def _is_number(text: str) -> bool:
 @contextmanager
 def progress_bar(what: str) -> Iterator[Any]:
     """Provide a function of (done, total) that moves a bar, on a terminal only."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     console = Console(stderr=True)
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:

@@ -1,157 +1,149 @@
 """``sparsetoken plan``: how many samples, how to use them, and when no number will do."""
 
-import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import sparsetoken as st
-from sparsetoken.cli.data import read_dataset
+from sparsetoken.cli.output import print_json
+from sparsetoken.vocabulary import PARAMETERS
 
-if TYPE_CHECKING:  # the planner is imported when it is used: other commands start faster
+if TYPE_CHECKING:
     from sparsetoken.planner import PilotPlan, Plan
+    from sparsetoken.planner.request import Progress
 
 __all__ = ["plan"]
 
+_SOLVABLE = ("n-signal", "positive-rate")  # they have defaults, so leaving them out is not asking
+
+
+def _option(name: str, more: str = "") -> Any:
+    return typer.Option(help=PARAMETERS[name].help + more)
+
 
 def plan(
-    samples: Annotated[int | None, typer.Option(help="Number of labelled sequences.")] = None,
-    dim: Annotated[int | None, typer.Option(help="Features per token.")] = None,
-    tokens: Annotated[int | None, typer.Option(help="Length of a sequence.")] = None,
-    signal_tokens: Annotated[
-        int | None, typer.Option(help="Tokens that carry the signal; 1 unless solved for.")
-    ] = None,
-    signal: Annotated[
-        float | None, typer.Option(help="Strength of the signal, in units of the noise.")
-    ] = None,
-    positive_rate: Annotated[
-        float | None, typer.Option(help="Share of positive sequences; 0.5 unless solved for.")
-    ] = None,
-    error: Annotated[
-        float | None, typer.Option(help="Target test error (1 − AUC with --metric auc).")
-    ] = None,
+    n_samples: Annotated[int | None, _option("n_samples")] = None,
+    dim: Annotated[int | None, _option("dim")] = None,
+    n_tokens: Annotated[int | None, _option("n_tokens")] = None,
+    n_signal: Annotated[int | None, _option("n_signal", " [default: 1]")] = None,
+    signal: Annotated[float | None, _option("signal")] = None,
+    positive_rate: Annotated[float | None, _option("positive_rate", " [default: 0.5]")] = None,
+    error: Annotated[float | None, _option("error", " With --metric auc 1 − AUC.")] = None,
     solve_for: Annotated[
-        str | None,
-        typer.Option(help="signal-tokens or positive-rate: solve for it, not its default."),
+        str | None, typer.Option(help="n-signal or positive-rate: solve for it.")
     ] = None,
     model: Annotated[
-        str, typer.Option(help="attention, pooled, vectorized, or best of the three.")
-    ] = "attention",
-    metric: Annotated[str, typer.Option(help="error, or auc for rare positives.")] = "error",
-    pilot: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            help="Plan the samples for --error from labelled data, .npz or .csv as for fit."
+            help="two-step, pooled, vectorized, or best of the three. [default: two-step]"
         ),
     ] = None,
+    metric: Annotated[
+        str, typer.Option(help="error, or auc or recall for rare positives.")
+    ] = "error",
+    fpr: Annotated[float, _option("fpr", " With --metric recall.")] = PARAMETERS["fpr"].default,
+    pilot: Annotated[
+        Path | None,
+        typer.Option(help="Plan the samples for --error from labelled data: a file as for fit."),
+    ] = None,
+    effort: Annotated[
+        float, typer.Option(help="With --pilot: more trainings, for a narrower interval.")
+    ] = 1.0,
+    random_state: Annotated[int, _option("random_state", " With --pilot.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw the curve into this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Plan a study: leave out one quantity and it is solved for.
 
-    Example: sparsetoken plan --dim 384 --tokens 50 --signal 6 --error 0.05
+    Example: sparsetoken plan --dim 384 --n-tokens 50 --signal 6 --error 0.05
     """
-    given = {
-        "--samples": samples,
-        "--dim": dim,
-        "--tokens": tokens,
-        "--signal-tokens": signal_tokens,
-        "--signal": signal,
-        "--positive-rate": positive_rate,
+    given: dict[str, Any] = {
+        "n_samples": n_samples,
+        "dim": dim,
+        "n_tokens": n_tokens,
+        "n_signal": n_signal,
+        "signal": signal,
+        "positive_rate": positive_rate,
     }
     found: Plan | PilotPlan
-    if pilot is not None:
-        _check_pilot({**given, "--solve-for": solve_for}, error, metric)
-        data = read_dataset(pilot)
-        if data.labels is None:
-            raise ValueError(f"pilot must have labels, y or a column 'label'; {pilot} has none")
-        from_pilot = st.plan.from_pilot(data.sequences, data.labels, error=error, model=model)
-        found, planned = from_pilot, from_pilot.plan
-    else:
-        given = {**_with_defaults(given, solve_for), "--error": error}
-        _check_missing(given)
-        quantities = dict(zip(st.planner.QUANTITIES, given.values(), strict=True))
-        found = planned = st.plan(**quantities, model=model, metric=metric)
-    if plot is not None:
-        planned.plot(plot)
+    with _status() as progress:
+        if pilot is not None:
+            given |= {"solve_for": solve_for, "model": model}
+            error = _check_left_out(given, error, metric)
+            X, y = _read(pilot)
+            found = st.plan.from_pilot(
+                X, y, error=error, effort=effort, random_state=random_state, progress=progress
+            )
+        else:
+            quantities = _one_missing({**_with_defaults(given, solve_for), "error": error})
+            chosen = model or PARAMETERS["model"].default
+            found = st.plan(**quantities, model=chosen, metric=metric, fpr=fpr, progress=progress)
+        if plot is not None:
+            found.plot(plot)
+        shown: Any = found.to_dict() if as_json else found.summary()
     if as_json:
-        typer.echo(json.dumps(_as_data(found)))
-    elif isinstance(found, st.planner.PilotPlan):
-        typer.echo(f"{found.summary()}\n\n{planned.details()}")
+        print_json(shown)
     else:
-        typer.echo(planned.summary())
+        typer.echo(shown)
 
 
-def _check_pilot(given: dict[str, Any], error: float | None, metric: str) -> None:
-    """Say what does not go with ``--pilot``, whose data tell the rest."""
+@contextmanager
+def _status() -> "Iterator[Progress]":
+    """Provide a function that shows what is being done, on a terminal only."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    with console.status("planning") as status:
+        yield lambda doing: status.update(doing)
+
+
+def _read(path: Path) -> tuple[Any, Any]:
+    from sparsetoken.estimators.readers import read_dataset
+
+    data = read_dataset(path).with_labels()
+    return data.sequences, data.labels
+
+
+def _check_left_out(given: dict[str, Any], error: float | None, metric: str) -> float:
+    """Return the target; refuse what does not go with ``--pilot``, whose data tell the rest."""
     if error is None:
         raise ValueError("--error must be given with --pilot: the error to plan for")
     if metric != "error":
         raise ValueError(f"--metric must be 'error' with --pilot, got {metric!r}")
     for name, value in given.items():
         if value is not None:
-            raise ValueError(f"{name} must be left out with --pilot, got {value}")
+            raise ValueError(f"{_dashed(name)} must be left out with --pilot, got {value}")
+    return error
 
 
 def _with_defaults(given: dict[str, Any], solve_for: str | None) -> dict[str, Any]:
     """Fill what has a default, unless it is to be solved for."""
-    defaults: dict[str, Any] = {"signal-tokens": 1, "positive-rate": 0.5}
-    if solve_for is not None and solve_for not in defaults:
+    if solve_for is not None and solve_for.replace("_", "-") not in _SOLVABLE:
         raise ValueError(
-            f"--solve-for must be 'signal-tokens' or 'positive-rate', got {solve_for!r}; "
+            f"--solve-for must be one of {', '.join(_SOLVABLE)}, got {solve_for!r}; "
             "any other quantity is solved for by leaving it out"
         )
-    filled = {
-        f"--{name}": value
-        for name, value in defaults.items()
-        if name != solve_for and given[f"--{name}"] is None
-    }
-    return {**given, **filled}
+    filled = dict(given)
+    for option in _SOLVABLE:
+        name = option.replace("-", "_")
+        if given[name] is None and (solve_for or "").replace("_", "-") != option:
+            filled[name] = PARAMETERS[name].default
+    return filled
 
 
-def _check_missing(given: dict[str, Any]) -> None:
-    missing = [name for name, value in given.items() if value is None]
+def _one_missing(given: dict[str, Any]) -> dict[str, Any]:
+    missing = [_dashed(name) for name, value in given.items() if value is None]
     if len(missing) != 1:
-        always = [name for name in given if name not in ("--signal-tokens", "--positive-rate")]
+        always = [name for name in map(_dashed, given) if name[2:] not in _SOLVABLE]
         raise ValueError(
             f"leave out exactly one of {', '.join(always)}, or name another with --solve-for; "
             f"left out: {', '.join(missing) or 'none'}"
         )
+    return given
 
 
-def _as_data(found: "Plan | PilotPlan") -> dict[str, Any]:
-    planned = found.plan if isinstance(found, st.planner.PilotPlan) else found
-    data: dict[str, Any] = {
-        "answer": planned.answer,
-        "caution": planned.caution,
-        "solved_for": planned.solved_for,
-        **{
-            name: getattr(planned, name)
-            for name in (
-                *st.planner.QUANTITIES,
-                "limit_error",
-                "uncertainty",
-                "model",
-                "metric",
-                "target",
-                "settings",
-                "alternatives",
-            )
-        },
-        "curve": planned.curve._asdict(),
-    }
-    if isinstance(found, st.planner.PilotPlan):
-        estimate = found.estimate
-        data["pilot"] = {
-            "signal": estimate.signal,
-            "n_signal": estimate.n_signal,
-            "positive_rate": estimate.positive_rate,
-            "standard_errors": estimate.standard_errors,
-            "reliable": estimate.reliable,
-            "optimistic": found.optimistic.n_samples,
-            "pessimistic": None if found.pessimistic is None else found.pessimistic.n_samples,
-            "observed": found.observed,
-            "trust": found.trust,
-        }
-    return data
+def _dashed(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

@@ -10,19 +10,19 @@ __all__ = ["serve"]
 
 
 def serve(
-    host: Annotated[
-        str, typer.Option(help="Address to listen at; the default is this machine alone.")
-    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8050,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
     ] = True,
 ) -> None:
-    """Open the explorer: a page where the theory answers while a slider moves."""
+    """Open the explorer in a browser.
+
+    It is a page where the theory answers while a slider moves. It serves this machine alone.
+    """
     try:
-        from sparsetoken.app import serve as run
+        from sparsetoken.app.server import serve as run
     except ImportError as missing:
         raise CommandError(
             f"the explorer needs {missing.name}: pip install 'sparsetoken[app]'"
         ) from None
-    run(host, port, browser=browser)
+    run(port, browser=browser)

@@ -6,10 +6,22 @@ from typing import Annotated
 
 import typer
 
-from sparsetoken.cli.executors import Cluster, Scheduler, Workers, chosen_executor
-from sparsetoken.cli.output import CommandError, message, print_json, print_table, progress_bar
-from sparsetoken.experiments import Store, load_sweep, run, write_table
-from sparsetoken.experiments.table import table_text
+from sparsetoken.cli.options import (
+    AsJson,
+    Cluster,
+    Scheduler,
+    TimeLimit,
+    Workers,
+    chosen_executor,
+)
+from sparsetoken.cli.output import (
+    CommandError,
+    check_output,
+    message,
+    print_json,
+    print_table,
+    progress_bar,
+)
 
 __all__ = ["app"]
 
@@ -18,7 +30,6 @@ app = typer.Typer(
 )
 
 StorePath = Annotated[Path, typer.Option("--store", help="The file of results (SQLite).")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("run")
@@ -31,6 +42,7 @@ def run_sweep(
     workers: Workers = None,
     scheduler: Scheduler = None,
     cluster: Cluster = None,
+    time_limit: TimeLimit = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Compute failed cells again.")
     ] = False,
@@ -46,17 +58,23 @@ def run_sweep(
     quantities = ["test_error", "train_loss"]
     fixed.n_tokens = 10
     fixed.signal = 5.0
-    axes.model = ["pooled", "attention"]
+    axes.model = ["pooled", "two-step"]
     axes.alpha = {start = 0.5, stop = 8, count = 5, spacing = "log"}
+
+    A loss or pooling of your own is named by its import path, "my_losses:Huber", from a module
+    beside the sweep or installed.
     """  # noqa: D301 (the backslash keeps the lines of the example)
+    from sparsetoken.experiments import Store, load_sweep, run
+
+    sys.path.insert(0, str(file.parent.resolve()))
     sweep = load_sweep(file)
     path = store or file.with_suffix(".db")
     with Store(path) as opened:
         if retry_failed:
             opened.retry_failed()
         with chosen_executor(workers, scheduler, cluster) as executor, progress_bar("cells") as bar:
-            report = run(sweep, opened, executor, progress=bar)
-        failed = [f for f in opened.failures() if f.cell in set(sweep.cells())]
+            report = run(sweep, opened, executor, time_limit=time_limit, progress=bar)
+        failed = opened.failures(sweep.cells())
     if as_json:
         print_json({"store": str(path), **report._asdict()})
     message(
@@ -72,7 +90,9 @@ def run_sweep(
 @app.command()
 def status(store: StorePath, as_json: AsJson = False) -> None:
     """Say how many cells are done, pending and failed, and why they failed."""
-    with Store(store, create=False) as opened:
+    from sparsetoken.experiments import Store
+
+    with Store(store, read_only=True) as opened:
         counts, failures = opened.counts(), opened.failures()
     if as_json:
         listed = [{"values": f.cell.values, "error": f.error} for f in failures]
@@ -91,11 +111,20 @@ def export(
         Path | None,
         typer.Option(help="A file ending in .csv or .parquet; by default CSV on stdout."),
     ] = None,
+    skip_damaged: Annotated[
+        bool, typer.Option("--skip-damaged", help="Leave out what a damaged file has lost.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the results as a table in long format."""
-    with Store(store, create=False) as opened:
-        rows, counts = opened.rows(), opened.counts()
+    from sparsetoken.experiments import Store, write_table
+    from sparsetoken.experiments.table import table_text
+
+    if out is not None:
+        check_output(out, (".csv", ".parquet"))
+    with Store(store, read_only=True) as opened:
+        rows = opened.rows(skip_damaged=skip_damaged)
+        counts = {} if skip_damaged else opened.counts()
     if out is not None:
         write_table(rows, out)
         message(f"{len(rows)} rows: {out}")
@@ -103,6 +132,6 @@ def export(
         print_json(rows)
     else:
         sys.stdout.write(table_text(rows))
-    unfinished = counts["pending"] + counts["failed"]
+    unfinished = counts.get("pending", 0) + counts.get("failed", 0)
     if unfinished:
         message(f"{unfinished} cells are not in the table: pending or failed")

@@ -1,27 +1,24 @@
 """``sparsetoken theory``: any quantity of the theory for given parameters."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from sparsetoken.cli.options import AsJson, taking
 from sparsetoken.cli.output import message, print_json, print_table
-from sparsetoken.experiments import compute, make_cell
-from sparsetoken.experiments.values import DEFAULTS, KNOWN, QUANTITIES, check_known
+from sparsetoken.vocabulary import MEASURED, PARAMETERS
 
 __all__ = ["theory"]
 
-_SIMULATION_ONLY = ("dim", "trials", "seed", "protocol", "refine_steps")
-_VALUES = [name for name in KNOWN if name not in _SIMULATION_ONLY]
+_OTHERS = ("n_samples", "dim", "trials", "random_state", "refine_steps")  # of plans, simulations
+_PARAMETERS = [name for name in PARAMETERS if name not in _OTHERS]
 
 
 def _complete_quantity(typed: str) -> list[str]:
-    return [quantity for quantity in QUANTITIES if quantity.startswith(typed)]
+    return [quantity for quantity in MEASURED if quantity.startswith(typed)]
 
 
-def _complete_value(typed: str) -> list[str]:
-    return [f"{name}=" for name in _VALUES if name.startswith(typed)]
-
-
+@taking(*_PARAMETERS)
 def theory(
     quantity: Annotated[
         str | None,
@@ -30,62 +27,48 @@ def theory(
             autocompletion=_complete_quantity,
         ),
     ] = None,
-    values: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME=VALUE...", autocompletion=_complete_value),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
+    **values: Any,
 ) -> None:
     """Print quantities of the theory, with their numerical uncertainty.
 
     \b
-    sparsetoken theory test_error,auc alpha=4 n_tokens=20 signal=5
-    sparsetoken theory cosine alpha0=2 positive_rate=0.2 lr_bias=3
-    sparsetoken theory test_error model=pooled alpha=inf
-    sparsetoken theory required_signal model=hardmax n_tokens=1000000 error=0.01
+    sparsetoken theory test_error,auc --alpha 4 --n-tokens 20 --signal 5
+    sparsetoken theory cosine --alpha0 2 --positive-rate 0.2 --lr-bias 3
+    sparsetoken theory test_error --model pooled --alpha inf
+    sparsetoken theory required_signal --model hardmax --n-tokens 1000000 --error 0.01
 
-    Samples per dimension are alpha, of which the share 'split' goes to the query, or alpha0 (query)
-    and alpha1 (readout). With cosine and sharpness the query is given instead of learned.
+    Samples per dimension are --alpha, of which the fraction --split goes to the query, or --alpha0
+    (query) and --alpha1 (readout). Model 'attention' has a query of given --cosine and --sharpness.
     """  # noqa: D301 (the backslash keeps the lines of the examples)
     if quantity is None:
-        defaults = [(name, str(DEFAULTS.get(name, ""))) for name in _VALUES]
         if as_json:
-            print_json({"quantities": QUANTITIES, "values": dict(defaults)})
-            return
-        print_table(("quantity",), [(name,) for name in QUANTITIES])
-        print_table(("value", "default"), defaults)
+            defaults = {name: PARAMETERS[name].default for name in _PARAMETERS}
+            print_json({"quantities": list(MEASURED), "values": defaults})
+        else:
+            print_table(("quantity", "what it is"), [(q.name, q.help) for q in MEASURED.values()])
         return
-    given = dict(_parse(text) for text in values or [])
+    from sparsetoken.experiments import compute, make_cell
+
+    given = {name: value for name, value in values.items() if value is not None}
     asked = quantity.split(",")
     cell = make_cell("theory", asked, given)
     missing = sorted(set(asked) - set(cell.quantities if cell else ()))
     if cell is None or missing:
-        model = given.get("model", DEFAULTS["model"])
+        model = given.get("model", PARAMETERS["model"].default)
         raise ValueError(
             f"{', '.join(missing)} does not exist for model {model!r} and these values"
         )
     found = compute(cell)
     if as_json:
-        print_json({"values": cell.values} | {q: m._asdict() for q, m in found.items()})
+        numbers = {
+            name: {"value": float(n), "uncertainty": n.uncertainty, "converged": n.converged}
+            for name, n in found.items()
+        }
+        print_json({"values": cell.values} | numbers)
         return
-    lines = []
-    for name, measured in found.items():
-        error = measured.standard_error
-        lines.append((name, f"{measured.value:.6g}", "" if error is None else f"± {error:.1g}"))
+    lines = [(name, f"{n:.6g}", f"± {n.uncertainty:.1g}") for name, n in found.items()]
     print_table(("quantity", "value", "uncertainty"), lines)
-    doubtful = [name for name, measured in found.items() if not measured.converged]
+    doubtful = [name for name, number in found.items() if not number.converged]
     if doubtful:
         message(f"not converged: {', '.join(doubtful)}")
-
-
-def _parse(text: str) -> tuple[str, object]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"values are written name=value, got {text!r}")
-    check_known("value", name, _VALUES)
-    for kind in (int, float):
-        try:
-            return name, kind(value)
-        except ValueError:
-            continue
-    return name, value

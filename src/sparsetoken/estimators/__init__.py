@@ -2,6 +2,7 @@
 
 * :class:`PooledClassifier`, :class:`VectorizedClassifier`: linear classifiers of whole sequences;
 * :class:`TwoStepAttentionClassifier`: the published protocol, as analysed by the theory;
+* :class:`SparseTokenClassifier`: the one to reach for: attention, pooling and trees together;
 * :class:`AttentionClassifier`: attention for real data;
 * :class:`PerToken`: any scikit-learn transformer applied to every token, for pipelines;
 * :class:`Sequences`: sequences of any length, without padding;
@@ -9,10 +10,13 @@
 """
 
 from sparsetoken.estimators.attention import AttentionClassifier
-from sparsetoken.estimators.insight import Diagnosis, Explanation, Finding
+from sparsetoken.estimators.diagnosis import Diagnosis, Finding
+from sparsetoken.estimators.ensemble import Head
+from sparsetoken.estimators.insight import Explanation
 from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
 from sparsetoken.estimators.per_token import PerToken
 from sparsetoken.estimators.sequences import OneTokenWarning, Sequences
+from sparsetoken.estimators.sparse_token import SparseTokenClassifier
 from sparsetoken.estimators.storage import load, save
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
 
@@ -21,10 +25,12 @@ __all__ = [
     "Diagnosis",
     "Explanation",
     "Finding",
+    "Head",
     "OneTokenWarning",
     "PerToken",
     "PooledClassifier",
     "Sequences",
+    "SparseTokenClassifier",
     "TwoStepAttentionClassifier",
     "VectorizedClassifier",
     "load",

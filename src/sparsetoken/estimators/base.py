@@ -1,22 +1,26 @@
 """What all the classifiers share: checked input, labels, scores and probabilities."""
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.data import ChunkedData, Data, MemoryData, is_dask
-from sparsetoken.estimators.passes import attention_weights
+from sparsetoken.estimators.fingerprints import fingerprints
 from sparsetoken.estimators.sequences import Sequences, as_sequences
+from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.losses import Loss, get_loss
 
-__all__ = ["AttentionMixin", "SequenceClassifier"]
+__all__ = ["SequenceClassifier", "is_ragged"]
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 
 class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -26,6 +30,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ``_features(data)``.
     """
 
+    _multi_class = False
     loss: Any
     reg: Any
     coef_: Floats
@@ -48,16 +53,23 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self : object
             The fitted classifier.
         """
+        with one_blas_thread():
+            data, index, share = self._check_fit(X, y, sample_weight)
+            self._fit(data, np.where(index == 1, 1.0, -1.0), share)
+        return self
+
+    def _check_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Data, Indices, Floats]:
+        """Return the sequences, the class of each, and weights that sum to one."""
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, "
                 "but the target y is None."
             )
         data = self._check_data(X, reset=True)
-        sign = self._check_labels(y, len(data))
-        share = _check_sample_weight(sample_weight, sign)
-        self._fit(data, sign, share)
-        return self
+        index = self._check_labels(y, len(data))
+        if isinstance(data, MemoryData):
+            self.fingerprints_ = fingerprints(data.sequences)
+        return data, index, _check_sample_weight(sample_weight, index)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the score ⟨w, features⟩ + b of each sequence; positive means ``classes_[1]``."""
@@ -94,26 +106,71 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return get_loss(self.loss), check_real("reg", self.reg, low=0.0, above=True)
 
     def _check_data(self, X: Any, *, reset: bool) -> Data:
+        """Return checked sequences, with features in the order of ``fit`` if they have names."""
+        names, table = _column_names(X), False
         if is_dask(X):
             data: Data = ChunkedData(X)
+            self._check_names(None, reset=reset)
         else:
             if hasattr(X, "__array__") and not hasattr(X, "shape"):
                 X = np.asarray(X)
-            if _is_table(X):  # scikit-learn knows all the kinds of tables, and their column names
-                X = validate_data(
-                    self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
-                )
-            data = MemoryData(as_sequences(X))
+            table = _is_table(X)
+            if table and not np.ma.is_masked(X):  # scikit-learn knows all the kinds of tables
+                floats = [np.float64, np.float32]
+                X = check_array(X, dtype=floats, ensure_all_finite=False, estimator=self)
+            sequences = as_sequences(X)
+            names = getattr(sequences, "feature_names", None) if names is None else names
+            order = self._check_names(names, reset=reset)
+            if order is not None:
+                sequences = Sequences(sequences.tokens[:, order], sequences.offsets)
+            data = MemoryData(sequences, getattr(self, "n_jobs", None))
         if reset:
             self.n_features_in_ = data.dim
         elif data.dim != self.n_features_in_:
             raise ValueError(
-                f"X has {data.dim} features per token, but {type(self).__name__} "
-                f"is expecting {self.n_features_in_} features as input"
+                f"X has {data.dim} features{'' if table else ' per token'}, but "
+                f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
             )
         return data
 
-    def _check_labels(self, y: Any, n_samples: int) -> Floats:
+    def _check_names(self, names: Any, *, reset: bool) -> NDArray[np.int64] | None:
+        """Store the names of the features, or return where those of ``fit`` are now."""
+        if reset:
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            if names is not None:
+                self.feature_names_in_ = np.asarray(names, dtype=object)
+            return None
+        fitted = getattr(self, "feature_names_in_", None)
+        if fitted is None or names is None:
+            if (fitted is None) != (names is None):
+                has = "has" if fitted is None else "does not have valid"
+                without = "out" if fitted is None else ""
+                warnings.warn(
+                    f"X {has} feature names, but {type(self).__name__} was fitted with{without} "
+                    "feature names",
+                    UserWarning,
+                    stacklevel=4,
+                )
+            return None
+        unseen = sorted(set(names) - set(fitted))
+        missing = sorted(set(fitted) - set(names))
+        if unseen or missing or len(names) != len(fitted):
+            parts = ["The feature names should match those that were passed during fit."]
+            for what, some in (
+                ("unseen at fit time", unseen),
+                ("seen at fit time, yet now missing", missing),
+            ):
+                if some:
+                    more = [f"- {len(some) - 5} more"] if len(some) > 5 else []
+                    parts += [f"Feature names {what}:", *(f"- {n}" for n in some[:5]), *more]
+            raise ValueError("\n".join(parts))
+        place = {name: position for position, name in enumerate(names)}
+        order = np.array([place[name] for name in fitted])
+        return None if np.array_equal(order, np.arange(len(order))) else order
+
+    def _check_labels(self, y: Any, n_samples: int) -> Indices:
+        """Return the number of each label's class."""
         y = column_or_1d(np.asarray(y), warn=True)
         if len(y) != n_samples:
             raise ValueError(
@@ -123,62 +180,36 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, index = np.unique(y, return_inverse=True)
         if self.classes_.size == 1:
             raise ValueError(f"y must hold two classes, got one class: {self.classes_[0]!r}")
-        if self.classes_.size > 2:
+        if self.classes_.size > 2 and not self._multi_class:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is "
                 f"{type_of_target(y)}: y holds {self.classes_.size} classes"
             )
-        return np.where(index == 1, 1.0, -1.0)
+        return index
 
-    def _known_labels(self, y: Any, n_samples: int) -> Floats:
-        """Return the signs of labels that are all known from ``fit``, both of them present."""
+    def _known_labels(self, y: Any, n_samples: int) -> Indices:
+        """Return the classes of labels that are all known from ``fit``, each of them present."""
         y = column_or_1d(np.asarray(y))
         if len(y) != n_samples or set(np.unique(y).tolist()) != set(self.classes_.tolist()):
             raise ValueError(
-                f"y must hold {n_samples} labels, both of {self.classes_.tolist()}, "
+                f"y must hold {n_samples} labels, all of {self.classes_.tolist()}, "
                 f"got {len(y)} of {np.unique(y).tolist()}"
             )
-        return np.where(y == self.classes_[1], 1.0, -1.0)
+        return np.searchsorted(self.classes_, y)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self._multi_class
         tags.input_tags.three_d_array = True
         return tags
 
 
-class AttentionMixin:
-    """Token weights of a classifier with a query."""
-
-    query_: Floats
-
-    def attention(self, X: Any) -> Any:
-        """Return the weight of every token; the weights of a sequence sum to one.
-
-        Parameters
-        ----------
-        X : as in ``fit``
-            The sequences.
-
-        Returns
-        -------
-        weights : ndarray of shape (n, L), or list of ndarrays of shape (L_i,)
-            An array if ``X`` is one, a list if ``X`` is a list or Sequences, and a Dask array if
-            ``X`` is one.
-        """
-        check_is_fitted(self)
-        data = self._check_data(X, reset=False)  # type: ignore[attr-defined]
-        data = data.mapped(getattr(self, "token_map_", None))
-        query = self._effective_query()
-        if isinstance(data, ChunkedData):
-            return data.lazily(attention_weights, query)
-        weights = attention_weights(data.sequences, query)
-        if isinstance(X, Sequences | list | tuple) or _is_object_array(X):
-            return np.split(weights, data.sequences.offsets[1:-1])
-        return weights.reshape(len(data), -1)
-
-    def _effective_query(self) -> Floats:
-        return self.query_
+def _column_names(X: Any) -> NDArray[Any] | None:
+    """Return the columns of a frame if they are names."""
+    columns = getattr(X, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.asarray(columns, dtype=object)
 
 
 def _is_table(X: Any) -> bool:
@@ -196,20 +227,24 @@ def _is_object_array(X: Any) -> bool:
     return isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind == "O"
 
 
-def _check_sample_weight(sample_weight: Any, sign: Floats) -> Floats:
+def is_ragged(X: Any) -> bool:
+    """Return whether ``X`` is a form that holds sequences of any length."""
+    return isinstance(X, Sequences | list | tuple) or _is_object_array(X)
+
+
+def _check_sample_weight(sample_weight: Any, index: Indices) -> Floats:
     """Return weights that sum to one, or raise ValueError."""
     if sample_weight is None:
-        return np.full(len(sign), 1.0 / len(sign))
+        return np.full(len(index), 1.0 / len(index))
     weight = np.asarray(sample_weight, dtype=float)
     if weight.ndim == 0:
-        weight = np.full(len(sign), float(weight))
-    if weight.shape != sign.shape:
+        weight = np.full(len(index), float(weight))
+    if weight.shape != index.shape:
         raise ValueError(
-            f"sample_weight must have shape ({len(sign)},), one per sequence, got {weight.shape}"
+            f"sample_weight must have shape ({len(index)},), one per sequence, got {weight.shape}"
         )
     if not np.isfinite(weight).all() or weight.min() < 0:
         raise ValueError("sample_weight must be finite and non-negative")
-    for label in (-1.0, 1.0):
-        if not weight[sign == label].sum() > 0:
-            raise ValueError("sample_weight must not be zero on all samples of a class")
+    if not np.bincount(index, weight).all():
+        raise ValueError("sample_weight must not be zero on all samples of a class")
     return weight / weight.sum()

@@ -1,19 +1,25 @@
 """One interface to sequences in memory and to sequences in the chunks of a Dask array.
 
 An estimator only asks for results per sample or for sums over the samples; where the tokens are
-does not concern it. With Dask each pass is a map over the chunks, run by the workers, and what
-comes back to the client is one row per sample or one sum per chunk: never tokens.
+does not concern it. A pass over data in memory is a map over blocks that fit into the cache, the
+same ones for any number of threads, so that sums round alike. With Dask each pass is a map over the
+chunks, run by the workers, and what comes back to the client is one row per sample or one sum per
+chunk: never tokens.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from sparsetoken.estimators.passes import scaled_tokens
 from sparsetoken.estimators.sequences import Sequences, as_sequences
 
-__all__ = ["ChunkedData", "Data", "MemoryData", "is_dask"]
+__all__ = ["ChunkedData", "Data", "MemoryData", "Passes", "is_dask"]
 
 Array = NDArray[Any]
 
@@ -28,6 +34,8 @@ class Data(Protocol):
     """Tokens of each sequence."""
     size: int
     """Numbers in all tokens together."""
+    passes: "Passes"
+    """How often the tokens were read."""
 
     def __len__(self) -> int: ...
 
@@ -46,11 +54,22 @@ class Data(Protocol):
         """Return the same sequences with a fitted transformer applied to every token."""
 
 
-class MemoryData:
-    """Sequences in memory: one block."""
+class Passes:
+    """A count of passes, shared by all the forms in which the same data are read."""
 
-    def __init__(self, sequences: Sequences) -> None:
+    def __init__(self) -> None:
+        self.count = 0
+
+
+class MemoryData:
+    """Sequences in memory, read in blocks by one thread or several."""
+
+    def __init__(
+        self, sequences: Sequences, n_jobs: int | None = None, passes: Passes | None = None
+    ) -> None:
         self.sequences = sequences
+        self.n_jobs = n_jobs
+        self.passes = Passes() if passes is None else passes
         self.dim = sequences.dim
         self.size = sequences.tokens.size
         self.lengths = sequences.lengths
@@ -60,30 +79,64 @@ class MemoryData:
         return len(self.sequences)
 
     def per_sample(self, function: Callable[..., Array], *arguments: Any) -> Array:
-        """Return the result of the one block."""
-        return function(self.sequences, *arguments)
+        """Return the results of the blocks in one array."""
+        return np.concatenate(list(self._map(function, (), arguments)))
 
     def total(
         self, function: Callable[..., Any], rows: tuple[Array, ...], *arguments: Any
     ) -> tuple[Any, ...]:
-        """Return the sum of the one block."""
-        return _as_tuple(function(self.sequences, *rows, *arguments))
+        """Return the sum over the blocks."""
+        return _sum(self._map(function, rows, arguments))
 
     def take(self, rows: NDArray[np.int64]) -> "MemoryData":
         """Return some sequences; all of them are not copied."""
-        return self if len(rows) == len(self) else MemoryData(self.sequences[rows])
+        if len(rows) == len(self):
+            return self
+        return MemoryData(self.sequences[rows], self.n_jobs, self.passes)
 
     def mapped(self, token_map: Any) -> "MemoryData":
         """Return the sequences of mapped tokens."""
         if token_map is None:
             return self
-        return MemoryData(_map_tokens(self.sequences, token_map))
+        return MemoryData(_map_tokens(self.sequences, token_map), self.n_jobs, self.passes)
+
+    def scaled(self, mean: Array, scale: Array) -> "MemoryData":
+        """Return the sequences of tokens (x − mean)·scale."""
+        tokens = self.per_sample(scaled_tokens, mean, scale)
+        return MemoryData(Sequences(tokens, self.sequences.offsets), self.n_jobs, self.passes)
+
+    @cached_property
+    def _blocks(self) -> list[tuple[slice, Sequences]]:
+        """Whole sequences of about ``_BLOCK`` numbers together."""
+        number = self.sequences.offsets[:-1] * self.dim // _BLOCK
+        starts = np.flatnonzero(np.diff(number, prepend=-1))
+        ends = np.append(starts[1:], len(self))
+        parts = [slice(int(low), int(high)) for low, high in zip(starts, ends, strict=True)]
+        return [(part, self.sequences[part]) for part in parts]
+
+    def _map(
+        self, function: Callable[..., Any], rows: tuple[Array, ...], arguments: tuple[Any, ...]
+    ) -> Iterator[Any]:
+        self.passes.count += 1
+
+        def run(block: tuple[slice, Sequences]) -> Any:
+            return function(block[1], *(row[block[0]] for row in rows), *arguments)
+
+        n_threads = min(effective_n_jobs(self.n_jobs), len(self._blocks))
+        if n_threads == 1:
+            yield from map(run, self._blocks)
+            return
+        with ThreadPoolExecutor(n_threads) as threads:  # the work is in BLAS and numba
+            yield from threads.map(run, self._blocks)
+
+
+_BLOCK = 2**17  # numbers: what the second-level cache holds in single precision
 
 
 class ChunkedData:
     """A Dask array of shape (n, L, d), chunked over the samples only."""
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Any, passes: Passes | None = None) -> None:
         if array.ndim != 3:
             raise ValueError(f"a Dask X must have shape (n, L, d), got {array.ndim} dimensions")
         if len(array.chunks[1]) > 1 or len(array.chunks[2]) > 1:
@@ -98,6 +151,7 @@ class ChunkedData:
         self.n_tokens: int | None = int(array.shape[1])
         self.lengths = np.full(array.shape[0], self.n_tokens)
         self.bounds = np.concatenate([[0], np.cumsum(array.chunks[0])]).astype(int)
+        self.passes = Passes() if passes is None else passes
 
     def __len__(self) -> int:
         return int(self.array.shape[0])
@@ -110,12 +164,12 @@ class ChunkedData:
         self, function: Callable[..., Any], rows: tuple[Array, ...], *arguments: Any
     ) -> tuple[Any, ...]:
         """Map over the chunks and add up what they return."""
-        parts = [_as_tuple(part) for part in self._map(function, rows, arguments)]
-        return tuple(sum(entries[1:], start=entries[0]) for entries in zip(*parts, strict=True))
+        return _sum(self._map(function, rows, arguments, summed=True))
 
     def take(self, rows: NDArray[np.int64]) -> MemoryData:
         """Bring some sequences to the client."""
-        return MemoryData(as_sequences(self.array[rows].compute()))
+        self.passes.count += 1
+        return MemoryData(as_sequences(self.array[rows].compute()), passes=self.passes)
 
     def mapped(self, token_map: Any) -> "ChunkedData":
         """Return the array of mapped tokens, which the workers compute when they need it."""
@@ -126,7 +180,8 @@ class ChunkedData:
         return ChunkedData(
             self.array.map_blocks(
                 _map_block, token_map, dtype=sample.dtype, chunks=chunks, meta=sample[:0]
-            )
+            ),
+            self.passes,
         )
 
     def lazily(self, function: Callable[..., Array], *arguments: Any) -> Any:
@@ -136,15 +191,20 @@ class ChunkedData:
         )
 
     def _map(
-        self, function: Callable[..., Any], rows: tuple[Array, ...], arguments: tuple[Any, ...]
+        self,
+        function: Callable[..., Any],
+        rows: tuple[Array, ...],
+        arguments: tuple[Any, ...],
+        summed: bool = False,
     ) -> list[Any]:
+        self.passes.count += 1
         from dask.base import compute
         from dask.delayed import delayed
 
         run = delayed(_run_block, pure=False)
         blocks = self.array.to_delayed().ravel()
         tasks = [
-            run(block, int(low), function, [row[low:high] for row in rows], arguments)
+            run(block, int(low), function, [row[low:high] for row in rows], arguments, summed)
             for block, low, high in zip(blocks, self.bounds, self.bounds[1:], strict=False)
         ]
         return list(compute(*tasks))
@@ -156,9 +216,17 @@ def is_dask(X: Any) -> bool:
 
 
 def _run_block(
-    block: Array, first: int, function: Callable[..., Any], rows: list[Array], arguments: Any
+    block: Array,
+    first: int,
+    function: Callable[..., Any],
+    rows: list[Array],
+    arguments: Any,
+    summed: bool,
 ) -> Any:
-    return function(as_sequences(block, first), *rows, *arguments)
+    data = MemoryData(as_sequences(block, first))
+    if summed:
+        return data.total(function, tuple(rows), *arguments)
+    return data.per_sample(function, *arguments)
 
 
 def _on_block(block: Array, function: Callable[..., Array], arguments: Any) -> Array:
@@ -174,5 +242,10 @@ def _map_block(block: Array, token_map: Any) -> Array:
     return tokens.reshape(*block.shape[:2], -1)
 
 
-def _as_tuple(result: Any) -> tuple[Any, ...]:
-    return result if isinstance(result, tuple) else (result,)
+def _sum(parts: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the sum of results that are arrays, numbers or tuples of them, entry by entry."""
+    total: tuple[Any, ...] = ()
+    for part in parts:
+        entries = part if isinstance(part, tuple) else (part,)
+        total = tuple(a + b for a, b in zip(total, entries, strict=True)) if total else entries
+    return total

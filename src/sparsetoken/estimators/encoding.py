@@ -132,11 +132,31 @@ def _decode_estimator(value: dict[str, Any], arrays: Arrays, version: int) -> An
     if kind == "Pipeline":
         parameters["steps"] = list(parameters["steps"])
     estimator = getattr(importlib.import_module(KNOWN[kind]), kind)(**parameters)
-    for key, item in value["learned"].items():
+    learned = {key: decode(item, arrays, version) for key, item in value["learned"].items()}
+    if version == 1 and kind == "AttentionClassifier":
+        learned |= _as_heads(learned)
+    for key, item in learned.items():
         if not _LEARNED.fullmatch(key):
             raise ValueError(f"the file sets an attribute {key!r} that is not learned")
-        setattr(estimator, key, decode(item, arrays, version))
+        setattr(estimator, key, item)
     return estimator
+
+
+def _as_heads(learned: dict[str, Any]) -> dict[str, Any]:
+    """Return an attention of the first version as one head; it kept no samples for thresholds."""
+    chosen = learned["chosen_"]
+    return {
+        "head_kinds_": [tuple(chosen[name] for name in ("model", "shrinkage", "reg", "auc"))],
+        "head_weights_": np.ones(1),
+        "head_queries_": learned["query_"][np.newaxis, np.newaxis],
+        "head_coefs_": learned["coef_"][np.newaxis, np.newaxis],
+        "head_intercepts_": np.full((1, 1), learned["intercept_"]),
+        "held_out_scores_": np.empty((0, 1)),
+        "held_out_classes_": np.empty(0, dtype=np.int64),
+        "kept_classes_": np.empty(0, dtype=np.int64),
+        "kept_folds_": np.empty(0, dtype=np.int64),
+        "kept_length_": 1.0,
+    }
 
 
 def _record(name: str) -> Any:

@@ -1,25 +1,49 @@
-"""What people ask of a model with attention: which tokens, how sure, and what went wrong."""
+"""What people ask of a model with attention: which tokens, and how sure."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._validation import check_count
-from sparsetoken.estimators.base import AttentionMixin
-from sparsetoken.estimators.data import MemoryData
-from sparsetoken.estimators.passes import attention_features, attention_weights, pooled_features
-from sparsetoken.estimators.readout import fit_readout
-from sparsetoken.losses import Hinge, Logistic
+from sparsetoken.estimators.base import is_ragged
+from sparsetoken.estimators.data import ChunkedData, Data, MemoryData
+from sparsetoken.estimators.diagnosis import Diagnosis, diagnose
+from sparsetoken.estimators.passes import linear_contributions
+from sparsetoken.estimators.sequences import Sequences
 
-__all__ = ["Diagnosis", "Explanation", "Finding", "InsightMixin", "query_reliability"]
+__all__ = ["Explanation", "InsightMixin", "Linear", "reliability"]
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class Linear(NamedTuple):
+    """Heads of one class, a column each: the score is Σ weight·(⟨coef, feature⟩ + intercept)."""
+
+    queries: Floats
+    coefs: Floats
+    intercepts: Floats
+    weights: Floats
+    centre: Floats
+    """The token that contributions are counted from."""
+
+    def baseline(self) -> float:
+        """Return the score of sequences whose tokens are all ``centre``."""
+        return float((self.centre @ self.coefs + self.intercepts) @ self.weights)
+
+    def per_token(self, sequences: Sequences) -> Floats:
+        """Return attention, of sum one over a sequence, and contribution of every token."""
+        found = linear_contributions(sequences, self.queries, self.coefs, self.weights, self.centre)
+        total = self.weights.sum()
+        if total > 0:
+            found[:, 0] /= total
+        else:  # no head counts: the plain average of what they look at
+            even = np.full_like(self.weights, 1.0 / len(self.weights))
+            found[:, 0] = self._replace(weights=even).per_token(sequences)[:, 0]
+        return found
 
 
 class Explanation(NamedTuple):
@@ -30,55 +54,73 @@ class Explanation(NamedTuple):
     weights: Floats
     """Attention on these tokens; over all tokens it sums to one."""
     contributions: Floats
-    """What each adds to the score; over all tokens, with ``baseline``, they sum to ``score``."""
+    """What each adds to the score; over all tokens, with ``baseline`` and ``whole``, they sum to
+    ``score``. A positive one speaks for ``label``."""
     score: float
     baseline: float
     """The score of a sequence whose tokens are all the mean training token."""
+    label: Any
+    """The class that positive contributions and a positive score speak for."""
+    whole: float = 0.0
+    """What statistics of the sequence as a whole add to the score."""
+
+    def to_frame(self) -> Any:
+        """Return the tokens as a pandas DataFrame: token, weight, contribution, speaks_for.
+
+        ``speaks_for`` is the label, or "not" and the label for a negative contribution.
+        """
+        import pandas
+
+        return pandas.DataFrame(
+            {
+                "token": self.tokens,
+                "weight": self.weights,
+                "contribution": self.contributions,
+                "speaks_for": np.where(
+                    self.contributions >= 0, f"{self.label}", f"not {self.label}"
+                ),
+            }
+        )
 
 
-class Finding(NamedTuple):
-    """One way in which attention can fail, and whether it does."""
+class InsightMixin:
+    """Attention, explanations and diagnoses of a classifier with queries.
 
-    name: str
-    found: bool
-    message: str
-    advice: str
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """What :meth:`diagnose` found.
-
-    Parameters
-    ----------
-    findings : tuple of Finding
-        Every failure that was looked for.
-    auc : dict
-        Cross-validated AUC of a readout of the attention features ("attention"), of the features
-        with the query reversed ("reversed") and of the mean token ("pooled").
+    A subclass gives ``_linear(column)``, the heads of a class, and ``_leading_queries()``, one for
+    each class.
     """
 
-    findings: tuple[Finding, ...]
-    auc: dict[str, float]
-
-    @property
-    def problems(self) -> tuple[Finding, ...]:
-        """Those failures that were found."""
-        return tuple(finding for finding in self.findings if finding.found)
-
-    def __str__(self) -> str:
-        lines = [f"{problem.name}: {problem.message} {problem.advice}" for problem in self.problems]
-        return "\n".join(lines) or "No problem found."
-
-
-class InsightMixin(AttentionMixin):
-    """Explanations and diagnoses of a classifier with a query."""
-
-    coef_: Floats
-    intercept_: float
+    classes_: NDArray[Any]
     query_reliability_: float
 
-    def explain(self, X: Any, top: int = 3) -> list[Explanation]:
+    def attention(self, X: Any, label: Any = None) -> Any:
+        """Return the weight of every token; the weights of a sequence sum to one.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            The sequences.
+        label : optional
+            The class whose heads are meant, where there are more than two; by default the one
+            that is predicted for the sequence.
+
+        Returns
+        -------
+        weights : ndarray of shape (n, L), or list of ndarrays of shape (L_i,)
+            An array if ``X`` is one, a list if ``X`` is a list or Sequences, and a Dask array if
+            ``X`` is one. Of several heads the average, by their weights.
+        """
+        data = self._mapped(X)
+        if isinstance(data, ChunkedData):
+            if label is None and len(self.classes_) > 2:
+                raise ValueError("label must be given for a Dask array and several classes")
+            return data.lazily(_attention_of, self._linear(self._column_of(label)[0]))
+        weights = self._per_token(data, label)[0][:, 0]
+        if is_ragged(X):
+            return np.split(weights, data.sequences.offsets[1:-1])  # type: ignore[attr-defined]
+        return weights.reshape(len(data), -1)
+
+    def explain(self, X: Any, top: int = 3, label: Any = None) -> list[Explanation]:
         """Return the tokens that matter most in each sequence.
 
         Parameters
@@ -87,32 +129,45 @@ class InsightMixin(AttentionMixin):
             The sequences.
         top : int, default=3
             How many tokens of each sequence, at most.
+        label : optional
+            The class to explain: positive contributions speak for it. By default ``classes_[1]``
+            of two classes, and of more the one that is predicted for the sequence.
 
         Returns
         -------
         explanations : list of Explanation
             One per sequence: positions, attention weights and contributions to the score.
         """
-        check_is_fitted(self)
         top = check_count("top", top)
-        data = self._check_data(X, reset=False)  # type: ignore[attr-defined]
+        data = self._mapped(X)
         if not isinstance(data, MemoryData):
             raise ValueError("explain needs X in memory, got a Dask array; pass part of it")
-        sequences = data.mapped(getattr(self, "token_map_", None)).sequences
-        weights = attention_weights(sequences, self._effective_query())
-        centre = self._reference_token()
-        baseline = float(self.coef_ @ centre) + self.intercept_
-        contributions = weights * (sequences.tokens @ self.coef_ - self.coef_ @ centre)
+        per_token, columns = self._per_token(data, label)
+        whole = self._whole_scores(data)[np.arange(len(data)), columns]
+        sign = -1.0 if len(self.classes_) == 2 and label == self.classes_[0] else 1.0
+        baselines = {column: self._linear(column).baseline() for column in set(columns.tolist())}
         found = []
-        for low, high in zip(sequences.offsets[:-1], sequences.offsets[1:], strict=True):
-            here, parts = weights[low:high], contributions[low:high]
-            order = np.argsort(-here, kind="stable")[:top]
-            score = float(parts.sum()) + baseline
-            found.append(Explanation(order, here[order], parts[order], score, baseline))
+        offsets = data.sequences.offsets
+        for i, (low, high) in enumerate(pairwise(offsets)):
+            weights, parts = per_token[low:high].T
+            order = np.argsort(-weights, kind="stable")[:top]
+            baseline = sign * baselines[int(columns[i])]
+            score = sign * float(parts.sum() + whole[i]) + baseline
+            found.append(
+                Explanation(
+                    order,
+                    weights[order],
+                    sign * parts[order],
+                    score,
+                    baseline,
+                    self._label_of(int(columns[i]), sign),
+                    sign * float(whole[i]),
+                )
+            )
         return found
 
     def diagnose(self, X: Any, y: Any) -> Diagnosis:
-        """Look for the failures that the theory of attention knows.
+        """Say whether anything beats chance, what kind of signal it is, and what is wrong.
 
         Parameters
         ----------
@@ -126,116 +181,77 @@ class InsightMixin(AttentionMixin):
         """
         check_is_fitted(self)
         data = self._check_data(X, reset=False)  # type: ignore[attr-defined]
-        sign = self._known_labels(y, len(data))  # type: ignore[attr-defined]
-        data = data.mapped(getattr(self, "token_map_", None))
-        query = self._effective_query()
-        features = {
-            "attention": data.per_sample(attention_features, query),
-            "reversed": data.per_sample(attention_features, -query),
-            "pooled": data.per_sample(pooled_features),
-        }
-        auc = {name: _cross_validated_auc(rows, sign) for name, rows in features.items()}
-        attends = bool(np.any(query))
-        smaller = min(int((sign > 0).sum()), int((sign < 0).sum()))
-        error = float(np.sqrt(auc["pooled"] * (1.0 - auc["pooled"]) / smaller))
-        reliability = self.query_reliability_
-        return Diagnosis(
-            (
-                _unreliable(attends, reliability),
-                _reversed(attends, auc, error),
-                _separable(features["attention"], sign),
-                _needless(attends, auc, error),
-            ),
-            auc,
-        )
+        index = self._known_labels(y, len(data))  # type: ignore[attr-defined]
+        return diagnose(self, data, index)
 
-    def _reference_token(self) -> Floats:
-        return np.zeros_like(self.coef_)
+    def _linear(self, column: int) -> Linear:
+        raise NotImplementedError
+
+    def _whole_scores(self, data: Data, fold: int | None = None) -> Floats:
+        """Return what members that are no heads add to the scores, (n, classes)."""
+        return np.zeros((len(data), max(1, len(self.classes_) * (len(self.classes_) > 2))))
+
+    def _mapped(self, X: Any) -> Data:
+        check_is_fitted(self)
+        data: Data = self._check_data(X, reset=False)  # type: ignore[attr-defined]
+        return data.mapped(getattr(self, "token_map_", None))
+
+    def _column_of(self, label: Any) -> tuple[int, NDArray[np.bool_]]:
+        """Return the column of a label's scores, and which classes are its negatives."""
+        if label is None and len(self.classes_) > 2:
+            raise ValueError(f"label must be one of {self.classes_.tolist()}, got None")
+        place = 1 if label is None else self._place_of(label)
+        negative = np.arange(len(self.classes_)) != place
+        return (place if len(self.classes_) > 2 else 0), negative
+
+    def _place_of(self, label: Any) -> int:
+        known = self.classes_.tolist()
+        if label not in known:
+            raise ValueError(f"label must be one of {known}, got {label!r}")
+        return known.index(label)
+
+    def _label_of(self, column: int, sign: float) -> Any:
+        if len(self.classes_) > 2:
+            return self.classes_.tolist()[column]
+        return self.classes_.tolist()[1 if sign > 0 else 0]
+
+    def _per_token(self, data: Any, label: Any) -> tuple[Floats, Indices]:
+        """Return attention and contribution of every token, and the column of each sequence."""
+        columns = np.zeros(len(data), dtype=int)
+        if label is not None:
+            columns[:] = self._column_of(label)[0]
+        elif len(self.classes_) > 2:
+            columns = self._decide_mapped(data).argmax(axis=1)  # type: ignore[attr-defined]
+        found = np.empty((len(data.sequences.tokens), 2))
+        for column in np.unique(columns):
+            rows = np.flatnonzero(columns == column)
+            part = data.take(rows)
+            tokens = np.repeat(columns == column, data.lengths)
+            found[tokens] = self._linear(int(column)).per_token(part.sequences)
+        return found, columns
 
 
-def query_reliability(
-    learn: Callable[[Floats], Floats], sign: Floats, share: Floats, rng: np.random.Generator
-) -> float:
+def reliability(queries: Floats, share: float) -> float:
     """Estimate the cosine between a query and the one that unlimited data would give.
 
     Queries learned on two halves are the limit plus independent errors, so that their cosine is
-    1/(1 + t) with t the squared error over the squared length of the limit; all data halve t.
+    1/(1 + t) with t the squared error over the squared length of the limit. The fit has 1/share
+    times the samples of a half, and t falls by that factor.
+
+    Parameters
+    ----------
+    queries : ndarray of shape (2, classes, d)
+        Of the two halves.
+    share : float
+        Samples of a half over those of the fit.
     """
-    first = np.zeros(len(sign), dtype=bool)
-    for label in (-1.0, 1.0):
-        rows = rng.permutation(np.flatnonzero((sign == label) & (share > 0)))
-        if len(rows) < 2:
-            return 0.0
-        first[rows[::2]] = True
-    queries = [learn(np.where(half, share, 0.0) / share[half].sum()) for half in (first, ~first)]
-    norms = [float(np.linalg.norm(query)) for query in queries]
-    if min(norms) == 0.0:
-        return 0.0
-    agreement = float(queries[0] @ queries[1]) / (norms[0] * norms[1])
-    if agreement <= 0.0:
-        return 0.0
-    return float(1.0 / np.sqrt(1.0 + 0.5 * (1.0 / agreement - 1.0)))
-
-
-_LOW_RELIABILITY = 0.7
-
-
-def _unreliable(attends: bool, reliability: float) -> Finding:
-    return Finding(
-        "unreliable query",
-        attends and reliability < _LOW_RELIABILITY,
-        f"Queries learned on two halves hardly agree (estimated cosine {reliability:.2f}).",
-        "Collect more samples, reduce the dimension of the tokens, or strengthen the ridge.",
+    norms = np.linalg.norm(queries, axis=2).prod(axis=0)
+    cosines = np.divide(
+        (queries[0] * queries[1]).sum(axis=1), norms, out=np.zeros_like(norms), where=norms > 0
     )
+    found = [0.0 if c <= 0.0 else 1.0 / np.sqrt(1.0 + share * (1.0 / c - 1.0)) for c in cosines]
+    return float(np.mean(found))
 
 
-def _reversed(attends: bool, auc: dict[str, float], error: float) -> Finding:
-    return Finding(
-        "anti-aligned query",
-        attends and auc["reversed"] > auc["attention"] + 2.0 * error,
-        f"Attention to the opposite tokens classifies better (AUC {auc['reversed']:.3f} "
-        f"instead of {auc['attention']:.3f}).",
-        "Match the bias step to the class prior, lower lr_readout, or use AttentionClassifier, "
-        "whose start weighs both classes equally.",
-    )
-
-
-def _separable(features: Floats, sign: Floats) -> Finding:
-    scaled = _scaled(features)
-    coef, intercept = fit_readout(scaled, sign, 1e-6, Hinge())
-    return Finding(
-        "separable data",
-        bool((sign * (scaled @ coef + intercept) > 0).all()),
-        f"A readout can separate these {len(sign)} samples in {features.shape[1]} features "
-        "perfectly: their loss in training says nothing about new ones.",
-        "Judge by held-out samples, and keep the ridge away from zero; more samples than the "
-        "capacity make the training loss informative.",
-    )
-
-
-def _needless(attends: bool, auc: dict[str, float], error: float) -> Finding:
-    return Finding(
-        "attention no better than pooling",
-        not attends or auc["attention"] <= auc["pooled"] + error,
-        f"The mean token classifies as well (AUC {auc['pooled']:.3f}, attention "
-        f"{auc['attention']:.3f}).",
-        "Use PooledClassifier, or give attention more samples; where informative tokens are not "
-        "a shifted mean, try token_map=Nystroem().",
-    )
-
-
-def _cross_validated_auc(features: Floats, sign: Floats) -> float:
-    folds = min(5, int((sign > 0).sum()), int((sign < 0).sum()))
-    if folds < 2:
-        raise ValueError("diagnose needs at least two samples of each class")
-    scaled, scores = _scaled(features), np.empty(len(sign))
-    for rows, held_out in StratifiedKFold(folds, shuffle=True, random_state=0).split(scaled, sign):
-        coef, intercept = fit_readout(scaled[rows], sign[rows], 0.1, Logistic())
-        scores[held_out] = scaled[held_out] @ coef + intercept
-    return float(roc_auc_score(sign, scores))
-
-
-def _scaled(features: Floats) -> Floats:
-    deviation = features.std(axis=0)
-    centred = features - features.mean(axis=0)
-    return centred / np.where(deviation > 1e-9 * deviation.max(), deviation, np.inf)
+def _attention_of(sequences: Sequences, linear: Linear) -> Floats:
+    return linear.per_token(sequences)[:, 0]

@@ -1,11 +1,11 @@
 """Passes over the tokens: everything the estimators ever compute from them.
 
 Each function takes one block of sequences, so that the same text serves for data in memory and for
-the chunks of a Dask array. Results per sample are float64; products with the tokens keep their
-type, so that float32 data are never copied to float64.
+the chunks of a Dask array. Products with the tokens keep their type, so that float32 data are never
+copied to float64. The passes of the refinement serve many heads at once, on tokens that are centred
+and scaled block by block: nothing as large as the data is ever copied.
 """
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,28 +17,42 @@ from sparsetoken.losses import Logistic
 from sparsetoken.pooling import Softmax
 
 __all__ = [
-    "JointGradient",
+    "HeadGradients",
+    "Heads",
     "attention_features",
     "attention_weights",
-    "joint_gradient",
+    "head_gradients",
+    "head_scores",
+    "largest_magnitudes",
+    "linear_contributions",
+    "linear_scores",
     "pooled_features",
     "query_gradient",
+    "query_gradients",
+    "scaled_tokens",
     "token_covariance",
     "token_variances",
 ]
 
+Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-def pooled_features(sequences: Sequences) -> Floats:
-    """Return the mean token X̄ of each sequence."""
+def pooled_features(sequences: Sequences) -> Array:
+    """Return the mean token X̄ of each sequence, in the type of the tokens."""
     weights = np.repeat(1.0 / sequences.lengths, sequences.lengths)
-    return _weighted_sums(sequences, weights)
+    return _weighted_sums(sequences, weights).astype(sequences.dtype, copy=False)
+
+
+def largest_magnitudes(sequences: Sequences) -> Array:
+    """Return the largest |x| of each feature: one row, whatever the number of sequences."""
+    tokens = sequences.tokens
+    return np.maximum(tokens.max(axis=0), -tokens.min(axis=0))[np.newaxis].astype(np.float64)
 
 
 def attention_weights(sequences: Sequences, query: Floats) -> Floats:
     """Return the token weights softmax(Xq), flat over all tokens."""
-    scores = _scores(sequences, query)[:, 0].astype(np.float64)
+    scores = _scores(sequences.tokens, query)[:, 0]
     return Softmax().weights(scores, sequences.offsets)
 
 
@@ -52,88 +66,155 @@ def query_gradient(sequences: Sequences, slope: Floats, readout: Floats) -> Floa
 
     P removes the mean over the tokens of a sequence, and hᵢ is ``slope`` (docs/theory, section 3).
     """
-    scores = _scores(sequences, readout)[:, 0].astype(np.float64)
-    lengths = sequences.lengths
-    mean = np.add.reduceat(scores, sequences.offsets[:-1]) / lengths
-    return _token_sum(
-        sequences, np.repeat(slope / lengths, lengths) * (scores - np.repeat(mean, lengths))
-    )
+    return _query_gradients(sequences, sequences.tokens, slope[:, np.newaxis], readout)[:, 0]
 
 
-class JointGradient(NamedTuple):
-    """Value and gradient of a sum of losses; blocks add up entry by entry."""
-
-    value: float
-    query: Floats
-    readout: Floats
-    bias: float
-
-
-def joint_gradient(
+def query_gradients(
     sequences: Sequences,
-    sign: Floats,
-    share: Floats,
-    query: Floats,
-    readout: Floats,
-    bias: float,
-) -> JointGradient:
-    """Return Σᵢ sᵢ ℓ(⟨w, Xᵢᵀ softmax(Xᵢq)⟩ + b; yᵢ) and its gradient, for the logistic loss.
+    slopes: Floats,
+    mean: Floats | None,
+    scale: Floats | None,
+    readouts: Floats,
+) -> Floats:
+    """Return :func:`query_gradient` of each column, in scaled coordinates (x − mean)·scale."""
+    return _query_gradients(sequences, scaled_tokens(sequences, mean, scale), slopes, readouts)
 
-    One pass over the memory: each sequence is read twice, the second time from the cache.
+
+class Heads(NamedTuple):
+    """Heads in scaled coordinates z = (x − mean)·scale, a column each."""
+
+    mean: Floats | None
+    scale: Floats | None
+    """Both None for tokens that are scaled already."""
+    queries: Floats
+    readouts: Floats
+    biases: Floats
+
+    def some(self, chosen: Any) -> "Heads":
+        """Return some of the columns."""
+        parts = (part[..., chosen] for part in self[2:])
+        return Heads(self.mean, self.scale, *parts)
+
+
+class HeadGradients(NamedTuple):
+    """Values and gradients of sums of losses, one column a head; blocks add up entry by entry."""
+
+    values: Floats
+    queries: Floats
+    readouts: Floats
+    biases: Floats
+
+
+def head_gradients(
+    sequences: Sequences,
+    signs: Floats,
+    shares: Floats,
+    heads: Heads,
+    sign_of: NDArray[np.int64],
+    share_of: NDArray[np.int64],
+) -> HeadGradients:
+    """Return Σᵢ sᵢ ℓ(⟨w, Zᵢᵀ softmax(Zᵢq)⟩ + b; yᵢ) and its gradient for the logistic loss.
+
+    Head k has the labels ``signs[:, sign_of[k]]`` and the weights ``shares[:, share_of[k]]``: folds
+    and classes are columns, and two matrix products serve all heads.
     """
-    by_query, by_readout = np.zeros((2, sequences.dim))
-    kind = sequences.dtype
-    value, by_bias = _add_joint(
-        sequences.tokens,
+    tokens, attention, along = _forward(sequences, heads)
+    values, biases = np.zeros((2, len(heads.biases)))
+    _backward(
+        attention,
+        along,
         sequences.offsets,
-        sign,
-        share,
-        query.astype(kind),
-        readout.astype(kind),
-        bias,
-        by_query,
-        by_readout,
+        signs,
+        shares,
+        sign_of,
+        share_of,
+        heads.biases,
+        values,
+        biases,
     )
-    return JointGradient(value, by_query, by_readout, by_bias)
+    by_query = (tokens.T @ attention).astype(np.float64)
+    by_readout = (tokens.T @ along).astype(np.float64)
+    return HeadGradients(values, by_query, by_readout, biases)
 
 
-def token_variances(sequences: Sequences, share: Floats, mean: Floats) -> Floats:
-    """Return Σ s(x − mean)², feature by feature; the tokens of sequence i share sᵢ evenly."""
-    total = np.zeros(sequences.dim)
-    for block, weights in _blocks(sequences, share):
-        total += weights @ (block - mean) ** 2
-    return total
+def head_scores(sequences: Sequences, heads: Heads) -> Floats:
+    """Return the score of each sequence by each head."""
+    _, attention, along = _forward(sequences, heads)
+    return _pool(sequences, attention, along) + heads.biases
 
 
-def token_covariance(sequences: Sequences, share: Floats, mean: Floats) -> Floats:
-    """Return Σ s(x − mean)(x − mean)ᵀ; the tokens of sequence i share sᵢ evenly."""
-    total = np.zeros((sequences.dim, sequences.dim))
-    for block, weights in _blocks(sequences, share):
-        centred = block - mean
-        total += centred.T @ (centred * weights[:, np.newaxis])
-    return total
+def linear_scores(sequences: Sequences, queries: Floats, coefs: Floats) -> Floats:
+    """Return ⟨w, Xᵀ softmax(Xq)⟩ of each sequence for each column, in double precision."""
+    attention = _exponentials(sequences, queries)
+    return _pool(sequences, attention, sequences.tokens @ coefs)
 
 
-def _blocks(sequences: Sequences, share: Floats) -> Iterator[tuple[NDArray[Any], Floats]]:
-    """Yield some tokens at a time with their weights: no centred copy of all of them."""
-    weights = np.repeat(share / sequences.lengths, sequences.lengths)
-    for start in range(0, len(weights), _BLOCK):
-        chosen = slice(start, start + _BLOCK)
-        yield sequences.tokens[chosen], weights[chosen]
+def linear_contributions(
+    sequences: Sequences, queries: Floats, coefs: Floats, weights: Floats, centre: Floats
+) -> Floats:
+    """Return each token's Σ weight·attention and its contribution to Σ weight·score over heads.
+
+    The contribution is counted from that of the token ``centre``.
+    """
+    attention = _exponentials(sequences, queries)
+    total = np.add.reduceat(attention, sequences.offsets[:-1])
+    attention /= np.repeat(total, sequences.lengths, axis=0)
+    along = sequences.tokens @ coefs - centre @ coefs
+    return np.stack([attention @ weights, (attention * along) @ weights], axis=1)
 
 
-_BLOCK = 2048  # tokens
+def _exponentials(sequences: Sequences, queries: Floats) -> Floats:
+    scores = sequences.tokens @ queries
+    _subtract_largest(scores, sequences.offsets)
+    return np.exp(scores)
 
 
-def _scores(sequences: Sequences, directions: Floats) -> NDArray[Any]:
-    """Return ⟨token, direction⟩ for one or several directions, in the type of the tokens."""
-    directions = directions.reshape(sequences.dim, -1)
-    return sequences.tokens @ directions.astype(sequences.dtype)
+def _pool(sequences: Sequences, attention: Array, along: Array) -> Floats:
+    starts = sequences.offsets[:-1]
+    total = np.add.reduceat(attention, starts, dtype=np.float64)
+    return np.add.reduceat(attention * along, starts, dtype=np.float64) / total
 
 
-def _token_sum(sequences: Sequences, weights: Floats) -> Floats:
-    """Return Σ weight·token over all tokens."""
-    return (sequences.tokens.T @ weights.astype(sequences.dtype)).astype(np.float64)
+def scaled_tokens(sequences: Sequences, mean: Floats | None, scale: Floats | None) -> Array:
+    """Return (x − mean)·scale of all tokens; the tokens themselves without a scale."""
+    if mean is None or scale is None:
+        return sequences.tokens
+    kind = sequences.dtype
+    scaled = sequences.tokens - mean.astype(kind)
+    scaled *= scale.astype(kind)
+    return scaled
+
+
+def token_variances(sequences: Sequences, share: Floats, mean: Floats, scale: Floats) -> Floats:
+    """Return Σ s((x − mean)·scale)² by feature; the tokens of sequence i share sᵢ evenly."""
+    return _token_shares(sequences, share) @ ((sequences.tokens - mean) * scale) ** 2
+
+
+def token_covariance(sequences: Sequences, share: Floats, mean: Floats, scale: Floats) -> Floats:
+    """Return Σ s zzᵀ of z = (x − mean)·scale; the tokens of sequence i share sᵢ evenly."""
+    scaled = (sequences.tokens - mean) * scale
+    return scaled.T @ (scaled * _token_shares(sequences, share)[:, np.newaxis])
+
+
+def _token_shares(sequences: Sequences, share: Floats) -> Floats:
+    return np.repeat(share / sequences.lengths, sequences.lengths)
+
+
+def _query_gradients(
+    sequences: Sequences, tokens: Array, slopes: Floats, readouts: Floats
+) -> Floats:
+    scores = _scores(tokens, readouts)
+    lengths = sequences.lengths
+    mean = np.add.reduceat(scores, sequences.offsets[:-1]) / lengths[:, np.newaxis]
+    weights = np.repeat(slopes / lengths[:, np.newaxis], lengths, axis=0)
+    weights *= scores - np.repeat(mean, lengths, axis=0)
+    return (tokens.T @ weights.astype(tokens.dtype)).astype(np.float64)
+
+
+def _scores(tokens: Array, directions: Floats) -> Floats:
+    """Return ⟨token, direction⟩ for one or several directions, computed in the tokens' type."""
+    directions = directions.reshape(tokens.shape[1], -1)
+    return (tokens @ directions.astype(tokens.dtype)).astype(np.float64)
 
 
 def _weighted_sums(sequences: Sequences, weights: Floats) -> Floats:
@@ -143,7 +224,16 @@ def _weighted_sums(sequences: Sequences, weights: Floats) -> Floats:
     return sums
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})
+def _forward(sequences: Sequences, heads: Heads) -> tuple[Array, Array, Array]:
+    """Return scaled tokens, e^(attention score − its largest), and readout scores."""
+    tokens = scaled_tokens(sequences, heads.mean, heads.scale)
+    attention = tokens @ heads.queries.astype(tokens.dtype)
+    _subtract_largest(attention, sequences.offsets)
+    np.exp(attention, out=attention)
+    return tokens, attention, tokens @ heads.readouts.astype(tokens.dtype)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _add_weighted(tokens, offsets, weights, sums):  # type: ignore[no-untyped-def]
     for i in range(sums.shape[0]):
         row = sums[i]
@@ -152,53 +242,49 @@ def _add_weighted(tokens, offsets, weights, sums):  # type: ignore[no-untyped-de
                 row[j] += weights[token] * tokens[token, j]
 
 
+@njit(cache=True, nogil=True)
+def _subtract_largest(scores, offsets):  # type: ignore[no-untyped-def]
+    top = np.empty_like(scores[0])
+    for i in range(offsets.size - 1):
+        top[:] = scores[offsets[i]]
+        for t in range(offsets[i] + 1, offsets[i + 1]):
+            for k in range(top.size):
+                top[k] = max(top[k], scores[t, k])
+        for t in range(offsets[i], offsets[i + 1]):
+            for k in range(top.size):
+                scores[t, k] -= top[k]
+
+
 _loss, _slope = Logistic.value, Logistic.derivative
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _add_joint(  # type: ignore[no-untyped-def]
-    tokens, offsets, sign, share, query, readout, bias, by_query, by_readout
+def _backward(  # type: ignore[no-untyped-def]
+    attention, along, offsets, signs, shares, sign_of, share_of, intercepts, values, biases
 ):
-    longest = 0
-    for i in range(share.size):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    attention, along = np.empty(longest), np.empty(longest)
-    pulled, read = np.empty_like(query), np.empty_like(query)  # sums of one sequence, in its type
-    value = by_bias = 0.0
-    for i in range(share.size):
-        if share[i] == 0.0:
-            continue
-        start, length = offsets[i], offsets[i + 1] - offsets[i]
-        top = -np.inf
-        for t in range(length):
-            token = tokens[start + t]
-            a = b = token[0] * 0
-            for j in range(token.size):
-                a += token[j] * query[j]
-                b += token[j] * readout[j]
-            attention[t], along[t] = a, b
-            top = max(top, attention[t])
-        total = output = 0.0
-        for t in range(length):
-            attention[t] = np.exp(attention[t] - top)
-            total += attention[t]
-            output += attention[t] * along[t]
-        output /= total
-        score = output + bias
-        value += share[i] * _loss(score, sign[i])
-        slope = share[i] * _slope(score, sign[i])
-        by_bias += slope
-        pulled[:] = 0
-        read[:] = 0
-        for t in range(length):
-            token = tokens[start + t]
-            weight = attention[t] / total
-            pull = pulled.dtype.type(weight * (along[t] - output))
-            share_of_token = pulled.dtype.type(weight)
-            for j in range(token.size):
-                pulled[j] += pull * token[j]
-                read[j] += share_of_token * token[j]
-        for j in range(pulled.size):
-            by_query[j] += slope * pulled[j]
-            by_readout[j] += slope * read[j]
-    return value, by_bias
+    """Turn attention and readout scores into the tokens' weights in the two gradients."""
+    n_heads = values.size
+    total, output = np.empty_like(attention[0]), np.empty_like(attention[0])
+    slope = np.empty_like(attention[0])
+    for i in range(offsets.size - 1):
+        total[:] = 0
+        output[:] = 0
+        for t in range(offsets[i], offsets[i + 1]):
+            for k in range(n_heads):
+                total[k] += attention[t, k]
+                output[k] += attention[t, k] * along[t, k]
+        for k in range(n_heads):
+            output[k] /= total[k]
+            slope[k] = 0
+            share = shares[i, share_of[k]]
+            if share > 0.0:
+                score, sign = output[k] + intercepts[k], signs[i, sign_of[k]]
+                values[k] += share * _loss(score, sign)
+                change = share * _slope(score, sign)
+                biases[k] += change
+                slope[k] = change / total[k]
+        for t in range(offsets[i], offsets[i + 1]):
+            for k in range(n_heads):
+                weight = slope[k] * attention[t, k]
+                attention[t, k] = weight * (along[t, k] - output[k])
+                along[t, k] = weight

@@ -24,14 +24,14 @@ from sklearn.linear_model import Ridge
 
 from sparsetoken.losses import Loss
 
-__all__ = ["Readout", "fit_readout"]
+__all__ = ["LinearReadout", "fit_readout"]
 
 Floats = NDArray[np.float64]
 
 _PRECISION = 1e-12  # of the objective at its minimum
 
 
-class Readout(NamedTuple):
+class LinearReadout(NamedTuple):
     """A linear readout of features."""
 
     coef: Floats
@@ -44,9 +44,9 @@ def fit_readout(
     reg: float,
     loss: Loss,
     sample_weight: Floats | None = None,
-    start: Readout | None = None,
+    start: LinearReadout | None = None,
     max_steps: int = 200,
-) -> Readout:
+) -> LinearReadout:
     """Return the minimiser (w, b) of the ridge-regularised loss.
 
     Parameters
@@ -61,7 +61,7 @@ def fit_readout(
         Convex loss of a score and a sign.
     sample_weight : ndarray of shape (n,), optional
         Non-negative weights; only their ratios matter.
-    start : Readout, optional
+    start : LinearReadout, optional
         Where to start an iterative solver, for instance the optimum at a neighbouring λ.
     max_steps : int, default=200
         Steps after which an iterative solver gives up, with a ConvergenceWarning.
@@ -75,7 +75,7 @@ def fit_readout(
     if loss.quadratic:
         ridge = Ridge(alpha=reg * len(sign), solver="svd")
         ridge.fit(features, sign, sample_weight=share * len(sign))
-        return Readout(ridge.coef_, float(ridge.intercept_))
+        return LinearReadout(ridge.coef_, float(ridge.intercept_))
     # Centring changes only the bias and makes the Hessian's blocks nearly orthogonal.
     centre = share @ features
     basis, reduced = _span(features - centre)
@@ -86,7 +86,7 @@ def fit_readout(
         first[-1] = start.intercept + start.coef @ centre
     solution = solve(reduced, sign, reg, loss, share, first, max_steps)
     coef = solution[:-1] if basis is None else basis @ solution[:-1]
-    return Readout(coef, float(solution[-1] - coef @ centre))
+    return LinearReadout(coef, float(solution[-1] - coef @ centre))
 
 
 def _span(features: Floats) -> tuple[Floats | None, Floats]:

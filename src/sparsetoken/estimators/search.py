@@ -1,147 +1,131 @@
-"""The choice of coordinates and ridge by cross-validation, and calibration on what it held out."""
+"""Folds of samples, and the scores that fits to the others give to those held out."""
 
-from collections.abc import Callable
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from sparsetoken._validation import check_count
 from sparsetoken.estimators.data import Data
-from sparsetoken.estimators.refine import Model, fit_attention, fit_pooled
+from sparsetoken.estimators.heads import Candidate, Job, fit_heads, score_heads
+from sparsetoken.estimators.passes import Heads
 from sparsetoken.estimators.standardize import Standard
-from sparsetoken.losses import Logistic
 
-__all__ = ["Candidate", "calibrate", "choose", "cross_validate", "split"]
+__all__ = ["Fold", "Search", "check_groups", "cross_fit", "halves", "split", "tuning_rows"]
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
-
-class Candidate(NamedTuple):
-    """A way to fit the classifier."""
-
-    model: str
-    """Which kind: "attention" or "pooled"."""
-    shrinkage: float | None
-    reg: float
-
-    def fit(self, data: Data, sign: Floats, share: Floats, standard: Standard, steps: int) -> Model:
-        """Fit this candidate to the samples of positive share."""
-        if self.model == "pooled":
-            return fit_pooled(data, sign, share, self.reg, standard)
-        return fit_attention(data, sign, share, self.reg, standard, steps)
-
-    def __str__(self) -> str:
-        return f"{self.model}, shrinkage {self.shrinkage}, reg {self.reg:g}"
+_ENOUGH_NUMBERS = 2**22  # numbers in the tokens that the choice is made on, or
+_ENOUGH_SEQUENCES = 2000  # so many sequences, if these fit into
+_MOST_NUMBERS = 2**25
 
 
 class Fold(NamedTuple):
     """The samples of a fit and those that judge it."""
 
-    rows: NDArray[np.int64]
-    held_out: NDArray[np.int64]
+    rows: Indices
+    held_out: Indices
 
 
-def split(cv: Any, sign: Floats, share: Floats, rng: np.random.Generator) -> list[Fold]:
-    """Return the folds: none if a class has fewer than two samples."""
-    if isinstance(cv, Integral):
-        smaller = min(int((sign[share > 0] == label).sum()) for label in (-1.0, 1.0))
-        if smaller < 2:
-            return []
-        n_folds = min(check_count("cv", cv, minimum=2), smaller)
-        cv = StratifiedKFold(n_folds, shuffle=True, random_state=int(rng.integers(2**31)))
-    folds = [Fold(*fold) for fold in check_cv(cv).split(sign, sign)]
-    for fold in folds:
-        if np.unique(sign[fold.rows][share[fold.rows] > 0]).size < 2:
-            raise ValueError("cv must leave samples of both classes to every fit")
-    return folds
+class Search(NamedTuple):
+    """Heads of all candidates, fitted to all samples and to each fold."""
 
-
-class Trial(NamedTuple):
-    """A candidate, its scores of held-out samples, and how well these rank the samples."""
-
-    candidate: Candidate
+    heads: Heads
+    """Of all samples: a column for each candidate and class, classes running faster."""
+    of_folds: list[Heads]
     scores: Floats
-    """Score of each sample from a fit without it; NaN for one that was never held out."""
-    auc: float
+    """(candidates, n, classes): from fits without the sample; NaN if it was never held out."""
 
 
-def cross_validate(
-    candidates: list[Candidate],
-    standards: dict[float | None, Standard],
+def split(
+    cv: Any, index: Indices, share: Floats, groups: Any, rng: np.random.Generator
+) -> list[Fold]:
+    """Return the folds: none if a class has too few samples, or groups, to hold any out."""
+    n_classes = int(index.max()) + 1
+    if not isinstance(cv, Integral):
+        folds = [Fold(*fold) for fold in check_cv(cv).split(index, index, groups)]
+        if any(_misses_a_class(fold, index, share, n_classes) for fold in folds):
+            raise ValueError("cv must leave samples of every class to every fit")
+        return folds
+    units = np.arange(len(index)) if groups is None else groups
+    used = [np.unique(units[(index == c) & (share > 0)]).size for c in range(n_classes)]
+    most = min(check_count("cv", cv, minimum=2), *used)
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    seed = int(rng.integers(2**31))
+    for count in range(most, 1, -1):  # groups may crowd a class into too few folds
+        splitter = kind(count, shuffle=True, random_state=seed)
+        folds = [Fold(*fold) for fold in splitter.split(index, index, groups)]
+        if not any(_misses_a_class(fold, index, share, n_classes) for fold in folds):
+            return folds
+    return []
+
+
+def check_groups(groups: Any, n_samples: int) -> Any:
+    """Return ``groups`` as integers, or None."""
+    if groups is None:
+        return None
+    groups = np.asarray(groups)
+    if groups.shape != (n_samples,):
+        raise ValueError(
+            f"groups must have shape ({n_samples},), one per sequence, got {groups.shape}"
+        )
+    return np.unique(groups, return_inverse=True)[1]
+
+
+def tuning_rows(data: Data, rng: np.random.Generator) -> Indices:
+    """Return the samples that the choice is made on: all of them, unless there are very many."""
+    n_samples, each = len(data), data.size / len(data)
+    most = min(_MOST_NUMBERS, data.size / 5)
+    numbers = max(_ENOUGH_NUMBERS, min(_ENOUGH_SEQUENCES * each, most))
+    if numbers >= data.size:
+        return np.arange(n_samples)
+    return np.sort(rng.choice(n_samples, max(1, int(numbers / each)), replace=False))
+
+
+def cross_fit(
     data: Data,
-    sign: Floats,
+    signs: Floats,
     share: Floats,
+    standard: Standard,
+    candidates: list[Candidate],
     folds: list[Fold],
     steps: int,
-    n_jobs: int | None,
-    report: Callable[[str], Any],
-) -> list[Trial]:
-    """Return each candidate's scores of samples it has not seen.
+) -> Search:
+    """Fit every candidate and class to all samples and without each fold, all of them together.
 
     A held-out sample has share zero in the fit, so that no fold copies any tokens.
     """
-
-    def scores_of(candidate: Candidate, fold: Fold) -> Floats:
-        kept = np.zeros_like(share)
-        kept[fold.rows] = share[fold.rows] / share[fold.rows].sum()
-        model = candidate.fit(data, sign, kept, standards[candidate.shrinkage], steps)
-        return model.decide(data)[fold.held_out]
-
-    # Threads: the work is in NumPy and SciPy, and the tokens are shared.
-    parts = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(scores_of)(candidate, fold) for candidate in candidates for fold in folds
-    )
-    trials = []
-    for number, candidate in enumerate(candidates):
-        scores = np.full(len(sign), np.nan)
-        for fold, part in zip(folds, parts[number * len(folds) :], strict=False):
-            scores[fold.held_out] = part
-        seen = np.isfinite(scores)
-        auc = float(roc_auc_score(sign[seen], scores[seen], sample_weight=share[seen]))
-        report(f"{candidate}: AUC {auc:.4f}")
-        trials.append(Trial(candidate, scores, auc))
-    return trials
+    n_classes, n_fits = signs.shape[1], len(folds) + 1
+    shares = np.zeros((len(share), n_fits))
+    shares[:, 0] = share
+    for number, fold in enumerate(folds, start=1):
+        shares[fold.rows, number] = share[fold.rows] / share[fold.rows].sum()
+    kinds = [(candidate, c) for candidate in candidates for c in range(n_classes)]
+    jobs = [Job(candidate, c, f) for f in range(n_fits) for candidate, c in kinds]
+    heads = fit_heads(data, signs, shares, standard, jobs, steps)
+    parts = [heads.some(slice(f * len(kinds), (f + 1) * len(kinds))) for f in range(n_fits)]
+    scores = np.full((len(candidates), len(share), n_classes), np.nan)
+    if folds:
+        found = score_heads(data, heads).reshape(len(share), n_fits, len(candidates), n_classes)
+        for number, fold in enumerate(folds, start=1):
+            scores[:, fold.held_out] = found[fold.held_out, number].swapaxes(0, 1)
+    return Search(parts[0], parts[1:], scores)
 
 
-def choose(trials: list[Trial], sign: Floats) -> Trial:
-    """Return the best attention, or pooling if that is better by a standard error of the AUC."""
-    best: dict[str, Trial] = {}
-    for trial in trials:
-        kind = trial.candidate.model
-        if kind not in best or trial.auc > best[kind].auc:
-            best[kind] = trial
-    if len(best) == 1:
-        return best.popitem()[1]
-    pooled, attention = best["pooled"], best["attention"]
-    smaller = min(int((sign > 0).sum()), int((sign < 0).sum()))
-    error = np.sqrt(attention.auc * (1.0 - attention.auc) / smaller)
-    return pooled if pooled.auc > attention.auc + error else attention
+def halves(index: Indices, share: Floats, rng: np.random.Generator) -> Floats | None:
+    """Return the weights of two stratified halves, a column each; None if a class has one only."""
+    first = np.zeros(len(index), dtype=bool)
+    for label in np.unique(index):
+        rows = rng.permutation(np.flatnonzero((index == label) & (share > 0)))
+        if len(rows) < 2:
+            return None
+        first[rows[::2]] = True
+    parts = np.stack([np.where(half, share, 0.0) for half in (first, ~first)], axis=1)
+    return parts / parts.sum(axis=0)
 
 
-def calibrate(model: Model, scores: Floats, sign: Floats, share: Floats) -> Model:
-    """Return ``model`` with its score scaled and shifted to fit the labels of held-out samples.
-
-    The fitted score is too sure of itself wherever the classifier has overfitted. A weak prior
-    keeps the scale positive and the threshold near its place when the scores tell little.
-    """
-    seen = np.isfinite(scores)
-    scores, sign, share = scores[seen], sign[seen], share[seen] / share[seen].sum()
-    n_samples = len(sign)
-
-    def objective(point: Floats) -> float:
-        fit = share @ Logistic.value(np.exp(point[0]) * scores + point[1], sign)
-        prior = 0.5 * point[0] ** 2 + 0.5 * (point[1] / _SHIFT) ** 2
-        return float(fit + prior / n_samples)
-
-    log_scale, shift = minimize(objective, np.zeros(2), method="BFGS").x
-    scale = float(np.exp(log_scale))
-    return model._replace(coef=scale * model.coef, intercept=scale * model.intercept + float(shift))
-
-
-_SHIFT = 0.35  # prior deviation of the shift, in units of the calibrated score (log-odds)
+def _misses_a_class(fold: Fold, index: Indices, share: Floats, n_classes: int) -> bool:
+    return np.unique(index[fold.rows][share[fold.rows] > 0]).size < n_classes

@@ -1,5 +1,6 @@
 """Sequences of any length in one array of tokens, without padding."""
 
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ from sparsetoken.estimators.foreign import (
     as_floats,
     as_names,
     column_names,
+    find_name,
     frame_column,
     frame_tokens,
     is_frame,
@@ -161,8 +163,7 @@ class Sequences:
         known = column_names(frame)
         left_out = [by, *([ignore] if isinstance(ignore, str) else ignore)]
         for name in [*left_out, *(features or ())]:
-            if name not in known:
-                raise ValueError(f"the frame has no column {name!r}, it has {known}")
+            find_name(name, known, "the frame")
         chosen = [n for n in known if n not in left_out] if features is None else list(features)
         tokens = frame_tokens(frame, chosen)
         ids, codes = group_rows(frame_column(frame, by), by)
@@ -424,9 +425,18 @@ def _one_token_each(tokens: Array, names: Array | None) -> Sequences:
         "If rows are tokens, group them by Sequences.from_frame or Sequences.from_stacked; if one "
         "token each is meant, X[:, None] of an array says so",
         OneTokenWarning,
-        stacklevel=6,
+        stacklevel=_level_of_caller(),
     )
     return Sequences(np.ascontiguousarray(tokens), np.arange(len(tokens) + 1), names)
+
+
+def _level_of_caller() -> int:
+    """Return the ``stacklevel`` of a warning at the line that called us, or scikit-learn."""
+    frame, level = sys._getframe(1), 1
+    inner = ("sparsetoken.", "sklearn.", "joblib.")
+    while frame.f_back and frame.f_globals["__name__"].startswith(inner):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _join(parts: list[tuple[Array, Array | None]], what: str) -> Array:

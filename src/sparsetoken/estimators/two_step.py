@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.data import Data
-from sparsetoken.estimators.insight import InsightMixin, query_reliability
+from sparsetoken.estimators.insight import InsightMixin, Linear, reliability
 from sparsetoken.estimators.passes import attention_features, pooled_features, query_gradient
 from sparsetoken.estimators.randomness import generator
 from sparsetoken.estimators.readout import fit_readout
+from sparsetoken.estimators.search import halves
 from sparsetoken.losses import Loss
 
 __all__ = ["TwoStepAttentionClassifier", "two_gradient_steps"]
@@ -116,7 +117,11 @@ class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
             return two_gradient_steps(data, pooled, sign, shares, loss, *rates)
 
         self.query_ = learn(chosen)
-        self.query_reliability_ = query_reliability(learn, sign, chosen, rng)
+        parts = halves((sign > 0).astype(int), chosen, rng)
+        self.query_reliability_ = 0.0
+        if parts is not None:
+            queries = np.stack([learn(part) for part in parts.T])
+            self.query_reliability_ = reliability(queries[:, np.newaxis], 0.5)
         features = self._features(data)[~first]
         sign, share = sign[~first], share[~first] / share[~first].sum()
         self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, share)
@@ -128,6 +133,14 @@ class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
 
     def _effective_query(self) -> Floats:
         return self.beta * self.query_
+
+    def _leading_queries(self) -> Floats:
+        return self._effective_query()[np.newaxis]
+
+    def _linear(self, column: int) -> Linear:
+        one = np.ones(1)
+        query, coef = self._effective_query()[:, np.newaxis], self.coef_[:, np.newaxis]
+        return Linear(query, coef, self.intercept_ * one, one, np.zeros_like(self.coef_))
 
 
 def two_gradient_steps(

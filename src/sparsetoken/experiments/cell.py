@@ -5,37 +5,37 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cache, cached_property
+from typing import Any
 
-from sparsetoken._validation import check_choice
-from sparsetoken.experiments.values import (
-    ALIGNMENT,
-    DEFAULTS,
-    LINEAR,
-    PREDICTED,
-    PROBLEM,
-    QUANTITIES,
-    SIMULATED,
-    SOURCES,
-    check_known,
-    check_values,
-    relevant_values,
-)
+from sparsetoken._validation import check_choice, import_object
+from sparsetoken.losses import get_loss
+from sparsetoken.pooling import Pooling, get_pooling, pooling_models
 from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.vocabulary import (
+    MEASURED,
+    MODELS,
+    PARAMETERS,
+    check_known,
+    check_parameters,
+    group,
+)
 
-__all__ = ["Cell", "Measurement", "make_cell"]
+__all__ = ["LINEAR", "ONE_SET", "PROBLEM", "SOURCES", "TWO_STEPS", "Cell", "make_cell"]
 
-_MEANING = 1  # to be raised when the same values come to mean something else
+_MEANING = 2  # to be raised when the same values come to mean something else
 
+SOURCES = ("theory", "simulation")
+LINEAR = ("pooled", "vectorized")
+ONE_SET = ("two-step-reused", "joint")  # query and readout learn from the same samples
+PROBLEM = group("problem")
+TWO_STEPS = ("loss", *group("two steps"))  # what the query depends on beside its samples
 
-class Measurement(NamedTuple):
-    """One number of a cell."""
-
-    value: float
-    standard_error: float | None = None
-    """Over the trials of a simulation; of the numerics of a theory; None where not estimated."""
-    converged: bool = True
+_DEFAULTS = {name: q.default for name, q in PARAMETERS.items() if q.default is not None}
+_GROUP = {name: q.group for name, q in MEASURED.items()}
+_POOLINGS = {"pooled": "mean"} | dict.fromkeys(("attention", "two-step", *ONE_SET), "softmax")
+_THEORY_ONLY = {"misalignment", "capacity", "oracle_error", "required_signal"}
+_TESTED = {"test_error", "test_loss", "auc", "recall"}
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,12 @@ class Cell:
     @cached_property
     def key(self) -> str:
         """Hash of everything: the same key means the same numbers."""
-        return _digest([_MEANING, self.source, self.quantities, self.values])
+        return _digest([_MEANING, self.source, self.quantities, _meaning(self.values)])
 
     @property
     def seed(self) -> int:
         """Seed of the random numbers, from the values alone."""
-        return int(_digest([_MEANING, self.values])[:32], 16)
+        return int(_digest([_MEANING, _meaning(self.values)])[:32], 16)
 
     @property
     def problem(self) -> SparseTokenProblem:
@@ -77,15 +77,20 @@ class Cell:
     @property
     def test_problem(self) -> SparseTokenProblem:
         """The problem to test on: that of training unless a value ``test_...`` says otherwise."""
-        trained_on = self.problem
-        return SparseTokenProblem(
-            **{n: self.values.get(f"test_{n}", getattr(trained_on, n)) for n in PROBLEM}
-        )
+        changed = {n: self.values[f"test_{n}"] for n in PROBLEM if f"test_{n}" in self.values}
+        given = {n: self.values[n] for n in PROBLEM if n in self.values}
+        return SparseTokenProblem(**(given | changed))
 
     @property
-    def frozen(self) -> bool:
-        """Whether the query is given by its cosine and sharpness instead of learned."""
-        return "cosine" in self.values
+    def learns_query(self) -> bool:
+        """Whether the query is learned by the two steps, not given by cosine and sharpness."""
+        return "lr_query" in self.values
+
+    @property
+    def pooling(self) -> Pooling:
+        """How scores become weights; a vectorized model has none."""
+        model = self.values["model"]
+        return get_pooling(_POOLINGS[model]) if model in _POOLINGS else _pooling(model)
 
     @property
     def alpha0(self) -> float:
@@ -99,8 +104,8 @@ class Cell:
         """Samples per dimension for the readout; of all samples, those not used for the query."""
         if "alpha" not in self.values:
             return float(self.values["alpha1"])
-        share = 1.0 - self.values["split"] if "split" in self.values else 1.0
-        return float(share * self.values["alpha"])
+        rest = 1.0 - self.values["split"] if "split" in self.values else 1.0
+        return float(rest * self.values["alpha"])
 
     def describe(self) -> str:
         """Return the values in one line."""
@@ -112,8 +117,8 @@ def make_cell(
 ) -> Cell | None:
     """Return the cell for the given values, or None if none of the quantities exists there.
 
-    A simulation has no ``auc``, and a linear model no ``cosine``: such quantities are left out, and
-    so are values on which nothing depends.
+    A simulation has no ``capacity``, and a linear model no ``cosine``: such quantities are left
+    out, and so are values on which nothing depends.
 
     Parameters
     ----------
@@ -122,69 +127,143 @@ def make_cell(
     quantities : str or iterable of str
         What to compute.
     values : mapping
-        Values by name; others have their defaults. Samples per dimension are either ``alpha``, of
-        which the share ``split`` goes to the query, or ``alpha0`` for the query and ``alpha1`` for
-        the readout. With ``cosine`` and ``sharpness`` the query is not learned but given.
+        Values by name; others have their defaults (:data:`sparsetoken.vocabulary.PARAMETERS`).
+        Samples per dimension are either ``alpha``, of which the fraction ``split`` goes to the
+        query, or ``alpha0`` for the query and ``alpha1`` for the readout. The model "two-step"
+        learns its query, "attention" has one of the given ``cosine`` and ``sharpness``; any other
+        pooling, by its name or import path, learns its query unless it is given.
 
     Examples
     --------
     >>> from sparsetoken.experiments import compute, make_cell
     >>> cell = make_cell("theory", ["test_error"], {"model": "pooled", "alpha": 2.0})
-    >>> compute(cell)["test_error"].value
-    0.293...
+    >>> round(compute(cell)["test_error"], 3)
+    0.293
     """
     check_choice("source", source, SOURCES)
     if isinstance(quantities, str):
         quantities = (quantities,)
-    wanted = {check_known("quantity", quantity, QUANTITIES) for quantity in quantities}
-    given = check_values(values or {})
-    checked = check_values(DEFAULTS | given)
-    if source == "simulation":
-        wanted &= set(SIMULATED)
-    if checked["model"] in LINEAR or "cosine" in checked:
-        wanted -= {*ALIGNMENT, "misalignment"}
-    if checked["model"] == "bayes":
-        wanted &= {"oracle_error", "required_signal"}
-    if checked["protocol"] != "two-step" and source == "theory":
-        wanted -= set(SIMULATED) | set(PREDICTED)
+    wanted = {check_known("quantity", quantity, MEASURED) for quantity in quantities}
+    checked = check_parameters(_DEFAULTS | dict(values or {}))
+    _check_names(checked["model"], checked["loss"])
+    _check_query(checked)
+    wanted = {quantity for quantity in wanted if _exists(source, quantity, checked)}
     if not wanted:
         return None
-    names = relevant_values(source, wanted, checked)
+    names = _relevant(source, wanted, checked)
     kept = {name: value for name, value in checked.items() if name in names}
     _check_complete(source, wanted, kept, names)
-    return Cell(source, tuple(q for q in QUANTITIES if q in wanted), kept)
+    return Cell(source, tuple(q for q in MEASURED if q in wanted), kept)
 
 
-def _check_complete(
-    source: str, quantities: set[str], values: dict[str, Any], names: set[str]
-) -> None:
+def _exists(source: str, quantity: str, values: dict[str, Any]) -> bool:
+    model, kind = values["model"], _GROUP[quantity]
+    if source == "simulation" and quantity in _THEORY_ONLY:
+        return False
+    if source == "theory" and model in ONE_SET:
+        return False
+    if model == "bayes":
+        return kind == "oracle"
+    if kind == "query":
+        return model not in LINEAR and model != "attention" and "cosine" not in values
+    return kind != "oracle" or ":" not in model
+
+
+def _relevant(source: str, wanted: set[str], values: dict[str, Any]) -> set[str]:
+    """Name the values on which the quantities depend; two cells that differ in others are one."""
+    kinds = {_GROUP[quantity] for quantity in wanted}
+    model, queried = values["model"], values["model"] not in LINEAR
+    trained = "trained" in kinds or "separable" in wanted
+    names = set(PROBLEM)
+    if queried and kinds - {"oracle"}:
+        if model == "attention" or "cosine" in values:
+            names |= {"cosine", "sharpness"}
+        else:
+            names |= {*TWO_STEPS, "alpha0", "alpha", "split"}
+    if kinds - {"query"} or model in ONE_SET:
+        names |= {"model"}
+        names |= {"n_points"} if queried and source == "theory" else set()
+    if trained:
+        names |= {"alpha1", "alpha", "reg", "loss"}
+    if model in ONE_SET:
+        names -= {"split"}
+        names |= {"alpha1", "reg"} | ({"refine_steps"} if model == "joint" else set())
+    if wanted & _TESTED:
+        names |= {f"test_{name}" for name in PROBLEM}
+    names |= {"fpr"} if "recall" in wanted else set()
+    names |= {"error"} if "required_signal" in wanted else set()
+    if wanted == {"required_signal"}:
+        names -= {"signal"}
+    if source == "simulation":
+        names |= {"dim", "trials", "random_state"}
+    return names
+
+
+def _check_complete(source: str, wanted: set[str], values: dict[str, Any], names: set[str]) -> None:
     _ = Cell(source, (), values).test_problem  # raises ValueError if there is no such problem
+    model = values.get("model", "two-step")
     if "alpha" in values and {"alpha0", "alpha1"} & values.keys():
         raise ValueError("give either alpha (and split), or alpha0 and alpha1, not both")
     if "alpha" not in values:
         for name in ("alpha0", "alpha1"):
             if name in names and name not in values:
-                listed = ", ".join(sorted(quantities))
+                listed = ", ".join(sorted(wanted))
                 raise ValueError(f"{listed}: a value for {name} (or alpha) is needed")
-    elif "split" in values and values["split"] == 1.0 and "alpha1" in names:
+        if model in ONE_SET:
+            raise ValueError(f"model {model!r} needs alpha: its samples serve twice")
+    elif values.get("split") == 1.0 and "alpha1" in names:
         raise ValueError("split must be below 1: it leaves no samples for the readout")
-    if "cosine" in values and "sharpness" not in values and values["model"] != "hardmax":
-        raise ValueError("cosine needs a value for sharpness beside it")
-    if "sharpness" in values and "cosine" not in values:
-        raise ValueError("sharpness needs a value for cosine beside it")
+    if "cosine" in names:
+        sharpened = Cell(source, (), values).pooling.sharpened
+        for name in ("cosine", "sharpness") if sharpened else ("cosine",):
+            if name not in values:
+                raise ValueError(f"model {model!r} needs a value for {name}: its query is given")
     if source == "simulation":
         for name in ("alpha", "alpha0", "alpha1"):
             if math.isinf(values.get(name, 0.0)):
                 raise ValueError(f"{name} must be finite in a simulation")
-    if values.get("protocol", "two-step") != "two-step":
-        if "alpha" not in values:
-            raise ValueError(
-                f"protocol {values['protocol']!r} needs alpha: its samples serve twice"
-            )
-        if values["model"] != "attention":
-            raise ValueError(f"protocol {values['protocol']!r} needs the model 'attention'")
+        if model == "joint" and values["loss"] != "logistic":
+            raise ValueError(f"loss must be 'logistic' for model 'joint', got {values['loss']!r}")
+        if values["dim"] < 2:
+            raise ValueError(f"dim must be at least 2 in a simulation, got {values['dim']}")
+
+
+def _check_query(values: dict[str, Any]) -> None:
+    model = values["model"]
+    if model in ("two-step", *ONE_SET) and "cosine" in values:
+        raise ValueError(f"model {model!r} learns its query; 'attention' has a given cosine")
+    if model not in LINEAR and "sharpness" in values and "cosine" not in values:
+        raise ValueError("sharpness needs a value for cosine beside it")
+
+
+def _check_names(model: Any, loss: Any) -> None:
+    for name, value in (("model", model), ("loss", loss)):
+        if not isinstance(value, str):
+            raise ValueError(f"{name} must be a name or an import path, got {value!r}")
+    if ":" in model:
+        _pooling(model)
+    else:
+        check_choice("model", model, dict.fromkeys([*MODELS, *pooling_models()]))
+    _loss(loss)
+
+
+def _pooling(model: str) -> Pooling:
+    return get_pooling(model) if ":" in model else pooling_models()[model]
+
+
+_loss = cache(get_loss)
+
+
+def _meaning(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values, what is imported by its path together with its parameters."""
+    custom = {
+        name: [values[name], sorted(vars(import_object(name, values[name])).items())]
+        for name in ("model", "loss")
+        if ":" in values.get(name, "")
+    }
+    return values | custom
 
 
 def _digest(content: Any) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=repr)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,34 +1,32 @@
 """Running a sweep through the concurrent.futures interface, into a store."""
 
-import itertools
-import multiprocessing
-import os
-import signal
-import threading
-from collections.abc import Callable, Iterator
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
+    CancelledError,
     Executor,
     Future,
-    ProcessPoolExecutor,
     wait,
 )
-from contextlib import contextmanager
-from multiprocessing import connection
 from typing import Any, NamedTuple
 
-from sparsetoken._validation import check_count
-from sparsetoken.experiments.cell import Cell, Measurement
-from sparsetoken.experiments.compute import compute
+from sparsetoken._validation import check_real
+from sparsetoken.experiments.cell import Cell
+from sparsetoken.experiments.computation import Outcome, attempt
+from sparsetoken.experiments.prediction import curves
 from sparsetoken.experiments.store import Store
 from sparsetoken.experiments.sweep import Sweep
+from sparsetoken.experiments.workers import ClusterError, Here, available_workers
 
-__all__ = ["Progress", "Report", "available_workers", "local_processes", "run"]
+__all__ = ["Progress", "Report", "collect", "run"]
 
-Outcome = dict[str, Measurement] | str
 Progress = Callable[[int, int], None]
-_ATTEMPTS = 3  # of a cell whose worker dies under it
+Curve = tuple[Cell, ...]
+_CHANCES = 2  # of a cell whose worker died while nothing else ran
+_PAUSE = 0.2  # seconds between looks at what other processes do
 
 
 class Report(NamedTuple):
@@ -45,6 +43,7 @@ def run(
     executor: Executor | None = None,
     *,
     in_flight: int | None = None,
+    time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Compute the cells that the store does not have, and write each as it completes.
@@ -54,12 +53,15 @@ def run(
     sweep : Sweep
         What to compute.
     store : Store
-        Where the results go. Cells that are done, or have failed, are not computed again.
+        Where the results go. Cells that are done, or have failed, are not computed again; those
+        that another process is computing are waited for.
     executor : Executor, optional
         Anything with the interface of concurrent.futures; by default the cells run one after the
         other in this process.
     in_flight : int, optional
-        How many cells the executor holds at once; by default four per processor.
+        How many tasks the executor holds at once; by default four per processor.
+    time_limit : float, optional
+        Seconds that a cell may take; one that takes longer has failed.
     progress : callable, optional
         Called with the number of finished cells and of all cells.
 
@@ -74,149 +76,131 @@ def run(
     Report(computed=4, failed=0, already_done=0)
     Report(computed=0, failed=0, already_done=4)
     """
+    if time_limit is not None:
+        check_real("time_limit", time_limit, 0.0, above=True)
     cells = sweep.cells()
     store.add(cells)
-    todo = [cell for cell in cells if store.state(cell) == "pending"]
-    finished = len(cells) - len(todo)
+    pending = store.pending(cells)
+    finished = len(cells) - len(pending)
     computed = failed = 0
     show = progress or (lambda done, total: None)
     show(finished, len(cells))
-    outcomes = _serial(todo) if executor is None else _pooled(todo, store, executor, in_flight)
-    for cell, outcome in outcomes:
-        if isinstance(outcome, str):
-            store.record_failure(cell, outcome)
-            failed += 1
-        elif outcome:
-            store.record(cell, outcome)
-            computed += 1
-        finished += 1
-        show(finished, len(cells))
+    limit = 1 if executor is None else in_flight or 4 * available_workers()
+    work = _Work(store, executor or Here(), limit, time_limit)
+    # A curve is computed whole even if a part of it is known: its numbers then do not depend on
+    # where an earlier run was stopped.
+    tasks = [(curve, [cell for cell in curve if cell in pending]) for curve in curves(cells)]
+    with store.claims():
+        for cell, outcome in work.outcomes(task for task in tasks if task[1]):
+            if isinstance(outcome, str):
+                store.record_failure(cell, outcome)
+                failed += 1
+            elif outcome:
+                store.record(cell, outcome)
+                computed += 1
+            finished += 1
+            show(finished, len(cells))
     return Report(computed, failed, len(cells) - computed - failed)
 
 
-def attempt(cell: Cell) -> Outcome:
-    """Compute a cell, or return its error as text: it crosses processes, where some cannot."""
-    try:
-        return compute(cell)
-    except Exception as error:  # whatever it is, it belongs in the store
-        return f"{type(error).__name__}: {error}"
+def collect(
+    sweep: Sweep, store: Store, executor: Executor | None = None, **options: Any
+) -> list[dict[str, Any]]:
+    """Compute what the store lacks of a sweep, and return the whole table.
 
-
-def _serial(cells: list[Cell]) -> Iterator[tuple[Cell, Outcome]]:
-    for cell in cells:
-        yield cell, attempt(cell)
-
-
-def _pooled(
-    cells: list[Cell], store: Store, executor: Executor, in_flight: int | None
-) -> Iterator[tuple[Cell, Outcome]]:
-    """Yield outcomes as they complete; an empty one if another process has done the cell."""
-    limit = in_flight or 4 * available_workers()
-    attempts = dict.fromkeys(cells, 0)
-    waiting = iter(cells)
-    running: dict[Future[Outcome], Cell] = {}
-    try:
-        while True:
-            for cell in itertools.islice(waiting, limit - len(running)):
-                if store.state(cell) == "done":
-                    yield cell, {}
-                    continue
-                attempts[cell] += 1
-                running[executor.submit(attempt, cell)] = cell
-            if not running:
-                return
-            completed, _ = wait(running, return_when=FIRST_COMPLETED)
-            again = []
-            for future in completed:
-                cell = running.pop(future)
-                outcome = _outcome(future)
-                if outcome is None and attempts[cell] < _ATTEMPTS:
-                    again.append(cell)
-                else:
-                    yield cell, outcome or f"its worker died {_ATTEMPTS} times"
-            waiting = itertools.chain(again, waiting)
-    finally:
-        for future in running:
-            future.cancel()
-
-
-def _outcome(future: "Future[Outcome]") -> Outcome | None:
-    """Return the outcome of a future, or None if its worker was lost."""
-    error: Any = future.exception()
-    if error is None:
-        return future.result()
-    if isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker":
-        return None
-    return f"{type(error).__name__}: {error}"
-
-
-def available_workers() -> int:
-    """Return the number of processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@contextmanager
-def local_processes(workers: int | None = None) -> Iterator[Executor]:
-    """Provide processes on this machine; one that dies is replaced.
+    A table with a hole could be taken for a result: cells that failed before are tried again, and
+    one that fails now raises RuntimeError.
 
     Parameters
     ----------
-    workers : int, optional
-        How many; by default one per processor.
+    sweep, store, executor, **options
+        As in :func:`run`.
     """
-    count = available_workers() if workers is None else check_count("workers", workers)
-    executor = RestartingProcesses(count)
-    try:
-        yield executor
-    except BaseException:
-        executor.stop()
-        raise
-    finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+    cells = sweep.cells()
+    store.retry_failed(cells)
+    run(sweep, store, executor, **options)
+    failures = store.failures(cells)
+    if failures:
+        first = failures[0]
+        raise RuntimeError(
+            f"{len(failures)} of {len(cells)} cells failed; the first, "
+            f"{first.cell.describe()}: {first.error}"
+        )
+    return [row | dict(grid.columns) for grid, cells in sweep.parts for row in store.rows(cells)]
 
 
-class RestartingProcesses(Executor):
-    """A pool of processes that is started anew when one of them dies."""
+class _Work:
+    """Cells on their way through an executor.
 
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
-        self._pool = self._start()
+    When a worker dies, all that its executor held is suspect: it is run again, one cell at a time
+    with nothing beside it, so that only the cell that kills its worker can be blamed.
+    """
 
-    def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        """Submit to the pool, or to a fresh one if it is broken."""
+    def __init__(
+        self, store: Store, executor: Executor, limit: int, time_limit: float | None
+    ) -> None:
+        self._store, self._executor = store, executor
+        self._limit, self._time_limit = limit, time_limit
+        self._running: dict[Future[list[Outcome]], tuple[Curve, list[Cell]]] = {}
+        self._suspects: deque[Cell] = deque()
+
+    def outcomes(self, tasks: Iterable[tuple[Curve, list[Cell]]]) -> Iterator[tuple[Cell, Outcome]]:
+        """Yield the wanted cells of each curve; without numbers if another process has them."""
+        waiting = deque(tasks)
+        elsewhere: list[Cell] = []
         try:
-            return self._pool.submit(function, *args, **kwargs)
-        except BrokenExecutor:
-            self._pool.shutdown(wait=False)
-            self._pool = self._start()
-            return self._pool.submit(function, *args, **kwargs)
+            while waiting or elsewhere or self._running or self._suspects:
+                while waiting and len(self._running) < self._limit and not self._suspects:
+                    curve, wanted = waiting.popleft()
+                    mine, taken = self._store.claim(wanted)
+                    elsewhere += taken
+                    yield from ((cell, {}) for cell in wanted if cell not in {*mine, *taken})
+                    if mine:
+                        self._running[self._submit(curve)] = curve, mine
+                if self._running:
+                    yield from self._completed()
+                elif self._suspects:
+                    cell = self._suspects.popleft()
+                    yield cell, self._alone(cell)
+                elif elsewhere and not waiting:
+                    time.sleep(_PAUSE)
+                    waiting.extend(((cell,), [cell]) for cell in elsewhere)
+                    elsewhere = []
+        finally:
+            for future in self._running:
+                future.cancel()
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Stop the processes."""
-        self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
+    def _submit(self, curve: Curve) -> "Future[list[Outcome]]":
+        return self._executor.submit(attempt, curve, self._time_limit)
 
-    def stop(self) -> None:
-        """End the processes at once, whatever they are computing."""
-        for process in list((self._pool._processes or {}).values()):
-            process.terminate()
+    def _completed(self) -> Iterator[tuple[Cell, Outcome]]:
+        completed, _ = wait(self._running, return_when=FIRST_COMPLETED)
+        for future in completed:
+            curve, mine = self._running.pop(future)
+            found = _result(future)
+            if found is None:
+                self._suspects.extend(mine)
+            else:
+                by_cell = dict(zip(curve, found, strict=True))
+                yield from ((cell, by_cell[cell]) for cell in mine)
 
-    def _start(self) -> ProcessPoolExecutor:
-        # Spawned, not forked: a fork copies locks that threads of this process may hold.
-        context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self._workers, context, initializer=end_with_parent)
-
-
-def end_with_parent() -> None:
-    """Let a worker end when the process that started it is gone, even if that was killed.
-
-    Control-C reaches the workers too; it is for the process that started them to end them.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_watch, args=(parent.sentinel,), daemon=True).start()
+    def _alone(self, cell: Cell) -> Outcome:
+        for _ in range(_CHANCES):
+            found = _result(self._submit((cell,)))
+            if found is not None:
+                return found[0]
+        return "it ended its worker, twice and with nothing beside it"
 
 
-def _watch(sentinel: int) -> None:
-    connection.wait([sentinel])
-    os._exit(1)
+def _result(future: "Future[list[Outcome]]") -> list[Outcome] | None:
+    """Return the outcomes of a task, or None if its worker was lost."""
+    try:
+        return future.result()
+    except BrokenExecutor:
+        return None
+    except CancelledError:
+        raise ClusterError("the Dask scheduler is gone; what is finished is kept") from None
+    except Exception as error:
+        if type(error).__name__ == "KilledWorker":
+            return None
+        raise

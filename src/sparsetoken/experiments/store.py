@@ -1,25 +1,39 @@
 """The results of sweeps in one SQLite file, safe at every moment.
 
-A cell is pending, done or failed. Its numbers and its state change in one transaction, so that a
-process killed at any moment leaves whole cells only; the write-ahead log lets several processes
-read and write one file. The computation is a pure function of the cell: if two processes compute
-the same one, they write the same numbers.
+A cell is one row: pending, done or failed. It changes in one transaction, so that a process killed
+at any moment leaves whole cells only, and its checksum tells a damaged row from a good one. Several
+processes may work on one file: a process claims a cell before it computes it, for as long as it
+lives and renews the claim.
 """
 
-import json
+import os
+import socket
 import sqlite3
-from collections.abc import Iterable, Iterator
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from sparsetoken.experiments.cell import Cell, Measurement
+from sparsetoken.estimate import Estimate
+from sparsetoken.experiments.cell import Cell
+from sparsetoken.experiments.records import (
+    COLUMNS,
+    DAMAGE,
+    Record,
+    connect,
+    read_row,
+    salvage,
+    write_row,
+)
 
 __all__ = ["Failure", "Store", "StoreError"]
 
 _APPLICATION = 0x53544B4E  # "STKN", which SQLite keeps in the header of the file
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
 _SCHEMA = """
 CREATE TABLE cells (
     key TEXT PRIMARY KEY,
@@ -27,18 +41,14 @@ CREATE TABLE cells (
     quantities TEXT NOT NULL,
     cell_values TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('pending', 'done', 'failed')),
-    error TEXT
-);
-CREATE TABLE results (
-    key TEXT NOT NULL REFERENCES cells (key),
-    quantity TEXT NOT NULL,
-    value REAL NOT NULL,
-    standard_error REAL,
-    converged INTEGER NOT NULL,
-    PRIMARY KEY (key, quantity)
-);
+    content TEXT,
+    checksum TEXT NOT NULL,
+    owner TEXT,
+    lease REAL
+)
 """
-_PATIENCE = 60.0  # seconds to wait for another process that is writing
+_LEASE = 60.0  # seconds that a claim holds unless it is renewed
+_MANY = 500  # keys in one question
 
 
 class StoreError(Exception):
@@ -59,8 +69,8 @@ class Store:
     ----------
     path : str or path
         The file, made if it does not exist.
-    create : bool, default=True
-        Whether a missing file is made; otherwise it raises StoreError.
+    read_only : bool, default=False
+        Whether to read an existing file without ever writing, also from media that forbid it.
 
     Examples
     --------
@@ -76,116 +86,213 @@ class Store:
     [0.9476]
     """
 
-    def __init__(self, path: str | PathLike[str], *, create: bool = True) -> None:
+    def __init__(self, path: str | PathLike[str], *, read_only: bool = False) -> None:
         self.path = Path(path)
-        if not create and not self.path.is_file():
+        self.owner = f"{socket.gethostname()} {os.getpid()} {uuid.uuid4().hex}"
+        self._lock = threading.RLock()
+        if read_only and not self.path.is_file():
             raise StoreError(f"there is no store at {self.path}")
         if self.path.is_dir():
             raise StoreError(f"{self.path} is a folder, not a store")
         self._connection: sqlite3.Connection | None = None
         with self._explained():
-            self._connection = sqlite3.connect(
-                self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
-            )
-            self._prepare()
+            self._connection = self._open_to_read() if read_only else self._open_to_write()
 
-    def _prepare(self) -> None:
-        with self._transaction() as connection:
-            application, version = (
-                connection.execute(f"PRAGMA {name}").fetchone()[0]
-                for name in ("application_id", "user_version")
-            )
+    def _open_to_write(self) -> sqlite3.Connection:
+        connection = connect(self.path)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if not tables and not application:
-                for statement in _SCHEMA.split(";"):
-                    connection.execute(statement)
+            if not tables and not _pragma(connection, "application_id"):
+                connection.execute(_SCHEMA)
                 connection.execute(f"PRAGMA application_id = {_APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
-            elif application != _APPLICATION:
-                raise StoreError(f"{self.path} is a database of another program, not a store")
-            elif version != _SCHEMA_VERSION:
-                raise StoreError(
-                    f"{self.path} has schema version {version}, "
-                    f"this sparsetoken reads version {_SCHEMA_VERSION}"
-                )
-        self._execute("PRAGMA journal_mode = WAL")
-        self._execute("PRAGMA synchronous = NORMAL")
+            connection.execute("COMMIT")
+            self._check_kind(connection)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _open_to_read(self) -> sqlite3.Connection:
+        """Open without writing; without a log nobody writes, so that no lock is needed either."""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        options = "mode=ro" if log.exists() else "immutable=1"
+        connection = connect(f"{self.path.resolve().as_uri()}?{options}")
+        try:
+            self._check_kind(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _check_kind(self, connection: sqlite3.Connection) -> None:
+        version = _pragma(connection, "user_version")
+        if _pragma(connection, "application_id") != _APPLICATION:
+            raise StoreError(f"{self.path} is a database of another program, not a store")
+        if version == 1:
+            raise StoreError(
+                f"{self.path} was written by sparsetoken 0.1, whose models had other names: "
+                "export it with that version, and let this one write to another file"
+            )
+        if version != _SCHEMA_VERSION:
+            raise StoreError(
+                f"{self.path} has schema version {version}, "
+                f"this sparsetoken reads version {_SCHEMA_VERSION}"
+            )
 
     def add(self, cells: Iterable[Cell]) -> None:
         """Register cells as pending; those that are known stay as they are."""
-        rows = [(c.key, c.source, json.dumps(c.quantities), json.dumps(c.values)) for c in cells]
-        with self._explained(), self._transaction() as connection:
+        rows = [write_row(cell, "pending", None) for cell in cells]
+        with self._transaction() as connection:
             connection.executemany(
-                "INSERT OR IGNORE INTO cells VALUES (?, ?, ?, ?, 'pending', NULL)", rows
+                f"INSERT OR IGNORE INTO cells ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows
             )
 
-    def record(self, cell: Cell, measured: dict[str, Measurement]) -> None:
+    def record(self, cell: Cell, found: dict[str, Estimate]) -> None:
         """Write the numbers of a cell, which is done by that."""
-        rows = [
-            (cell.key, quantity, m.value, m.standard_error, int(m.converged))
-            for quantity, m in measured.items()
-        ]
-        with self._explained(), self._transaction() as connection:
-            connection.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?)", rows)
-            connection.execute(
-                "UPDATE cells SET state = 'done', error = NULL WHERE key = ?", (cell.key,)
-            )
+        content = {
+            quantity: [float(value), float(value.uncertainty), bool(value.converged)]
+            for quantity, value in found.items()
+        }
+        self._write(cell, "done", content)
 
     def record_failure(self, cell: Cell, error: str) -> None:
         """Write why a cell failed, unless another process has done it."""
+        self._write(cell, "failed", error)
+
+    def _write(self, cell: Cell, state: str, content: Any) -> None:
+        key, *_, state, text, checksum = write_row(cell, state, content)
+        keep = "" if state == "done" else " AND state != 'done'"
         self._execute(
-            "UPDATE cells SET state = 'failed', error = ? WHERE key = ? AND state != 'done'",
-            (error, cell.key),
+            "UPDATE cells SET state = ?, content = ?, checksum = ?, owner = NULL, lease = NULL "
+            f"WHERE key = ?{keep}",
+            (state, text, checksum, key),
         )
 
-    def state(self, cell: Cell) -> str | None:
-        """Return the state of a cell: pending, done, failed, or None if it is not known."""
-        found = self._execute("SELECT state FROM cells WHERE key = ?", (cell.key,))
-        return found[0][0] if found else None
+    def claim(self, cells: Sequence[Cell]) -> tuple[list[Cell], list[Cell]]:
+        """Claim pending cells: return those that are this store's now, and those of others.
 
-    def retry_failed(self) -> int:
-        """Make the failed cells pending again, and return how many there were."""
-        with self._explained(), self._transaction() as connection:
-            return connection.execute(
-                "UPDATE cells SET state = 'pending', error = NULL WHERE state = 'failed'"
-            ).rowcount
+        A claim ends with its process, or if nobody renews it for a minute.
+        """
+        mine, others = [], []
+        with self._transaction() as connection:
+            now = time.time()
+            for cell in cells:
+                found = connection.execute(
+                    "SELECT state, owner, lease FROM cells WHERE key = ?", (cell.key,)
+                ).fetchone()
+                if found is None or found[0] != "pending":
+                    continue
+                if found[1] not in (None, self.owner) and found[2] > now and _alive(found[1]):
+                    others.append(cell)
+                    continue
+                connection.execute(
+                    "UPDATE cells SET owner = ?, lease = ? WHERE key = ?",
+                    (self.owner, now + _LEASE, cell.key),
+                )
+                mine.append(cell)
+        return mine, others
 
-    def counts(self) -> dict[str, int]:
+    @contextmanager
+    def claims(self) -> Iterator[None]:
+        """Renew the claims of this store in the background, and give up those left at the end."""
+        ended = threading.Event()
+
+        def renew() -> None:
+            while not ended.wait(_LEASE / 4):
+                self._execute(
+                    "UPDATE cells SET lease = ? WHERE owner = ?", (time.time() + _LEASE, self.owner)
+                )
+
+        thread = threading.Thread(target=renew, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+            self._execute(
+                "UPDATE cells SET owner = NULL, lease = NULL WHERE owner = ?", (self.owner,)
+            )
+
+    def pending(self, cells: Iterable[Cell]) -> set[Cell]:
+        """Return those of the cells that are to be computed."""
+        return {record.cell for record in self._records(cells) if record.state == "pending"}
+
+    def retry_failed(self, cells: Iterable[Cell] | None = None) -> int:
+        """Make failed cells pending again, all or some, and return how many there were."""
+        failed = [record.cell for record in self._records(cells) if record.state == "failed"]
+        for cell in failed:
+            self._write(cell, "pending", None)
+        return len(failed)
+
+    def counts(self, cells: Iterable[Cell] | None = None) -> dict[str, int]:
         """Return the number of cells in each state."""
-        found = dict(self._execute("SELECT state, count(*) FROM cells GROUP BY state"))
-        return {state: found.get(state, 0) for state in ("pending", "done", "failed")}
+        found = [record.state for record in self._records(cells)]
+        return {state: found.count(state) for state in ("pending", "done", "failed")}
 
-    def failures(self) -> list[Failure]:
+    def failures(self, cells: Iterable[Cell] | None = None) -> list[Failure]:
         """Return the failed cells with their errors."""
-        found = self._execute(
-            "SELECT source, quantities, cell_values, error FROM cells "
-            "WHERE state = 'failed' ORDER BY rowid"
-        )
-        return [
-            Failure(Cell(source, tuple(json.loads(quantities)), json.loads(values)), error)
-            for source, quantities, values, error in found
-        ]
+        return [Failure(r.cell, r.content) for r in self._records(cells) if r.state == "failed"]
 
-    def rows(self, cells: Iterable[Cell] | None = None) -> list[dict[str, Any]]:
+    def rows(
+        self, cells: Iterable[Cell] | None = None, *, skip_damaged: bool = False
+    ) -> list[dict[str, Any]]:
         """Return the results in long format: the values of the cell, source, quantity, number.
 
         Parameters
         ----------
         cells : iterable of Cell, optional
             Only these, in their order; by default all, in the order in which they were added.
+        skip_damaged : bool, default=False
+            Whether to leave out rows whose checksum is wrong; otherwise they raise StoreError.
         """
-        found: dict[str, list[dict[str, Any]]] = {}
-        for key, source, values, *numbers in self._execute(
-            "SELECT key, source, cell_values, quantity, value, standard_error, converged "
-            "FROM cells JOIN results USING (key) WHERE state = 'done' "
-            "ORDER BY cells.rowid, results.rowid"
-        ):
-            names = ("quantity", "value", "standard_error", "converged")
-            row = json.loads(values) | {"source": source} | dict(zip(names, numbers, strict=True))
-            row["converged"] = bool(row["converged"])
-            found.setdefault(key, []).append(row)
-        keys = found if cells is None else [cell.key for cell in cells]
-        return [row for key in keys for row in found.get(key, [])]
+        names = ("value", "uncertainty", "converged")
+        return [
+            record.cell.values
+            | {"source": record.cell.source, "quantity": quantity}
+            | dict(zip(names, numbers, strict=True))
+            for record in self._records(cells, skip_damaged)
+            if record.state == "done"
+            for quantity, numbers in record.content.items()
+        ]
+
+    def _records(
+        self, cells: Iterable[Cell] | None = None, skip_damaged: bool = False
+    ) -> list[Record]:
+        """Return the rows of some cells, or all, each checked."""
+        raw, reason = self._read(None if cells is None else [cell.key for cell in cells])
+        found = [record for row in raw if (record := read_row(row)) is not None]
+        bad = len(raw) - len(found)
+        if (bad or reason) and not skip_damaged:
+            what = f"{bad} of {len(raw)} rows fail their checksum" if bad else reason
+            raise StoreError(
+                f"{self.path} is damaged: {what}. The other {len(found)} cells can be read with "
+                "'sparsetoken sweep export --skip-damaged' and computed anew in another file"
+            )
+        return found
+
+    def _read(self, keys: list[str] | None) -> tuple[list[tuple[Any, ...]], str]:
+        """Return rows by key or all, and what SQLite has to say against the file."""
+        if keys is not None:
+            rows: dict[str, tuple[Any, ...]] = {}
+            for start in range(0, len(keys), _MANY):
+                some = keys[start : start + _MANY]
+                marks = ", ".join("?" * len(some))
+                question = f"SELECT {COLUMNS} FROM cells WHERE key IN ({marks})"
+                rows |= {row[0]: row for row in self._execute(question, some)}
+            return [rows[key] for key in keys if key in rows], ""
+        assert self._connection is not None
+        with self._lock:
+            try:
+                (reason,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+                every = self._connection.execute(f"SELECT {COLUMNS} FROM cells ORDER BY rowid")
+                return every.fetchall(), "" if reason == "ok" else reason
+            except DAMAGE as error:
+                return salvage(self._connection), str(error)
 
     def close(self) -> None:
         """Close the file."""
@@ -198,33 +305,52 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _execute(self, statement: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
-        with self._explained():
+    def _execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        with self._explained(), self._lock:
             assert self._connection is not None
             return self._connection.execute(statement, parameters).fetchall()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         assert self._connection is not None
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield self._connection
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+        with self._explained(), self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
         """Turn what SQLite says into a StoreError that names the file."""
         try:
             yield
-        except sqlite3.DatabaseError as error:
+        except DAMAGE as error:
             reasons = {
                 "file is not a database": "it is not a store",
                 "unable to open database file": "it cannot be opened; "
                 "does its folder exist, and may you write there?",
                 "attempt to write a readonly database": "it may not be written to",
+                "database disk image is malformed": "it is damaged",
             }
             reason = reasons.get(str(error), str(error))
             raise StoreError(f"{self.path}: {reason}") from None
+
+
+def _alive(owner: str) -> bool:
+    """Whether the process of a claim may still live; of other machines only the lease can tell."""
+    host, process, _ = owner.split()
+    try:
+        if host == socket.gethostname():
+            os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])

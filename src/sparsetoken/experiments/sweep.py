@@ -4,6 +4,7 @@ import itertools
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,8 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._validation import check_choice, check_count, check_real
-from sparsetoken.experiments.cell import Cell, make_cell
-from sparsetoken.experiments.values import (
-    COUNTS,
-    KNOWN,
-    QUANTITIES,
-    SOURCES,
-    check_known,
-    check_values,
-)
+from sparsetoken.experiments.cell import SOURCES, Cell, make_cell
+from sparsetoken.vocabulary import MEASURED, PARAMETERS, check_known, check_parameters
 
 __all__ = ["Grid", "Sweep", "load_sweep"]
 
@@ -40,12 +34,15 @@ class Grid:
         Values that are the same everywhere; all others have their defaults.
     sources : sequence of {"theory", "simulation"}
         Where the numbers come from.
+    columns : mapping, optional
+        What the rows of its table carry beside the values, to tell grids apart.
     """
 
     quantities: Sequence[str]
     axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     sources: Sequence[str] = SOURCES
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
     def cells(self) -> Iterator[Cell]:
         """Yield the cells, the last axis fastest."""
@@ -69,7 +66,7 @@ class Sweep:
     Examples
     --------
     >>> from sparsetoken.experiments import Grid, Sweep
-    >>> axes = {"model": ["pooled", "attention"], "alpha": [1.0, 2.0]}
+    >>> axes = {"model": ["pooled", "two-step"], "alpha": [1.0, 2.0]}
     >>> sweep = Sweep([Grid(["test_error"], axes, sources=["theory"])])
     >>> len(sweep.cells())
     4
@@ -79,7 +76,20 @@ class Sweep:
 
     def cells(self) -> list[Cell]:
         """Return the cells, each once."""
-        return list({cell.key: cell for grid in self.grids for cell in grid.cells()}.values())
+        return list(dict.fromkeys(cell for _, cells in self.parts for cell in cells))
+
+    @cached_property
+    def parts(self) -> list[tuple[Grid, list[Cell]]]:
+        """The grids with their cells, made once; a cell that a grid repeats is left out."""
+        seen: set[tuple[str, str]] = set()
+        found = []
+        for grid in self.grids:
+            mark = repr(dict(grid.columns))
+            cells = [cell for cell in grid.cells() if (cell.key, mark) not in seen]
+            cells = list(dict.fromkeys(cells))
+            seen |= {(cell.key, mark) for cell in cells}
+            found.append((grid, cells))
+        return found
 
 
 def load_sweep(path: str | PathLike[str]) -> Sweep:
@@ -135,7 +145,7 @@ def _grid(top: dict[str, Any], block: dict[str, Any]) -> Grid:
         tables[name] = tables[name] | part
     quantities = _names("quantities", merged.get("quantities"))
     for quantity in quantities:
-        check_known("quantity", quantity, QUANTITIES)
+        check_known("quantity", quantity, MEASURED)
     sources = _names("sources", merged.get("sources", list(SOURCES)))
     for source in sources:
         check_known("source", source, SOURCES)
@@ -143,11 +153,11 @@ def _grid(top: dict[str, Any], block: dict[str, Any]) -> Grid:
     both = sorted(fixed.keys() & axes.keys())
     if both:
         raise ValueError(f"{both[0]} is both fixed and an axis")
-    check_values(fixed)
+    check_parameters(fixed)
     for name, values in axes.items():
         axes[name] = _axis(name, values)
         for value in axes[name]:
-            check_values({name: value})
+            check_parameters({name: value})
     return Grid(quantities, axes, fixed, sources)
 
 
@@ -159,7 +169,7 @@ def _names(what: str, value: Any) -> list[str]:
 
 def _axis(name: str, values: Any) -> list[Any]:
     """Return the values of an axis given as a list or as a range."""
-    check_known("axis", name, KNOWN)
+    check_known("axis", name, PARAMETERS)
     if isinstance(values, dict):
         for entry in values:
             check_known(f"entry of axis {name!r}", entry, _RANGE)
@@ -174,7 +184,7 @@ def _axis(name: str, values: Any) -> list[Any]:
             points = np.geomspace(start, stop, count)
         else:
             points = np.linspace(start, stop, count)
-        if name in COUNTS:
+        if PARAMETERS[name].whole:
             return sorted({round(point) for point in points.tolist()})
         return points.tolist()
     if not isinstance(values, list) or not values:

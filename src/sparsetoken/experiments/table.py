@@ -11,7 +11,7 @@ __all__ = ["columns", "table_text", "write_table"]
 
 Rows = Sequence[dict[str, Any]]
 
-_LAST = ("source", "quantity", "value", "standard_error", "converged")
+_LAST = ("source", "quantity", "value", "uncertainty", "converged")
 
 
 def columns(rows: Iterable[dict[str, Any]]) -> list[str]:

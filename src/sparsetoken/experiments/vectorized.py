@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
+from sparsetoken.law import FeatureLaw, Part, Readout
+from sparsetoken.losses import Loss, get_loss
+from sparsetoken.performance import Performance
 from sparsetoken.problem import SparseTokenProblem
 
-__all__ = ["sample_vectorized", "vectorized_test_error"]
+__all__ = ["sample_vectorized", "vectorized_performance"]
 
 Floats = NDArray[np.float64]
 
@@ -46,10 +48,15 @@ def sample_vectorized(
     return features, y
 
 
-def vectorized_test_error(
-    problem: SparseTokenProblem, coef: Floats, intercept: float, rng: np.random.Generator
-) -> float:
-    """Return the error of a readout of :func:`sample_vectorized` on fresh samples.
+def vectorized_performance(
+    problem: SparseTokenProblem,
+    coef: Floats,
+    intercept: float,
+    rng: np.random.Generator,
+    *,
+    loss: str | Loss = "logistic",
+) -> Performance:
+    """Return what a readout of :func:`sample_vectorized` does on fresh samples.
 
     The score of a fresh sample is Gaussian with deviation ‖w‖ and, for a positive one, a mean that
     depends on which tokens carry the signal: all choices are averaged over, or many drawn ones.
@@ -60,10 +67,11 @@ def vectorized_test_error(
     else:
         every = np.tile(np.arange(problem.n_tokens), (_MOST_POSITIONS, 1))
         chosen = rng.permuted(every, axis=1)[:, : problem.n_signal]
-    norm = float(np.linalg.norm(coef))
-    if norm == 0.0:
-        return 1.0 - problem.positive_rate if intercept > 0 else problem.positive_rate
-    mean = problem.signal * overlap[chosen].sum(axis=1) + intercept
-    missed = float(ndtr(-mean / norm).mean())
-    false_alarm = float(ndtr(intercept / norm))
-    return problem.positive_rate * missed + (1.0 - problem.positive_rate) * false_alarm
+    mean = problem.signal * overlap[chosen].sum(axis=1)
+    zero, rate = np.zeros(1), problem.positive_rate
+    parts = [
+        Part(1.0, True, rate, mean, np.zeros_like(mean), np.ones_like(mean)),
+        Part(-1.0, False, 1.0 - rate, zero, zero, np.ones(1)),
+    ]
+    readout = Readout(1.0, 0.0, intercept, float(np.linalg.norm(coef)))
+    return Performance(FeatureLaw.mixture(parts), readout, get_loss(loss))

@@ -1,9 +1,9 @@
 """Sample-size planning: how many samples, how to use them, and when no number will do."""
 
-from sparsetoken.planner.callable import Planner, plan
+from sparsetoken.planner.estimation import PilotEstimate, PilotWarning, estimate_problem
 from sparsetoken.planner.floors import UnreachableError
-from sparsetoken.planner.pilot import estimate_problem
-from sparsetoken.planner.pilot_record import PilotEstimate, PilotPlan, PilotWarning
+from sparsetoken.planner.pilot import PilotPlan
+from sparsetoken.planner.planner import Planner, plan
 from sparsetoken.planner.record import Curve, Plan
 from sparsetoken.planner.request import QUANTITIES
 

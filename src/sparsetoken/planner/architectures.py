@@ -1,10 +1,10 @@
-"""What may be chosen for each architecture, and the choice that does best.
+"""What may be chosen for each architecture, and the best choice.
 
-For a case (a problem and a number of samples) and a choice the theory predicts the performance in
-the high-dimensional limit; averaged over the fluctuations of a finite sample it is what to expect.
-The best choice is the one with the best expectation, on few points of the feature law, the same
-ones throughout, so that the search sees no noise. The limit alone would choose badly: it would let
-a strong ridge shrink the scores until they drown in the noise of the bias.
+The theory predicts the performance of a choice in the high-dimensional limit; averaging over the
+fluctuations of a finite sample gives what to expect. The best choice has the best expectation. It
+is searched on a few points of the feature law, always the same, so that the search sees no noise.
+The limit alone would choose badly: a strong ridge would shrink the scores until they drown in the
+noise of the bias.
 """
 
 import math
@@ -14,21 +14,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, logit
 
-from sparsetoken.planner.case import Case, Choice
-from sparsetoken.planner.finite import average, numerical_error, possible_cosines, possible_shares
-from sparsetoken.planner.rates import best_rates, logit
-from sparsetoken.theory import (
-    Alignment,
-    ConvergenceWarning,
-    Risk,
-    alignment,
-    risk,
+from sparsetoken.estimate import ConvergenceWarning, Estimate
+from sparsetoken.estimators import (
+    PooledClassifier,
+    TwoStepAttentionClassifier,
+    VectorizedClassifier,
 )
+from sparsetoken.planner.finite import average, possible_cosines, possible_rates
+from sparsetoken.planner.request import Case
+from sparsetoken.theory import Alignment, Risk, alignment, risk
+from sparsetoken.theory.curves import solve_along
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
-from sparsetoken.theory.trained import solve_along
 
-__all__ = ["ARCHITECTURES", "Architecture", "Expectation"]
+__all__ = ["ARCHITECTURES", "Architecture", "Choice"]
 
 SEARCH_POINTS = 512
 ACCURATE_POINTS = 8192
@@ -37,28 +37,39 @@ _REGS = (1e-5, 10.0)
 noise of the bias decides; an AUC may want more, but gains nothing beyond."""
 _SPLITS = (0.02, 0.98)
 _SHARPNESSES = (0.02, 30.0)
+_LR_READOUT = 0.1  # small steps are never worse: lr_query sets the size of the query
 _UNSOLVED = 10.0  # log of a shortfall, for a solver that failed: worse than any other
 
 
-class Expectation(NamedTuple):
-    """An expected shortfall and its numerical standard error."""
+class Choice(NamedTuple):
+    """What is free. Query fraction and sharpness concern the two-step protocol only."""
 
-    value: float
-    uncertainty: float
+    loss: str
+    reg: float
+    split: float = 0.0
+    sharpness: float = 0.0
+
+    def n_readout(self, case: Case) -> float:
+        """Return the number of samples left for the readout."""
+        return (1.0 - self.split) * case.n_samples
 
 
 class Architecture:
-    """An architecture to plan for: its free choices, its prediction, its classifier's arguments."""
+    """An architecture to plan for: its free choices, its prediction and its classifier."""
 
     name: str
+    oracle: str
+    """Its name where the theory knows the best weights."""
+    classifier: Any
+    """The class of the estimator."""
     exact = False
     """Whether a prediction needs no points, so that few are as good as many."""
 
-    def first_choice(self, case: Case, metric: str) -> Choice:
+    def first_choice(self, case: Case) -> Choice:
         """Return a good choice from scratch."""
         raise NotImplementedError
 
-    def improve(self, case: Case, metric: str, choice: Choice) -> Choice:
+    def improve(self, case: Case, choice: Choice) -> Choice:
         """Return the best choice near ``choice``, of the same loss."""
         raise NotImplementedError
 
@@ -74,20 +85,22 @@ class Architecture:
         """Return the performance after each of the equally likely things the samples may teach."""
         raise NotImplementedError
 
-    def expected(self, case: Case, metric: str, choice: Choice) -> Expectation:
+    def expected(self, case: Case, choice: Choice) -> Estimate:
         """Return the expected shortfall at this finite size, with its numerical error."""
         results = self.possible(case, choice, ACCURATE_POINTS)
-        value = average(results, metric, choice.n_readout(case))
-        return Expectation(value, numerical_error(results, metric))
+        value = average(results, case.metric, choice.n_readout(case))
+        # The results share their points, so their numerical errors do not average out.
+        bars = [case.metric.shortfall(result).uncertainty for result in results]
+        return Estimate(value, sum(bars) / len(bars))
 
-    def search_value(self, case: Case, metric: str, choice: Choice) -> float:
+    def search_value(self, case: Case, choice: Choice) -> float:
         """Return the log of the expected shortfall on few points; large if not solved."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             results = self.possible(case, choice, SEARCH_POINTS)
         if not all(result.converged for result in results):
             return _UNSOLVED
-        return math.log(max(average(results, metric, choice.n_readout(case)), 1e-300))
+        return math.log(max(average(results, case.metric, choice.n_readout(case)), 1e-300))
 
 
 class Linear(Architecture):
@@ -99,22 +112,23 @@ class Linear(Architecture):
 
     exact = True
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, classifier: Any) -> None:
+        self.name = self.oracle = name
+        self.classifier = classifier
 
-    def first_choice(self, case: Case, metric: str) -> Choice:
+    def first_choice(self, case: Case) -> Choice:
         """Search the whole range of ridges, by steps of two decades first."""
         scale = self._feature_variance(case)
         grid = [Choice("logistic", scale * reg) for reg in np.geomspace(*_REGS, 4)]
-        best = min(grid, key=lambda choice: self.search_value(case, metric, choice))
-        return self.improve(case, metric, best)
+        best = min(grid, key=lambda choice: self.search_value(case, choice))
+        return self.improve(case, best)
 
-    def improve(self, case: Case, metric: str, choice: Choice) -> Choice:
+    def improve(self, case: Case, choice: Choice) -> Choice:
         """Search the ridge within a decade."""
         low, high = np.log(_REGS) + math.log(self._feature_variance(case))
         centre = math.log(choice.reg)
         found = minimize_scalar(
-            lambda x: self.search_value(case, metric, choice._replace(reg=math.exp(x))),
+            lambda x: self.search_value(case, choice._replace(reg=math.exp(x))),
             bounds=(max(low, centre - 2.3), min(high, centre + 2.3)),
             method="bounded",
             options={"xatol": 0.3},
@@ -130,23 +144,23 @@ class Linear(Architecture):
         return [self.limit(case, choice)]
 
     def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
-        """Return the arguments of PooledClassifier or VectorizedClassifier."""
+        """Return ridge and loss."""
         return {"reg": choice.reg, "loss": choice.loss}
 
     def _feature_variance(self, case: Case) -> float:
         return 1.0 / case.problem.n_tokens if self.name == "pooled" else 1.0
 
 
-class Attention(Architecture):
-    """The two-step protocol: share of the samples, sharpness, ridge, loss and rates are free.
+class TwoStep(Architecture):
+    """The two-step protocol: query fraction, sharpness, ridge, loss and learning rates are free.
 
-    The learning rate of the bias is the one that aligns the query best, that of the query gives the
-    chosen sharpness. The losses are the logistic and the square one.
+    The bias's learning rate aligns the query best, the query's gives the chosen sharpness. The
+    losses are the logistic and the square one.
     """
 
-    name = "attention"
+    name, oracle, classifier = "two-step", "attention", TwoStepAttentionClassifier
 
-    def first_choice(self, case: Case, metric: str) -> Choice:
+    def first_choice(self, case: Case) -> Choice:
         """Search a coarse grid with the loss that is cheap, then from its best with both."""
         grid = [
             Choice("square", reg, split, sharpness)
@@ -154,13 +168,13 @@ class Attention(Architecture):
             for split in (0.35, 0.7)
             for sharpness in (0.3, 0.7, 1.5, 4.0)
         ]
-        best = min(grid, key=lambda choice: self.search_value(case, metric, choice))
-        square = self.improve(case, metric, best)
-        logistic = self.improve(case, metric, square._replace(loss="logistic"))
-        return min(square, logistic, key=lambda choice: self.search_value(case, metric, choice))
+        best = min(grid, key=lambda choice: self.search_value(case, choice))
+        square = self.improve(case, best)
+        logistic = self.improve(case, square._replace(loss="logistic"))
+        return min(square, logistic, key=lambda choice: self.search_value(case, choice))
 
-    def improve(self, case: Case, metric: str, choice: Choice) -> Choice:
-        """Search share, sharpness and ridge by a simplex on their logarithmic scales."""
+    def improve(self, case: Case, choice: Choice) -> Choice:
+        """Search split, sharpness and ridge by a simplex on their logarithmic scales."""
         start = np.array([logit(choice.split), math.log(choice.sharpness), math.log(choice.reg)])
         bounds = [
             (logit(_SPLITS[0]), logit(_SPLITS[1])),
@@ -173,11 +187,11 @@ class Attention(Architecture):
         steps[start + steps > high] *= -1.0  # a simplex on its bound would be flat
 
         def decode(x: Any) -> Choice:
-            split = 1.0 / (1.0 + math.exp(-x[0]))
+            split = float(expit(x[0]))
             return Choice(choice.loss, math.exp(x[2]), split, math.exp(x[1]))
 
         found = minimize(
-            lambda x: self.search_value(case, metric, decode(x)),
+            lambda x: self.search_value(case, decode(x)),
             start,
             method="Nelder-Mead",
             bounds=bounds,
@@ -192,18 +206,18 @@ class Attention(Architecture):
 
     def limit(self, case: Case, choice: Choice) -> Risk:
         """Return the prediction for the query that the two steps learn."""
-        learned = self._learned(case, choice, best_rates(case, choice))
+        learned = self._learned(case, choice, _best_rates(case, choice))
         return self._readout(case, choice, [learned.cosine], DEFAULT_POINTS)[0]
 
     def possible(self, case: Case, choice: Choice, n_points: int) -> list[Risk]:
         """Return the predictions for a query that is luckier and one that is less lucky."""
-        rates = best_rates(case, choice)
+        rates = _best_rates(case, choice)
         learned = self._learned(case, choice, rates)
         if math.isinf(case.n_samples):
             return self._readout(case, choice, [learned.cosine], n_points)
-        shares = possible_shares(case.problem.positive_rate, choice.split * case.n_samples)
-        at_shares = [self._learned(case.with_share(share), choice, rates) for share in shares]
-        cosines = possible_cosines(learned, at_shares, case.dim)
+        sampled = possible_rates(case.problem.positive_rate, choice.split * case.n_samples)
+        at_rates = [self._learned(case.with_rate(rate), choice, rates) for rate in sampled]
+        cosines = possible_cosines(learned, at_rates, case.dim)
         return self._readout(case, choice, cosines, n_points)
 
     def _readout(
@@ -219,7 +233,7 @@ class Attention(Architecture):
 
     def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
         """Return the arguments of TwoStepAttentionClassifier."""
-        rates = best_rates(case, choice)
+        rates = _best_rates(case, choice)
         unit = self._learned(case, choice, rates).sharpness
         return {
             "split": choice.split,
@@ -237,8 +251,42 @@ class Attention(Architecture):
         return alignment(case.problem, alpha=alpha, loss=choice.loss, lr_query=1.0, **rates)
 
 
+def _best_rates(case: Case, choice: Choice) -> dict[str, float]:
+    """Return the rates of the first step: the bias's aligns the query best with the signal.
+
+    That rate is near the one at which the bias predicts the positive rate, so that the mean slope
+    of the loss vanishes. It is the best on average over the rates that a finite sample may have.
+    For balanced classes every rate is as good in the limit; this one cancels their chance
+    imbalance.
+    """
+    alpha, rate = choice.split * case.alpha, case.problem.positive_rate
+    if choice.loss == "square":  # b = 2π − 1 = −lr·(mean slope 1 − 2π)
+        calibrated = 1.0
+    else:  # b = log(π/(1 − π)) = −lr·(½ − π)
+        calibrated = float(logit(rate)) / (rate - 0.5) if abs(rate - 0.5) > 1e-6 else 4.0
+    if rate == 0.5 or math.isinf(alpha):
+        return {"lr_readout": _LR_READOUT, "lr_bias": calibrated}
+    rates = possible_rates(rate, choice.split * case.n_samples)
+    problems = [case.with_rate(sampled).problem for sampled in rates]
+
+    def misalignment(factor: float) -> float:
+        rates = {"lr_readout": _LR_READOUT, "lr_bias": factor * calibrated}
+        return -sum(
+            alignment(problem, alpha=alpha, loss=choice.loss, **rates).cosine
+            for problem in problems
+        )
+
+    found = minimize_scalar(
+        misalignment, bounds=(0.6, 1.8), method="bounded", options={"xatol": 0.03}
+    )
+    return {"lr_readout": _LR_READOUT, "lr_bias": float(found.x) * calibrated}
+
+
 ARCHITECTURES: dict[str, Architecture] = {
-    "attention": Attention(),
-    "pooled": Linear("pooled"),
-    "vectorized": Linear("vectorized"),
+    found.name: found
+    for found in (
+        TwoStep(),
+        Linear("pooled", PooledClassifier),
+        Linear("vectorized", VectorizedClassifier),
+    )
 }

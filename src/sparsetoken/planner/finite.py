@@ -1,58 +1,37 @@
-"""What chance does to a sample of finite size.
+"""Fluctuations of a finite sample, averaged to leading order.
 
-The theory's prediction is the limit of many dimensions, where the bias and the cosine of the query
-are sure. In a finite sample both fluctuate, and the error, convex in them, is larger on average. To
-leading order that average is the one over a quantity one standard deviation off, either way.
+In the limit of many dimensions the bias and the cosine of the query are certain. In a finite sample
+both fluctuate, and the mean error is larger because the error is convex in them. To leading order
+the mean is the average of two values: one standard deviation below, and one above.
 """
 
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from sparsetoken.law import score_mean
+from sparsetoken.planner.metric import Metric
 from sparsetoken.theory import Alignment, Performance, Risk
 from sparsetoken.theory.smoothing import envelope_moments
 from sparsetoken.theory.trained import RESOLUTION
 
-__all__ = [
-    "average",
-    "bias_noise",
-    "numerical_error",
-    "possible_cosines",
-    "possible_shares",
-    "shortfall",
-]
+__all__ = ["average", "bias_noise", "possible_cosines", "possible_rates"]
 
 
-def shortfall(result: Performance, metric: str) -> float:
-    """Return what should be small: the test error, or 1 − AUC."""
-    return result.test_error if metric == "error" else 1.0 - result.auc
-
-
-def average(results: Sequence[Risk], metric: str, n_samples: float) -> float:
+def average(results: Sequence[Risk], metric: Metric, n_samples: float) -> float:
     """Return the mean shortfall of equally likely results, each readout trained on ``n_samples``.
 
-    The bias of each is off by a standard deviation either way. Of all that is trained it alone
-    matters: the readout has its own direction in each sample, but much the same overlaps.
+    The bias of each is off by a standard deviation either way. The rest of the readout matters
+    less: its direction differs between samples, but its overlaps hardly do.
     """
-    return sum(_under_bias_noise(result, metric, n_samples) for result in results) / len(results)
-
-
-def _under_bias_noise(result: Risk, metric: str, n_samples: float) -> float:
-    if metric == "auc" or math.isinf(n_samples):  # no AUC sees the bias
-        return shortfall(result, metric)
-    noise = bias_noise(result, n_samples)
-    moved = (
-        Performance(
-            result.law,
-            result.readout._replace(bias=result.bias + shift),
-            result.loss,
-            result.moves,
-        )
+    if not metric.needs_bias or math.isinf(n_samples):
+        return math.fsum(map(metric.shortfall, results)) / len(results)
+    moved = [
+        Performance(result.law, result.readout._replace(bias=result.bias + shift), result.loss)
+        for result in results
+        for noise in (bias_noise(result, n_samples),)
         for shift in (-noise, noise)
-    )
-    return 0.5 * sum(performance.test_error for performance in moved)
+    ]
+    return math.fsum(map(metric.shortfall, moved)) / len(moved)
 
 
 def bias_noise(result: Risk, n_samples: float) -> float:
@@ -75,8 +54,8 @@ def bias_noise(result: Risk, n_samples: float) -> float:
     return slope / points.average(moments.k)
 
 
-def possible_shares(positive_rate: float, n_samples: float) -> tuple[float, float]:
-    """Return the share of positives in a sample, a standard deviation below and above the rate."""
+def possible_rates(positive_rate: float, n_samples: float) -> tuple[float, float]:
+    """Return the positive rate of a sample, a standard deviation below and above the true one."""
     deviation = math.sqrt(positive_rate * (1.0 - positive_rate) / n_samples)
     low = max(positive_rate - deviation, 0.1 * positive_rate)
     high = min(positive_rate + deviation, 1.0 - 0.1 * (1.0 - positive_rate))
@@ -84,17 +63,17 @@ def possible_shares(positive_rate: float, n_samples: float) -> tuple[float, floa
 
 
 def possible_cosines(
-    learned: Alignment, at_shares: Sequence[Alignment], dim: float
+    learned: Alignment, at_rates: Sequence[Alignment], dim: float
 ) -> tuple[float, float]:
     """Return the query's cosine a standard deviation below and above what is learned.
 
-    ``at_shares`` has what is learned at either of :func:`possible_shares`. Besides, a share 1/√dim
-    of the noise in readout and query lies along the signal by chance. The overlap of the query is
+    ``at_rates`` has what is learned at either of :func:`possible_rates`. By chance, a part 1/√dim
+    of the noise in readout and query also lies along the signal. The overlap of the query is
     proportional to that of the readout it was learned from, so the relative deviations of both add
     up; the length of the rest hardly varies.
     """
-    cosine, low, high = learned.cosine, *(moved.cosine for moved in at_shares)
-    by_share = 0.5 * (high - low)
+    cosine, low, high = learned.cosine, *(moved.cosine for moved in at_rates)
+    by_rate = 0.5 * (high - low)
     centre = 0.5 * (low + high)
     by_overlap = 0.0
     overlap = learned.readout_overlap
@@ -107,26 +86,5 @@ def possible_cosines(
         less, more = less / math.hypot(less, sine), more / math.hypot(more, sine)
         by_overlap = 0.5 * (more - less)
         centre += 0.5 * (less + more) - cosine
-    deviation = math.hypot(by_share, by_overlap)
+    deviation = math.hypot(by_rate, by_overlap)
     return max(centre - deviation, -1.0), min(centre + deviation, 1.0)
-
-
-def numerical_error(results: Sequence[Risk], metric: str) -> float:
-    """Return the numerical standard error of :func:`average`; the results share their points."""
-    return sum(_numerical_error(result, metric) for result in results) / len(results)
-
-
-def _numerical_error(result: Risk, metric: str) -> float:
-    if metric == "error" or result.law.batches == 1:
-        return result.uncertainty
-    # The batches of points are independent: how their AUCs scatter says how far the mean is off.
-    points, batches = result.law.points, result.law.batches
-    mean = score_mean(points, result.readout).reshape(2, batches, -1)
-    deviation = (points.scale * result.readout.norm_rest).reshape(2, batches, -1)
-    noise = np.random.default_rng(0).standard_normal((8, *mean.shape))
-    scores = (mean + deviation * noise).transpose(1, 2, 0, 3).reshape(2, batches, -1)
-    areas = []
-    for positive, negative in zip(*scores, strict=True):
-        below = np.searchsorted(np.sort(negative), positive)
-        areas.append(float(below.mean()) / negative.size)
-    return float(np.std(areas, ddof=1)) / math.sqrt(batches)

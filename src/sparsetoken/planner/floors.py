@@ -2,32 +2,25 @@
 
 import math
 
+from sparsetoken.estimate import Estimate
 from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
-from sparsetoken.planner.case import Case
-from sparsetoken.planner.finite import shortfall
 from sparsetoken.planner.request import Request
-from sparsetoken.theory import oracle_error, required_signal
+from sparsetoken.theory import required_signal
 
-__all__ = ["UnreachableError", "bayes_floor", "floor", "why_unreachable"]
+__all__ = ["UnreachableError", "floor", "why_unreachable"]
 
 
 class UnreachableError(ValueError):
     """No value of the quantity asked for meets the target; the message says why."""
 
 
-def floor(architecture: Architecture, request: Request) -> float:
-    """Return the least error, or 1 − AUC, of the trained classifier at any number of samples.
+def floor(architecture: Architecture, request: Request) -> Estimate:
+    """Return the least shortfall of the trained classifier at any number of samples.
 
-    It is the prediction at infinitely many samples per dimension with the best choices there.
+    It is the prediction for infinitely many samples per dimension, with the best choices there.
     """
-    case = Case(request.problem, math.inf, math.inf)
-    choice = architecture.first_choice(case, request.metric)
-    return shortfall(architecture.limit(case, choice), request.metric)
-
-
-def bayes_floor(request: Request) -> float:
-    """Return the least error of any classifier whatever."""
-    return float(oracle_error(request.problem, "bayes"))
+    case = request.case.unlimited
+    return case.metric.shortfall(architecture.limit(case, architecture.first_choice(case)))
 
 
 def why_unreachable(
@@ -35,7 +28,7 @@ def why_unreachable(
     request: Request,
     met: bool,
     excess: float | None,
-    limit: float | None = None,
+    limit: Estimate | None = None,
 ) -> str:
     """Return the reason, and what would help.
 
@@ -44,8 +37,7 @@ def why_unreachable(
     floor where it is known to be above the target.
     """
     name, unknown = architecture.name, request.unknown
-    wanted = _wanted(request)
-    value = getattr(request, unknown)
+    wanted, value = request.metric.asked(request.error), request.value
     if met:
         return (
             f"{wanted} is met by {name} even at {unknown} {value:g}, the hardest tried: "
@@ -61,32 +53,36 @@ def why_unreachable(
         if unknown == "positive_rate":
             where = f"at any positive_rate from {value:.3g} to 0.5"
         reason = f"{wanted} is not reached by {name} {where}{reached}"
-        if unknown in ("signal", "n_tokens", "n_signal", "positive_rate"):
+        if unknown not in ("n_samples", "dim"):
             reason += (
                 f" with n_samples={request.n_samples:g} and dim={request.dim:g}; "
                 "more samples would help"
             )
-    return f"{reason}; {_what_would_help(architecture, request)}"
+    return "; ".join([reason, ", ".join(_what_would_help(architecture, request, limit))])
 
 
-def _wanted(request: Request) -> str:
-    name = "error" if request.metric == "error" else "error (1 − AUC)"
-    return f"{name}={request.error:g}"
-
-
-def _what_would_help(architecture: Architecture, request: Request) -> str:
-    hints = []
-    others = {
-        name: floor(other, request)
-        for name, other in ARCHITECTURES.items()
-        if name != architecture.name and name != "vectorized"
-    }
-    for name, reached in others.items():
-        verb = "reaches" if reached < request.error else "has the floor"
-        hints.append(f"{name} {verb} {reached:.3g}")
-    if request.metric == "error":
-        bayes = bayes_floor(request)
-        hints.append(f"no classifier gets below the Bayes floor {bayes:.3g}")
-        signal = required_signal(request.problem, architecture.name, error=request.error)
+def _what_would_help(
+    architecture: Architecture, request: Request, limit: Estimate | None
+) -> list[str]:
+    floors = {} if limit is None else {architecture.name: limit}
+    for name, other in ARCHITECTURES.items():
+        if name not in (architecture.name, "vectorized"):
+            floors[name] = floor(other, request)
+    bayes = request.metric.bayes(request.problem)
+    best = [name for name, reached in floors.items() if bayes is not None and _same(reached, bayes)]
+    hints = [
+        f"{name} {'reaches' if reached < request.error else 'has the floor'} {reached:.3g}"
+        for name, reached in floors.items()
+        if name != architecture.name and name not in best
+    ]
+    if bayes is not None:
+        also = f" ({' and '.join(best)} reach{'es' if len(best) == 1 else ''} it)" if best else ""
+        hints.append(f"no classifier gets below the Bayes floor {bayes:.3g}{also}")
+        signal = required_signal(request.problem, architecture.oracle, error=request.error)
         hints.append(f"{architecture.name} needs a signal above {signal:.3g}")
-    return ", ".join(hints)
+    return hints
+
+
+def _same(reached: Estimate, least: Estimate) -> bool:
+    """Whether a floor is the least possible error, as far as their numerical errors can tell."""
+    return reached - least <= 3.0 * math.hypot(reached.uncertainty, least.uncertainty)

@@ -1,273 +1,260 @@
-"""Planning from pilot data: the problem they show, and how far the plan can be trusted."""
+"""A plan from pilot data: the held-out errors of a classifier, extrapolated."""
 
 import math
-import warnings
-from collections.abc import Iterator
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.covariance import ledoit_wolf
-from sklearn.model_selection import StratifiedKFold, cross_val_score
+from numpy.typing import ArrayLike, NDArray
 
-from sparsetoken._validation import check_choice, check_count, check_real
-from sparsetoken.estimators import PooledClassifier, TwoStepAttentionClassifier
+from sparsetoken._validation import check_real
+from sparsetoken.estimators import SparseTokenClassifier
 from sparsetoken.estimators.sequences import Sequences, as_sequences
-from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
-from sparsetoken.planner.floors import UnreachableError
-from sparsetoken.planner.moments import Moments, TokenSummary, estimate_moments, summarise
-from sparsetoken.planner.pilot_record import PilotEstimate, PilotPlan, PilotWarning
-from sparsetoken.planner.progress import Progress
-from sparsetoken.planner.record import Plan
-from sparsetoken.planner.request import Request, fewest_samples, make_request
-from sparsetoken.planner.solve import Solution, predict, solve
-from sparsetoken.problem import RandomState, SparseTokenProblem
+from sparsetoken.planner.extrapolate import Posterior, extrapolate, summarise
+from sparsetoken.planner.observe import Observed, observe
+from sparsetoken.planner.request import Progress, silent
+from sparsetoken.problem import RandomState
 
-__all__ = ["estimate_problem", "plan_from_pilot"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["PilotCurve", "PilotPlan", "plan_from_pilot"]
 
 Array = NDArray[np.float64]
 
-_GROUPS = 20
 _FEWEST = 4  # samples of a class
-_RANGE = 2.0  # standard errors
-_WEAKEST = 1e-3  # signal that can be planned with
+_REPEATS = 2  # times the pilot is cut anew
+_REACH = 100.0  # times the pilot: the extrapolation is not asked about larger studies
+_LEVELS = (0.1, 0.5, 0.9)
 
 
-def estimate_problem(X: Any, y: Any, *, random_state: RandomState = 0) -> PilotEstimate:
-    """Estimate signal strength, sparsity and rate from labelled pilot sequences.
+class PilotCurve(NamedTuple):
+    """Expected error against the number of samples."""
 
-    The tokens are centred and whitened by the negatives' mean and covariance, the latter shrunk
-    towards a multiple of the identity as Ledoit and Wolf do: fully so where the tokens are too few
-    for their dimension. Then the class differences of first and second moments are compared, free
-    of the bias of high dimension, with standard errors by a jackknife over groups of samples.
-
-    Parameters
-    ----------
-    X : Sequences, array of shape (n, L, d), or list of (L_i, d) arrays
-        The pilot sequences; of different lengths the mean one enters.
-    y : array-like of shape (n,)
-        Two labels; the second in sorted order is the positive one.
-    random_state : int, Generator or None, default=0
-        Decides the groups of the jackknife.
-
-    Returns
-    -------
-    PilotEstimate
-        With ``problem`` and ``standard_errors``; a :class:`PilotWarning` says when the pilot cannot
-        tell the signal from noise.
-
-    Examples
-    --------
-    >>> import sparsetoken as st
-    >>> truth = st.SparseTokenProblem(n_tokens=10, n_signal=2, signal=4.0)
-    >>> X, y = truth.sample(400, 30, random_state=0)
-    >>> pilot = st.estimate_problem(X, y)
-    >>> pilot
-    PilotEstimate(signal=..., n_signal=..., positive_rate=..., n_tokens=10)
-    >>> pilot.problem.n_signal
-    2
-    """
-    sequences, positive = _check(X, y)
-    white = _whiten(sequences, positive)
-    lengths = sequences.lengths
-    n_tokens = float(lengths.mean())
-    rng = np.random.default_rng(random_state)
-    n_groups = _GROUPS if sequences.dim <= 256 else _GROUPS // 2  # bounds the memory
-    n_groups = min(n_groups, int(positive.sum()), int((~positive).sum()))
-    classes = [_summarise(white, sequences, mask, n_groups, rng) for mask in (positive, ~positive)]
-    moments = estimate_moments(*(part.without(None) for part in classes))
-    left_out = [
-        estimate_moments(*(part.without(group) for part in classes))
-        for group in range(classes[0].size.size)
-    ]
-    whole = max(1, round(n_tokens))
-    n_signal = min(max(1, round(moments.n_signal(n_tokens))), whole)
-    signal = moments.signal_given(n_signal, n_tokens)
-    rate = float(positive.mean())
-    problem = SparseTokenProblem(whole, n_signal, signal, rate)
-    errors = {
-        "signal": _jackknife([m.signal() for m in left_out]),
-        "n_signal": _jackknife([m.n_signal(n_tokens) for m in left_out]),
-        "positive_rate": math.sqrt(rate * (1 - rate) / positive.size),
-        "problem.signal": _jackknife([m.signal_given(n_signal, n_tokens) for m in left_out]),
-    }
-    spread = _jackknife([m.mean for m in left_out])
-    estimate = PilotEstimate(
-        problem,
-        moments.signal(),
-        moments.n_signal(n_tokens),
-        rate,
-        errors,
-        moments.mean / spread if spread > 0 else math.inf,
-        positive.size,
-        sequences.dim,
-        tuple(_plausible(problem, moments, left_out, n_tokens, errors["n_signal"])),
-    )
-    if not estimate.reliable:
-        warnings.warn(
-            f"the pilot of {positive.size} samples cannot tell the signal from noise: the class "
-            f"difference is {estimate.evidence:.1f} standard errors; a larger pilot would help",
-            PilotWarning,
-            stacklevel=2,
-        )
-    return estimate
+    n_samples: tuple[int, ...]
+    lower: tuple[float, ...]
+    median: tuple[float, ...]
+    upper: tuple[float, ...]
 
 
-def _plausible(
-    problem: SparseTokenProblem,
-    moments: Moments,
-    left_out: list[Moments],
-    n_tokens: float,
-    bar: float,
-) -> Iterator[SparseTokenProblem]:
-    """Yield the problems at the ends of the ranges of two standard errors.
+@dataclass(frozen=True, repr=False)
+class PilotPlan:
+    """The answer of :meth:`sparsetoken.plan.from_pilot`."""
 
-    The further a number of signal tokens is from the estimate, the less the signal may be from
-    that given this number: both within an ellipse.
-    """
-    centre = moments.n_signal(n_tokens)
-    fewest = min(max(1, math.ceil(centre - _RANGE * bar)), problem.n_signal)
-    most = max(min(problem.n_tokens, math.floor(centre + _RANGE * bar)), problem.n_signal)
-    for n_signal in range(fewest, most + 1):
-        off = 0.0 if n_signal == problem.n_signal else (n_signal - centre) / bar
-        spread = _jackknife([m.signal_given(n_signal, n_tokens) for m in left_out])
-        reach = math.sqrt(max(_RANGE**2 - off**2, 0.0)) * spread
-        signal = moments.signal_given(n_signal, n_tokens)
-        for moved in (signal - reach, signal + reach):
-            yield replace(problem, n_signal=n_signal, signal=max(moved, _WEAKEST))
+    target: float
+    """The error asked for."""
+    observed: Observed
+    """Held-out errors on parts of the pilot."""
+    posterior: Posterior
+    """Learning curves that agree with them."""
+
+    @property
+    def pilot_size(self) -> int:
+        """Number of sequences in the pilot."""
+        return self.observed.labels.size
+
+    def predict(self, sizes: ArrayLike) -> Array:
+        """Return the expected error at some numbers of samples.
+
+        Parameters
+        ----------
+        sizes : array-like of shape (k,)
+            Numbers of labelled sequences.
+
+        Returns
+        -------
+        ndarray of shape (k, 3)
+            The 10 %, 50 % and 90 % points: lower, median and upper.
+        """
+        sizes = np.atleast_1d(np.asarray(sizes, dtype=float))
+        if sizes.ndim != 1 or not np.all(np.isfinite(sizes) & (sizes >= 1)):
+            raise ValueError(f"sizes must be numbers of samples >= 1, got {sizes!r}")
+        return self.posterior.errors(sizes, _LEVELS)
+
+    @cached_property
+    def _needed(self) -> tuple[float, float, float]:
+        """Samples at which the target is reached with probability 10 %, 50 % and 90 %."""
+        low, middle, high = self.posterior.sizes(self.target, _LEVELS, _REACH * self.pilot_size)
+        return float(low), float(middle), float(high)
+
+    @property
+    def n_samples(self) -> int | None:
+        """Number of samples that reach the target, as likely too many as too few; or None."""
+        middle = self._needed[1]
+        return math.ceil(middle) if math.isfinite(middle) else None
+
+    @property
+    def interval(self) -> tuple[int, int] | None:
+        """Between these numbers of samples the target is reached, with 80 % probability.
+
+        None if that cannot be told: ``trust`` says why.
+        """
+        low, _, high = self._needed
+        if not math.isfinite(high):
+            return None
+        return math.ceil(low), math.ceil(high)
+
+    @cached_property
+    def curve(self) -> PilotCurve:
+        """Expected error from a tenth of the pilot to at least ten times its size."""
+        needed = [10.0 * self.pilot_size, *(1.5 * n for n in self._needed if math.isfinite(n))]
+        sizes = np.geomspace(max(2.0, 0.1 * self.pilot_size), max(needed), 40)
+        sizes = np.unique(sizes.round())
+        lower, median, upper = self.predict(sizes).T
+        return PilotCurve(tuple(int(n) for n in sizes), tuple(lower), tuple(median), tuple(upper))
+
+    @property
+    def _learns(self) -> bool:
+        """Whether the classifier clearly beats chance on the pilot."""
+        summary = self.posterior.summary
+        bars = np.sqrt(np.diag(summary.covariance))
+        last = summary.sizes.size - 1
+        better = summary.chance - summary.error[last] > 3.0 * bars[last]
+        ranked = summary.auc.size > 0 and summary.auc[last] - 0.5 > 3.0 * bars[-1]
+        return bool(better or ranked)
+
+    @property
+    def trust(self) -> str:
+        """How far to trust the answer, in plain words; what speaks against it comes first."""
+        return " ".join(self._reasons())
+
+    def _reasons(self) -> list[str]:
+        size, low, high = self.pilot_size, self._needed[0], self._needed[2]
+        reasons = []
+        if not self._learns:
+            reasons.append(
+                "Little: on the pilot the classifier does not clearly beat chance, so the curve is "
+                "mostly assumption."
+            )
+        if not math.isfinite(high):
+            chance = self.posterior.reaches(self.target, _REACH * size)
+            reasons.append(
+                f"The target may be out of reach: {chance:.0%} of the curves that agree with the "
+                f"pilot get there with at most {_REACH * size:.0f} samples."
+            )
+        elif high > 4 * size:
+            reasons.append(
+                f"With care: {high:.0f} samples are {high / size:.0f} times the pilot, and tests "
+                "cover up to 4 times."
+            )
+        if math.isfinite(high) and high > 4 * low:
+            reasons.append("The range is wide: a larger pilot would narrow it.")
+        if self.observed.counts.min() < 10:
+            reasons.append(f"The rarer class has only {self.observed.counts.min()} sequences.")
+        if not reasons:
+            reasons.append("As far as the interval goes: it is meant to hold in 8 of 10 studies.")
+        return reasons
+
+    @property
+    def answer(self) -> str:
+        """The plan in one sentence."""
+        if self.n_samples is None:
+            return (
+                f"The pilot does not show how many samples an error of {self.target:g} takes, or "
+                "whether any number reaches it."
+            )
+        if self.interval is None:
+            range_ = f"no upper limit can be told; at least {math.ceil(self._needed[0])}"
+        else:
+            range_ = "80 % interval {} to {}".format(*self.interval)
+        return f"About {self.n_samples} samples for an error of {self.target:g} ({range_})."
+
+    def summary(self) -> str:
+        """Return answer and interval, then trust, then what both rest on, as text."""
+        lines = [self.answer, f"Trust: {self.trust}", ""]
+        lines += [f"held-out error on parts of the pilot of {self.pilot_size} sequences"]
+        for n, error, bar in self.posterior.summary.rows():
+            lines.append(f"  {n:<8.0f} {error:.3f} ± {bar:.3f}")
+        lines += ["expected error: samples, median, 80 % interval"]
+        sizes = [factor * self.pilot_size for factor in (1, 2, 4, 8)]
+        for n, (low, median, high) in zip(sizes, self.predict(sizes), strict=True):
+            lines.append(f"  {n:<8} {median:.3f}  {low:.3f} to {high:.3f}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, ready for JSON."""
+        rows = self.posterior.summary.rows()
+        return {
+            "answer": self.answer,
+            "n_samples": self.n_samples,
+            "interval": None if self.interval is None else list(self.interval),
+            "trust": self.trust,
+            "target": self.target,
+            "pilot_size": self.pilot_size,
+            "observed": [
+                {"n_samples": n, "error": error, "standard_error": bar} for n, error, bar in rows
+            ],
+            "curve": {name: list(values) for name, values in self.curve._asdict().items()},
+        }
+
+    def plot(self, path: str | Path | None = None) -> "Figure":
+        """Draw the observed errors, the fan of curves, the target and the answer.
+
+        Parameters
+        ----------
+        path : str, Path or None, default=None
+            Also save the picture: a file ending in .png, .pdf or .svg.
+        """
+        from sparsetoken.plotting import draw_pilot, save_picture
+
+        figure = draw_pilot(self.to_dict())
+        if path is not None:
+            save_picture(figure, path)
+        return figure
+
+    def __repr__(self) -> str:
+        return f"PilotPlan({self.answer})"
 
 
 def plan_from_pilot(
-    X: Any, y: Any, *, error: float, model: str, random_state: RandomState = 0
-) -> PilotPlan:
-    """Plan the number of samples; see :meth:`sparsetoken.planner.Planner.from_pilot`."""
-    check_choice("model", model, ("attention", "pooled"))
-    check_real("error", error, low=0.0, above=True)
-    estimate = estimate_problem(X, y, random_state=random_state)
-    if estimate.signal == 0:
-        raise ValueError("X must show a signal to plan with: its moments show none")
-    quantities = {"n_samples": None, "dim": estimate.dim, **asdict(estimate.problem)}
-    request = make_request("error", **quantities, error=error)
-    progress = Progress()
-    try:
-        architecture = ARCHITECTURES[model]
-        try:
-            solution = solve(architecture, request, progress)
-        except UnreachableError as failure:
-            raise UnreachableError(f"at {estimate!r}: {failure}") from None
-        easiest, hardest = _extremes(architecture, solution, estimate.plausible)
-        optimistic = solve(architecture, easiest, progress, solution.choice)
-        try:
-            pessimistic = solve(architecture, hardest, progress, solution.choice)
-        except UnreachableError:
-            pessimistic = None
-        observed = tuple(_observed(X, y, model, solution, random_state, progress))
-    finally:
-        progress.close()
-    return PilotPlan(
-        estimate,
-        Plan(model, error, solution),
-        Plan(model, error, optimistic),
-        None if pessimistic is None else Plan(model, error, pessimistic),
-        observed,
-    )
-
-
-def _extremes(
-    architecture: Architecture, solution: Solution, plausible: tuple[SparseTokenProblem, ...]
-) -> tuple[Request, Request]:
-    """Return the problems on which the plan does best and worst, as requests."""
-
-    def shortfall(request: Request) -> float:
-        return architecture.search_value(request.case, request.metric, solution.choice)
-
-    requests = [
-        solution.request.moved("n_signal", problem.n_signal).moved("signal", problem.signal)
-        for problem in plausible
-    ]
-    return min(requests, key=shortfall), max(requests, key=shortfall)
-
-
-def _observed(
     X: Any,
-    y: Any,
-    model: str,
-    solution: Solution,
-    random_state: RandomState,
-    progress: Progress,
-) -> Iterator[tuple[str, int, float, float, float]]:
-    """Cross-validate on half and on four fifths of the pilot, and predict the same."""
-    sequences, positive = _check(X, y)
-    white = Sequences(_whiten(sequences, positive), sequences.offsets)
-    label = positive.astype(int)
-    folds = min(5, int(min(label.sum(), (1 - label).sum())))
-    fewest = fewest_samples(solution.request.positive_rate)
-    rng = np.random.default_rng(random_state)
-    for name in dict.fromkeys((model, "pooled")):
-        start = solution.choice if name == model else None
-        for share in (0.5, 1.0):
-            chosen = np.sort(rng.permutation(label.size)[: round(share * label.size)])
-            n_samples = chosen.size - chosen.size // folds
-            if n_samples < fewest or min(np.bincount(label[chosen], minlength=2)) < 2 * folds:
-                continue
-            request = solution.request.moved("n_samples", n_samples)
-            predicted = Plan(name, None, predict(ARCHITECTURES[name], request, start, progress))
-            progress.step(f"{name}: cross-validating on the pilot")
-            kind = PooledClassifier if name == "pooled" else TwoStepAttentionClassifier
-            cv = StratifiedKFold(folds, shuffle=True, random_state=int(rng.integers(2**31)))
-            scores = cross_val_score(
-                kind(**predicted.settings), white[chosen], label[chosen], cv=cv
-            )
-            observed = 1.0 - float(scores.mean())
-            bar = max(
-                math.sqrt(max(observed * (1 - observed), 1e-4) / chosen.size),
-                float(scores.std(ddof=1)) / math.sqrt(folds),
-            )
-            yield name, n_samples, predicted.error, observed, bar
+    y: ArrayLike,
+    *,
+    error: float,
+    estimator: Any = None,
+    groups: ArrayLike | None = None,
+    effort: float = 1.0,
+    random_state: RandomState = 0,
+    progress: Progress = silent,
+) -> PilotPlan:
+    """Observe the classifier on parts of the pilot and extrapolate; see Planner.from_pilot."""
+    error = check_real("error", error, low=0.0, high=1.0, above=True)
+    repeats = max(1, round(_REPEATS * check_real("effort", effort, low=0.0, above=True)))
+    X, labels = _check(X, y, groups)
+    chance = 1.0 - np.unique(labels, return_counts=True)[1].max() / labels.size
+    if error >= chance:
+        raise ValueError(
+            f"error must be below {chance:.3g}, that of always predicting the commonest class, "
+            f"got {error:g}"
+        )
+    *seeds, seed = np.random.default_rng(random_state).integers(2**31, size=repeats + 1).tolist()
+    if estimator is None:
+        estimator = SparseTokenClassifier(random_state=seed)
+    observed = observe(
+        estimator,
+        X,
+        labels,
+        groups=groups,
+        seeds=seeds,
+        progress=progress,
+    )
+    progress("fitting learning curves")
+    return PilotPlan(error, observed, extrapolate(summarise(observed)))
 
 
-def _check(X: Any, y: Any) -> tuple[Sequences, NDArray[np.bool_]]:
+def _check(X: Any, y: ArrayLike, groups: ArrayLike | None) -> tuple[Sequences, NDArray[Any]]:
     sequences = as_sequences(X)
     labels = np.asarray(y)
-    if labels.shape != (len(sequences),):
-        raise ValueError(f"y must have shape ({len(sequences)},), got {labels.shape}")
-    classes = np.unique(labels)
-    if classes.size != 2:
-        raise ValueError(f"y must have two labels, got {classes.size}")
-    positive = labels == classes[1]
-    check_count("the dimension of the tokens of X", sequences.dim, minimum=2)
-    for name, count in (("positive", positive.sum()), ("negative", (~positive).sum())):
+    for name, values in (("y", labels), ("groups", labels if groups is None else groups)):
+        if np.shape(values) != (len(sequences),):
+            shape = np.shape(values)
+            raise ValueError(f"{name} must have shape ({len(sequences)},), got {shape}")
+    classes, counts = np.unique(labels, return_counts=True)
+    if classes.size < 2:
+        raise ValueError(f"y must have at least two labels, got {classes.size}")
+    for label, count in zip(classes.tolist(), counts, strict=True):
         if count < _FEWEST:
-            raise ValueError(f"y must have at least {_FEWEST} {name} samples, got {count}")
-    return sequences, positive
-
-
-def _whiten(sequences: Sequences, positive: NDArray[np.bool_]) -> Array:
-    """Return the tokens in units of the negatives' noise."""
-    of_token = np.repeat(positive, sequences.lengths)
-    tokens = sequences.tokens.astype(np.float64)
-    tokens = tokens - tokens[~of_token].mean(axis=0)
-    covariance = ledoit_wolf(tokens[~of_token], assume_centered=True)[0]
-    values, vectors = np.linalg.eigh(covariance)
-    floor = 1e-10 * float(values.max())
-    if floor <= 0.0:
-        raise ValueError("X must vary: the tokens of the negative samples are all the same")
-    return tokens @ (vectors / np.sqrt(np.maximum(values, floor)))
-
-
-def _summarise(
-    white: Array,
-    sequences: Sequences,
-    mask: NDArray[np.bool_],
-    n_groups: int,
-    rng: np.random.Generator,
-) -> TokenSummary:
-    part = Sequences(white, sequences.offsets)[np.flatnonzero(mask)]
-    return summarise(part.tokens, part.offsets, rng.permutation(len(part)) % n_groups)
-
-
-def _jackknife(values: list[float]) -> float:
-    """Return the standard error from the estimates with one group left out each."""
-    size = len(values)
-    return math.sqrt((size - 1) * float(np.var(values)))
+            raise ValueError(f"y must have at least {_FEWEST} samples of {label!r}, got {count}")
+    return sequences, labels

@@ -1,27 +1,35 @@
 """A plan: the answer, how to use the samples, and what else the same budget could give."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
-from sparsetoken.planner.finite import shortfall
-from sparsetoken.planner.floors import bayes_floor
-from sparsetoken.planner.progress import Progress
-from sparsetoken.planner.request import FEWEST_OF_A_CLASS, fewest_samples
+from sparsetoken.estimate import Estimate
+from sparsetoken.planner.architectures import ARCHITECTURES
+from sparsetoken.planner.request import (
+    FEWEST_OF_A_CLASS,
+    GIVEN,
+    Progress,
+    Request,
+    fewest_samples,
+    silent,
+)
 from sparsetoken.planner.solve import Solution, predict
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory import Risk
+from sparsetoken.vocabulary import PARAMETERS, look
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Curve", "Plan"]
 
 _POINTS = 9
 _FEW = 60  # samples, below which simulated errors leave the expected one behind
-_GIVEN = ("n_samples", "dim", "n_tokens", "n_signal", "signal", "positive_rate")
 
 
 class Curve(NamedTuple):
@@ -29,9 +37,7 @@ class Curve(NamedTuple):
 
     quantity: str
     values: tuple[float, ...]
-    errors: tuple[float, ...]
-    uncertainties: tuple[float, ...]
-    """Numerical standard errors of ``errors``."""
+    errors: tuple[Estimate, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,41 +45,48 @@ class Plan:
     """The answer of :func:`sparsetoken.plan`.
 
     ``n_samples``, ``dim``, ``n_tokens``, ``n_signal``, ``signal``, ``positive_rate`` and ``error``
-    are the quantities planned with, the one asked for solved; ``error`` is what to expect there on
-    average over samples of this size (1 − AUC with ``metric="auc"``), and ``uncertainty`` its
-    numerical standard error.
+    are the quantities planned with, including the one that was solved for.
     """
 
-    model: str
-    """The classifier planned for."""
     target: float | None
     """The error asked for; None if the error was the unknown."""
     solution: Solution
+    progress: Progress = field(default=silent, compare=False)
+    """Told what ``curve`` and ``alternatives`` are doing."""
+
+    @property
+    def _request(self) -> Request:
+        return self.solution.request
+
+    @property
+    def model(self) -> str:
+        """The classifier planned for."""
+        return self.solution.architecture.name
 
     @property
     def solved_for(self) -> str:
         """The quantity that was asked for."""
-        return self.solution.request.unknown
+        return self._request.unknown
 
     @property
     def metric(self) -> str:
-        """What ``error`` is: "error" the test error, "auc" 1 − AUC."""
-        return self.solution.request.metric
+        """What ``error`` is: the test error ("error"), 1 − AUC ("auc") or 1 − recall ("recall")."""
+        return self._request.metric.name
 
     @property
     def n_samples(self) -> int:
         """Number of labelled sequences."""
-        return int(self.solution.request.n_samples)
+        return int(self._request.n_samples)
 
     @property
     def dim(self) -> int:
         """Number of features per token."""
-        return int(self.solution.request.dim)
+        return int(self._request.dim)
 
     @property
     def problem(self) -> SparseTokenProblem:
         """The statistical model planned with."""
-        return self.solution.request.problem
+        return self._request.problem
 
     @property
     def n_tokens(self) -> int:
@@ -92,41 +105,49 @@ class Plan:
 
     @property
     def positive_rate(self) -> float:
-        """Share of positive sequences."""
+        """Fraction of positive sequences."""
         return self.problem.positive_rate
 
     @property
-    def error(self) -> float:
-        """The expected error at this finite size; 1 − AUC with ``metric="auc"``.
+    def error(self) -> Estimate:
+        """The mean error of studies of this size, with its numerical uncertainty.
 
-        The theory's limit with the chance fluctuations of the bias and of the query's alignment
-        averaged over, to leading order.
+        It is the theory's limit with the fluctuations of the bias and of the query averaged in, to
+        leading order. With ``metric="auc"`` it is 1 − AUC.
         """
-        return self.solution.expected.value
+        return self.solution.expected
 
     @property
-    def uncertainty(self) -> float:
-        """Numerical standard error of ``error``."""
-        return self.solution.expected.uncertainty
-
-    @property
-    def limit_error(self) -> float:
-        """The same in the limit of many dimensions; far below ``error`` where chance matters."""
-        return shortfall(self.limit, self.metric)
+    def limit_error(self) -> Estimate:
+        """The error in the limit of many dimensions; far below ``error`` where chance matters."""
+        return self._request.metric.shortfall(self.limit)
 
     @cached_property
     def limit(self) -> Risk:
         """The theory's result at the plan's samples per dimension and settings."""
-        return self._architecture.limit(self.solution.request.case, self.solution.choice)
+        return self.solution.architecture.limit(self._request.case, self.solution.choice)
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """Arguments of the planned classifier.
+        """The arguments of :meth:`classifier`."""
+        return self.solution.architecture.settings(self._request.case, self.solution.choice)
 
-        That of :class:`~sparsetoken.estimators.TwoStepAttentionClassifier` for attention, else of
-        :class:`~sparsetoken.estimators.PooledClassifier` or ``VectorizedClassifier``.
+    def classifier(self, **more: Any) -> Any:
+        """Return the unfitted estimator that the plan is about.
+
+        Parameters
+        ----------
+        **more : Any
+            Further arguments of the estimator, such as ``random_state``.
+
+        Examples
+        --------
+        >>> import sparsetoken as st
+        >>> plan = st.plan(n_samples=100, dim=20, n_tokens=4, signal=9.0, model="pooled")
+        >>> plan.classifier()
+        PooledClassifier(reg=...)
         """
-        return self._architecture.settings(self.solution.request.case, self.solution.choice)
+        return self.solution.architecture.classifier(**self.settings, **more)
 
     @cached_property
     def curve(self) -> Curve:
@@ -134,57 +155,50 @@ class Plan:
         quantity = "n_samples" if self.solved_for == "error" else self.solved_for
         values = _around(quantity, self)
         centre = int(np.argmin([abs(math.log(v / getattr(self, quantity))) for v in values]))
-        progress, found = Progress(), {centre: self.solution}
+        found = {centre: self.solution}
         for order, step in ((range(centre + 1, len(values)), -1), (range(centre)[::-1], 1)):
             for index in order:
-                request = self.solution.request.moved(quantity, values[index])
+                request = self._request.moved(quantity, values[index])
                 start = found[index + step].choice
-                found[index] = predict(self._architecture, request, start, progress)
-        progress.close()
-        errors, uncertainties = zip(
-            *(found[index].expected for index in range(len(values))), strict=True
-        )
-        return Curve(quantity, tuple(values), errors, uncertainties)
+                found[index] = predict(self.solution.architecture, request, self.progress, start)
+        errors = tuple(found[index].expected for index in range(len(values)))
+        return Curve(quantity, tuple(values), errors)
 
     @cached_property
-    def alternatives(self) -> dict[str, float]:
-        """Expected error of the other classifiers at the same budget, each at its best settings.
+    def alternatives(self) -> dict[str, Estimate]:
+        """Expected error of the other classifiers with the same samples, at their best settings.
 
-        With ``metric="error"`` also ``"bayes"``, the least error of any classifier that knows the
-        signal's direction.
+        With ``metric="error"`` also ``"bayes"``: the least error of any classifier, even one that
+        knows the signal's direction.
         """
-        progress, request = Progress(), self.solution.request
         found = {
-            name: predict(other, request, None, progress).expected.value
+            name: predict(other, self._request, self.progress).expected
             for name, other in ARCHITECTURES.items()
             if name != self.model
         }
-        progress.close()
-        if self.metric == "error":
-            found["bayes"] = bayes_floor(request)
-        return found
+        bayes = self._request.metric.bayes(self.problem)
+        return found if bayes is None else {**found, "bayes": bayes}
 
     @property
     def answer(self) -> str:
         """The plan in one sentence."""
-        what = "an error" if self.metric == "error" else "an AUC"
-        error = self.error if self.target is None else self.target
-        reached = error if self.metric == "error" else 1.0 - error
+        reached = self._request.metric.reached(self.error if self.target is None else self.target)
+        name = look(self.model).label
         if self.solved_for == "error":
-            return f"{self.model} reaches {what} of {reached:.4g} with {self.n_samples} samples"
-        value = getattr(self, self.solved_for)
+            return f"{name} reaches {reached} with {self.n_samples} samples"
+        value = self._request.value
         shown = f"{value:.4g}" if isinstance(value, float) else str(value)
         side = "at least" if self.solution.met_when == "above" else "at most"
-        return f"{self.model} needs {self.solved_for} {side} {shown} for {what} of {reached:.4g}"
+        return f"{name} needs {self.solved_for} {side} {shown} for {reached}"
 
     @property
     def caution(self) -> str:
-        """A warning if the samples are too few for the expected error to be taken at its word."""
+        """A warning if there are too few samples to rely on the expected error; else empty."""
         if self.n_samples >= _FEW:
             return ""
         return (
             f"{self.n_samples} samples are few: errors vary much from one study to the next, and "
-            "their mean may be several times the expected one"
+            "their mean can be several times the planned error"
         )
 
     def summary(self) -> str:
@@ -195,40 +209,62 @@ class Plan:
     def details(self) -> str:
         """Return the settings, the alternatives and the curve as text."""
         lines = ["planned with"]
-        for name in _GIVEN:
-            lines.append(f"  {name:<14} {getattr(self, name):g}")
+        lines += [f"  {name:<14} {getattr(self, name):g}" for name in GIVEN]
         lines += ["settings"]
         for name, value in self.settings.items():
             lines.append(
                 f"  {name:<14} {value if isinstance(value, str) else format(value, '.4g')}"
             )
-        label = "error" if self.metric == "error" else "1 − AUC"
-        lines += [f"expected {label} at the same budget"]
+        label = self._request.metric.label
+        lines += [f"expected {label} with the same samples"]
         for name, value in {self.model: self.error, **self.alternatives}.items():
             lines.append(f"  {name:<14} {value:.4g}")
         lines += [f"in the limit of many dimensions: {self.limit_error:.4g}"]
         lines += [f"expected {label} against {self.curve.quantity}"]
-        for value, error, bar in zip(*self.curve[1:], strict=True):
-            lines.append(f"  {value:<14.6g} {error:.4g} ± {bar:.1g}")
+        for value, error in zip(*self.curve[1:], strict=True):
+            lines.append(f"  {value:<14.6g} {error:.4g} ± {error.uncertainty:.1g}")
         return "\n".join(lines)
 
-    def plot(self, path: str | Path) -> None:
-        """Draw the curve, the target and the alternatives into a file.
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, ready for JSON."""
+        curve = self.curve
+        return {
+            **{name: getattr(self, name) for name in ("answer", "caution", "solved_for")},
+            **{name: getattr(self, name) for name in GIVEN},
+            "error": float(self.error),
+            "uncertainty": self.error.uncertainty,
+            "limit_error": float(self.limit_error),
+            **{name: getattr(self, name) for name in ("model", "metric", "target", "settings")},
+            "alternatives": {name: float(value) for name, value in self.alternatives.items()},
+            "curve": {
+                "quantity": curve.quantity,
+                "values": list(curve.values),
+                "errors": [float(error) for error in curve.errors],
+                "uncertainties": [error.uncertainty for error in curve.errors],
+            },
+        }
+
+    def plot(self, path: str | Path | None = None) -> "Figure":
+        """Draw the curve, the target and the alternatives.
 
         Parameters
         ----------
-        path : str or Path
-            The file, ending in .png, .pdf or .svg.
+        path : str, Path or None, default=None
+            Also save the picture: a file ending in .png, .pdf or .svg.
         """
         from sparsetoken.plotting import draw_plan, save_picture
 
-        save_picture(draw_plan(self._table()), path)
+        figure = draw_plan(self._table())
+        if path is not None:
+            save_picture(figure, path)
+        return figure
 
     def _table(self) -> list[dict[str, Any]]:
         """Return what the picture shows as rows."""
         curve = self.curve
-        shared = {"quantity": curve.quantity, "metric": self.metric, "title": self.answer}
-        shared |= {name: getattr(self, name) for name in _GIVEN}
+        metric = self._request.metric.label
+        shared = {"quantity": curve.quantity, "metric": metric, "title": self.answer}
+        shared |= {name: getattr(self, name) for name in GIVEN}
         here = {**shared, "model": self.model, "x": getattr(self, curve.quantity)}
         rows = [{**here, "part": "plan", "value": self.error}]
         for x, value in zip(curve.values, curve.errors, strict=True):
@@ -239,10 +275,6 @@ class Plan:
             rows.append({**here, "part": "target", "value": self.target})
         return rows
 
-    @property
-    def _architecture(self) -> Architecture:
-        return ARCHITECTURES[self.model]
-
     def __repr__(self) -> str:
         return f"Plan({self.answer})"
 
@@ -250,14 +282,15 @@ class Plan:
 def _around(quantity: str, plan: Plan) -> list[float]:
     """Return values around the planned one on a logarithmic scale, it among them."""
     value = getattr(plan, quantity)
-    span = 4.0 if quantity in ("n_samples", "dim", "n_tokens", "n_signal") else 2.0
+    whole = PARAMETERS[quantity].whole
+    span = 4.0 if whole else 2.0
     values = value * np.geomspace(1.0 / span, span, _POINTS)
     fewest = float(fewest_samples(plan.positive_rate))
     low = {"n_samples": fewest, "n_tokens": float(plan.n_signal), "n_signal": 1.0, "dim": 1.0}
     high = {"n_signal": float(plan.n_tokens), "positive_rate": 0.5}
     least = FEWEST_OF_A_CLASS / plan.n_samples if quantity == "positive_rate" else 0.0
     values = np.clip(values, low.get(quantity, least), high.get(quantity, math.inf))
-    if quantity in low:
+    if whole:
         return [int(v) for v in np.unique(values.round())]
     values[_POINTS // 2] = value
     return [float(v) for v in np.unique(values)]

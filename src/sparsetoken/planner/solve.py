@@ -1,24 +1,23 @@
 """Solving for the missing quantity: a bracket, a root within it, then the accurate expectation.
 
-With the choices held fixed the expectation is a smooth function of the quantity; its root is found,
-the choices are improved there, and so on. Improving never makes it worse, so the sequence descends
-to the root of the best expectation (policy iteration).
+With the choices held fixed the expectation is a smooth function of the quantity. Its root is found,
+the choices are improved there, and so on. Improving never makes the expectation worse, so the
+sequence descends to the root of the best one (policy iteration).
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from scipy.optimize import brentq
 
-from sparsetoken.planner.architectures import Architecture, Expectation
-from sparsetoken.planner.case import Choice
+from sparsetoken.estimate import Estimate
+from sparsetoken.planner.architectures import ARCHITECTURES, Architecture, Choice
 from sparsetoken.planner.floors import UnreachableError, floor, why_unreachable
-from sparsetoken.planner.progress import Progress
-from sparsetoken.planner.request import FEWEST_OF_A_CLASS, Request, fewest_samples
+from sparsetoken.planner.request import FEWEST_OF_A_CLASS, Progress, Request, fewest_samples
 
-__all__ = ["Solution", "predict", "solve"]
+__all__ = ["Solution", "predict", "solve", "solve_best"]
 
 _TOLERANCE = 3e-3  # of the logarithm of the shortfall, in the search for the best choice
 _ACCURACY = 1e-4  # of the same, where the target is met in the end
@@ -32,9 +31,10 @@ _RAREST = 1e-3
 class Solution:
     """The value found, the choice to go with it, and what to expect there."""
 
+    architecture: Architecture
     request: Request
     choice: Choice
-    expected: Expectation
+    expected: Estimate
     met_when: str
     """Where the target is met: "above" or "below" the value found, or "" for a prediction."""
 
@@ -52,28 +52,47 @@ class Axis(NamedTuple):
 
 
 def predict(
-    architecture: Architecture, request: Request, start: Choice | None, progress: Progress
-) -> Solution:
-    """Return the expectation with the best choice; ``start`` is one for a neighbouring request."""
-    progress.step(f"{architecture.name}: choosing the settings")
-    case = request.case
-    if start is None:
-        choice = architecture.first_choice(case, request.metric)
-    else:
-        choice = architecture.improve(case, request.metric, start)
-    return Solution(request, choice, architecture.expected(case, request.metric, choice), "")
-
-
-def solve(
     architecture: Architecture, request: Request, progress: Progress, start: Choice | None = None
 ) -> Solution:
-    """Return where the target is just met, or raise UnreachableError.
+    """Return the expectation with the best choice; ``start`` is one for a neighbouring request."""
+    progress(f"{architecture.name}: choosing the settings")
+    case = request.case
+    choice = architecture.improve(case, start) if start else architecture.first_choice(case)
+    return Solution(architecture, request, choice, architecture.expected(case, choice), "")
 
-    ``start`` is a choice for a neighbouring request; without it the search is from scratch.
+
+def solve_best(models: Sequence[str], request: Request, progress: Progress) -> Solution:
+    """Return the solution of the model that does best; if all fail, name each reason."""
+    found: list[Solution] = []
+    failures = []
+    for name in models:
+        try:
+            found.append(solve(ARCHITECTURES[name], request, progress))
+        except UnreachableError as failure:
+            failures.append(str(failure))
+    if not found:
+        raise UnreachableError("; ".join(failures))
+    return min(found, key=_cost)
+
+
+def _cost(solution: Solution) -> tuple[int, float]:
+    """Return what the best of several models has the least of.
+
+    A boundary below which the target is met is best far up, one above which it is met far down. Of
+    two models with boundaries of either kind (possible for the positive rate), the one that meets
+    the target for balanced classes is better.
     """
+    if solution.request.unknown == "error":
+        return (0, solution.expected)
+    value = solution.request.value
+    return (1, -value) if solution.met_when == "below" else (0, value)
+
+
+def solve(architecture: Architecture, request: Request, progress: Progress) -> Solution:
+    """Return where the target is just met, or raise UnreachableError."""
     if request.unknown == "error":
-        return predict(architecture, request, start, progress)
-    search = _Search(architecture, request, progress, start)
+        return predict(architecture, request, progress)
+    search = _Search(architecture, request, progress)
     axis = _axis(request)
     bad, good = search.bracket(axis)
     if axis.whole:
@@ -92,36 +111,25 @@ def solve(
 class _Search:
     """The state of a search: the best choice so far."""
 
-    def __init__(
-        self,
-        architecture: Architecture,
-        request: Request,
-        progress: Progress,
-        start: Choice | None,
-    ) -> None:
+    def __init__(self, architecture: Architecture, request: Request, progress: Progress) -> None:
         self.architecture, self.request, self.progress = architecture, request, progress
         self.target = math.log(request.error)
-        self.start = start
-        self.choice = self._best_choice(self._value()) if start is None else start
-        self.chosen_at = self._value() if start is None else None
+        self.chosen_at = request.value
+        self.choice = self._best_choice(request.value)
         self.found = False  # whether the choice meets the target anywhere yet
 
     def _best_choice(self, value: float) -> Choice:
-        case, metric = self.request.at(value).case, self.request.metric
-        if self.start is None:
-            # From scratch: from easy to hard the best choice may move to another valley.
-            return self.architecture.first_choice(case, metric)
-        return self.architecture.improve(case, metric, self.start)
+        # From scratch: from easy to hard the best choice may move to another valley.
+        return self.architecture.first_choice(self.request.at(value).case)
 
     def excess(self, value: float) -> float:
         """Return how far above the target the present choice is, in logarithms, on few points."""
         case = self.request.at(value).case
-        found = self.architecture.search_value(case, self.request.metric, self.choice)
-        return found - self.target
+        return self.architecture.search_value(case, self.choice) - self.target
 
     def met(self, value: float) -> bool:
         """Whether the target is met at ``value``; looks for a better choice only if it must."""
-        self.progress.step(f"{self.architecture.name}: trying {self.request.unknown} {value:.4g}")
+        self.progress(f"{self.architecture.name}: trying {self.request.unknown} {value:.4g}")
         met = self.excess(value) <= 0.0
         if not met and value != self.chosen_at:
             before, self.choice = self.choice, self._best_choice(value)
@@ -138,12 +146,12 @@ class _Search:
 
         Both are the same where there is nothing harder to try.
         """
-        request, value = self.request, self._value()
+        request, value = self.request, self.request.value
         met = self.met(value)
         towards = -axis.better if met else axis.better
         if met and request.unknown == "n_signal":
             return 0, value  # one signal token is enough: there is nothing below to try
-        if request.unknown == "positive_rate" and request.metric == "error":
+        if request.unknown == "positive_rate" and request.metric.needs_bias:
             towards = -1  # rarer positives make errors rarer too, in the end
         elif not met and request.unknown in ("n_samples", "dim"):
             self._check_floor()
@@ -163,9 +171,6 @@ class _Search:
                 return (following, value) if met else (value, following)
             value = following
 
-    def _value(self) -> float:
-        return getattr(self.request, self.request.unknown)
-
     def _check_floor(self) -> None:
         limit = floor(self.architecture, self.request)
         if limit >= self.request.error:
@@ -177,9 +182,8 @@ class _Search:
         """Return the value that just meets the target with the best choice, on few points."""
         for _ in range(8):
             value = _root(self.excess, bad, good)
-            self.progress.step(f"{self.architecture.name}: {self.request.unknown} near {value:.4g}")
-            case = self.request.at(value).case
-            self.choice = self.architecture.improve(case, self.request.metric, self.choice)
+            self.progress(f"{self.architecture.name}: {self.request.unknown} near {value:.4g}")
+            self.choice = self.architecture.improve(self.request.at(value).case, self.choice)
             if self.excess(value) > -_TOLERANCE:
                 break
             good = value
@@ -194,7 +198,7 @@ class _Search:
         if self.architecture.exact:
             return value
         for _ in range(6):
-            self.progress.step(f"{self.architecture.name}: expecting at {value:.5g}")
+            self.progress(f"{self.architecture.name}: expecting at {value:.5g}")
             accurate = self._accurate_excess(value)
             if abs(accurate) < _ACCURACY:
                 break
@@ -203,9 +207,8 @@ class _Search:
         return value
 
     def _accurate_excess(self, value: float) -> float:
-        request = self.request.at(value)
-        found = self.architecture.expected(request.case, request.metric, self.choice)
-        return math.log(max(found.value, 1e-300)) - self.target
+        found = self.architecture.expected(self.request.at(value).case, self.choice)
+        return math.log(max(found, 1e-300)) - self.target
 
     def _shifted_root(self, value: float, axis: Axis, difference: float) -> float:
         def excess(value: float) -> float:
@@ -237,15 +240,15 @@ def _finish(search: _Search, request: Request, value: float, upwards: bool) -> S
         # One part in a million of slack: a root that is whole up to rounding stays that number.
         value = math.ceil(value * (1 - 1e-6)) if upwards else max(1, math.floor(value * (1 + 1e-6)))
     final = request.at(value)
-    expected = search.architecture.expected(final.case, request.metric, search.choice)
-    return Solution(final, search.choice, expected, "above" if upwards else "below")
+    expected = search.architecture.expected(final.case, search.choice)
+    side = "above" if upwards else "below"
+    return Solution(search.architecture, final, search.choice, expected, side)
 
 
 def _is_trivial(solution: Solution) -> bool:
     """Whether the expected error is that of always predicting the commoner class."""
-    rate = solution.request.positive_rate
-    chance = min(rate, 1.0 - rate)
-    return solution.request.metric == "error" and solution.expected.value > 0.98 * chance
+    metric, rate = solution.request.metric, solution.request.positive_rate
+    return metric.needs_bias and solution.expected > 0.98 * metric.chance(rate)
 
 
 def _finish_whole(search: _Search, axis: Axis, value: float) -> Solution:
@@ -254,12 +257,13 @@ def _finish_whole(search: _Search, axis: Axis, value: float) -> Solution:
 
     def at(value: float) -> Solution:
         final = request.at(int(value))
-        choice = architecture.improve(final.case, request.metric, search.choice)
-        expected = architecture.expected(final.case, request.metric, choice)
-        return Solution(final, choice, expected, "above" if axis.better > 0 else "below")
+        choice = architecture.improve(final.case, search.choice)
+        expected = architecture.expected(final.case, choice)
+        side = "above" if axis.better > 0 else "below"
+        return Solution(architecture, final, choice, expected, side)
 
     def met(solution: Solution) -> bool:
-        return solution.expected.value <= request.error
+        return solution.expected <= request.error
 
     solution = at(value)
     while not met(solution):

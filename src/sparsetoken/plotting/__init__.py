@@ -1,17 +1,35 @@
-"""Pictures from tables; nothing is computed here."""
+"""Style and the pieces that several pictures share; nothing is computed here."""
 
-from sparsetoken.plotting.catalogue import PICTURES, draw, save_picture
-from sparsetoken.plotting.plan import draw_plan
-from sparsetoken.plotting.style import COLOURS, MODELS, curve, lines_and_points, select, styled
+from sparsetoken.plotting.plan import draw_pilot, draw_plan
+from sparsetoken.plotting.style import (
+    COLUMN,
+    caption,
+    curve,
+    guide,
+    label_axes,
+    lines_and_points,
+    looks,
+    new_figure,
+    plain_log,
+    present,
+    save_picture,
+    select,
+    styled,
+)
 
 __all__ = [
-    "COLOURS",
-    "MODELS",
-    "PICTURES",
+    "COLUMN",
+    "caption",
     "curve",
-    "draw",
+    "draw_pilot",
     "draw_plan",
+    "guide",
+    "label_axes",
     "lines_and_points",
+    "looks",
+    "new_figure",
+    "plain_log",
+    "present",
     "save_picture",
     "select",
     "styled",

@@ -1,4 +1,4 @@
-"""The picture of a plan: the expected error around the answer, the target and the alternatives."""
+"""Pictures of plans: by theory, and from pilot data."""
 
 import math
 from collections.abc import Sequence
@@ -15,20 +15,13 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from sparsetoken.plotting.style import COLUMN, MODELS, caption, new_figure, select, styled
+from sparsetoken.plotting.style import COLUMN, caption, new_figure, select, styled
+from sparsetoken.vocabulary import COLORS, PARAMETERS, look
 
-__all__ = ["draw_plan"]
+__all__ = ["draw_pilot", "draw_plan"]
 
 Rows = Sequence[dict[str, Any]]
 
-_QUANTITIES = {
-    "n_samples": "number of samples, n",
-    "dim": "dimension, d",
-    "n_tokens": "sequence length, L",
-    "n_signal": "signal tokens, R",
-    "signal": "signal strength, θ",
-    "positive_rate": "rate of positives, π",
-}
 _LABEL_HEIGHT = 0.055  # of the axes: labels closer than this would overlap
 
 
@@ -41,7 +34,7 @@ def draw_plan(rows: Rows) -> Figure:
         One row for each of: a point of the curve (``part`` is "curve"), the answer ("plan"), the
         error asked for ("target") and each other classifier at the same budget ("alternative").
         Columns: ``part``, ``model``, ``quantity`` (what the curve is against), ``x``, ``value`` (of
-        the error), ``metric``, and the parameters that were planned with.
+        the error), ``metric`` (its label), and the parameters that were planned with.
 
     Returns
     -------
@@ -51,31 +44,31 @@ def draw_plan(rows: Rows) -> Figure:
     Examples
     --------
     >>> from sparsetoken.plotting import draw_plan
-    >>> row = {"part": "curve", "model": "pooled", "quantity": "n_samples", "metric": "error"}
+    >>> row = {"part": "curve", "model": "pooled", "quantity": "n_samples", "metric": "test error"}
     >>> points = [row | {"x": 100, "value": 0.2}, row | {"x": 200, "value": 0.1}]
     >>> draw_plan([*points, points[1] | {"part": "plan"}]).axes[0].get_xlabel()
-    'number of samples, n'
+    'samples, n'
     """
     with styled():
         figure, axes = new_figure(1, 1, width=1.25 * COLUMN, height=2.9)
         ax = axes[0][0]
         (plan,) = select(rows, part="plan")
-        colour, marker = MODELS[plan["model"]]
+        style = look(plan["model"])
         curve = sorted(select(rows, part="curve"), key=lambda row: row["x"])
         x = [row["x"] for row in curve]
         values = [row["value"] for row in curve]
-        ax.plot(x, values, marker=marker, color=colour, markerfacecolor="white")
-        ax.plot(plan["x"], plan["value"], "*", color=colour, ms=9, zorder=4)
-        labels = [(values[-1], plan["model"], colour)]
+        ax.plot(x, values, marker=style.marker, color=style.color, markerfacecolor="white")
+        ax.plot(plan["x"], plan["value"], "*", color=style.color, ms=9, zorder=4)
+        labels = [(values[-1], style.label, style.color)]
         for row in select(rows, part="alternative"):
-            other = MODELS[row["model"]][0]
-            ax.axhline(row["value"], ls=":", lw=0.9, color=other, zorder=1)
-            labels.append((row["value"], row["model"], other))
+            other = look(row["model"])
+            ax.axhline(row["value"], ls=":", lw=0.9, color=other.color, zorder=1)
+            labels.append((row["value"], other.label, other.color))
         for row in select(rows, part="target"):
             ax.axhline(row["value"], ls="--", lw=0.8, color="0.55", zorder=1)
             labels.append((row["value"], "target", "0.4"))
-        ax.set(xscale="log", yscale="log", xlabel=_QUANTITIES[plan["quantity"]])
-        ax.set_ylabel("expected test error" if plan["metric"] == "error" else "expected 1 − AUC")
+        ax.set(xscale="log", yscale="log", xlabel=PARAMETERS[plan["quantity"]].axis)
+        ax.set_ylabel(f"expected {plan['metric']}")
         _pad(ax, [label[0] for label in labels] + values)
         for axis in (ax.xaxis, ax.yaxis):
             _readable(axis)
@@ -83,6 +76,54 @@ def draw_plan(rows: Rows) -> Figure:
         notes = [f"n = {plan['n_samples']:g}"] if plan["quantity"] != "n_samples" else []
         fixed = [{name: v for name, v in plan.items() if name != plan["quantity"]}]
         caption(figure, fixed, plan.get("title", ""), [*notes, "star: the plan"])
+        return figure
+
+
+def draw_pilot(data: dict[str, Any]) -> Figure:
+    """Draw a plan from pilot data: observed errors, the fan of curves, target and answer.
+
+    Parameters
+    ----------
+    data : dict
+        What :meth:`sparsetoken.planner.PilotPlan.to_dict` returns.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        To be changed, or saved with :func:`save_picture`.
+    """
+    with styled():
+        figure, axes = new_figure(1, 1, width=1.25 * COLUMN, height=2.9)
+        ax, color, curve = axes[0][0], COLORS[0], data["curve"]
+        x, target = curve["n_samples"], data["target"]
+        band = ax.fill_between(x, curve["lower"], curve["upper"], color=color, alpha=0.18, lw=0)
+        band.set_label("80 % interval")
+        ax.plot(x, curve["median"], color=color, label="expected")
+        seen = data["observed"]
+        ax.errorbar(
+            [row["n_samples"] for row in seen],
+            [row["error"] for row in seen],
+            yerr=[row["standard_error"] for row in seen],
+            fmt="o",
+            color="0.2",
+            markerfacecolor="white",
+            capsize=1.5,
+            label="seen on the pilot ± s.e.",
+            zorder=3,
+        )
+        ax.axhline(target, ls="--", lw=0.8, color="0.55", zorder=1, label="target")
+        if data["interval"] is not None:
+            ax.plot(data["interval"], [target, target], color=COLORS[1], lw=2.5, alpha=0.5)
+        if data["n_samples"] is not None:
+            ax.plot(data["n_samples"], target, "*", color=COLORS[1], ms=9, label="plan", zorder=4)
+        low = min(min(curve["median"]), target, *(row["error"] for row in seen))
+        ax.set(xscale="log", yscale="log", xlabel=PARAMETERS["n_samples"].axis)
+        ax.set_ylabel("test error")
+        ax.set_ylim(max(0.5 * low, 1e-4), 1.15 * max(*curve["upper"], target))
+        for axis in (ax.xaxis, ax.yaxis):
+            _readable(axis)
+        ax.legend(loc="lower left")
+        caption(figure, [], data["answer"])
         return figure
 
 
@@ -111,7 +152,7 @@ def _label_right(ax: Axes, labels: list[tuple[float, str, str]]) -> None:
     """Write each label at its height beside the axes, moved apart where they would overlap."""
     low, high = (math.log(limit) for limit in ax.get_ylim())
     previous = -math.inf
-    for value, text, colour in sorted(labels):
+    for value, text, color in sorted(labels):
         height = max((math.log(value) - low) / (high - low), previous + _LABEL_HEIGHT)
         previous = height
         ax.annotate(
@@ -119,7 +160,7 @@ def _label_right(ax: Axes, labels: list[tuple[float, str, str]]) -> None:
             (1.02, height),
             xycoords="axes fraction",
             va="center",
-            color=colour,
+            color=color,
             fontsize=6.5,
             annotation_clip=False,
         )

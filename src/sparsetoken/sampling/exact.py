@@ -15,7 +15,8 @@ from sparsetoken.law import FeatureLaw, Part, Readout, linear_law
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Pooling, get_pooling
-from sparsetoken.problem import RandomState, SparseTokenProblem
+from sparsetoken.population import AnyProblem
+from sparsetoken.problem import RandomState
 from sparsetoken.sampling.features import draw_token_sums, query_geometry
 
 __all__ = ["exact_performance", "pooled_performance", "sample_feature_law"]
@@ -24,7 +25,7 @@ _BATCHES = 8
 
 
 def sample_feature_law(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     n_points: int,
     *,
     cosine: float,
@@ -36,10 +37,10 @@ def sample_feature_law(
 
     Parameters
     ----------
-    problem : SparseTokenProblem
+    problem : SparseTokenProblem or Population
         The model.
     n_points : int
-        Number of points per class, rounded up to a multiple of eight.
+        Number of points per class of each kind, rounded up to a multiple of eight.
     cosine, sharpness : float
         Cosine between query and signal, and β‖q‖.
     pooling : str or Pooling, default="softmax"
@@ -100,7 +101,7 @@ def exact_performance(
     ...     problem, 100_000, cosine=1.0, sharpness=1.5, random_state=0
     ... )
     >>> st.sampling.exact_performance(law, xi, bias=-3.0, query=xi, direction=xi)
-    Performance(test_error=0.0251... ± 0.0003)
+    Performance(test_error=0.024565 ± 0.0003)
     """
     bias = check_real("bias", bias)
     readout = np.asarray(readout, dtype=float)
@@ -111,7 +112,7 @@ def exact_performance(
 
 
 def pooled_performance(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     readout: ArrayLike,
     bias: float,
     direction: ArrayLike,
@@ -122,7 +123,7 @@ def pooled_performance(
 
     Parameters
     ----------
-    problem : SparseTokenProblem
+    problem : SparseTokenProblem or Population
         The model.
     readout, bias : array-like of shape (dim,), float
         The trained (w, b).

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sparsetoken._validation import check_count, check_float_type, check_real, check_unit_vector
 from sparsetoken.pooling import Pooling, get_pooling
+from sparsetoken.population import AnyProblem, lengths
 from sparsetoken.problem import RandomState, SparseTokenProblem
 
 __all__ = ["Geometry", "TokenSums", "draw_token_sums", "sample_features"]
@@ -81,7 +82,7 @@ def draw_token_sums(
 
 
 def sample_features(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     n_samples: int,
     query: ArrayLike,
     direction: ArrayLike,
@@ -95,7 +96,7 @@ def sample_features(
 
     Parameters
     ----------
-    problem : SparseTokenProblem
+    problem : SparseTokenProblem or Population
         The model the samples come from.
     n_samples : int
         Number of samples.
@@ -135,17 +136,37 @@ def sample_features(
     pooling = get_pooling(pooling)
     rng = np.random.default_rng(random_state)
 
-    y = problem.sample_labels(n_samples, rng)
+    drawn = problem.draw(n_samples, rng)
     features = np.empty((n_samples, dim), dtype=check_float_type("dtype", dtype))
-    axes = np.stack([problem.signal * direction, geometry.unit]).astype(features.dtype)
-    rows = max(1, _BLOCK // max(dim, problem.n_tokens))
+    axes = np.stack([direction, geometry.unit]).astype(features.dtype)
+    rows = max(1, _BLOCK // max(dim, *lengths(problem)))
     for start in range(0, n_samples, rows):
-        block = features[start : start + rows]
-        positive = y[start : start + rows] == 1
-        sums = draw_token_sums(problem, positive, *geometry[1:], pooling, rng)
-        rng.standard_normal(out=block, dtype=features.dtype)
-        _combine(block, *sums, *axes)
-    return features, y
+        block = slice(start, start + rows)
+        sums = _draw_mixed(
+            problem, drawn.kind[block], drawn.positive[block], geometry, pooling, rng
+        )
+        rng.standard_normal(out=features[block], dtype=features.dtype)
+        _combine(features[block], *sums, *axes)
+    return features, drawn.label
+
+
+def _draw_mixed(
+    problem: AnyProblem,
+    kind: NDArray[np.int64],
+    positive: NDArray[np.bool_],
+    geometry: Geometry,
+    pooling: Pooling,
+    rng: np.random.Generator,
+) -> TokenSums:
+    """Draw the token sums of samples of several kinds, the strength of the signal included."""
+    result = TokenSums(*np.empty((3, kind.size)))
+    for index, one in enumerate(problem.kinds):
+        rows = kind == index
+        sums = draw_token_sums(one, positive[rows], *geometry[1:], pooling, rng)
+        result.signal[rows] = one.signal * sums.signal
+        result.noise[rows] = sums.noise
+        result.scale[rows] = sums.scale
+    return result
 
 
 @njit(cache=True, fastmath={"reassoc", "contract"})

@@ -2,13 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparsetoken._validation import check_count, check_real, check_unit_vector
-from sparsetoken.problem import RandomState, SparseTokenProblem, random_direction
+from sparsetoken.population import AnyProblem
+from sparsetoken.problem import RandomState, random_direction
 
 __all__ = ["LearnedQuery", "sample_query"]
 
@@ -81,7 +82,7 @@ class LearnedQuery:
 
 
 def sample_query(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     n_samples: int,
     dim: int,
     *,
@@ -100,7 +101,7 @@ def sample_query(
 
     Parameters
     ----------
-    problem : SparseTokenProblem
+    problem : SparseTokenProblem or Population
         The model the samples come from.
     n_samples, dim : int
         Number of samples and features per token.
@@ -135,20 +136,39 @@ def sample_query(
         direction = random_direction(dim, rng)
     direction = check_unit_vector("direction", direction, dim)
 
-    positive = problem.sample_labels(n_samples, rng) == 1
-    sign = np.where(positive, 1.0, -1.0)
-    residual = np.asarray(loss.derivative(np.zeros(n_samples), sign))
-    readout, pooled_score = _readout_step(problem, positive, residual, direction, lr_readout, rng)
+    samples = _draw_samples(problem, n_samples, rng)
+    residual = np.asarray(loss.derivative(np.zeros(n_samples), samples.sign))
+    readout, pooled_score = _readout_step(samples, residual, direction, lr_readout, rng)
     bias = -lr_bias * float(residual.mean())
-    slope = np.asarray(loss.derivative(pooled_score + bias, sign))
-    query = _query_step(problem, positive, slope, readout, direction, rng)
-    query *= -lr_query * beta / (n_samples * problem.n_tokens)
+    slope = np.asarray(loss.derivative(pooled_score + bias, samples.sign))
+    query = _query_step(samples, slope / samples.length, readout, direction, rng)
+    query *= -lr_query * beta / n_samples
     return LearnedQuery(query, readout, bias, direction, beta)
 
 
+class _Samples(NamedTuple):
+    """What the steps need of each sample: its recorded sign, and its length and signal."""
+
+    sign: NDArray[np.float64]
+    length: NDArray[np.float64]
+    n_signal: NDArray[np.float64]
+    signal: NDArray[np.float64]
+    """Strength of the signal; zero for a negative."""
+
+
+def _draw_samples(problem: AnyProblem, n_samples: int, rng: np.random.Generator) -> _Samples:
+    drawn = problem.draw(n_samples, rng)
+    length, n_signal, signal = (
+        np.array([getattr(kind, name) for kind in problem.kinds], dtype=float)[drawn.kind]
+        for name in ("n_tokens", "n_signal", "signal")
+    )
+    return _Samples(
+        2.0 * drawn.label - 1.0, length, n_signal, np.where(drawn.positive, signal, 0.0)
+    )
+
+
 def _readout_step(
-    problem: SparseTokenProblem,
-    positive: NDArray[np.bool_],
+    samples: _Samples,
     residual: NDArray[np.float64],
     direction: NDArray[np.float64],
     lr_readout: float,
@@ -156,29 +176,27 @@ def _readout_step(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draw w₁ and, given it, the scores ⟨w₁, X̄ᵢ⟩ of the samples it was learned from.
 
-    With ℓ′ᵢ = residual and z̄ᵢ ~ N(0, I/L) the noise of the pooled tokens, w₁ needs only the sum
-    S = Σ ℓ′ᵢ z̄ᵢ; given S, the z̄ᵢ are Gaussian with mean ℓ′ᵢS/Σℓ′² and with the covariance that
-    removes the component along the vector of the ℓ′ᵢ.
+    The noise of the pooled tokens is z̄ᵢ = gᵢ/√Lᵢ with standard normal gᵢ. With aᵢ = ℓ′ᵢ/√Lᵢ, w₁
+    needs only the sum S = Σ aᵢgᵢ; given S, the gᵢ are Gaussian with mean aᵢS/Σa² and with the
+    covariance that removes the component along the vector of the aᵢ.
     """
     n_samples = residual.size
-    mean = problem.signal * problem.sparsity
-    size = float(np.linalg.norm(residual))
-    noise_sum = size / math.sqrt(problem.n_tokens) * rng.standard_normal(direction.size)
-    signal_sum = mean * float(residual[positive].sum())
-    readout = -lr_readout / n_samples * (signal_sum * direction + noise_sum)
+    mean = samples.signal * samples.n_signal / samples.length
+    root = np.sqrt(samples.length)
+    size = float(np.linalg.norm(residual / root))
+    noise_sum = size * rng.standard_normal(direction.size)
+    readout = -lr_readout / n_samples * (float(residual @ mean) * direction + noise_sum)
 
-    unit = residual / size if size > 0 else np.zeros_like(residual)
+    unit = residual / root / size if size > 0 else np.zeros_like(residual)
     fresh = rng.standard_normal(n_samples)
     fresh -= unit * (unit @ fresh)
     memory = float(readout @ noise_sum) / size if size > 0 else 0.0
-    score = np.linalg.norm(readout) / math.sqrt(problem.n_tokens) * fresh + memory * unit
-    score[positive] += mean * float(readout @ direction)
-    return readout, score
+    score = (np.linalg.norm(readout) * fresh + memory * unit) / root
+    return readout, score + mean * float(readout @ direction)
 
 
 def _query_step(
-    problem: SparseTokenProblem,
-    positive: NDArray[np.bool_],
+    samples: _Samples,
     slope: NDArray[np.float64],
     readout: NDArray[np.float64],
     direction: NDArray[np.float64],
@@ -190,17 +208,16 @@ def _query_step(
     with g ~ N(0, I_L), of which only the component ν along P v (of squared length k) and the
     squared length of the rest matter, so no vector over the tokens is drawn.
     """
-    n_tokens, n_positive = problem.n_tokens, int(positive.sum())
     norm = float(np.linalg.norm(readout))
     if norm == 0.0:
         return np.zeros_like(readout)
-    k = problem.n_signal * (1.0 - problem.sparsity)
-    shift = problem.signal * float(readout @ direction) * math.sqrt(k)
+    k = samples.n_signal * (1.0 - samples.n_signal / samples.length)
+    shift = samples.signal * float(readout @ direction) * np.sqrt(k)
     # t = P X w₁: (shift + ‖w₁‖ν) along P v, ‖w₁‖·rest orthogonal to it; negatives have no shift.
-    along = np.zeros(positive.size) if k == 0 else rng.standard_normal(positive.size)
-    degrees = n_tokens - 1 - (1 if k > 0 else 0)
-    rest = 2.0 * rng.standard_gamma(degrees / 2, size=positive.size)  # a χ² of `degrees`
-    t_along = norm * along + np.where(positive, shift, 0.0)
+    along = np.where(k > 0, rng.standard_normal(k.size), 0.0) if k.any() else np.zeros(k.size)
+    degrees = samples.length - 1 - (k > 0)
+    rest = 2.0 * rng.standard_gamma(degrees / 2)  # a χ² of `degrees`
+    t_along = norm * along + shift
     noise_overlap = along * t_along + norm * rest  # g·t
     t_squared = t_along**2 + norm**2 * rest
 
@@ -209,7 +226,5 @@ def _query_step(
     spread -= unit * (unit @ spread)
     total = math.sqrt(float(slope**2 @ t_squared)) * spread
     total += float(slope @ noise_overlap) * unit
-    if n_positive:
-        signal_overlap = math.sqrt(k) * float(slope[positive] @ t_along[positive])  # Σ h v·t
-        total += problem.signal * signal_overlap * direction
+    total += float((slope * samples.signal * np.sqrt(k)) @ t_along) * direction  # Σ h θ v·t
     return total

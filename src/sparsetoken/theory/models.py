@@ -7,7 +7,7 @@ from typing import Any
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.law import FeatureLaw, linear_law
 from sparsetoken.pooling import Pooling, get_pooling, pooling_models
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.population import AnyProblem, lengths, map_kinds
 from sparsetoken.theory.points import attention_law
 
 __all__ = ["DEFAULT_POINTS", "Model", "get_model"]
@@ -26,45 +26,57 @@ class Model:
     sharpness: float
     n_points: int
 
-    def law(self, problem: SparseTokenProblem) -> FeatureLaw:
+    def law(self, problem: AnyProblem) -> FeatureLaw:
         """Law of the model's features; a linear model's are rescaled to unit noise."""
         if self.pooling is None:
-            return linear_law(problem, problem.n_tokens)
+            return linear_law(problem, self._length(problem))
         return attention_law(problem, self.pooling, self.cosine, self.sharpness, self.n_points)
 
-    def ratio(self, problem: SparseTokenProblem, alpha: float) -> float:
+    def ratio(self, problem: AnyProblem, alpha: float) -> float:
         """Return the samples per weight: a vectorized readout has L weights per dimension."""
-        return alpha / problem.n_tokens if self.name == "vectorized" else alpha
+        return alpha / self._length(problem) if self.name == "vectorized" else alpha
 
-    def ridge(self, problem: SparseTokenProblem, reg: float) -> float:
+    def ridge(self, problem: AnyProblem, reg: float) -> float:
         """Ridge on the rescaled weights."""
         return reg * self.readout_scale(problem) ** 2
 
-    def readout_scale(self, problem: SparseTokenProblem) -> float:
+    def readout_scale(self, problem: AnyProblem) -> float:
         """Original weights over rescaled ones: pooled features have noise 1/√L."""
-        return math.sqrt(problem.n_tokens) if self.name == "pooled" else 1.0
+        return math.sqrt(self._length(problem)) if self.name == "pooled" else 1.0
 
-    def law_on(self, problem: SparseTokenProblem, trained: SparseTokenProblem) -> FeatureLaw:
+    def _length(self, problem: AnyProblem) -> int:
+        """Return the length whose pooled noise is the unit: the only one of a vectorized model."""
+        found = lengths(problem)
+        if self.name == "vectorized" and len(found) > 1:
+            raise ValueError(
+                "model 'vectorized' needs sequences of one length, "
+                f"got lengths {', '.join(map(str, found))}"
+            )
+        return found[0]
+
+    def law_on(self, problem: AnyProblem, trained: AnyProblem) -> FeatureLaw:
         """Law under another problem, in the units of the one the readout was trained on."""
-        if self.name == "vectorized" and problem.n_tokens != trained.n_tokens:
+        if self.pooling is not None:
+            return self.law(problem)
+        length = self._length(trained)
+        if self.name == "vectorized" and self._length(problem) != length:
             raise ValueError(
                 "problem.n_tokens must stay the same for a vectorized model, "
-                f"got {problem.n_tokens} after training on {trained.n_tokens}"
+                f"got {self._length(problem)} after training on {length}"
             )
-        if self.pooling is None:
-            return linear_law(problem, trained.n_tokens)
-        return self.law(problem)
+        return linear_law(problem, length)
 
-    def window_law(
-        self, problem: SparseTokenProblem, trained: SparseTokenProblem, n_windows: int
-    ) -> FeatureLaw:
+    def window_law(self, problem: AnyProblem, trained: AnyProblem, n_windows: int) -> FeatureLaw:
         """Law of one of several equal windows, the one with all of the signal if there is one."""
-        if problem.n_tokens % n_windows:
+        found = lengths(problem)
+        if len(found) > 1:
+            raise ValueError(f"windowed needs sequences of one length, got {found}")
+        if found[0] % n_windows:
             raise ValueError(
                 f"n_windows must divide the number of tokens, got {n_windows} windows of "
-                f"{problem.n_tokens} tokens"
+                f"{found[0]} tokens"
             )
-        window = replace(problem, n_tokens=problem.n_tokens // n_windows)
+        window = map_kinds(problem, lambda kind: replace(kind, n_tokens=found[0] // n_windows))
         return self.law_on(window, trained)
 
 

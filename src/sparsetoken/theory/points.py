@@ -21,6 +21,7 @@ from scipy.stats import qmc
 
 from sparsetoken.law import FeatureLaw, Part
 from sparsetoken.pooling import Pooling
+from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
 
 __all__ = ["BATCHES", "attention_law", "token_noise"]
@@ -37,7 +38,7 @@ _SEED = 20250925
 
 @lru_cache(maxsize=16)
 def attention_law(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     pooling: Pooling,
     cosine: float,
     sharpness: float,
@@ -62,11 +63,15 @@ def attention_law(
                 triple = _features(noise, kind.n_signal, signal, pooling, cosine, sharpness)
                 columns.setdefault(key, []).append(triple)
     joined = {key: np.concatenate(column, axis=1) for key, column in columns.items()}
-    parts = []
+    shares: Counter[tuple[Any, bool, float]] = Counter()
     for kind, positive, label, probability in problem.groups:
         key = (kind.n_tokens, kind.n_signal, kind.signal) if positive else kind.n_tokens
-        parts.append(Part(label, positive, probability, *joined[key]))
-    return FeatureLaw.mixture(parts, BATCHES)
+        shares[key, positive, label] += probability  # type: ignore[assignment]
+    return FeatureLaw.mixture(
+        (Part(label, positive, share, *joined[key])
+         for (key, positive, label), share in shares.items()),
+        BATCHES,
+    )  # fmt: skip
 
 
 def _features(

@@ -1,22 +1,23 @@
 """The published protocol from end to end (docs/theory, sections 3 and 4 together)."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.population import AnyProblem
+from sparsetoken.theory.curves import Curve, solve_along
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
-from sparsetoken.theory.trained import Risk, solve_along
+from sparsetoken.theory.trained import Risk
 from sparsetoken.theory.two_steps import alignment
 
 __all__ = ["two_step_curve", "two_step_risk"]
 
 
 def two_step_risk(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     *,
     alpha0: float,
     alpha1: float,
-    reg: float,
+    reg: float | Literal["best"],
     loss: Any = "logistic",
     beta: float = 1.0,
     lr_readout: float = 1.0,
@@ -31,14 +32,14 @@ def two_step_risk(
 
     Parameters
     ----------
-    problem : SparseTokenProblem
+    problem : SparseTokenProblem or Population
         The model of the data.
     alpha0 : float
         Samples per dimension for the query.
     alpha1 : float
         Samples per dimension for the readout.
-    reg : float
-        Ridge of the readout.
+    reg : float or "best"
+        Ridge of the readout, as in :func:`risk`.
     loss : str or object, default="logistic"
         The loss, of both stages.
     beta, lr_readout, lr_bias, lr_query : float
@@ -75,15 +76,15 @@ def two_step_risk(
 
 
 def two_step_curve(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     *,
     alphas0: Iterable[float],
     alphas1: Iterable[float],
-    reg: float,
+    reg: float | Literal["best"],
     loss: Any = "logistic",
     n_points: int = DEFAULT_POINTS,
     **rates: float,
-) -> list[Risk]:
+) -> Curve:
     """Return :func:`two_step_risk` at each pair of sample ratios, each solved from the one before.
 
     Parameters

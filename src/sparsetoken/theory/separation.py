@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from sparsetoken.estimate import Estimate, warn_not_converged
 from sparsetoken.law import FeatureLaw, Points
 from sparsetoken.pooling import Pooling
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.population import AnyProblem
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
 
 __all__ = ["capacity", "law_capacity"]
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 def capacity(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     model: str | Pooling,
     *,
     cosine: float | None = None,
@@ -32,7 +32,7 @@ def capacity(
 
     Parameters
     ----------
-    problem : SparseTokenProblem
+    problem : SparseTokenProblem or Population
         The model of the data.
     model : {"vectorized", "pooled", "attention", "hardmax", "elementwise"} or Pooling
         The classifier whose features are separated.

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 
 from sparsetoken._validation import check_real
 from sparsetoken.losses import Loss, get_loss
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.population import AnyProblem
 from sparsetoken.theory.smoothing import envelope_moments
 
 __all__ = ["Alignment", "alignment", "best_bias_rate"]
@@ -41,7 +41,7 @@ class Alignment:
 
 
 def alignment(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     *,
     alpha: float,
     loss: Any = "logistic",
@@ -57,7 +57,7 @@ def alignment(
 
     Parameters
     ----------
-    problem : SparseTokenProblem
+    problem : SparseTokenProblem or Population
         The model of the data.
     alpha : float
         Samples per dimension used for the two steps; ``math.inf`` for the population limit.
@@ -92,7 +92,7 @@ def alignment(
     loss = get_loss(loss)
     steps = _two_steps(problem, loss, alpha, lr_readout, lr_bias)
     limit = _two_steps(problem, loss, math.inf, lr_readout, lr_bias)
-    factor = lr_query * beta / problem.n_tokens
+    factor = lr_query * beta / steps.longest
     query_norm = factor * math.sqrt(steps.query_squared)
     overlap = -factor * steps.query_overlap
     # 1 − γ² = (‖q‖² − ⟨q, ξ⟩²)/‖q‖², to first order in 1/α.
@@ -111,7 +111,7 @@ def alignment(
 
 
 class _Steps(NamedTuple):
-    """Both steps, the query without its factor −lr_query·β/L."""
+    """Both steps, the query without its factor −lr_query·β/(longest length)."""
 
     readout_overlap: float
     readout_squared: float
@@ -120,38 +120,48 @@ class _Steps(NamedTuple):
     query_squared: float
     noise: float
     """α times the part of ‖q‖² orthogonal to the signal, to leading order in 1/α."""
+    longest: float
 
 
 def _two_steps(
-    problem: SparseTokenProblem, loss: Loss, alpha: float, lr_readout: float, lr_bias: float
+    problem: AnyProblem, loss: Loss, alpha: float, lr_readout: float, lr_bias: float
 ) -> _Steps:
-    rate, n_tokens, signal = problem.positive_rate, problem.n_tokens, problem.signal
-    rates = np.array([rate, 1.0 - rate])
-    label = np.array([1.0, -1.0])
-    slope = np.asarray(loss.derivative(np.zeros(2), label), dtype=float)  # ℓ′₊, ℓ′₋
+    """Average over kinds, true classes and recorded labels (docs/theory, section 11)."""
+    kinds, positive, label, weight = (np.array(x) for x in zip(*problem.groups, strict=True))
+    length, n_signal, signal = (
+        np.array([getattr(kind, name) for kind in kinds], dtype=float)
+        for name in ("n_tokens", "n_signal", "signal")
+    )
+    signal = np.where(positive, signal, 0.0)
+    sparsity = n_signal / length
+    slope = np.asarray(loss.derivative(np.zeros(label.size), label), dtype=float)
 
-    overlap = -lr_readout * rate * float(slope[0]) * signal * problem.sparsity
-    readout_noise = lr_readout**2 * float(rates @ slope**2) / n_tokens
+    longest = float(length.max())  # the unit of length: ratios are exactly one for one length
+    relative = longest / length
+    overlap = float(np.sum(-lr_readout * weight * slope * signal * sparsity))
+    readout_noise = lr_readout**2 * float(weight @ (slope**2 * relative)) / longest
     readout_squared = overlap**2 + readout_noise / alpha
-    bias = -lr_bias * float(rates @ slope)
+    bias = -lr_bias * float(weight @ slope)
 
-    memory = -lr_readout * slope / (alpha * n_tokens)  # each sample's memory of itself
-    mean = bias + memory + np.array([signal * problem.sparsity * overlap, 0.0])
-    deviation = np.full(2, math.sqrt(readout_squared / n_tokens))
-    h = envelope_moments(loss, label, mean, deviation, 1.0, 0.0)
+    memory = -lr_readout * slope / (alpha * length)  # each sample's memory of itself
+    mean = bias + memory + signal * sparsity * overlap
+    h = envelope_moments(loss, label, mean, np.sqrt(readout_squared / length), 1.0, 0.0)
 
-    k = problem.n_signal * (1.0 - problem.sparsity)
-    a = (n_tokens - 1) * float(rates @ h.h)
-    b = rate * float(h.h[0]) * signal**2 * k * overlap
-    energy = (n_tokens - 1) * readout_squared * float(rates @ h.hh)
-    energy += rate * float(h.hh[0]) * signal**2 * overlap**2 * k
+    k = n_signal * (1.0 - sparsity)
+    others = (length - 1.0) * longest / (max(longest - 1.0, 1.0) * length)  # (L − 1)/L
+    a = (longest - 1.0) * float(weight @ (h.h * others))
+    b = float(np.sum(weight * h.h * signal**2 * k * relative)) * overlap
+    energy = (longest - 1.0) * readout_squared * float(weight @ (h.hh * others * relative))
+    energy += float(np.sum(weight * h.hh * signal**2 * overlap**2 * k * relative**2))
     along = a * overlap + b
     squared = a**2 * readout_squared + 2 * a * b * overlap + b**2 + energy / alpha
-    return _Steps(overlap, readout_squared, bias, along, squared, a**2 * readout_noise + energy)
+    return _Steps(
+        overlap, readout_squared, bias, along, squared, a**2 * readout_noise + energy, longest
+    )
 
 
 def best_bias_rate(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     *,
     alpha: float,
     loss: Any = "logistic",
@@ -162,7 +172,7 @@ def best_bias_rate(
 
     Parameters
     ----------
-    problem : SparseTokenProblem
+    problem : SparseTokenProblem or Population
         The model of the data.
     alpha : float
         Samples per dimension used for the two steps.

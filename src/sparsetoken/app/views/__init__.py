@@ -7,11 +7,10 @@ from sparsetoken.app.views import (
     learning,
     phase,
     planner,
+    recall,
 )
 
 __all__ = ["VIEWS"]
 
-VIEWS = {
-    module.VIEW.name: module.VIEW
-    for module in (learning, alignment, phase, capacity, attention_map, planner)
-}
+_ORDER = (learning, recall, alignment, phase, capacity, attention_map, planner)
+VIEWS = {module.VIEW.name: module.VIEW for module in _ORDER}

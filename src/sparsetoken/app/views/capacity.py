@@ -1,122 +1,137 @@
 """Capacity: how many samples each model can fit without a training error."""
 
-import math
+from collections.abc import Iterator
 from typing import Any
 
-from sparsetoken.app.charts import colour, figure, line, vertical
-from sparsetoken.app.content import Content, Drawing, View
-from sparsetoken.app.measure import measure, problem_values, training
-from sparsetoken.app.parameters import GROUPS, Values
-from sparsetoken.app.snippets import problem_code, rates_code, sweep_command
-from sparsetoken.app.views.phase import axis, axis_layout
-from sparsetoken.experiments import Measurement
+from sparsetoken.app.content import Content, Line, Mark, Panel, PanelAxis, Values, View, samples
+from sparsetoken.app.parameters import GROUPS, make_problem
+from sparsetoken.app.scripts import problem_code, theory_command, training_code
+from sparsetoken.app.views.alignment import align
+from sparsetoken.app.views.learning import models
+from sparsetoken.app.views.phase import along
+from sparsetoken.theory import capacity
+from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS
 
 __all__ = ["VIEW"]
 
-_MODELS = ("attention", "pooled", "vectorized")
 _HIGHEST = 1000.0  # of what is shown
-_GRID = 19  # of which the coarse picture has every third
+_GRID, _STRIDE = 17, 4
 
 
-def case(values: Values, model: str, x: float | None, step: int = 1) -> Values | None:
-    """Return the values of a cell at a place on the axis, None for the visitor's own."""
-    name = values["capacity_axis"]
-    chosen = values if x is None else values | {name: x}
-    if chosen["n_signal"] > chosen["n_tokens"]:
+def capacity_at(values: Values, model: str, step: int) -> Any:
+    """Return the capacity of a model, or None where there is no such problem or it is not known."""
+    if values["n_signal"] > values["n_tokens"]:
         return None
-    found = problem_values(chosen) | {"model": model}
-    if model != "attention":
-        return found
-    found |= {"alpha0": chosen["alpha0"], "n_points": _n_points(chosen, step)}
-    return found | training(chosen)
-
-
-def _n_points(values: Values, step: int) -> int:
-    return 512 if values["n_tokens"] > 128 or not step else 2048
-
-
-def draw(values: Values, drawing: Drawing) -> Content:
-    """Draw the three capacities along the axis."""
-    step = min(drawing.step, 1)
-    grid = axis(values["capacity_axis"], _GRID)
-    grid = grid if step else grid[::3]
-    traces: list[dict[str, Any]] = []
-    rows: list[dict[str, Any]] = []
-    here: dict[str, str] = {}
-    for model in _MODELS:
-        cases = [(x, found) for x in grid if (found := case(values, model, x, step))]
-        own = case(values, model, None, step)
-        assert own is not None
-        everywhere = [*(found for _, found in cases), own]
-        results = measure("capacity", everywhere, drawing)
-        shown = [(x, r.value) for (x, _), r in zip(cases, results, strict=False) if _known(r)]
-        traces.append(line([x for x, _ in shown], [y for _, y in shown], model, colour(model)))
-        here[model] = (
-            f"{results[-1].value:.3g}" if _known(results[-1]) else f"more than {_HIGHEST:g}"
+    problem = make_problem(values)
+    if model == "two-step":
+        query = align(values)
+        found = capacity(
+            problem,
+            "attention",
+            cosine=query.cosine,
+            sharpness=query.sharpness,
+            n_points=_points(values, step),
         )
-        rows += [
-            found | {"source": "theory", "quantity": "capacity"} | result._asdict()
-            for found, result in zip(everywhere, results, strict=True)
+    else:
+        found = capacity(problem, model)
+    # A strong signal leaves almost nothing to go wrong: the number is then not known well.
+    known = found.converged and found.uncertainty < 0.3 * found and found <= _HIGHEST
+    return found if known else None
+
+
+def _points(values: Values, step: int) -> int:
+    return 256 if not step else 512 if values["n_tokens"] > 128 else 2048
+
+
+def draw(values: Values) -> Iterator[Content]:
+    """Draw the three capacities along the axis."""
+    name = values["capacity_axis"]
+    grid = along(name, _GRID)
+    for step, places in enumerate((grid[::_STRIDE], grid)):
+        rows = [
+            (model, x, capacity_at(values | {name: x}, model, step))
+            for model in models(values)
+            for x in places
         ]
-    sentence = (
-        f"Attention can fit every training label of {here['attention']} samples per "
-        f"dimension, pooling of {here['pooled']}, and a readout of all {values['n_tokens']} "
-        f"tokens, which has more weights, of {here['vectorized']}."
+        here = {model: capacity_at(values, model, step) for model in models(values)}
+        yield Content(
+            panels=[_panel(values, rows)],
+            sentence=_sentence(values, here),
+            facts={f"capacity of {MODELS[model].label}": _text(here[model]) for model in here},
+            table={
+                "model": [model for model, _, _ in rows],
+                name: [x for _, x, _ in rows],
+                "capacity": [None if found is None else float(found) for _, _, found in rows],
+            },
+            python=_python(values),
+            command=theory_command("capacity", values, "alpha0"),
+            more=not step,
+        )
+
+
+def _panel(values: Values, rows: list[tuple[str, float, Any]]) -> Panel:
+    name = values["capacity_axis"]
+    curves = []
+    for model in models(values):
+        shown = [(x, float(y)) for own, x, y in rows if own == model and y is not None]
+        xs, ys = [x for x, _ in shown], [y for _, y in shown]
+        curves.append(Line(name=MODELS[model].label, model=model, x=xs, y=ys))
+    shown_as = MEASURED["capacity"]
+    return Panel(
+        x=PanelAxis(title=PARAMETERS[name].axis, logarithmic=PARAMETERS[name].logarithmic),
+        y=PanelAxis(
+            title=f"{shown_as.axis}, samples per dimension", logarithmic=True, samples=True
+        ),
+        curves=curves,
+        marks=[Mark(text="now", x=values[name])],
     )
-    facts = [(f"capacity of {model}", here[model]) for model in _MODELS]
-    return Content(
-        _picture(values, traces, grid),
-        sentence,
-        rows,
-        _python(values),
-        _command(values),
-        facts,
-        more=not drawing.step,
+
+
+def _text(found: Any) -> str:
+    return f"more than {_HIGHEST:g}" if found is None else f"{found:.3g}"
+
+
+def _sentence(values: Values, here: dict[str, Any]) -> str:
+    told = {
+        model: f"more than {_HIGHEST:g} samples per dimension"
+        if found is None
+        else samples(found, values["features"])
+        for model, found in here.items()
+    }
+    more = (
+        f"; a readout of all {values['n_tokens']} tokens, which has more weights, of "
+        f"{told['vectorized']}"
+        if "vectorized" in told
+        else ""
     )
-
-
-def _picture(values: Values, traces: list[dict[str, Any]], grid: list[float]) -> dict[str, Any]:
-    layout = axis_layout(values["capacity_axis"], grid)
-    now = values[values["capacity_axis"]]
-    mark, label = vertical(now, " now", logarithmic=layout.get("type") == "log")
-    heights = [y for trace in traces for y in trace["y"]] or [_HIGHEST]
-    powers = [math.log10(min(heights) / 1.5), math.log10(1.5 * max(heights))]
-    title = {"text": "capacity, samples per dimension"}
-    vertical_axis = {"title": title, "type": "log", "range": powers, "dtick": 1}
-    return figure(traces, xaxis=layout, yaxis=vertical_axis, shapes=[mark], annotations=[label])
-
-
-def _known(result: Measurement) -> bool:
-    """Whether a capacity is known well: a strong signal leaves almost nothing to go wrong."""
-    bar = result.standard_error or 0.0
-    return result.converged and bar < 0.3 * result.value and result.value <= _HIGHEST
+    return (
+        f"Attention can fit every training label of {told['two-step']}, pooling of "
+        f"{told['pooled']}{more}."
+    )
 
 
 def _python(values: Values) -> str:
     return (
         problem_code(values)
-        + rates_code(values)
+        + training_code(values)
         + f"query = st.theory.alignment(problem, alpha={values['alpha0']!r}, **training)\n"
         + 'print("attention", st.theory.capacity(\n'
         + '    problem, "attention", cosine=query.cosine, sharpness=query.sharpness,\n'
-        + f"    n_points={_n_points(values, 1)}))\n"
-        + 'for model in ("pooled", "vectorized"):\n'
+        + f"    n_points={_points(values, 1)}))\n"
+        + f"for model in {models(values)[1:]!r}:\n"
         + "    print(model, st.theory.capacity(problem, model))\n"
     )
-
-
-def _command(values: Values) -> str:
-    name = values["capacity_axis"]
-    fixed = problem_values(values) | training(values) | {"alpha0": values["alpha0"]}
-    fixed.pop(name)
-    along = [x for x in axis(name, _GRID) if case(values, "pooled", x)]
-    return sweep_command((["capacity"], {"model": list(_MODELS), name: along}, fixed))
 
 
 VIEW = View(
     "capacity",
     "Capacity",
     "How many samples can each classifier fit perfectly?",
-    ("capacity_axis", *GROUPS["Problem"], "alpha0", "loss", *GROUPS["Two steps"]),
+    (
+        *("capacity_axis", "features"),
+        *GROUPS["Problem"],
+        *("alpha0", "loss"),
+        *GROUPS["Learning rates"],
+    ),
     draw,
 )

@@ -1,243 +1,262 @@
-"""Learning curves: error against samples per dimension, of the three models and the floor."""
+"""Learning curves: how fast each classifier learns, with simulated points on demand."""
 
 import math
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from sparsetoken.app.charts import GREY, colour, figure, line, points
-from sparsetoken.app.content import Content, Drawing, Task, View
-from sparsetoken.app.measure import measure, measure_curve, precision, problem_values, training
-from sparsetoken.app.parameters import GROUPS, PARAMETERS, Values
-from sparsetoken.app.snippets import problem_code, rates_code, sweep_command
-from sparsetoken.app.words import per_cent, samples
-from sparsetoken.experiments import Cell, compute, make_cell
+from sparsetoken.app.content import (
+    Content,
+    Line,
+    Panel,
+    PanelAxis,
+    Progress,
+    Values,
+    View,
+    per_cent,
+    samples,
+)
+from sparsetoken.app.parameters import GROUPS, make_problem, select
+from sparsetoken.app.scripts import problem_code, theory_command, training_code
+from sparsetoken.experiments import compute, make_cell
+from sparsetoken.theory import oracle_error, risk_curve, two_step_curve
+from sparsetoken.vocabulary import MEASURED, MODELS
 
-__all__ = ["VIEW"]
+__all__ = ["VIEW", "curve", "models"]
 
-_MODELS = ("attention", "pooled", "vectorized")
-_CALLED = {"attention": "attention", "pooled": "pooling"}
+THREE = ("two-step", "pooled", "vectorized")
+_CALLED = {"two-step": "attention", "pooled": "pooling"}
 _LOWEST = 0.1
-_GRID = 25  # of which the coarse picture has every third
+_GRID, _STRIDE = 25, 6  # alphas, and which of them the first picture has
 _SIMULATED = 6
 _MOST_SAMPLES = 4000  # of a simulation
 _MOST_NUMBERS = 1_500_000  # in the matrix that a vectorized simulation fits
-_MOST_FLOOR = 20_000  # L·R up to which the floor is drawn: its cost grows with both
+_MOST_FLOOR = 20_000  # tokens times signal tokens up to which the Bayes floor is drawn
 
 
-def alphas(values: Values) -> list[float]:
-    """Return where the curves are computed."""
-    return [float(f"{a:.6g}") for a in np.geomspace(_LOWEST, values["alpha_max"], _GRID)]
+def points(values: Values, step: int) -> int:
+    """Return how many points the law of the attention features gets: fewer for long sequences."""
+    return 256 if not step else 4096 if values["n_tokens"] <= 128 else 1024
 
 
-def case(values: Values, model: str, alpha: float, step: int = 1) -> Values | None:
-    """Return the values of a cell, or None where attention has no samples left for its readout."""
-    chosen = problem_values(values) | {"model": model, "reg": values["reg"], "loss": values["loss"]}
-    if model != "attention":
-        return chosen | {"alpha": alpha}
-    chosen |= training(values) | {"n_points": precision(values, step)}
-    if values["query_by"] == "split":
-        return chosen | {"alpha": alpha, "split": values["split"]}
-    if alpha <= 1.02 * values["alpha0"]:
-        return None
-    rest = math.inf if math.isinf(alpha) else float(f"{alpha - values['alpha0']:.6g}")
-    return chosen | {"alpha0": values["alpha0"], "alpha1": rest}
+def models(values: Values) -> tuple[str, ...]:
+    """Return the models that there are: a readout of all tokens needs sequences of one length."""
+    return THREE[:2] if values["length_spread"] else THREE
 
 
-def draw(values: Values, drawing: Drawing) -> Content:
-    """Draw the curves, coarse ones first."""
-    quantity, step = values["quantity"], min(drawing.step, 1)
-    grid = alphas(values) if step else alphas(values)[::3]
-    rows: list[dict[str, Any]] = []
-    curves: dict[str, tuple[list[float], list[float]]] = {}
-    for model in _MODELS:
-        cases = [(a, found) for a in grid if (found := case(values, model, a, step))]
-        results = measure_curve(quantity, (found for _, found in cases), drawing) if cases else []
-        curves[model] = [a for a, _ in cases], [result.value for result in results]
-        rows += [
-            found | {"alpha": a, "source": "theory", "quantity": quantity} | result._asdict()
-            for (a, found), result in zip(cases, results, strict=True)
-        ]
-    floor = _floor(values, step, drawing)
-    simulated = _simulated(values, drawing)
-    return Content(
-        _picture(values, curves, floor, simulated),
-        _sentence(values, curves, drawing),
-        rows + [row for found in simulated.values() for row in found],
-        _python(values),
-        _command(values),
-        more=drawing.step < 1,
-    )
-
-
-def _floor(values: Values, step: int, drawing: Drawing) -> float | None:
-    """Return the Bayes error: the least of any classifier that knows the signal's direction."""
-    size = values["n_tokens"] * values["n_signal"]
-    if values["quantity"] != "test_error" or size > _MOST_FLOOR or (size > 500 and not step):
-        return None
-    n_points = 256 if size > 2000 else 1024
-    chosen = problem_values(values) | {"model": "bayes", "n_points": n_points}
-    return measure("oracle_error", [chosen], drawing)[0].value
-
-
-def _picture(
-    values: Values,
-    curves: dict[str, tuple[list[float], list[float]]],
-    floor: float | None,
-    simulated: dict[str, list[dict[str, Any]]],
-) -> dict[str, Any]:
-    quantity = values["quantity"]
-    what: Any = PARAMETERS["quantity"]
-    traces = [
-        line(x, y, model, colour(model), line={"shape": "spline"})
-        for model, (x, y) in curves.items()
+def curve(values: Values, model: str, alphas: list[float], step: int) -> tuple[list[float], Any]:
+    """Return the alphas at which a model can be trained, and its risk there."""
+    shared = {"reg": values["reg"], "loss": values["loss"]}
+    problem = make_problem(values)
+    if model != "two-step":
+        return alphas, risk_curve(problem, model, alphas=alphas[::-1], **shared)[::-1]
+    if values.get("query_by") == "alpha0":
+        alphas = [alpha for alpha in alphas if alpha > 1.02 * values["alpha0"]]
+        first = [values["alpha0"]] * len(alphas)
+    else:
+        first = [values["split"] * alpha for alpha in alphas]
+    second = [
+        math.inf if math.isinf(alpha) else alpha - own
+        for alpha, own in zip(alphas, first, strict=True)
     ]
-    if floor is not None:
-        ends = [_LOWEST, values["alpha_max"]]
-        traces.append(
-            line(ends, [floor, floor], "Bayes floor", colour("bayes"), line={"dash": "dash"})
+    if not alphas:
+        return [], []
+    # From many samples to few: half the time of the other way.
+    found = two_step_curve(
+        problem,
+        alphas0=first[::-1],
+        alphas1=second[::-1],
+        n_points=points(values, step),
+        **shared,
+        **select(values, "two steps"),
+    )
+    return alphas, found[::-1]
+
+
+def value(result: Any, values: Values) -> Any:
+    """Return what is shown of a risk."""
+    if values["quantity"] == "recall":
+        return result.recall(fpr=values["fpr"])
+    return getattr(result, values["quantity"])
+
+
+def draw(values: Values) -> Iterator[Content]:
+    """Draw the curves through few points, then through all."""
+    grid = [float(f"{a:.6g}") for a in np.geomspace(_LOWEST, values["alpha_max"], _GRID)]
+    for step, alphas in enumerate((grid[::_STRIDE], grid)):
+        found = {model: curve(values, model, alphas, step) for model in models(values)}
+        curves = [
+            Line(name=MODELS[model].label, model=model, x=x, y=[float(value(r, values)) for r in y])
+            for model, (x, y) in found.items()
+        ]
+        yield Content(
+            panels=[_panel(values, curves + _lines(values, step))],
+            sentence=_sentence(values, curves, step),
+            table=_table(values, found),
+            python=_python(values),
+            command=theory_command(
+                values["quantity"], values | {"alpha": values["alpha_max"]}, "alpha", "split"
+            ),
+            more=not step,
         )
-    if quantity == "test_error":
-        traces.append(
-            line(
-                [_LOWEST, values["alpha_max"]],
-                [values["target"]] * 2,
-                "target",
-                GREY,
-                line={"dash": "dot", "width": 1.5},
-            )
-        )
-    for model, found in simulated.items():
-        x, y, bars = ([row[name] for row in found] for name in ("alpha", "value", "standard_error"))
-        trace = points(x, y, bars, f"{model}, simulated", colour(model))
-        traces.append(trace | {"showlegend": False})
-    logarithmic = quantity != "auc"
-    return figure(
-        traces,
-        xaxis={"title": {"text": "samples per dimension α = n/d"}, "type": "log", "dtick": 1},
-        yaxis={
-            "title": {"text": what.options[quantity]},
-            "type": "log" if logarithmic else "linear",
-            **({"dtick": "D2", "tickformat": "~g"} if logarithmic else {}),
-        },
+
+
+def _panel(values: Values, curves: list[Line]) -> Panel:
+    shown = MEASURED[values["quantity"]]
+    title = shown.label
+    if values["quantity"] == "recall":
+        title += f" at {per_cent(values['fpr'])} false positives"
+    return Panel(
+        x=PanelAxis(
+            title="samples per dimension, α",
+            logarithmic=True,
+            ends=(_LOWEST, values["alpha_max"]),
+            samples=True,
+        ),
+        y=PanelAxis(title=title, logarithmic=shown.logarithmic),
+        curves=curves,
     )
 
 
-def _sentence(
-    values: Values, curves: dict[str, tuple[list[float], list[float]]], drawing: Drawing
-) -> str:
-    quantity = values["quantity"]
-    if quantity == "test_error":
-        parts = [
-            _reach(values, model, *curves[model], drawing) for model in ("attention", "pooled")
-        ]
-        return f"At these settings {parts[0]}; {parts[1]}."
-    what = {"train_loss": "training loss", "auc": "AUC"}[quantity]
-    ends = [f"{curves[model][1][-1]:.3g} for {model}" for model in _MODELS if curves[model][1]]
-    listed = ", ".join(ends[:-1]) + f" and {ends[-1]}"
-    return f"At {values['alpha_max']:g} samples per dimension the {what} is {listed}."
-
-
-def _reach(values: Values, model: str, x: list[float], y: list[float], drawing: Drawing) -> str:
-    """Say how many samples a model needs for the target, or why none will do."""
-    target, name = values["target"], _CALLED[model]
-    for (a, b), (above, below) in zip(pairwise(x), pairwise(y), strict=True):
-        if above > target >= below:
-            share = math.log(above / target) / math.log(above / below)
-            return f"{name} needs {samples(a * (b / a) ** share)} for {per_cent(target)} error"
-    if y and y[0] <= target:
-        return f"{name} has {per_cent(target)} error with {samples(x[0])} already"
-    limit = case(values, model, math.inf, 0)
-    assert limit is not None
-    least = measure("test_error", [limit], drawing)[0].value
-    if least > target:
-        return f"{name} cannot get below {per_cent(least)} with any number"
-    return f"{name} needs more than {samples(values['alpha_max'])} for {per_cent(target)} error"
-
-
-def cells(values: Values) -> list[Cell]:
-    """Return the simulations that the button asks for."""
-    if values["quantity"] == "auc":
-        raise ValueError("the AUC is not simulated: choose the test error or the training loss")
-    highest = min(values["alpha_max"], _MOST_SAMPLES / values["dim"])
-    grid = [float(f"{a:.4g}") for a in np.geomspace(0.3, highest, _SIMULATED)]
-    found = []
-    for alpha in grid:
-        for model in _MODELS:
-            numbers = alpha * values["n_tokens"] * values["dim"] ** 2
-            chosen = case(values, model, alpha)
-            if chosen is None or (model == "vectorized" and numbers > _MOST_NUMBERS):
-                continue
-            if chosen.get("alpha1", 1.0) * values["dim"] < 4:
-                continue
-            chosen |= {"dim": values["dim"], "trials": values["trials"]}
-            cell = make_cell("simulation", values["quantity"], chosen)
-            assert cell is not None
-            found.append(cell)
+def _lines(values: Values, step: int) -> list[Line]:
+    """Return the target, what a constant answer gives, and the least error of any classifier."""
+    if values["quantity"] != "test_error":
+        return []
+    ends = [_LOWEST, values["alpha_max"]]
+    found = [Line(name="target", look="dot", x=ends, y=[values["error"]] * 2)]
+    rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
+    if rare < 0.5:
+        found.append(Line(name="always the larger class", look="dash", x=ends, y=[rare] * 2))
+    size = values["n_tokens"] * values["n_signal"]
+    if step and size <= _MOST_FLOOR:
+        n_points = 256 if size > 2000 else 1024
+        floor = float(oracle_error(make_problem(values), "bayes", n_points=n_points))
+        label = f"{MODELS['bayes'].label} floor"
+        found.append(Line(name=label, model="bayes", look="dash", x=ends, y=[floor] * 2))
     return found
 
 
-def tasks(values: Values) -> list[Task]:
-    """Return the simulations as work for the background."""
-    return [Task(cell.key, compute, cell) for cell in cells(values)]
+def _sentence(values: Values, curves: list[Line], step: int) -> str:
+    if values["quantity"] != "test_error":
+        ends = [f"{c.y[-1]:.3g} for {c.name}" for c in curves if c.y]
+        what = MEASURED[values["quantity"]].label
+        return f"At {samples(values['alpha_max'], values['features'])} the {what} is " + (
+            f"{', '.join(ends[:-1])} and {ends[-1]}."
+        )
+    told = [_reach(values, c, step) for c in curves if c.model in _CALLED]
+    rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
+    baseline = (
+        f" Always answering the larger class errs on {per_cent(rare)}."
+        if rare <= values["error"]
+        else ""
+    )
+    return f"At these settings {told[0]}; {told[1]}.{baseline}"
 
 
-def _simulated(values: Values, drawing: Drawing) -> dict[str, list[dict[str, Any]]]:
-    """Return what is known of the simulations, as rows for each model."""
+def _reach(values: Values, drawn: Line, step: int) -> str:
+    """Say how many samples a model needs for the target, or why none will do."""
+    target, name = values["error"], _CALLED[drawn.model or ""]
+    x: Any = drawn.x
+    y: Any = drawn.y
+    for (a, b), (above, below) in zip(pairwise(x), pairwise(y), strict=True):
+        if above > target >= below:
+            way = math.log(above / target) / math.log(above / below)
+            needed = samples(a * (b / a) ** way, values["features"])
+            return f"{name} needs {needed} for {per_cent(target)} error"
+    if y and y[0] <= target:
+        return f"{name} has {per_cent(target)} error with {samples(x[0])} already"
+    if step:
+        (limit,) = curve(values, drawn.model or "", [math.inf], 0)[1]
+        if limit.test_error > target:
+            return f"{name} cannot get below {per_cent(limit.test_error)} with any number"
+    return f"{name} needs more than {samples(values['alpha_max'])} for {per_cent(target)} error"
+
+
+def _table(values: Values, found: dict[str, Any]) -> dict[str, list[Any]]:
+    rows = [
+        (model, x, r)
+        for model, (alphas, y) in found.items()
+        for x, r in zip(alphas, y, strict=True)
+    ]
+    shown = [value(result, values) for _, _, result in rows]
+    return {
+        "model": [model for model, _, _ in rows],
+        "alpha": [alpha for _, alpha, _ in rows],
+        values["quantity"]: [float(number) for number in shown],
+        "converged": [result.converged for _, _, result in rows],
+    }
+
+
+def simulate(values: Values) -> Iterator[Progress]:
+    """Train classifiers on drawn samples, and yield the points as they come."""
+    cells = _cells(values)
     quantity = values["quantity"]
-    if quantity == "auc":
-        return {}
-    found: dict[str, list[dict[str, Any]]] = {}
-    for cell in cells(values):
-        result = drawing.known(cell.key)
-        if result is not None:
-            total = cell.alpha1 if "alpha0" not in cell.values else cell.alpha0 + cell.alpha1
-            row = cell.values | {"alpha": cell.values.get("alpha", total), "source": "simulation"}
-            row |= {"quantity": quantity} | result[quantity]._asdict()
-            found.setdefault(cell.values["model"], []).append(row)
+    curves: dict[str, Line] = {}
+    yield Progress(done=0, total=len(cells))
+    for done, (model, alpha, cell) in enumerate(cells, 1):
+        result = compute(cell)[quantity]
+        label = f"{MODELS[model].label}, simulated"
+        drawn = curves.setdefault(
+            model, Line(name=label, model=model, look="points", x=[], y=[], error=[])
+        )
+        drawn.x.append(alpha)
+        drawn.y.append(float(result))
+        assert drawn.error is not None
+        drawn.error.append(float(result.uncertainty))
+        panel = _panel(values, list(curves.values()))
+        content = Content(panels=[panel], sentence="")
+        yield Progress(done=done, total=len(cells), content=content)
+
+
+def _cells(values: Values) -> list[tuple[str, float, Any]]:
+    if values["quantity"] not in ("test_error", "train_loss"):
+        raise ValueError("only the test error and the training loss are simulated here")
+    highest = min(values["alpha_max"], _MOST_SAMPLES / values["dim"])
+    found = []
+    for alpha in np.geomspace(0.3, highest, _SIMULATED).tolist():
+        for model in models(values):
+            numbers = alpha * values["n_tokens"] * values["dim"] ** 2
+            chosen = select(values, "problem", "training", "two steps")
+            chosen |= {"dim": values["dim"], "trials": values["trials"], "model": model}
+            if values["query_by"] == "alpha0" and model == "two-step":
+                chosen |= {"alpha0": values["alpha0"], "alpha1": alpha - values["alpha0"]}
+            else:
+                chosen |= {"alpha": alpha, "split": values["split"]}
+            enough = chosen.get("alpha1", 1.0) * values["dim"] >= 4
+            if enough and (model != "vectorized" or numbers <= _MOST_NUMBERS):
+                found.append((model, alpha, make_cell("simulation", values["quantity"], chosen)))
     return found
 
 
 def _python(values: Values) -> str:
-    quantity, reg = values["quantity"], values["reg"]
-    grid = f"np.geomspace({_LOWEST}, {values['alpha_max']!r}, {_GRID})"
-    lines = [
-        problem_code(values) + rates_code(values) + f"alphas = {grid}",
-        "curves = {}",
-        'for model in ("pooled", "vectorized"):',
-        "    curves[model] = st.theory.risk_curve(",
-        f"        problem, model, alphas=alphas, reg={reg!r}, loss=training['loss']",
-        "    )",
-    ]
-    if values["query_by"] == "split":
-        split = values["split"]
-        ratios = f"alphas0={split!r} * alphas, alphas1={1.0 - split:.12g} * alphas"
-    else:
-        alpha0 = values["alpha0"]
-        lines.append(f"alphas = alphas[alphas > {1.02 * alpha0:.12g}]  # the query has its own")
-        ratios = f"alphas0=np.full(alphas.size, {alpha0!r}), alphas1=alphas - {alpha0!r}"
+    ends = f"{_LOWEST}, {values['alpha_max']!r}, {_GRID}"
+    shown = values["quantity"]
+    if shown == "recall":
+        shown = f"recall(fpr={values['fpr']!r})"
+    first = f"{values['split']!r} * alphas"
+    lines = [f"alphas = np.geomspace({ends})[::-1]  # each point starts from the one before"]
     lines += [
-        'curves["attention"] = st.theory.two_step_curve(',
-        f"    problem, {ratios}, reg={reg!r},",
-        f"    n_points={precision(values, 1)}, **training",
+        "curves = {",
+        f"    model: st.theory.risk_curve(problem, model, alphas=alphas, reg={values['reg']!r}, "
+        "loss=training['loss'])",
+        f"    for model in {models(values)[1:]!r}",
+        "}",
+    ]
+    if values["query_by"] == "alpha0":
+        lines.append(f"alphas = alphas[alphas > {1.02 * values['alpha0']:.12g}]")
+        first = f"np.full(alphas.size, {values['alpha0']!r})"
+    lines += [
+        f"first = {first}",
+        'curves["two-step"] = st.theory.two_step_curve(',
+        f"    problem, alphas0=first, alphas1=alphas - first, reg={values['reg']!r},",
+        f"    n_points={points(values, 1)}, **training",
         ")",
         "for model, curve in curves.items():",
-        f"    print(model, [round(point.{quantity}, 5) for point in curve])",
+        f"    print(model, [round(float(point.{shown}), 5) for point in curve][::-1])",
     ]
-    return "\n".join(lines) + "\n"
-
-
-def _command(values: Values) -> str:
-    quantity, grid = values["quantity"], alphas(values)
-    fixed = problem_values(values) | {"loss": values["loss"], "reg": values["reg"]}
-    axes: dict[str, list[Any]] = {"model": ["pooled", "vectorized"], "alpha": grid}
-    linear = ([quantity], axes, fixed)
-    found = [chosen for a in grid if (chosen := case(values, "attention", a))]
-    axis = "alpha" if values["query_by"] == "split" else "alpha1"
-    shared = {name: value for name, value in found[-1].items() if name != axis} if found else {}
-    attention = ([quantity], {axis: [chosen[axis] for chosen in found]}, shared)
-    return sweep_command(linear, attention) if found else sweep_command(linear)
+    return problem_code(values) + training_code(values) + "\n".join(lines) + "\n"
 
 
 VIEW = View(
@@ -245,12 +264,13 @@ VIEW = View(
     "Learning curves",
     "How fast does each classifier learn?",
     (
+        *("quantity", "error", "fpr", "alpha_max", "features"),
         *GROUPS["Problem"],
-        *("loss", "reg", "query_by", "split", "alpha0"),
-        *GROUPS["Two steps"],
-        *("quantity", "target", "alpha_max", "dim", "trials"),
+        *("query_by", "split", "alpha0", "loss", "reg"),
+        *GROUPS["Learning rates"],
+        *("dim", "trials"),
     ),
     draw,
-    tasks,
-    "Add simulation points",
+    simulate,
+    "Add simulated points",
 )

@@ -1,239 +1,178 @@
 """Phase diagram: where attention beats pooling, over two axes."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from sparsetoken.app.charts import colour, figure
-from sparsetoken.app.content import Content, Drawing, View
-from sparsetoken.app.measure import measure, problem_values, training
-from sparsetoken.app.parameters import GROUPS, PARAMETERS, Number, Values
-from sparsetoken.app.snippets import problem_code, rates_code, sweep_command
-from sparsetoken.app.words import per_cent
+from sparsetoken.app.content import Content, Line, Map, Panel, PanelAxis, Values, View, per_cent
+from sparsetoken.app.parameters import CONTROLS, GROUPS
+from sparsetoken.app.scripts import problem_code, theory_command, training_code
+from sparsetoken.app.views.learning import curve
+from sparsetoken.vocabulary import PARAMETERS
 
-__all__ = ["VIEW", "axis", "axis_layout"]
+__all__ = ["VIEW", "along"]
 
 _SIZE = (25, 17)
-_STRIDES = (8, 4, 2, 1)  # how the map fills in
-_CHUNK = 40  # cells in a step after the first
-_N_POINTS = 512
+_STRIDES = ((12, 8), (6, 4), (3, 2), (1, 1))  # how the map fills in
+_CHUNK = 60  # places computed before the picture is shown again
 _RANGES = {"n_tokens": (2, 200), "reg": (1e-5, 10.0), "positive_rate": (0.05, 0.95)}
-_LIMIT = 2.0  # of the colours, in powers of ten
-_SCALE = [[0.0, colour("pooled")], [0.5, "#F4F4F2"], [1.0, colour("attention")]]
+_LEAST = 1e-4  # added to errors: smaller ones are alike
+Errors = tuple[Any, Any]
 
 
-def axis(name: str, size: int) -> list[float]:
-    """Return the values along an axis."""
-    parameter = PARAMETERS[name]
-    assert isinstance(parameter, Number)
-    low, high = _RANGES.get(name, (parameter.low, parameter.high))
-    space = np.geomspace if parameter.logarithmic else np.linspace
+def along(name: str, size: int) -> list[Any]:
+    """Return the values along an axis over a parameter."""
+    control = CONTROLS[name]
+    low, high = _RANGES.get(name) or control.slider or (0.0, 0.0)
+    space = np.geomspace if control.logarithmic else np.linspace
     found = [float(f"{v:.4g}") for v in space(low, high, size)]
-    return sorted({round(v) for v in found}) if parameter.whole else found
+    return sorted({round(v) for v in found}) if control.whole else found
 
 
-def order(n_columns: int, n_rows: int) -> list[tuple[int, int]]:
-    """Return the cells of the map, coarse grids first."""
-    seen: dict[tuple[int, int], None] = {}
-    for stride in _STRIDES:
-        for row in range(0, n_rows, stride):
-            for column in range(0, n_columns, stride):
-                seen.setdefault((row, column), None)
-    return list(seen)
+def risks(values: Values, places: list[tuple[float, float]]) -> list[Errors | None]:
+    """Return the risks of attention and of pooling at places of the map; None for no problem.
+
+    Places that differ in their samples only are solved from one another.
+    """
+    axes = values["x_axis"], values["y_axis"]
+    cases = [values | dict(zip(axes, place, strict=True)) for place in places]
+    if not cases or cases[0]["n_signal"] > cases[0]["n_tokens"]:
+        return [None] * len(cases)
+    if "alpha" not in axes and len(cases) > 1:
+        return [found for place in places for found in risks(values, [place])]
+    alphas = [case["alpha"] for case in cases]
+    found = [curve(cases[0], model, alphas, 0)[1] for model in ("two-step", "pooled")]
+    return list(zip(*found, strict=True))
 
 
-def cases(values: Values, x: float, y: float) -> dict[str, Values] | None:
-    """Return the cells of both models at a point, or None if there is no such problem."""
-    chosen = values | {values["x_axis"]: x, values["y_axis"]: y}
-    if chosen["n_signal"] > chosen["n_tokens"]:
-        return None
-    shared = problem_values(chosen) | {name: chosen[name] for name in ("alpha", "reg", "loss")}
-    attention = training(chosen) | {"split": chosen["split"], "n_points": _N_POINTS}
-    return {
-        "attention": shared | attention | {"model": "attention"},
-        "pooled": shared | {"model": "pooled"},
-    }
+def gain(pair: Errors | None) -> float | None:
+    """Return how many powers of ten attention's error is below that of pooling.
 
-
-def draw(values: Values, drawing: Drawing) -> Content:
-    """Draw the map as far as this step goes; what is not known yet looks like its neighbour."""
-    if values["x_axis"] == values["y_axis"]:
-        raise ValueError("Across (x_axis) and Up (y_axis) must differ")
-    xs, ys = axis(values["x_axis"], _SIZE[0]), axis(values["y_axis"], _SIZE[1])
-    cells = order(len(xs), len(ys))
-    coarse = sum(1 for r, c in cells if not r % _STRIDES[1] and not c % _STRIDES[1])
-    wanted = cells[: coarse + _CHUNK * drawing.step]
-    errors: dict[tuple[int, int], tuple[float, float] | None] = {}
-    rows: list[dict[str, Any]] = []
-    for row, column in wanted:
-        pair = cases(values, xs[column], ys[row])
-        if pair is None:
-            errors[row, column] = None
-            continue
-        found = measure("test_error", pair.values(), drawing)
-        errors[row, column] = found[0].value, found[1].value
-        rows += [
-            chosen | {"source": "theory", "quantity": "test_error"} | result._asdict()
-            for chosen, result in zip(pair.values(), found, strict=True)
-        ]
-    return Content(
-        _picture(values, xs, ys, errors),
-        _sentence(values, errors, drawing),
-        rows,
-        _python(values, xs, ys),
-        _command(values, xs, ys),
-        more=len(wanted) < len(cells),
-    )
-
-
-def gain(pair: tuple[float, float] | None) -> float | None:
-    """Return how many powers of ten attention's error is below that of pooling."""
+    What may be numerical error counts as none: no edge is drawn through noise.
+    """
     if pair is None:
         return None
-    attention, pooled = (max(error, 1e-12) for error in pair)
-    return math.log10(pooled / attention)
+    attention, pooled = (risk.test_error + _LEAST for risk in pair)
+    doubt = math.hypot(*(2 * risk.uncertainty / (risk.test_error + _LEAST) for risk in pair))
+    ratio = math.log(pooled / attention)
+    return math.copysign(max(abs(ratio) - doubt, 0.0), ratio) / math.log(10.0)
 
 
-def _picture(
+def draw(values: Values) -> Iterator[Content]:
+    """Draw the map from a coarse grid, then from finer ones."""
+    across, up = values["x_axis"], values["y_axis"]
+    if across == up:
+        raise ValueError("x_axis and y_axis must differ")
+    (here,) = risks(values, [(values[across], values[up])])
+    if here is None:
+        raise ValueError(f"n_signal must be at most n_tokens, got {values['n_signal']}")
+    xs, ys = along(across, _SIZE[0]), along(up, _SIZE[1])
+    known: dict[tuple[float, float], Errors | None] = {}
+    shown: tuple[list[float], list[float]] | None = None
+    for stride in _STRIDES:
+        columns, rows = _every(xs, stride[0]), _every(ys, stride[1])
+        if up == "alpha":
+            lines = [[(x, y) for y in rows] for x in columns]
+        else:
+            lines = [[(x, y) for x in columns] for y in rows]
+        fresh = 0
+        for line in lines:
+            new = [place for place in line if place not in known]
+            known |= zip(new, risks(values, new), strict=True)
+            fresh += len(new)
+            if shown and fresh >= _CHUNK:  # others may want the processor
+                yield _content(values, *shown, known, here, more=True)
+                fresh = 0
+        shown = columns, rows
+        yield _content(values, columns, rows, known, here, more=stride != _STRIDES[-1])
+
+
+def _every(places: list[float], stride: int) -> list[float]:
+    """Return every so many of the places, and the last."""
+    return [*places[:-1:stride], places[-1]]
+
+
+def _content(
     values: Values,
-    xs: list[float],
-    ys: list[float],
-    errors: dict[tuple[int, int], tuple[float, float] | None],
-) -> dict[str, Any]:
-    z, text = [], []
-    for row in range(len(ys)):
-        nearest = [_nearest(errors, row, column) for column in range(len(xs))]
-        z.append([gain(pair) for pair in nearest])
-        text.append(
-            [
-                "no such problem"
-                if pair is None
-                else f"attention {per_cent(pair[0])}, pooled {per_cent(pair[1])}"
-                for pair in nearest
-            ]
-        )
-    ticks = [-2, -1, 0, 1, 2]
-    heat = {
-        "type": "heatmap",
-        "x": xs,
-        "y": ys,
-        "z": z,
-        "text": text,
-        "zmin": -_LIMIT,
-        "zmax": _LIMIT,
-        "colorscale": _SCALE,
-        "hovertemplate": "%{x:.3g}, %{y:.3g}: %{text}<extra></extra>",
-        "colorbar": {
-            "title": {"text": "pooled error /<br>attention error"},
-            "tickvals": ticks,
-            "ticktext": ["1/100", "1/10", "1", "10", "100"],
-            "thickness": 12,
+    columns: list[float],
+    rows: list[float],
+    known: dict[tuple[float, float], Errors | None],
+    here: Errors,
+    more: bool,
+) -> Content:
+    pairs = [[known[x, y] for x in columns] for y in rows]
+    across, up = PARAMETERS[values["x_axis"]], PARAMETERS[values["y_axis"]]
+    table = [(x, y, *pair) for (x, y), pair in known.items() if pair is not None]
+    shown = Map(
+        x=columns,
+        y=rows,
+        z=[[gain(pair) for pair in row] for row in pairs],
+        text=[[_text(pair) for pair in row] for row in pairs],
+        title="pooled error / attention error",
+        ends=(-2.0, 2.0),
+        ticks={"1/100": -2.0, "1/10": -1.0, "1": 0.0, "10": 1.0, "100": 2.0},
+        edge=math.log10(1.05),
+    )
+    cross = Line(name="now", look="cross", x=[values[across.name]], y=[values[up.name]])
+    return Content(
+        panels=[
+            Panel(
+                x=PanelAxis(
+                    title=across.axis,
+                    logarithmic=across.logarithmic,
+                    samples=across.name == "alpha",
+                ),
+                y=PanelAxis(title=up.axis, logarithmic=up.logarithmic, samples=up.name == "alpha"),
+                map=shown,
+                curves=[cross],
+            )
+        ],
+        sentence=_sentence(values, known, here),
+        table={
+            across.name: [row[0] for row in table],
+            up.name: [row[1] for row in table],
+            "two-step": [float(row[2].test_error) for row in table],
+            "pooled": [float(row[3].test_error) for row in table],
         },
-    }
-    edge = {
-        "type": "contour",
-        "x": xs,
-        "y": ys,
-        "z": z,
-        "contours": {"start": 0, "end": 0, "size": 1, "coloring": "none"},
-        "line": {"color": "#1B1F24", "width": 2},
-        "showscale": False,
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-    here = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [values[values["x_axis"]]],
-        "y": [values[values["y_axis"]]],
-        "marker": {"symbol": "x", "size": 12, "color": "#1B1F24"},
-        "hovertemplate": "now<extra></extra>",
-        "showlegend": False,
-    }
-    return figure(
-        [heat, edge, here],
-        xaxis=axis_layout(values["x_axis"], xs),
-        yaxis=axis_layout(values["y_axis"], ys),
-        margin={"l": 64, "r": 16, "t": 16, "b": 52},
+        python=_python(values),
+        command=theory_command("test_error", values, "alpha", "split"),
+        more=more,
     )
 
 
-def axis_layout(name: str, along: list[float]) -> dict[str, Any]:
-    """Return how an axis over a parameter is drawn."""
-    choice: Any = PARAMETERS["x_axis"]
-    parameter: Any = PARAMETERS[name]
-    if not parameter.logarithmic:
-        return {"title": {"text": choice.options[name]}, "range": [along[0], along[-1]]}
-    ends = [math.log10(along[0]), math.log10(along[-1])]
-    return {"title": {"text": choice.options[name]}, "type": "log", "range": ends, "dtick": 1}
+def _text(pair: Errors | None) -> str:
+    if pair is None:
+        return "no such problem"
+    return f"attention {per_cent(pair[0].test_error)}, pooled {per_cent(pair[1].test_error)}"
 
 
-def _nearest(
-    errors: dict[tuple[int, int], tuple[float, float] | None], row: int, column: int
-) -> tuple[float, float] | None:
-    """Return the errors at a cell, or at the corner of the finest known square it lies in."""
-    for stride in (*_STRIDES[::-1], max(_SIZE)):
-        corner = row - row % stride, column - column % stride
-        if corner in errors:
-            return errors[corner]
-    return None
-
-
-def _sentence(
-    values: Values,
-    errors: dict[tuple[int, int], tuple[float, float] | None],
-    drawing: Drawing,
-) -> str:
-    gains = [found for pair in errors.values() if (found := gain(pair)) is not None]
+def _sentence(values: Values, known: dict[Any, Errors | None], here: Errors) -> str:
+    gains = [found for pair in known.values() if (found := gain(pair)) is not None]
     won = sum(found > 0 for found in gains) / max(1, len(gains))
-    choice: Any = PARAMETERS["x_axis"]
-    across, up = choice.options[values["x_axis"]], choice.options[values["y_axis"]]
-    here = cases(values, values[values["x_axis"]], values[values["y_axis"]])
-    assert here is not None
-    attention, pooled = (m.value for m in measure("test_error", here.values(), drawing))
+    across, up = PARAMETERS[values["x_axis"]].label, PARAMETERS[values["y_axis"]].label
+    rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
+    baseline = f"; always answering the larger class errs on {per_cent(rare)}" if rare < 0.5 else ""
     return (
-        f"Attention beats pooling on {per_cent(won)} of this map of {across} and {up}; "
-        f"at the cross its error is {per_cent(attention)}, that of pooling {per_cent(pooled)}."
+        f"Attention beats pooling on {per_cent(won)} of this map of {across} and {up}; at the "
+        f"cross its error is {per_cent(here[0].test_error)}, that of pooling "
+        f"{per_cent(here[1].test_error)}{baseline}."
     )
 
 
-def _python(values: Values, xs: list[float], ys: list[float]) -> str:
-    fixed = problem_values(values) | {name: values[name] for name in ("alpha", "reg", "loss")}
+def _python(values: Values) -> str:
     return (
-        problem_code(values).splitlines()[0]
-        + "\nfrom sparsetoken.experiments import compute, make_cell\n\n"
-        + rates_code(values)
-        + f"fixed = {fixed | {'split': values['split'], 'n_points': _N_POINTS}!r}\n"
-        + f"across, up = {xs!r}, {ys!r}\n\n"
-        + "def error(model, x, y):\n"
-        + f'    changed = {{"model": model, "{values["x_axis"]}": x, "{values["y_axis"]}": y}}\n'
-        + "    values = fixed | training | changed\n"
-        + '    if values["n_signal"] > values["n_tokens"]:\n'
-        + "        return np.nan  # no such problem\n"
-        + '    cell = make_cell("theory", "test_error", values)\n'
-        + '    return compute(cell)["test_error"].value\n\n'
-        + 'ratio = [[error("pooled", x, y) / error("attention", x, y) for x in across[::4]] '
-        + "for y in up[::4]]\n"
-        + "print(np.round(ratio, 3))\n"
+        problem_code(values)
+        + training_code(values)
+        + f"alpha, split, reg = {values['alpha']!r}, {values['split']!r}, {values['reg']!r}\n"
+        + "attention = st.theory.two_step_risk(\n"
+        + "    problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg=reg, **training\n"
+        + ")\n"
+        + 'pooled = st.theory.risk(problem, "pooled", alpha=alpha, reg=reg, '
+        + 'loss=training["loss"])\n'
+        + "print(attention.test_error, pooled.test_error)  # at the cross of the map\n"
     )
-
-
-def _command(values: Values, xs: list[float], ys: list[float]) -> str:
-    fixed = problem_values(values) | {name: values[name] for name in ("alpha", "reg", "loss")}
-    fixed |= training(values) | {"split": values["split"], "n_points": _N_POINTS}
-    for name in (values["x_axis"], values["y_axis"]):
-        fixed.pop(name)
-    # A grid is a rectangle: rows with the same problems share one.
-    rows: dict[tuple[float, ...], list[float]] = {}
-    for y in ys:
-        rows.setdefault(tuple(x for x in xs if cases(values, x, y)), []).append(y)
-    grids: list[dict[str, list[Any]]] = [
-        {"model": ["attention", "pooled"], values["x_axis"]: list(across), values["y_axis"]: up}
-        for across, up in rows.items()
-        if across
-    ]
-    return sweep_command(*((["test_error"], axes, fixed) for axes in grids))
 
 
 VIEW = View(
@@ -241,10 +180,10 @@ VIEW = View(
     "Phase diagram",
     "Where does attention beat pooling?",
     (
-        *("x_axis", "y_axis"),
+        *("x_axis", "y_axis", "features"),
         *GROUPS["Problem"],
         *("alpha", "split", "loss", "reg"),
-        *GROUPS["Two steps"],
+        *GROUPS["Learning rates"],
     ),
     draw,
 )

@@ -1,178 +1,159 @@
 """Planner: a target error in, the number of samples and the settings out."""
 
-import json
-from functools import lru_cache
+from collections.abc import Iterator
 from typing import Any
 
 import sparsetoken as st
-from sparsetoken.app.charts import BLANK, GREY, colour, figure, line
-from sparsetoken.app.content import Content, Drawing, Task, View
-from sparsetoken.app.measure import problem_values
-from sparsetoken.app.parameters import GROUPS, Values
-from sparsetoken.app.words import per_cent
-from sparsetoken.planner import Plan
+from sparsetoken.app.content import (
+    Content,
+    Line,
+    Panel,
+    PanelAxis,
+    Progress,
+    Values,
+    View,
+    per_cent,
+)
+from sparsetoken.app.parameters import select
+from sparsetoken.app.scripts import keywords
+from sparsetoken.app.told import told
+from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS, group
 
 __all__ = ["VIEW"]
 
 
-def arguments(values: Values) -> dict[str, Any]:
+def arguments(values: Values) -> Values:
     """Return the arguments of :func:`sparsetoken.plan`."""
-    chosen = {"dim": values["plan_dim"], "error": values["target"], "model": values["plan_model"]}
-    return problem_values(values) | chosen
+    chosen = {"dim": values["features"], "error": values["error"], "model": values["plan_model"]}
+    return select(values, "problem") | chosen
 
 
-@lru_cache(maxsize=1)
-def _plan(asked: tuple[tuple[str, Any], ...]) -> Plan:
-    return st.plan(**dict(asked))
+def draw(values: Values) -> Iterator[Content]:
+    """Show the question; the answer is work for the background."""
+    yield Content(panels=[], sentence="Planning …", **_code(values))
 
 
-def make_plan(asked: dict[str, Any]) -> dict[str, Any]:
-    """Plan, and return the answer as plain data."""
-    try:
-        plan = _plan(tuple(asked.items()))
-    except ValueError as impossible:
-        return {"impossible": str(impossible)}
-    return {
-        "model": plan.model,
-        "n_samples": plan.n_samples,
-        "error": float(plan.error),
-        "caution": plan.caution,
-        "settings": plan.settings,
-    }
-
-
-def look_around(asked: dict[str, Any]) -> dict[str, Any]:
-    """Return what else the samples could give, and the curve; the plan is made already."""
-    try:
-        plan = _plan(tuple(asked.items()))
-    except ValueError:
-        return {"alternatives": {}, "curve": [[], [], []]}
-    return {
-        "alternatives": {name: float(value) for name, value in plan.alternatives.items()},
-        "curve": [list(column) for column in plan.curve[1:]],
-    }
-
-
-def tasks(values: Values) -> list[Task]:
-    """Return the plan as work for the background: first the answer, then what surrounds it."""
+def work(values: Values) -> Iterator[Progress]:
+    """Plan, then look at the curve and at those of the alternatives."""
     asked = arguments(values)
-    return [Task(_key(asked), make_plan, asked), Task(_key(asked, "+"), look_around, asked)]
+    step = Progress(done=0, total=5, message="looking for the number of samples")
+    try:
+        plan = yield from told(st.plan, step, **asked)
+    except ValueError as impossible:  # the answer too
+        text = str(impossible)
+        sentence = f"{text[:1].upper()}{text[1:]}."
+        content = Content(panels=[], sentence=sentence, **_code(values))
+        yield Progress(done=5, total=5, content=content)
+        return
+    curves: dict[str, Any] = {}
+    others = [model for model in ("two-step", "pooled", "vectorized") if model != plan.model]
+    for done, model in enumerate([plan.model, *others], 1):
+        label = MODELS[model].label
+        content = _content(values, plan, curves)
+        yield Progress(done=done, total=5, message=f"drawing {label}", content=content)
+        if model != plan.model:
+            budget = asked | {"n_samples": plan.n_samples, "error": None, "model": model}
+            curves[model] = st.plan(**budget).curve
+        else:
+            curves[model] = plan.curve
+    content = _content(values, plan, curves)
+    yield Progress(done=4, total=5, message="comparing", content=content)
+    alternatives = {name: float(error) for name, error in plan.alternatives.items()}
+    yield Progress(done=5, total=5, content=_content(values, plan, curves, alternatives))
 
 
-def _key(asked: dict[str, Any], more: str = "") -> str:
-    return f"plan{more} {json.dumps(asked, sort_keys=True)}"
-
-
-def draw(values: Values, drawing: Drawing) -> Content:
-    """Draw as much of the plan as is known."""
-    asked = arguments(values)
-    found = drawing.known(_key(asked))
-    python = (
-        "import sparsetoken as st\n\n"
-        f"plan = st.plan({', '.join(f'{name}={value!r}' for name, value in asked.items())})\n"
-        "print(plan.summary())\n"
-    )
-    if found is None:
-        return Content(BLANK, "Planning …", [], python, _command(asked))
-    if "impossible" in found:
-        return Content(BLANK, f"{_capital(found['impossible'])}.", [], python, _command(asked))
-    around = drawing.known(_key(asked, "+")) or {"alternatives": {}, "curve": [[], [], []]}
-    found = found | around
-    shared = asked | {"source": "theory", "quantity": "test_error"}
+def _content(
+    values: Values,
+    plan: Any,
+    curves: dict[str, Any] | None = None,
+    alternatives: dict[str, float] | None = None,
+) -> Content:
     rows = [
-        shared | {"model": found["model"], "n_samples": n, "value": error, "standard_error": bar}
-        for n, error, bar in zip(*found["curve"], strict=True)
+        (model, n, float(error))
+        for model, curve in (curves or {}).items()
+        for n, error in zip(curve.values, curve.errors, strict=True)
     ]
-    rows += [
-        shared | {"model": model, "n_samples": found["n_samples"], "value": error}
-        for model, error in found["alternatives"].items()
-    ]
-    return Content(
-        _picture(values, found), _sentence(found), rows, python, _command(asked), _facts(found)
-    )
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _sentence(found: dict[str, Any]) -> str:
-    answer = (
-        f"{_capital(found['model'])} needs {found['n_samples']} labelled sequences for an error "
-        f"of {per_cent(found['error'])}"
-    )
-    caution = f" {found['caution']}." if found["caution"] else ""
-    others = dict(found["alternatives"])
-    if not others:
-        return f"{answer}; looking at the alternatives …{caution}"
-    floor = others.pop("bayes")
-    listed = " and ".join(f"{per_cent(error)} with {model}" for model, error in others.items())
-    return f"{answer}; as many give {listed}; no classifier gets below {per_cent(floor)}.{caution}"
-
-
-def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
-    facts = [("samples", str(found["n_samples"])), ("classifier", found["model"])]
-    for name, value in found["settings"].items():
-        facts.append((name, value if isinstance(value, str) else f"{value:.4g}"))
-    return facts
-
-
-def _picture(values: Values, found: dict[str, Any]) -> dict[str, Any]:
-    samples, errors, _ = found["curve"]
-    ends = [samples[0], samples[-1]] if samples else [found["n_samples"]] * 2
-    traces = [
-        line(samples, errors, found["model"], colour(found["model"]), mode="lines+markers"),
-        line(ends, [values["target"]] * 2, "target", GREY, line={"dash": "dot", "width": 1.5}),
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": [found["n_samples"]],
-            "y": [found["error"]],
-            "name": "the plan",
-            "marker": {"symbol": "star", "size": 16, "color": colour(found["model"])},
-        },
-    ]
-    for model, error in found["alternatives"].items():
-        name = "Bayes floor" if model == "bayes" else model
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": [found["n_samples"]],
-                "y": [max(error, 1e-12)],
-                "name": name,
-                "marker": {"symbol": "diamond", "size": 11, "color": colour(model)},
-            }
-        )
-    return figure(
-        traces,
-        xaxis={"title": {"text": "labelled sequences n"}, "type": "log", "dtick": "D2"},
-        yaxis={"title": {"text": "test error"}, "type": "log", "dtick": "D2", "tickformat": "~g"},
-    )
-
-
-def _command(asked: dict[str, Any]) -> str:
-    options = {
-        "dim": "dim",
-        "n_tokens": "tokens",
-        "n_signal": "signal-tokens",
-        "signal": "signal",
-        "positive_rate": "positive-rate",
-        "error": "error",
-        "model": "model",
+    rows += [(model, plan.n_samples, float(e)) for model, e in (alternatives or {}).items()]
+    settings = {
+        name: value if isinstance(value, str) else f"{value:.4g}"
+        for name, value in plan.settings.items()
     }
-    return "sparsetoken plan " + " ".join(
-        f"--{option} {asked[name]}" for name, option in options.items()
+    return Content(
+        panels=[_panel(values, plan, curves or {}, alternatives or {})],
+        sentence=_sentence(values, plan, alternatives),
+        facts={"samples": str(plan.n_samples), "classifier": plan.model} | settings,
+        table={
+            "model": [model for model, _, _ in rows],
+            "n_samples": [n for _, n, _ in rows],
+            "test_error": [error for _, _, error in rows],
+        },
+        **_code(values),
     )
+
+
+def _sentence(values: Values, plan: Any, alternatives: dict[str, float] | None) -> str:
+    told = (
+        f"{MODELS[plan.model].label.capitalize()} needs {plan.n_samples} labelled sequences for an "
+        f"error of {per_cent(plan.error)}"
+    )
+    if alternatives is not None:
+        others = dict(alternatives)
+        floor = others.pop("bayes")
+        listed = " and ".join(
+            f"{per_cent(error)} with {MODELS[model].label}" for model, error in others.items()
+        )
+        told += f"; as many give {listed}; no classifier gets below {per_cent(floor)}"
+    rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
+    baseline = (
+        f" Always answering the larger class errs on {per_cent(rare)} without any data."
+        if rare <= values["error"]
+        else ""
+    )
+    return f"{told}.{baseline}{f' {plan.caution}.' if plan.caution else ''}"
+
+
+def _panel(
+    values: Values, plan: Any, curves: dict[str, Any], alternatives: dict[str, float]
+) -> Panel:
+    ends: Any = [plan.n_samples / 3, plan.n_samples * 3]
+    drawn = []
+    for model, curve in curves.items():
+        x, y = list(curve.values), [float(error) for error in curve.errors]
+        drawn.append(Line(name=MODELS[model].label, model=model, x=x, y=y))
+        ends = [min(ends[0], x[0]), max(ends[1], x[-1])]
+    drawn.append(Line(name="target", look="dot", x=ends, y=[values["error"]] * 2))
+    rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
+    if rare < 0.5:
+        drawn.append(Line(name="always the larger class", look="dash", x=ends, y=[rare] * 2))
+    place = {"x": [plan.n_samples]}
+    drawn.append(
+        Line(name="the plan", model=plan.model, look="star", y=[float(plan.error)], **place)
+    )
+    if alternatives.get("bayes", 0.0) > 0.0:
+        floor = [alternatives["bayes"]] * 2
+        drawn.append(Line(name="Bayes floor", model="bayes", look="dash", x=ends, y=floor))
+    return Panel(
+        x=PanelAxis(title=PARAMETERS["n_samples"].axis, logarithmic=True),
+        y=PanelAxis(title=MEASURED["test_error"].axis, logarithmic=True),
+        curves=drawn,
+    )
+
+
+def _code(values: Values) -> dict[str, Any]:
+    asked = arguments(values)
+    options = " ".join(f"{PARAMETERS[name].option} {value}" for name, value in asked.items())
+    python = (
+        f"import sparsetoken as st\n\nplan = st.plan({keywords(asked)})\nprint(plan.summary())\n"
+    )
+    return {"python": python, "command": f"sparsetoken plan {options}"}
 
 
 VIEW = View(
     "planner",
     "Planner",
     "How many labelled sequences do I need?",
-    ("target", "plan_model", "plan_dim", *GROUPS["Problem"]),
+    ("error", "plan_model", "features", *group("problem")),
     draw,
-    tasks,
-    "Plan",
-    automatic=True,
+    work,
+    defaults={"features": 384},
 )

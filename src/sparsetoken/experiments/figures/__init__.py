@@ -1,5 +1,147 @@
-"""Named figures: each computes the table behind a picture; ``sparsetoken.plotting`` draws it."""
+"""Named figures, one file each: the sweep behind it, and the drawing of its table.
 
-from sparsetoken.experiments.figures.catalogue import FIGURES, Recipe, figure_table, in_store
+A file ``NAME.py`` of this folder makes the figure "NAME". It decorates its drawing with
+:func:`figure`, which also says where the table comes from. Nothing of it is imported before it is
+asked for, so that its name is known without any numerics.
+"""
 
-__all__ = ["FIGURES", "Recipe", "figure_table", "in_store"]
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sparsetoken.vocabulary import check_known
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from matplotlib.figure import Figure
+
+    from sparsetoken.experiments.store import Store
+    from sparsetoken.experiments.sweep import Sweep
+
+__all__ = ["Recipe", "draw_figure", "figure", "figure_names", "figure_rows", "get_recipe"]
+
+Rows = Sequence[dict[str, Any]]
+
+_RECIPES: dict[str, "Recipe"] = {}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a figure is made.
+
+    Parameters
+    ----------
+    name, summary : str
+        What the figure is called and what it shows.
+    data : callable
+        ``data(**settings)`` returns the sweep to compute, or rows where nothing is to be swept.
+    draw : callable
+        ``draw(rows)`` returns a matplotlib figure; it computes nothing.
+    full, quick : dict
+        Settings for a paper, and those that differ for a look within a minute.
+    """
+
+    name: str
+    summary: str
+    data: "Callable[..., Sweep | Rows]" = field(repr=False)
+    draw: "Callable[[Rows], Figure]" = field(repr=False)
+    full: dict[str, Any] = field(repr=False)
+    quick: dict[str, Any] = field(repr=False)
+
+    def settings(self, quick: bool = False, **changed: Any) -> dict[str, Any]:
+        """Return the settings, some of them changed."""
+        for name in (*self.quick, *changed):
+            check_known(f"setting of {self.name}", name, self.full)
+        return self.full | (self.quick if quick else {}) | changed
+
+
+def figure(
+    name: str,
+    summary: str,
+    *,
+    data: "Callable[..., Sweep | Rows]",
+    full: dict[str, Any],
+    quick: dict[str, Any],
+) -> "Callable[[Callable[[Rows], Figure]], Callable[[Rows], Figure]]":
+    """Register the decorated function as the drawing of a figure; arguments as in Recipe."""
+
+    def register(draw: "Callable[[Rows], Figure]") -> "Callable[[Rows], Figure]":
+        _RECIPES[name] = Recipe(name, summary, data, draw, full, quick)
+        return draw
+
+    return register
+
+
+def figure_names() -> list[str]:
+    """Return the names of the figures, without importing them."""
+    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
+
+
+def get_recipe(name: str) -> Recipe:
+    """Return the recipe of a figure, or raise ValueError with the nearest name."""
+    check_known("figure", name, figure_names())
+    importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    return _RECIPES[name]
+
+
+def figure_rows(
+    name: str,
+    store: "Store",
+    executor: "Executor | None" = None,
+    *,
+    quick: bool = False,
+    progress: Any = None,
+    time_limit: float | None = None,
+    **settings: Any,
+) -> list[dict[str, Any]]:
+    """Return the table behind a figure, computing what the store lacks.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`figure_names`.
+    store, executor, progress, time_limit
+        As in :func:`~sparsetoken.experiments.run`.
+    quick : bool, default=False
+        Whether to take the quick settings.
+    **settings
+        Settings to replace.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sparsetoken.experiments import Store, draw_figure, figure_rows
+    >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/results.db") as store:
+    ...     rows = figure_rows(
+    ...         "alignment", store, signals=[5.0], lines=[1.0, 2.0], points=[2.0], dim=100, trials=4
+    ...     )
+    >>> sorted({row["source"] for row in rows})
+    ['simulation', 'theory']
+    >>> len(draw_figure("alignment", rows).axes)
+    2
+    """
+    from sparsetoken.experiments.execution import collect
+    from sparsetoken.experiments.sweep import Sweep
+
+    recipe = get_recipe(name)
+    data = recipe.data(**recipe.settings(quick, **settings))
+    if not isinstance(data, Sweep):
+        return list(data)
+    return collect(data, store, executor, progress=progress, time_limit=time_limit)
+
+
+def draw_figure(name: str, rows: Rows) -> "Figure":
+    """Draw a named figure from its table, or from the same read from a file.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        To be changed, or saved with :func:`sparsetoken.plotting.save_picture`.
+    """
+    from sparsetoken.plotting import styled
+
+    with styled():
+        return get_recipe(name).draw(rows)

@@ -1,48 +1,73 @@
 """How the query turns towards the signal as it sees more samples."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
+from matplotlib.figure import Figure
 
+from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
+from sparsetoken.plotting import (
+    caption,
+    curve,
+    label_axes,
+    lines_and_points,
+    looks,
+    new_figure,
+    present,
+    select,
+)
 
-__all__ = ["FULL", "QUICK", "SUMMARY", "table"]
-
-SUMMARY = "cosine between query and signal against samples per dimension"
-
-FULL: dict[str, Any] = {
-    "signals": [2.0, 3.0, 5.0, 8.0],
-    "lines": np.geomspace(0.1, 1000.0, 61).tolist(),
-    "points": np.geomspace(0.1, 1000.0, 13).tolist(),
-    "dim": 2000,
-    "trials": 16,
-}
-QUICK: dict[str, Any] = FULL | {
-    "lines": np.geomspace(0.1, 100.0, 31).tolist(),
-    "points": np.geomspace(0.1, 100.0, 10).tolist(),
-    "dim": 500,
-}
+__all__ = ["draw", "sweep"]
 
 
-def table(
-    run: Callable[[Sweep], list[dict[str, Any]]],
-    *,
-    signals: list[float],
-    lines: list[float],
-    points: list[float],
-    dim: int,
-    trials: int,
-) -> list[dict[str, Any]]:
-    """Compute cosines, and the constant C of |cosine| = 1 − C/alpha₀ once for each signal."""
+def sweep(
+    *, signals: list[float], lines: list[float], points: list[float], dim: int, trials: int
+) -> Sweep:
+    """Return cosines, and the constant C of |cosine| = 1 − C/alpha₀ once for each signal."""
     fixed = {"n_tokens": 10, "n_signal": 1, "positive_rate": 0.5, "dim": dim, "trials": trials}
     axes = {"signal": signals}
-    return run(
-        Sweep(
-            [
-                Grid(["cosine"], axes | {"alpha0": lines}, fixed, ["theory"]),
-                Grid(["misalignment"], axes | {"alpha0": [1.0]}, fixed, ["theory"]),
-                Grid(["cosine"], axes | {"alpha0": points}, fixed, ["simulation"]),
-            ]
-        )
+    return Sweep(
+        [
+            Grid(["cosine"], axes | {"alpha0": lines}, fixed, ["theory"]),
+            Grid(["misalignment"], axes | {"alpha0": [1.0]}, fixed, ["theory"]),
+            Grid(["cosine"], axes | {"alpha0": points}, fixed, ["simulation"]),
+        ]
     )
+
+
+@figure(
+    "alignment",
+    "cosine between query and signal against samples per dimension",
+    data=sweep,
+    full={
+        "signals": [2.0, 3.0, 5.0, 8.0],
+        "lines": np.geomspace(0.1, 1000.0, 61).tolist(),
+        "points": np.geomspace(0.1, 1000.0, 13).tolist(),
+        "dim": 2000,
+        "trials": 16,
+    },
+    quick={
+        "lines": np.geomspace(0.1, 100.0, 31).tolist(),
+        "points": np.geomspace(0.1, 100.0, 10).tolist(),
+        "dim": 500,
+    },
+)
+def draw(rows: Rows) -> Figure:
+    """Draw the cosine, and its distance from one beside C/α₀."""
+    drawn, axes = new_figure(1, 2, height=2.6)
+    left, right = axes[0]
+    for signal, look in looks(present(rows, "signal")):
+        cosines = select(rows, quantity="cosine", signal=signal)
+        curve(left, cosines, "alpha0", *look, f"θ = {signal:g}")
+        curve(right, cosines, "alpha0", *look, transform=lambda value: 1.0 - abs(value))
+        for row in select(rows, quantity="misalignment", signal=signal):
+            ends = [min(r["alpha0"] for r in cosines), max(r["alpha0"] for r in cosines)]
+            right.plot(ends, [row["value"] / end for end in ends], ":", color=look[0], lw=0.8)
+    right.plot([], [], ":", color="0.4", lw=0.8, label="C/α₀")
+    lines_and_points(right)
+    label_axes(left, "alpha0", "cosine")
+    label_axes(right, "alpha0", "1 − |cosine|")
+    right.set(yscale="log", ylim=(None, 1.3))
+    left.legend(loc="lower right")
+    right.legend(loc="lower left")
+    caption(drawn, rows, "Two gradient steps turn the query towards the signal")
+    return drawn

@@ -1,33 +1,22 @@
-"""Token weights on sequences drawn from the model, before and after the two steps."""
+"""Token weights on sequences drawn from the model, after the two steps."""
 
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
+from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.losses import Logistic
+from sparsetoken.plotting import caption, new_figure, select
 from sparsetoken.pooling import Softmax
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.sampling import sample_query
+from sparsetoken.vocabulary import COLORS
 
-__all__ = ["FULL", "QUICK", "SUMMARY", "table"]
-
-SUMMARY = "attention weights on drawn sequences, before and after the two steps"
-
-FULL: dict[str, Any] = {
-    "n_tokens": 20,
-    "n_signal": 2,
-    "signal": 5.0,
-    "alpha0": 4.0,
-    "lr_query": 80.0,
-    "dim": 1000,
-    "n_sequences": 12,
-    "seed": 0,
-}
-QUICK: dict[str, Any] = FULL | {"dim": 300}
+__all__ = ["draw", "weights"]
 
 
-def table(
-    run: Any,
+def weights(
     *,
     n_tokens: int,
     n_signal: int,
@@ -36,38 +25,66 @@ def table(
     lr_query: float,
     dim: int,
     n_sequences: int,
-    seed: int,
+    random_state: int,
 ) -> list[dict[str, Any]]:
-    """Draw a query and as many positive as negative sequences; one row per token and stage."""
+    """Draw a query and as many positive as negative sequences; one row per token."""
     problem = SparseTokenProblem(n_tokens, n_signal, signal)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     learned = sample_query(
         problem, round(alpha0 * dim), dim, loss=Logistic(), lr_query=lr_query, random_state=rng
     )
+    fixed = {"n_tokens": n_tokens, "n_signal": n_signal, "signal": signal, "alpha0": alpha0}
     rows = []
     for rate in (1.0, 0.0):
         drawn = SparseTokenProblem(n_tokens, n_signal, signal, rate)
         X, _, truth = drawn.sample(
             n_sequences, dim, direction=learned.direction, random_state=rng, return_truth=True
         )
-        for stage, query in (("before", np.zeros(dim)), ("after", learned.query)):
-            weights = Softmax().weights(learned.beta * X @ query)
-            for (sequence, token), weight in np.ndenumerate(weights):
-                rows.append(
-                    {
-                        "n_tokens": n_tokens,
-                        "n_signal": n_signal,
-                        "signal": signal,
-                        "alpha0": alpha0,
-                        "dim": dim,
-                        "label": int(rate),
-                        "sequence": sequence,
-                        "token": token,
-                        "carries_signal": bool(truth.positions[sequence, token]),
-                        "stage": stage,
-                        "source": "simulation",
-                        "quantity": "weight",
-                        "value": float(weight),
-                    }
-                )
+        found = Softmax().weights(learned.beta * X @ learned.query)
+        rows += [
+            fixed
+            | {"dim": dim, "label": int(rate), "sequence": sequence, "token": token}
+            | {"carries_signal": bool(truth.positions[sequence, token])}
+            | {"source": "simulation", "quantity": "weight", "value": float(weight)}
+            for (sequence, token), weight in np.ndenumerate(found)
+        ]
     return rows
+
+
+@figure(
+    "attention-map",
+    "attention weights on drawn sequences, after the two steps",
+    data=weights,
+    full={
+        "n_tokens": 20,
+        "n_signal": 2,
+        "signal": 5.0,
+        "alpha0": 4.0,
+        "lr_query": 80.0,
+        "dim": 1000,
+        "n_sequences": 12,
+        "random_state": 0,
+    },
+    quick={"dim": 300},
+)
+def draw(rows: Rows) -> Figure:
+    """Draw a map for each class; a dot marks a token that carries the signal."""
+    drawn, axes = new_figure(1, 2, height=2.4)
+    top = max(row["value"] for row in rows)
+    for ax, (label, kind) in zip(axes[0], ((1, "positive"), (0, "negative")), strict=True):
+        chosen = select(rows, label=label)
+        shape = [1 + max(row[name] for row in chosen) for name in ("sequence", "token")]
+        shown = np.zeros(shape)
+        for row in chosen:
+            shown[row["sequence"], row["token"]] = row["value"]
+        image = ax.pcolormesh(shown, cmap="cividis", vmin=0.0, vmax=top, lw=0)
+        marked = select(chosen, carries_signal=True)
+        x, y = ([row[name] + 0.5 for row in marked] for name in ("token", "sequence"))
+        ax.plot(x, y, "o", ms=2.4, color=COLORS[1])
+        ax.set(title=f"{kind} sequences", xlabel="token", xticks=[], yticks=[])
+        ax.invert_yaxis()
+    axes[0][0].set_ylabel("sequence")
+    drawn.colorbar(image, ax=axes, label="attention weight", shrink=0.8)
+    notes = ["dots: tokens that carry the signal", f"before training each weight is 1/{shape[1]}"]
+    caption(drawn, rows, "Where the query looks after two steps", notes)
+    return drawn

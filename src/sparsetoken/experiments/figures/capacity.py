@@ -1,55 +1,90 @@
 """How many samples can be separated: a transition that sharpens with the dimension."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
+from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
+from sparsetoken.plotting import caption, curve, label_axes, looks, new_figure, present, select
+from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.theory import capacity
+from sparsetoken.vocabulary import look
 
-__all__ = ["FULL", "QUICK", "SUMMARY", "table"]
+__all__ = ["draw", "sweep"]
 
-SUMMARY = "separable fraction and training loss around the capacity, several dimensions"
-_PROBLEM = {"n_tokens": 5, "n_signal": 1, "signal": 2.0, "positive_rate": 0.5, "reg": 1e-4}
-_QUERY = {"cosine": 0.9, "sharpness": 1.0}
-
-FULL: dict[str, Any] = {
-    "ratios": np.linspace(0.6, 1.4, 17).tolist(),
-    "lines": np.linspace(0.4, 1.6, 25).tolist(),
-    "dims": [20, 50, 100],
-    "trials": 50,
-    "models": ["vectorized", "pooled", "attention"],
-}
-QUICK: dict[str, Any] = FULL | {
-    "ratios": [0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5],
-    "dims": [10, 20, 40],
-    "trials": 20,
-}
+_PROBLEM: dict[str, Any] = {"n_tokens": 5, "n_signal": 1, "signal": 2.0, "positive_rate": 0.5}
+_QUERY: dict[str, Any] = {"cosine": 0.9, "sharpness": 1.0}
 
 
-def table(
-    run: Callable[[Sweep], list[dict[str, Any]]],
-    *,
-    ratios: list[float],
-    lines: list[float],
-    dims: list[int],
-    trials: int,
-    models: list[str],
-) -> list[dict[str, Any]]:
-    """Compute around each model's own capacity; the column ``ratio`` is alpha over it."""
-    rows: list[dict[str, Any]] = []
+def sweep(
+    *, ratios: list[float], lines: list[float], dims: list[int], trials: int, models: list[str]
+) -> Sweep:
+    """Return samples around each model's own capacity: ``ratios`` of it, and ``lines``."""
+    grids = []
     for model in models:
-        fixed = _PROBLEM | {"model": model, "trials": trials}
-        fixed |= _QUERY if model == "attention" else {}
-        (limit,) = run(Sweep([Grid(["capacity"], {}, fixed, ["theory"])]))
-        capacity = limit["value"]
-        theory = Grid(["train_loss"], {"alpha": _times(lines, capacity)}, fixed, ["theory"])
-        axes: dict[str, list[Any]] = {"alpha": _times(ratios, capacity), "dim": dims}
-        trained = Grid(["separable", "train_loss"], axes, fixed, ["simulation"])
-        found = run(Sweep([theory, trained]))
-        rows += [limit, *(row | {"ratio": row["alpha"] / capacity} for row in found)]
-    return rows
+        query = _QUERY if model == "attention" else {}
+        limit = capacity(SparseTokenProblem(**_PROBLEM), model, **query)
+        fixed = _PROBLEM | query | {"model": model, "trials": trials, "reg": 1e-4}
+        axes: dict[str, list[Any]] = {"alpha": _times(ratios, limit), "dim": dims}
+        grids += [
+            Grid(["capacity"], {}, fixed, ["theory"]),
+            Grid(["train_loss"], {"alpha": _times(lines, limit)}, fixed, ["theory"]),
+            Grid(["separable", "train_loss"], axes, fixed, ["simulation"]),
+        ]
+    return Sweep(grids)
 
 
-def _times(ratios: list[float], capacity: float) -> list[float]:
-    return [round(ratio * capacity, 6) for ratio in ratios]
+def _times(ratios: list[float], limit: float) -> list[float]:
+    return [round(ratio * limit, 6) for ratio in ratios]
+
+
+@figure(
+    "capacity",
+    "separable fraction and training loss around the capacity, several dimensions",
+    data=sweep,
+    full={
+        "ratios": np.linspace(0.6, 1.4, 17).tolist(),
+        "lines": np.linspace(0.4, 1.6, 25).tolist(),
+        "dims": [20, 50, 100],
+        "trials": 50,
+        "models": ["vectorized", "pooled", "attention"],
+    },
+    quick={
+        "ratios": [0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5],
+        "dims": [10, 20, 40],
+        "trials": 20,
+    },
+)
+def draw(rows: Rows) -> Figure:
+    """Draw the separable fraction and the training loss, a column for each model."""
+    limits = {row["model"]: row["value"] for row in select(rows, quantity="capacity")}
+    drawn, axes = new_figure(2, len(limits), height=3.9)
+    for (above, below), (model, limit) in zip(axes.T, limits.items(), strict=True):
+        mine = [
+            row | {"ratio": row["alpha"] / limit}
+            for row in select(rows, model=model)
+            if "alpha" in row
+        ]
+        for dim, chosen in looks(present(rows, "dim")):
+            fractions = select(mine, quantity="separable", dim=dim)
+            fractions.sort(key=lambda row: row["ratio"])
+            x, y = ([row[name] for row in fractions] for name in ("ratio", "value"))
+            above.plot(x, y, "-", color=chosen[0], lw=0.5)
+            curve(above, fractions, "ratio", *chosen, f"d = {dim}")
+            curve(below, select(mine, quantity="train_loss", dim=dim), "ratio", *chosen)
+        theory = select(mine, quantity="train_loss", source="theory")
+        curve(below, theory, "ratio", "black", label="theory, d → ∞")
+        for ax in (above, below):
+            ax.axvline(1.0, color="0.6", lw=0.8, ls="--", zorder=0)
+        above.set_title(f"{look(model).label},  α* = {limit:.2f}")
+        above.sharex(below)
+        label_axes(above, "", "separable")
+        label_axes(below, "α / α*", "train_loss")
+    for ax in axes[:, 1:].flat:
+        ax.set_ylabel("")
+    axes[0][-1].legend(loc="upper right")
+    axes[1][-1].legend(loc="lower right")
+    caption(drawn, rows, "Below the capacity α* the training samples are separable")
+    return drawn

@@ -1,37 +1,32 @@
-"""Test error and training loss against the number of samples, for the three models."""
+"""Test error and training loss against the number of samples, for three models."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
+from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
+from sparsetoken.plotting import (
+    caption,
+    curve,
+    label_axes,
+    lines_and_points,
+    new_figure,
+    plain_log,
+    present,
+    select,
+)
+from sparsetoken.vocabulary import MODELS, look
 
-__all__ = ["FULL", "QUICK", "SUMMARY", "table"]
+__all__ = ["draw", "sweep"]
 
-SUMMARY = "test error and training loss against samples per dimension, three models"
+_MODELS = ("vectorized", "pooled", "two-step")
+_QUANTITIES = ("test_error", "train_loss")
 _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-5}
-_MODELS = ("vectorized", "pooled", "attention")
-
-# A vectorized readout of n samples is a dense problem of size n: its points end earlier.
-FULL: dict[str, Any] = {
-    "lines": np.geomspace(0.25, 8.0, 41).tolist(),
-    "points": [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0],
-    "vectorized_points": [0.25, 0.5, 1.0, 1.5, 2.0, 2.5],
-    "dim": 1000,
-    "trials": 8,
-    "problem": _PROBLEM,
-}
-QUICK: dict[str, Any] = FULL | {
-    "lines": np.geomspace(0.25, 8.0, 21).tolist(),
-    "points": [0.5, 1.0, 2.0, 4.0, 8.0],
-    "vectorized_points": [0.5, 1.0, 2.0],
-    "dim": 500,
-}
 
 
-def table(
-    run: Callable[[Sweep], list[dict[str, Any]]],
+def sweep(
     *,
     lines: list[float],
     points: list[float],
@@ -39,12 +34,50 @@ def table(
     dim: int,
     trials: int,
     problem: dict[str, Any],
-) -> list[dict[str, Any]]:
-    """Compute the curves; attention gives half of the samples to the query."""
-    quantities = ["test_error", "train_loss"]
+) -> Sweep:
+    """Return the curves; attention gives half of the samples to the query.
+
+    A vectorized readout of n samples is a dense problem of size n: its points end earlier.
+    """
     fixed = problem | {"dim": dim, "trials": trials}
-    grids = [Grid(quantities, {"model": _MODELS, "alpha": lines}, fixed, ["theory"])]
+    grids = [Grid(_QUANTITIES, {"model": _MODELS, "alpha": lines}, fixed, ["theory"])]
     for model in _MODELS:
         chosen = vectorized_points if model == "vectorized" else points
-        grids.append(Grid(quantities, {"alpha": chosen}, fixed | {"model": model}))
-    return run(Sweep(grids))
+        grids.append(Grid(_QUANTITIES, {"alpha": chosen}, fixed | {"model": model}))
+    return Sweep(grids)
+
+
+@figure(
+    "learning-curves",
+    "test error and training loss against samples per dimension, three models",
+    data=sweep,
+    full={
+        "lines": np.geomspace(0.25, 8.0, 41).tolist(),
+        "points": [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0],
+        "vectorized_points": [0.25, 0.5, 1.0, 1.5, 2.0, 2.5],
+        "dim": 1000,
+        "trials": 8,
+        "problem": _PROBLEM,
+    },
+    quick={
+        "lines": np.geomspace(0.25, 8.0, 21).tolist(),
+        "points": [0.5, 1.0, 2.0, 4.0, 8.0],
+        "vectorized_points": [0.5, 1.0, 2.0],
+        "dim": 500,
+    },
+)
+def draw(rows: Rows) -> Figure:
+    """Draw a panel for each quantity."""
+    drawn, axes = new_figure(1, 2, height=2.7)
+    for ax, quantity in zip(axes[0], _QUANTITIES, strict=True):
+        for model in present(rows, "model", MODELS):
+            chosen = look(model)
+            here = select(rows, quantity=quantity, model=model)
+            curve(ax, here, "alpha", chosen.color, chosen.marker, chosen.label)
+        label_axes(ax, "alpha", quantity)
+    plain_log(axes[0][0].yaxis)
+    lines_and_points(axes[0][0])
+    axes[0][0].legend(loc="lower left")
+    note = "two-step attention gives half of the samples to its query"
+    caption(drawn, rows, "Learning curves of three classifiers", [note])
+    return drawn

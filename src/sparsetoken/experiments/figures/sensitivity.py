@@ -1,44 +1,31 @@
 """How the learning rates, the rate of positives and the temperature decide what is learned."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
+from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
+from sparsetoken.plotting import (
+    caption,
+    curve,
+    label_axes,
+    lines_and_points,
+    looks,
+    new_figure,
+    present,
+    select,
+)
+from sparsetoken.vocabulary import COLORS, quantity
 
-__all__ = ["FULL", "QUICK", "SUMMARY", "table"]
+__all__ = ["draw", "sweep"]
 
-SUMMARY = "cosine and test error over learning rates, rate of positives and temperature"
 _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "reg": 1e-2}
-_QUANTITIES = ["cosine", "test_error"]
-
-FULL: dict[str, Any] = {
-    "readout_rates": np.geomspace(0.2, 20.0, 25).tolist(),
-    "bias_rates": np.linspace(0.0, 6.0, 25).tolist(),
-    "rare": 0.2,
-    "positive_rates": np.linspace(0.05, 0.95, 31).tolist(),
-    "positive_points": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
-    "betas": np.geomspace(0.1, 10.0, 31).tolist(),
-    "beta_points": [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0],
-    "compared_bias_rates": [0.0, 1.0, 4.0],
-    "alpha": 4.0,
-    "dim": 500,
-    "trials": 8,
-}
-QUICK: dict[str, Any] = FULL | {
-    "readout_rates": np.geomspace(0.2, 20.0, 11).tolist(),
-    "bias_rates": np.linspace(0.0, 6.0, 11).tolist(),
-    "positive_rates": np.linspace(0.05, 0.95, 19).tolist(),
-    "positive_points": [0.2, 0.35, 0.5, 0.65, 0.8],
-    "betas": np.geomspace(0.1, 10.0, 13).tolist(),
-    "beta_points": [0.1, 0.3, 1.0, 3.0, 10.0],
-    "dim": 150,
-}
+_QUANTITIES = ("cosine", "test_error")
 
 
-def table(
-    run: Callable[[Sweep], list[dict[str, Any]]],
+def sweep(
     *,
     readout_rates: list[float],
     bias_rates: list[float],
@@ -51,27 +38,94 @@ def table(
     alpha: float,
     dim: int,
     trials: int,
-) -> list[dict[str, Any]]:
-    """Compute three panels; the column ``panel`` says which: rates, positives or beta."""
+) -> Sweep:
+    """Return three panels; the column ``panel`` says which: rates, positives or beta."""
     fixed = _PROBLEM | {"alpha": alpha, "dim": dim, "trials": trials}
     bias = {"lr_bias": compared_bias_rates}
     plane = {"lr_readout": readout_rates, "lr_bias": bias_rates}
-    panels = {
-        "rates": ([(plane, ["theory"])], {"positive_rate": rare}),
-        "positives": (
-            [
-                (bias | {"positive_rate": positive_rates}, ["theory"]),
-                (bias | {"positive_rate": positive_points}, ["simulation"]),
-            ],
-            {},
-        ),
-        "beta": (
-            [({"beta": betas}, ["theory"]), ({"beta": beta_points}, ["simulation"])],
-            {"positive_rate": 0.5},
-        ),
-    }
-    rows = []
-    for panel, (parts, extra) in panels.items():
-        grids = [Grid(_QUANTITIES, axes, fixed | extra, sources) for axes, sources in parts]
-        rows += [row | {"panel": panel} for row in run(Sweep(grids))]
-    return rows
+    even = fixed | {"positive_rate": 0.5}
+    parts: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
+        ("rates", plane, fixed | {"positive_rate": rare}, "theory"),
+        ("positives", bias | {"positive_rate": positive_rates}, fixed, "theory"),
+        ("positives", bias | {"positive_rate": positive_points}, fixed, "simulation"),
+        ("beta", {"beta": betas}, even, "theory"),
+        ("beta", {"beta": beta_points}, even, "simulation"),
+    ]
+    return Sweep(
+        [
+            Grid(_QUANTITIES, axes, values, [source], {"panel": panel})
+            for panel, axes, values, source in parts
+        ]
+    )
+
+
+@figure(
+    "sensitivity",
+    "cosine and test error over learning rates, rate of positives and temperature",
+    data=sweep,
+    full={
+        "readout_rates": np.geomspace(0.2, 20.0, 25).tolist(),
+        "bias_rates": np.linspace(0.0, 6.0, 25).tolist(),
+        "rare": 0.2,
+        "positive_rates": np.linspace(0.05, 0.95, 31).tolist(),
+        "positive_points": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
+        "betas": np.geomspace(0.1, 10.0, 31).tolist(),
+        "beta_points": [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0],
+        "compared_bias_rates": [0.0, 1.0, 4.0],
+        "alpha": 4.0,
+        "dim": 500,
+        "trials": 8,
+    },
+    quick={
+        "readout_rates": np.geomspace(0.2, 20.0, 11).tolist(),
+        "bias_rates": np.linspace(0.0, 6.0, 11).tolist(),
+        "positive_rates": np.linspace(0.05, 0.95, 19).tolist(),
+        "positive_points": [0.2, 0.35, 0.5, 0.65, 0.8],
+        "betas": np.geomspace(0.1, 10.0, 13).tolist(),
+        "beta_points": [0.1, 0.3, 1.0, 3.0, 10.0],
+        "dim": 150,
+    },
+)
+def draw(rows: Rows) -> Figure:
+    """Draw cosine above, test error below: a map of the rates, then curves."""
+    drawn, axes = new_figure(2, 3, height=4.0)
+    for line, name in zip(axes, _QUANTITIES, strict=True):
+        _plane(drawn, line[0], select(rows, panel="rates"), name)
+        positives = select(rows, panel="positives", quantity=name)
+        for rate, look in looks(present(positives, "lr_bias")):
+            chosen = select(positives, lr_bias=rate)
+            curve(line[1], chosen, "positive_rate", *look, f"η_b = {rate:g}")
+        curve(line[2], select(rows, panel="beta", quantity=name), "beta", COLORS[0])
+        for ax, x in zip(line, ("lr_readout", "positive_rate", "beta"), strict=True):
+            label_axes(ax, x, "lr_bias" if ax is line[0] else quantity(name).short)
+    for ax in axes[0]:
+        ax.set_xlabel("")
+    axes[0][1].axhline(0.0, color="0.6", lw=0.8, ls="--", zorder=0)
+    axes[0][2].set_ylim(-1.05, 1.05)
+    axes[0][1].legend(loc="lower right")
+    lines_and_points(axes[0][2])
+    axes[0][2].legend(loc="lower right")
+    rare = present(select(rows, panel="rates"), "positive_rate")
+    note = f"left: π = {min(rare):g}, anti-aligned below the white line"
+    caption(drawn, rows, "What decides whether the query finds the signal", [note])
+    return drawn
+
+
+def _plane(drawn: Figure, ax: Any, rows: Rows, name: str) -> None:
+    """Draw a map over the learning rates, and the boundary where the cosine changes sign."""
+    x, y = present(rows, "lr_readout"), present(rows, "lr_bias")
+
+    def grid(shown: str) -> list[list[float]]:
+        found = {
+            (row["lr_readout"], row["lr_bias"]): row["value"]
+            for row in select(rows, quantity=shown)
+        }
+        return [[found[across, up] for across in x] for up in y]
+
+    limits = {"vmin": -1.0, "vmax": 1.0} if name == "cosine" else {}
+    colors = "cividis" if name == "cosine" else "cividis_r"
+    image = ax.pcolormesh(x, y, grid(name), cmap=colors, shading="gouraud", **limits)
+    image.set_rasterized(True)
+    if min(map(min, grid("cosine"))) < 0.0:
+        ax.contour(x, y, grid("cosine"), levels=[0.0], colors="white", linewidths=1.4)
+    drawn.colorbar(image, ax=ax).set_label(quantity(name).short, labelpad=1)

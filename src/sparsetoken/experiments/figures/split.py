@@ -1,53 +1,70 @@
 """How to divide the samples between query and readout."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
+from matplotlib.figure import Figure
 
+from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
+from sparsetoken.plotting import (
+    COLUMN,
+    caption,
+    curve,
+    label_axes,
+    lines_and_points,
+    looks,
+    new_figure,
+    present,
+    select,
+)
 
-__all__ = ["FULL", "QUICK", "SUMMARY", "table"]
+__all__ = ["draw", "sweep"]
 
-SUMMARY = "test error against the share of the samples given to the query"
 _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-2}
 
-FULL: dict[str, Any] = {
-    "alphas": [1.0, 2.0, 4.0, 8.0],
-    "lines": np.linspace(0.04, 0.96, 47).tolist(),
-    "points": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
-    "dim": 500,
-    "trials": 16,
-}
-QUICK: dict[str, Any] = FULL | {
-    "alphas": [1.0, 2.0, 4.0],
-    "lines": np.linspace(0.04, 0.96, 24).tolist(),
-    "points": [0.1, 0.3, 0.5, 0.7, 0.9],
-    "dim": 200,
-}
+
+def sweep(
+    *, alphas: list[float], lines: list[float], points: list[float], dim: int, trials: int
+) -> Sweep:
+    """Return errors at each total number of samples, ``alphas``, and each split."""
+    fixed, axes = _PROBLEM | {"dim": dim, "trials": trials}, {"alpha": alphas}
+    return Sweep(
+        [
+            Grid(["test_error"], axes | {"split": lines}, fixed, ["theory"]),
+            Grid(["test_error"], axes | {"split": points}, fixed, ["simulation"]),
+        ]
+    )
 
 
-def table(
-    run: Callable[[Sweep], list[dict[str, Any]]],
-    *,
-    alphas: list[float],
-    lines: list[float],
-    points: list[float],
-    dim: int,
-    trials: int,
-) -> list[dict[str, Any]]:
-    """Compute errors, and the best split of each total as rows with quantity ``optimum``."""
-    fixed = _PROBLEM | {"dim": dim, "trials": trials}
-    axes = {"alpha": alphas}
-    grids = [
-        Grid(["test_error"], axes | {"split": lines}, fixed, ["theory"]),
-        Grid(["test_error"], axes | {"split": points}, fixed, ["simulation"]),
-    ]
-    rows = run(Sweep(grids))
-    for alpha in alphas:
-        best = min(
-            (row for row in rows if row["source"] == "theory" and row["alpha"] == alpha),
-            key=lambda row: row["value"],
-        )
-        rows.append(best | {"quantity": "optimum"})
-    return rows
+@figure(
+    "split",
+    "test error against the fraction of the samples given to the query",
+    data=sweep,
+    full={
+        "alphas": [1.0, 2.0, 4.0, 8.0],
+        "lines": np.linspace(0.04, 0.96, 47).tolist(),
+        "points": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
+        "dim": 500,
+        "trials": 16,
+    },
+    quick={
+        "alphas": [1.0, 2.0, 4.0],
+        "lines": np.linspace(0.04, 0.96, 24).tolist(),
+        "points": [0.1, 0.3, 0.5, 0.7, 0.9],
+        "dim": 200,
+    },
+)
+def draw(rows: Rows) -> Figure:
+    """Draw a curve for each total, with a star at its lowest point."""
+    drawn, axes = new_figure(1, 1, width=COLUMN * 1.25, height=2.7)
+    ax = axes[0][0]
+    for alpha, look in looks(present(rows, "alpha")):
+        chosen = select(rows, alpha=alpha)
+        curve(ax, chosen, "split", *look, f"α = {alpha:g}")
+        best = min(select(chosen, source="theory"), key=lambda row: row["value"])
+        ax.plot(best["split"], best["value"], "*", color=look[0], ms=8, zorder=4)
+    ax.plot([], [], "*", color="0.4", ms=8, label="best split")
+    lines_and_points(ax)
+    label_axes(ax, "split", "test_error")
+    ax.legend(loc="upper center", ncols=2)
+    caption(drawn, rows, "How to divide n = αd samples between query and readout")
+    return drawn

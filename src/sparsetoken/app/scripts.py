@@ -1,0 +1,33 @@
+"""Scripts and command lines that compute what a view shows."""
+
+from sparsetoken.app.content import Values
+from sparsetoken.app.parameters import select, spreads
+
+__all__ = ["keywords", "problem_code", "theory_command", "training_code"]
+
+
+def keywords(given: Values) -> str:
+    """Return values as keyword arguments."""
+    return ", ".join(f"{name}={value!r}" for name, value in given.items())
+
+
+def problem_code(values: Values) -> str:
+    """Return the lines that import the package and make the problem."""
+    problem = f"st.SparseTokenProblem({keywords(select(values, 'problem'))})"
+    varying = spreads(values)
+    if varying:
+        problem = f"st.Population.spread({problem}, n_nodes=2, {keywords(varying)})"
+    return f"import numpy as np\nimport sparsetoken as st\n\nproblem = {problem}\n"
+
+
+def training_code(values: Values) -> str:
+    """Return the line that collects how attention is trained."""
+    return f"training = {select(values, 'two steps') | {'loss': values['loss']}!r}\n"
+
+
+def theory_command(quantities: str, values: Values, *names: str) -> str:
+    """Return the command that prints quantities at the values, with some more of them by name."""
+    given = select(values, "problem", "training", "two steps")
+    given |= {name: values[name] for name in names}
+    listed = " ".join(f"{name}={value}" for name, value in given.items())
+    return f"sparsetoken theory {quantities} {listed}"

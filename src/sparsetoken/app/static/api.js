@@ -1,0 +1,49 @@
+// Asking the service. Whoever is not answered learns it as a LostError.
+
+export const visitor = Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) =>
+    b.toString(16).padStart(2, "0")).join("");
+
+export class LostError extends Error {}
+
+export class RefusedError extends Error {}
+
+export async function call(method, path, body = null) {
+    const raw = body instanceof Blob;
+    let reply;
+    try {
+        reply = await fetch(path, {
+            method: method,
+            headers: body && !raw ? { "Content-Type": "application/json" } : {},
+            body: raw ? body : body && JSON.stringify(body),
+        });
+    } catch {
+        throw new LostError("The server gives no answer. Start it again, and this page goes on.");
+    }
+    if (reply.status === 204) {
+        return null; // nothing to tell, or overtaken
+    }
+    const found = await reply.json();
+    if (!reply.ok) {
+        throw new RefusedError(found.detail || `The server answered ${reply.status}.`);
+    }
+    return found;
+}
+
+// Ask about a job until it ends; `show` gets each status.
+export async function watch(status, show, wanted) {
+    const live = (s) => s.state === "waiting" || s.state === "running";
+    let progress = status.progress;
+    for (;;) {
+        progress = status.progress || progress;
+        show({ ...status, progress: progress });
+        if (!live(status)) {
+            return;
+        }
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        if (!wanted()) {
+            return;
+        }
+        const query = new URLSearchParams({ visitor: visitor, seen: status.step });
+        status = await call("GET", `/api/jobs/${status.key}?${query}`);
+    }
+}

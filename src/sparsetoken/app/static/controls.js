@@ -1,0 +1,140 @@
+// The controls: sliders with their numbers, and choices. A wrong or empty field changes nothing.
+
+const PLACES = 1000; // of a slider
+
+export function make(tag, properties = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(properties)) {
+        if (name in element && name !== "list") {
+            element[name] = value;
+        } else {
+            element.setAttribute(name, value);
+        }
+    }
+    element.append(...children);
+    return element;
+}
+
+export function toPlace(control, value) {
+    const { low, high, logarithmic } = control;
+    const share = logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
+    return Math.round(PLACES * Math.min(Math.max(share, 0), 1));
+}
+
+export function toValue(control, place) {
+    const { low, high, logarithmic, whole } = control;
+    const share = place / PLACES;
+    const value = logarithmic ? low * (high / low) ** share : low + (high - low) * share;
+    return whole ? Math.round(value) : Number(value.toPrecision(3));
+}
+
+// The value that a text stands for, or undefined if it stands for none.
+export function parse(control, text) {
+    if (Object.keys(control.options).length) {
+        return text in control.options ? text : undefined;
+    }
+    if (text.trim() === "") {
+        return control.default === null ? null : undefined;
+    }
+    const value = Number(text);
+    const fits = value >= control.low && value <= control.high && (!control.whole || Number.isInteger(value));
+    return fits ? value : undefined;
+}
+
+export function allowed(control) {
+    const options = Object.keys(control.options);
+    return options.length
+        ? `one of ${options.join(", ")}`
+        : `${control.whole ? "a whole number" : "a number"} from ${control.low} to ${control.high}`;
+}
+
+const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+
+// Build all controls; `changed(name, value)` hears of valid values only.
+export function build(parent, spec, changed) {
+    const setters = {};
+    for (const [heading, names] of Object.entries(spec.groups)) {
+        const group = make("details", { className: "group", open: true }, make("summary", {}, heading));
+        for (const name of names) {
+            const control = spec.controls[name];
+            const choices = Object.keys(control.options).length;
+            const [element, set] = choices ? choice(control, changed) : number(control, changed);
+            element.append(make("p", { className: "help", id: `help-${name}` }, control.help));
+            element.dataset.name = name;
+            element.title = control.help;
+            group.append(element);
+            setters[name] = set;
+        }
+        parent.append(group);
+    }
+    return setters;
+}
+
+function choice(control, changed) {
+    const { name, options } = control;
+    if (Object.keys(options).length > 4) {
+        const select = make("select", { id: `choice-${name}` },
+            ...Object.entries(options).map(([value, text]) => make("option", { value: value }, text)));
+        select.addEventListener("change", () => changed(name, select.value));
+        const label = make("label", { htmlFor: select.id, className: "label" }, capital(control.label));
+        return [make("div", { className: "control" }, label, select), (value) => { select.value = value; }];
+    }
+    const radios = Object.entries(options).map(([value, text]) => {
+        const radio = make("input", { type: "radio", name: name, value: value });
+        radio.addEventListener("change", () => changed(name, value));
+        return make("label", {}, radio, text);
+    });
+    const element = make("fieldset", { className: "control choice" },
+        make("legend", { className: "label" }, capital(control.label)), ...radios);
+    return [element, (value) => {
+        for (const radio of element.querySelectorAll("input")) {
+            radio.checked = radio.value === value;
+        }
+    }];
+}
+
+function number(control, changed) {
+    const { name } = control;
+    const [letter, index] = control.symbol.split("_");
+    const symbol = make("span", { className: "symbol" }, letter, ...(index ? [make("sub", {}, index)] : []));
+    const count = make("span", { className: "count", "data-count": name });
+    const field = make("input", {
+        type: "number", id: `number-${name}`, min: control.low, max: control.high,
+        step: control.whole ? "1" : "any", placeholder: control.default === null ? "none" : "",
+        "aria-describedby": `help-${name}`,
+    });
+    const slider = make("input", {
+        type: "range", min: 0, max: PLACES, step: 1, "aria-label": capital(control.label),
+    });
+    const wrong = make("p", { className: "wrong", hidden: true }, `Give ${allowed(control)}.`);
+    const mark = (is) => {
+        wrong.hidden = !is;
+        field.setAttribute("aria-invalid", String(is));
+    };
+    const speak = (value) => slider.setAttribute("aria-valuetext", value === null ? "not given" : String(value));
+    field.addEventListener("input", () => {
+        const value = field.validity.badInput ? undefined : parse(control, field.value);
+        mark(value === undefined);
+        if (value !== undefined) {
+            slider.value = toPlace(control, value ?? control.low);
+            speak(value);
+            changed(name, value);
+        }
+    });
+    slider.addEventListener("input", () => {
+        const value = toValue(control, Number(slider.value));
+        field.value = value;
+        mark(false);
+        speak(value);
+        changed(name, value);
+    });
+    const label = make("label", { htmlFor: field.id },
+        make("span", { className: "label" }, capital(control.label), " ", symbol), count);
+    const line = make("div", { className: "line" }, label, field);
+    return [make("div", { className: "control" }, line, slider, wrong), (value) => {
+        field.value = value ?? "";
+        slider.value = toPlace(control, value ?? control.low);
+        speak(value);
+        mark(false);
+    }];
+}

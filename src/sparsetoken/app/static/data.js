@@ -1,0 +1,148 @@
+// One's own data: a file goes to the service on this machine, and what it finds out comes back.
+
+import { call, visitor, watch, LostError } from "./api.js";
+import { plot } from "./chart.js";
+import { make } from "./controls.js";
+
+const get = (id) => document.getElementById(id);
+let study = null; // what is known
+let chosen = 0; // the sequence that is looked at
+let job = null;
+let gone = () => {};
+
+export function startData(most, lost) {
+    gone = lost;
+    get("limits").textContent = `Sequences with labels as for “sparsetoken fit”: .csv, .npz and more, up to ${most / 1e6} MB. The file stays on this machine and is deleted when you leave the page.`;
+    get("file").addEventListener("change", () => get("file").files[0] && send(get("file").files[0], most));
+    const area = get("data");
+    area.addEventListener("dragover", (event) => {
+        event.preventDefault();
+        area.classList.add("over");
+    });
+    area.addEventListener("dragleave", () => area.classList.remove("over"));
+    area.addEventListener("drop", (event) => {
+        event.preventDefault();
+        area.classList.remove("over");
+        send(event.dataTransfer.files[0], most);
+    });
+}
+
+async function send(file, most) {
+    if (file.size > most) {
+        say(`${file.name} has ${(file.size / 1e6).toFixed(0)} MB; the page takes ${most / 1e6} MB. Use “sparsetoken fit” on the command line.`);
+        return;
+    }
+    const mine = {};
+    job = mine;
+    study = null;
+    chosen = 0;
+    get("study").replaceChildren();
+    say(`Sending ${file.name} …`);
+    const query = new URLSearchParams({ visitor: visitor, name: file.name, error: get("target").value || 0.1 });
+    for (const id of ["bag", "label"]) {
+        if (get(id).value) {
+            query.set(id, get(id).value);
+        }
+    }
+    try {
+        const status = await call("PUT", `/api/data?${query}`, file);
+        await watch(status, (now) => heard(now, file.name), () => job === mine);
+    } catch (error) {
+        say(error.message);
+        if (error instanceof LostError) {
+            gone(error);
+        }
+    }
+}
+
+export function leaveData() {
+    job = null;
+    study = null;
+    get("study").replaceChildren();
+}
+
+function say(words) {
+    get("sentence").textContent = words;
+}
+
+function heard(status, name) {
+    const progress = status.progress ?? { done: 0, total: 1, message: "waiting", content: null };
+    document.body.classList.toggle("busy", status.state === "waiting" || status.state === "running");
+    if (status.state === "failed") {
+        say(status.message);
+    } else if (status.state === "running" || status.state === "waiting") {
+        say(`${name}: ${progress.message} (${progress.done} of ${progress.total}) …`);
+    }
+    if (progress.content && JSON.stringify(progress.content) !== JSON.stringify(study)) {
+        study = progress.content;
+        redrawData();
+    }
+    if (status.state === "done") {
+        say(study.sentence);
+    }
+}
+
+function section(title, ...children) {
+    return make("section", {}, make("h2", {}, title), ...children);
+}
+
+function facts(pairs) {
+    const rows = Object.entries(pairs).map(([name, value]) =>
+        make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value)));
+    return make("table", {}, make("tbody", {}, ...rows));
+}
+
+function picture(panels, label) {
+    const element = make("div", { className: "small-figure", role: "img", "aria-label": label });
+    setTimeout(() => element.isConnected && plot(element, panels));
+    return element;
+}
+
+function sequences() {
+    const lines = study.sequences.map((one, index) => {
+        const button = make("button", { type: "button", "aria-pressed": String(index === chosen) }, one.name);
+        button.addEventListener("click", () => {
+            chosen = index;
+            redrawData();
+            get("sequences").querySelectorAll("button")[index].focus();
+        });
+        return make("tr", {}, make("th", { scope: "row" }, button), make("td", {}, one.label),
+            make("td", {}, one.predicted), make("td", {}, one.probability.toFixed(3)));
+    });
+    const head = make("thead", {}, make("tr", {}, ...["sequence", "label", "predicted", "probability"].map((t) =>
+        make("th", { scope: "col" }, t))));
+    const list = make("div", { id: "sequences", tabIndex: 0, role: "region", "aria-label": "Sequences" },
+        make("table", {}, head, make("tbody", {}, ...lines)));
+    const one = study.sequences[chosen];
+    return section("Sequences that were held out", make("div", { className: "beside" },
+        list, picture([one.panel], `Weights of the tokens of ${one.name}`)));
+}
+
+export function redrawData() {
+    if (!study || get("data").hidden) {
+        return;
+    }
+    const parts = [section("What was read", facts(study.read))];
+    if (study.roc) {
+        parts.push(section("How well it works", make("div", { className: "beside" },
+            facts(study.held_out), picture([study.roc], "Receiver operating characteristic on held-out sequences"))));
+    }
+    if (Object.keys(study.members).length) {
+        parts.push(section("What the classifier is made of", facts(study.members)));
+    }
+    if (study.sequences.length) {
+        parts.push(sequences());
+    }
+    if (study.diagnosis) {
+        parts.push(section("Diagnosis", make("pre", { tabIndex: 0 }, study.diagnosis)));
+    }
+    if (study.plan) {
+        parts.push(section("Would more data help?", make("p", {}, study.plan.sentence),
+            picture(study.plan.panels, study.plan.sentence)));
+    }
+    const at = get("sequences")?.scrollTop ?? 0;
+    get("study").replaceChildren(...parts);
+    if (get("sequences")) {
+        get("sequences").scrollTop = at;
+    }
+}

@@ -1,0 +1,103 @@
+"""Recall: how many positives are found when few negatives may raise an alarm."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sparsetoken.app.content import (
+    Content,
+    Line,
+    Mark,
+    Panel,
+    PanelAxis,
+    Values,
+    View,
+    per_cent,
+    samples,
+)
+from sparsetoken.app.parameters import CONTROLS, GROUPS
+from sparsetoken.app.scripts import problem_code, theory_command, training_code
+from sparsetoken.app.views.learning import curve, models
+from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS
+
+__all__ = ["VIEW"]
+
+
+def draw(values: Values) -> Iterator[Content]:
+    """Draw recall against the false-positive rate, for few points and then for more."""
+    low, high = CONTROLS["fpr"].slider or (0.0, 0.0)
+    for step, size in enumerate((9, 41)):
+        rates = [float(f"{rate:.6g}") for rate in np.geomspace(low, high, size)]
+        risks = {
+            model: curve(values, model, [values["alpha"]], step)[1][0] for model in models(values)
+        }
+        found = {m: [float(risk.recall(fpr=r)) for r in rates] for m, risk in risks.items()}
+        here = {model: risk.recall(fpr=values["fpr"]) for model, risk in risks.items()}
+        yield Content(
+            panels=[_panel(values, rates, found)],
+            sentence=_sentence(values, here),
+            facts={f"recall of {MODELS[model].label}": _text(here[model]) for model in here}
+            | {f"AUC of {MODELS[model].label}": _text(risks[model].auc) for model in here},
+            table={"fpr": rates} | found,
+            python=_python(values),
+            command=theory_command("auc", values, "alpha", "split"),
+            more=not step,
+        )
+
+
+def _panel(values: Values, rates: list[Any], found: dict[str, list[Any]]) -> Panel:
+    curves = [
+        Line(name=MODELS[model].label, model=model, x=rates, y=y) for model, y in found.items()
+    ]
+    return Panel(
+        x=PanelAxis(title=PARAMETERS["fpr"].axis, logarithmic=True),
+        y=PanelAxis(title=MEASURED["recall"].axis, ends=(0.0, 1.02)),
+        curves=[*curves, Line(name="chance", look="dot", x=rates, y=rates)],
+        marks=[Mark(text="now", x=values["fpr"])],
+    )
+
+
+def _text(number: Any) -> str:
+    return f"{number:.4f} ± {number.uncertainty:.1g}"
+
+
+def _sentence(values: Values, here: dict[str, Any]) -> str:
+    rate, fpr = values["positive_rate"], values["fpr"]
+    alarms = rate * here["two-step"] + (1.0 - rate) * fpr
+    right = rate * here["two-step"] / alarms if alarms else 0.0
+    return (
+        f"With {samples(values['alpha'], values['features'])} and alarms for {per_cent(fpr)} of "
+        f"the negatives, attention finds {per_cent(here['two-step'])} of the positives and pooling "
+        f"{per_cent(here['pooled'])}; {per_cent(right)} of attention's alarms are right."
+    )
+
+
+def _python(values: Values) -> str:
+    return (
+        problem_code(values)
+        + training_code(values)
+        + f"alpha, split, reg = {values['alpha']!r}, {values['split']!r}, {values['reg']!r}\n"
+        + "attention = st.theory.two_step_risk(\n"
+        + "    problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg=reg, **training\n"
+        + ")\n"
+        + f"print(attention.recall(fpr={values['fpr']!r}))\n"
+        + f"for model in {models(values)[1:]!r}:\n"
+        + "    result = st.theory.risk(problem, model, alpha=alpha, reg=reg, "
+        + 'loss=training["loss"])\n'
+        + f"    print(result.recall(fpr={values['fpr']!r}))\n"
+    )
+
+
+VIEW = View(
+    "recall",
+    "Recall",
+    "How many positives are found at a given rate of false alarms?",
+    (
+        *("fpr", "features"),
+        *GROUPS["Problem"],
+        *("alpha", "split", "loss", "reg"),
+        *GROUPS["Learning rates"],
+    ),
+    draw,
+)

@@ -1,0 +1,85 @@
+"""Training: query and readout step by step, all parameters at once."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from sparsetoken.app.content import Content, Line, Panel, PanelAxis, Values, View, per_cent
+from sparsetoken.app.parameters import GROUPS, make_problem, select
+from sparsetoken.app.scripts import keywords, problem_code
+from sparsetoken.theory import training
+from sparsetoken.vocabulary import MEASURED
+
+__all__ = ["VIEW"]
+
+
+def arguments(values: Values) -> Values:
+    """Return the arguments of :func:`sparsetoken.theory.training`."""
+    names = ("steps", "alpha", "batches", "loss", "reg")
+    return {name: values[name] for name in names} | select(values, "two steps")
+
+
+def draw(values: Values) -> Iterator[Content]:
+    """Draw cosines and test error against the steps: the first few, then all."""
+    for steps in dict.fromkeys((min(values["steps"], 4), values["steps"])):
+        found = training(make_problem(values), **arguments(values) | {"steps": steps})
+        yield _content(values, found, steps)
+
+
+def _content(values: Values, found: Any, steps: int) -> Content:
+    x: Any = list(range(1, steps + 1))
+    cosine, readout, error = (
+        [float(number) for number in series]
+        for series in (found.cosine, found.readout_cosine, found.test_error)
+    )
+    title = PanelAxis(title="gradient step", ends=(1, max(2, values["steps"])))
+    rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
+    learned = [Line(name="test error", model="two-step", x=x, y=error)]
+    if rare < 0.5:
+        learned.append(
+            Line(name="always the larger class", look="dash", x=[1, values["steps"]], y=[rare] * 2)
+        )
+    best = min(range(steps), key=error.__getitem__)
+    return Content(
+        panels=[
+            Panel(
+                x=title,
+                y=PanelAxis(title="cosine with the signal", ends=(-1.05, 1.05)),
+                curves=[
+                    Line(name="query", model="two-step", x=x, y=cosine),
+                    Line(name="readout", model="pooled", x=x, y=readout),
+                ],
+            ),
+            Panel(
+                x=title,
+                y=PanelAxis(title=MEASURED["test_error"].axis, logarithmic=True),
+                curves=learned,
+            ),
+        ],
+        sentence=(
+            f"After {steps} steps the query has a cosine of {cosine[-1]:.3f} with the signal and "
+            f"the test error is {per_cent(error[-1])}; it is lowest after step {best + 1}, at "
+            f"{per_cent(error[best])}."
+        ),
+        table={"step": x, "cosine": cosine, "readout_cosine": readout, "test_error": error},
+        python=(
+            problem_code(values)
+            + f"t = st.theory.training(problem, {keywords(arguments(values))})\n"
+            + "print(np.round(t.cosine, 5), np.round(t.test_error, 5))\n"
+        ),
+        more=steps < values["steps"],
+    )
+
+
+VIEW = View(
+    "training",
+    "Training",
+    "What happens when all parameters learn at once?",
+    (
+        *("steps", "batches", "alpha"),
+        *GROUPS["Problem"],
+        *("loss", "reg"),
+        *GROUPS["Learning rates"],
+    ),
+    draw,
+    defaults={"lr_readout": 2.0, "lr_query": 8.0, "reg": 1e-6},
+)

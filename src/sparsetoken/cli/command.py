@@ -1,0 +1,95 @@
+"""Entry point: the commands and what they share."""
+
+import sys
+import warnings
+from typing import Annotated, Any
+
+import typer
+
+import sparsetoken
+from sparsetoken.cli import demo, estimate, figure, plan, report, serve, sweep, theory
+from sparsetoken.cli.output import CommandError, message
+
+__all__ = ["main"]
+
+app = typer.Typer(
+    help="Find the few tokens that matter in a sequence.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help comes in half the time
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(demo.demo)
+app.command()(theory.theory)
+app.command()(figure.figure)
+app.add_typer(sweep.app, name="sweep")
+app.command()(estimate.fit)
+app.command(short_help="Score sequences with a saved model.")(estimate.predict)
+app.command()(plan.plan)
+app.command(short_help="Write a page about a model and labelled sequences.")(report.report)
+app.command()(serve.serve)
+
+# Typer brings its own copy of click, or takes the installed one: the class is known by its child.
+_UsageError: Any = typer.BadParameter.__base__
+_OURS = ("StoreError", "ClusterError")  # imported only by those who can raise them
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(sparsetoken.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Find the few tokens that matter in a sequence."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line: exit code 2 for a wrong argument, 1 for what failed, one line each.
+
+    Control-C ends with 130, as shells expect.
+    """
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda text, *_, **__: message(f"sparsetoken: {_one_line(text)}")
+        code = _run(arguments)
+    sys.exit(code)
+
+
+def _run(arguments: list[str] | None) -> int:
+    try:
+        return app(arguments, standalone_mode=False) or 0
+    except _UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+            return 2
+        return _fail(error.format_message(), 2)
+    except ValueError as error:
+        return _fail(error, 2)
+    except CommandError as error:
+        return _fail(error, error.code)
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        what = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{what}{error.strerror or error}", 1)
+    except Exception as error:
+        if isinstance(error, RuntimeError | ArithmeticError) or type(error).__name__ in _OURS:
+            return _fail(error, 1)
+        raise
+
+
+def _fail(error: object, code: int) -> int:
+    message(f"sparsetoken: {_one_line(error)}")
+    return code
+
+
+def _one_line(text: object) -> str:
+    return " ".join(str(text).split())

@@ -1,0 +1,107 @@
+"""Options that several commands have: quantities of the vocabulary, and where cells run."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sparsetoken.cli.output import CommandError
+from sparsetoken.vocabulary import MODELS, PARAMETERS, Quantity
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+__all__ = ["AsJson", "Cluster", "Scheduler", "TimeLimit", "Workers", "chosen_executor", "taking"]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Processes on this machine; by default one per processor."),
+]
+Scheduler = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster at this address.")
+]
+Cluster = Annotated[
+    str | None, typer.Option(metavar="local", help="'local' starts a Dask cluster here.")
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="Give up on a cell that takes longer than this."),
+]
+
+
+def taking(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command that ends in ``**values`` an option for each of these parameters.
+
+    Those that are not given have the value None.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        added = [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_option(q)
+            )
+            for name, q in PARAMETERS.items()
+            if name in names
+        ]
+        command.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[p.replace(kind=p.KEYWORD_ONLY) for p in own] + added
+        )
+        return command
+
+    return decorate
+
+
+def _option(quantity: Quantity) -> Any:
+    word = isinstance(quantity.default, str)
+    kind, metavar = (int, "INTEGER") if quantity.whole else (float, "NUMBER")
+    text = f"{quantity.help} ({quantity.symbol})" if quantity.symbol else quantity.help
+    if quantity.name == "model":
+        text = f"One of {', '.join(MODELS)}, or the import path of a pooling."
+    option = typer.Option(
+        quantity.option,
+        help=text,
+        show_default=False if quantity.default is None else str(quantity.default),
+        metavar="NAME" if word else metavar,
+        parser=None if word else _parser(kind),
+    )
+    return Annotated[(str if word else kind) | None, option]
+
+
+def _parser(kind: type) -> Callable[[str], Any]:
+    def parse(text: str) -> Any:
+        try:
+            return kind(text)
+        except ValueError:
+            what = "a whole number" if kind is int else "a number"
+            raise typer.BadParameter(f"it must be {what}, got {text!r}") from None
+
+    return parse
+
+
+@contextmanager
+def chosen_executor(
+    workers: int | None, scheduler: str | None = None, cluster: str | None = None
+) -> Iterator["Executor"]:
+    """Provide the executor that the options ask for."""
+    from sparsetoken.experiments import dask_executor, local_cluster, local_processes
+
+    if scheduler is not None and cluster is not None:
+        raise ValueError("give either --scheduler or --cluster, not both")
+    if cluster not in (None, "local"):
+        raise ValueError(f"--cluster must be 'local', got {cluster!r}")
+    if scheduler is not None:
+        executor = dask_executor(scheduler)
+    elif cluster is not None:
+        executor = local_cluster(workers)
+    else:
+        executor = local_processes(workers)
+    try:
+        with executor as opened:
+            yield opened
+    except KeyboardInterrupt:
+        raise CommandError("stopped; what is finished is kept", 130) from None

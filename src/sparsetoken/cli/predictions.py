@@ -1,0 +1,100 @@
+"""What ``sparsetoken predict`` tells: a row a sequence, or a row a token."""
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sparsetoken.cli.output import message
+
+if TYPE_CHECKING:
+    from sparsetoken.estimators.judging import Measure
+    from sparsetoken.estimators.readers import Dataset
+
+__all__ = ["plain", "predictions", "token_columns", "write_columns"]
+
+
+def predictions(
+    classifier: Any, dataset: "Dataset", top: int
+) -> "tuple[list[dict[str, Any]], list[Measure]]":
+    """Return one row a sequence, and measures if there are labels."""
+    from sparsetoken.estimators.judging import judge
+
+    X, classes = dataset.sequences, classifier.classes_
+    scores, chances = classifier.decision_function(X), classifier.predict_proba(X)
+    best = chances.argmax(axis=1)
+    predicted = classifier.predict(X)
+    rows: list[dict[str, Any]] = []
+    for i, name in enumerate(dataset.ids):
+        two = len(classes) == 2
+        rows.append(
+            {
+                "sequence": name,
+                "predicted": plain(predicted[i]),
+                "probability": float(chances[i, 1 if two else best[i]]),
+                "score": float(scores[i] if two else scores[i, best[i]]),
+            }
+        )
+    if top and hasattr(classifier, "explain"):
+        for row, found in zip(rows, classifier.explain(X, top=top), strict=True):
+            row["top_tokens"] = [
+                {"token": int(token), "weight": float(weight)}
+                for token, weight in zip(found.tokens, found.weights, strict=True)
+            ]
+    if dataset.labels is None:
+        return rows, []
+    for row, known in zip(rows, dataset.labels, strict=True):
+        row["label"] = plain(known)
+    named = {str(name): name for name in classes.tolist()}
+    known = [i for i, row in enumerate(rows) if str(row["label"]) in named]
+    if not known:
+        message(f"the labels of {dataset.path} are none of the model's: {', '.join(named)}")
+        return rows, []
+    labels = classes[[list(named).index(str(rows[i]["label"])) for i in known]]
+    return rows, judge(labels, predicted[known], scores[known], classes)
+
+
+def token_columns(classifier: Any, dataset: "Dataset") -> dict[str, list[Any]]:
+    """Return a table with one row a token, in the order of sequences and positions."""
+    import numpy as np
+
+    lengths = dataset.sequences.lengths
+    table: dict[str, list[Any]] = {
+        "sequence": np.repeat(np.array(dataset.ids, dtype=object), lengths).tolist(),
+        "position": np.concatenate([np.arange(length) for length in lengths]).tolist(),
+        "row": dataset.rows.tolist(),
+        "weight": [],
+        "contribution": [],
+        "towards": [],
+    }
+    two = [str(name) for name in classifier.classes_]
+    for found in classifier.explain(dataset.sequences, top=int(lengths.max())):
+        order = np.argsort(found.tokens)
+        own = str(found.label)
+        other = two[0] if len(two) == 2 and own == two[1] else f"not {own}"
+        contribution = found.contributions[order]
+        table["weight"] += found.weights[order].tolist()
+        table["contribution"] += contribution.tolist()
+        table["towards"] += [own if part >= 0 else other for part in contribution]
+    return table
+
+
+def write_columns(columns: dict[str, list[Any]], path: Path) -> int:
+    """Write a table to .csv or .parquet, and return the number of its rows."""
+    if path.suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
+    else:
+        try:
+            import pyarrow
+            from pyarrow import parquet
+        except ImportError:
+            raise ValueError("Parquet needs pyarrow: pip install 'sparsetoken[data]'") from None
+        parquet.write_table(pyarrow.table(columns), path)
+    return len(next(iter(columns.values())))
+
+
+def plain(value: Any) -> Any:
+    """Return a number or text of NumPy as one of Python."""
+    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,101 @@
+"""``sparsetoken report``: one page about a model and labelled sequences."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sparsetoken.cli.estimate import By, Data, Features, Label, Labels, remembered
+from sparsetoken.cli.output import check_output, message
+from sparsetoken.cli.waiting import waiting
+
+if TYPE_CHECKING:
+    from sparsetoken.estimators.readers import Dataset
+
+__all__ = ["report"]
+
+
+def report(
+    model: Annotated[Path, typer.Argument(help="A model that 'sparsetoken fit' has saved.")],
+    data: Data,
+    out: Annotated[Path, typer.Option(help="The page.")] = Path("report.html"),
+    fpr: Annotated[float, typer.Option(help="False-positive rate at which recall is told.")] = 0.01,
+    error: Annotated[
+        float | None, typer.Option(help="Error to plan for; by default half of what is observed.")
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan/--no-plan", help="Show what more samples would buy: slow.")
+    ] = True,
+    token_text: Annotated[
+        str | None, typer.Option(help="Column with a text for each token, shown beside it.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Heading; by default the file's name.")] = None,
+    by: By = None,
+    label: Label = None,
+    labels: Labels = None,
+    features: Features = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column with what is never split, such as the patient.")
+    ] = None,
+    random_state: Annotated[int, typer.Option(help="Seed of the folds.")] = 0,
+) -> None:
+    """Write a page that a colleague can read: how good, which signal, which tokens, what next.
+
+    Sequences that the model was trained on are scored by refits that did not see them. The page is
+    one file that needs no network.
+    """
+    from dataclasses import replace
+
+    from sparsetoken.estimators import load
+    from sparsetoken.estimators.readers import read_dataset
+    from sparsetoken.reporting import report as write
+
+    check_output(out, [".html"])
+    classifier = load(model)
+    selection = replace(remembered(classifier, data, by, label, features), group=group)
+    with waiting(f"reading {data}"):
+        dataset = read_dataset(data, selection, labels).with_labels()
+        texts = None if token_text is None else _texts(dataset, token_text)
+    with waiting("judging; refits and the plan may take a minute"):
+        found = write(
+            classifier,
+            dataset.sequences,
+            dataset.labels,
+            out,
+            groups=dataset.groups,
+            fpr=fpr,
+            error=error,
+            plan=plan,
+            title=title or f"{data.stem}: {type(classifier).__name__}",
+            token_texts=texts,
+            random_state=random_state,
+        )
+    for measure in found.measures:
+        message(f"{measure.name} {measure}")
+    message(f"report: {out}")
+
+
+def _texts(dataset: "Dataset", column: str) -> dict[str, list[str]]:
+    """Return the text of each token, by name of the sequence."""
+    from sparsetoken.estimators.readers import is_table
+    from sparsetoken.estimators.readers.dataset import ending, find_name
+    from sparsetoken.estimators.readers.text import read_rows
+
+    if not is_table(dataset.path):
+        raise ValueError(f"--token-text needs a table with one token a row, got {dataset.path}")
+    if ending(dataset.path) == ".parquet":
+        from pyarrow import parquet
+
+        header = parquet.read_schema(dataset.path).names
+        name = find_name(column, header, str(dataset.path))
+        every = [str(text) for text in parquet.read_table(dataset.path, [name])[name].to_pylist()]
+    else:
+        rows = read_rows(dataset.path)
+        header = next(rows)
+        place = header.index(find_name(column, header, str(dataset.path)))
+        every = [row[place] if place < len(row) else "" for row in rows]
+    offsets = dataset.sequences.offsets
+    return {
+        str(name): [every[row] for row in dataset.rows[offsets[i] : offsets[i + 1]]]
+        for i, name in enumerate(dataset.ids)
+    }

@@ -1,0 +1,292 @@
+"""What a fitted model found, and what is wrong with it or with its data."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+from sklearn.model_selection import StratifiedKFold
+
+from sparsetoken.estimators.data import Data, MemoryData
+from sparsetoken.estimators.passes import attention_features, pooled_features
+from sparsetoken.estimators.readout import fit_readout
+from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.estimators.trial import class_signs, mean_auc
+from sparsetoken.losses import Logistic
+
+__all__ = ["Diagnosis", "Finding", "diagnose"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+_CERTAIN = 2.6  # standard errors of an AUC from chance: one in 200 by accident
+_LOW_RELIABILITY = 0.7
+_FEW = 10  # samples of a class
+
+
+class Finding(NamedTuple):
+    """Something that can be wrong, and whether it is."""
+
+    name: str
+    found: bool
+    message: str
+    advice: str
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What :meth:`diagnose` found.
+
+    Parameters
+    ----------
+    findings : tuple of Finding
+        Everything that was looked for, the most important first.
+    auc : dict
+        AUC of the model's scores of the given samples ("model") and, where ``fit`` held samples
+        out, of those ("held out"). Cross-validated AUC of linear readouts: of the attention
+        features ("attention"), of those with the query reversed ("reversed"), of the mean token
+        ("pooled") and of the tokens' deviations and extremes ("spread"). AUC of the number of
+        tokens alone ("length"). Of several classes the mean.
+    p_value : float
+        How often chance alone would give an AUC as high as the model's, by the AUC's standard
+        error; of the held-out samples if they say less.
+    kind : str
+        What decides the label: "a few tokens", "the mean token", "the sequence as a whole" or
+        "nothing found".
+    more_samples : bool or None
+        Whether a fit to half of the samples was clearly worse, so that more should help; None if
+        that is not known.
+    """
+
+    findings: tuple[Finding, ...]
+    auc: dict[str, float]
+    p_value: float
+    kind: str
+    more_samples: bool | None
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """Those problems that were found."""
+        return tuple(finding for finding in self.findings if finding.found)
+
+    def __str__(self) -> str:
+        lines = [f"{problem.name}: {problem.message} {problem.advice}" for problem in self.problems]
+        more = {True: "More samples should help.", False: "More samples would help little."}
+        seen = f"What decides: {self.kind} (AUC {self.auc['model']:.3f}, p = {self.p_value:.2g})."
+        lines.append(" ".join([seen, *filter(None, [more.get(self.more_samples)])]))  # type: ignore[arg-type]
+        return "\n".join(lines if self.problems else ["No problem found.", *lines])
+
+
+def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
+    """Look at the scores, at simple readouts of the tokens, and at the data themselves."""
+    counts = np.bincount(index)
+    if counts.min() < 2:
+        raise ValueError("diagnose needs at least two samples of each class")
+    signs = class_signs(index)
+    mapped = data.mapped(getattr(model, "token_map_", None))
+    scores = model._decide(data).reshape(len(data), -1)
+    queries = model._leading_queries()
+    attends = bool(np.any(queries))
+    auc = {"model": mean_auc(scores, signs)}
+    held_out = getattr(model, "held_out_scores_", None)
+    if held_out is not None and np.isfinite(held_out).all(axis=1).any():
+        seen = np.isfinite(held_out).all(axis=1)
+        auc["held out"] = mean_auc(held_out[seen], class_signs(model.held_out_classes_)[seen])
+    pooled = mapped.per_sample(pooled_features)
+    auc["pooled"] = _readout_auc([pooled], signs)
+    turned = [[mapped.per_sample(attention_features, s * q) for q in queries] for s in (1.0, -1.0)]
+    auc["attention"], auc["reversed"] = (_readout_auc(rows, signs) for rows in turned)
+    auc["spread"] = _readout_auc([mapped.per_sample(_spread)], signs)
+    auc["length"] = mean_auc(np.log(data.lengths)[:, np.newaxis], signs[:, :1])
+
+    smaller, n_samples = int(counts.min()), len(index)
+    # Of an AUC without any signal; and of a good one, roughly.
+    chance_error = float(np.sqrt((n_samples + 1) / (12.0 * smaller * (n_samples - smaller))))
+    error = float(np.sqrt(max(auc["pooled"] * (1.0 - auc["pooled"]), 0.01) / smaller))
+    honest = min(auc["model"], auc.get("held out", auc["attention"]))
+    above = {
+        "model": (honest - 0.5) / chance_error,
+        "pooled": (auc["pooled"] - 0.5) / chance_error,
+        "spread": (auc["spread"] - 0.5) / chance_error,
+        "length": abs(auc["length"] - 0.5) / chance_error,
+        "reversed": (0.5 - auc["model"]) / chance_error,
+    }
+    kind = _kind(model, attends, auc, error) if above["model"] > _CERTAIN else "nothing found"
+    half = getattr(model, "half_auc_", None)
+    more = None if half is None else bool(auc.get("held out", half) - half > 0.5 * error)
+    findings = (
+        _length(auc, above),
+        _reversed_scores(auc, above),
+        _chance(auc, above),
+        _spread_finding(auc, error, above),
+        _anti_aligned(attends, auc, error),
+        _duplicates(data),
+        _few(counts, model.classes_),
+        _unreliable(kind, model.query_reliability_),
+        _needless(model, attends, auc, error),
+        _constant(data),
+    )
+    return Diagnosis(findings, auc, float(ndtr(-above["model"])), kind, more)
+
+
+def _readout_auc(features: list[Floats], signs: Floats) -> float:
+    """Return the cross-validated AUC of ridge readouts; features are one array, or one a class."""
+    found = np.empty(signs.shape)
+    for column, sign in enumerate(signs.T):
+        scaled = _scaled(features[column % len(features)])
+        folds = min(5, int((sign > 0).sum()), int((sign < 0).sum()))
+        splitter = StratifiedKFold(folds, shuffle=True, random_state=0)
+        for rows, held_out in splitter.split(scaled, sign):
+            coef, intercept = fit_readout(scaled[rows], sign[rows], 0.1, Logistic())
+            found[held_out, column] = scaled[held_out] @ coef + intercept
+    return mean_auc(found, signs)
+
+
+def _scaled(features: Floats) -> Floats:
+    largest = np.abs(features).max(axis=0)
+    features = features / np.where(largest > 0, largest, 1.0)
+    deviation = features.std(axis=0)
+    return (features - features.mean(axis=0)) / np.where(deviation > 1e-9, deviation, np.inf)
+
+
+def _spread(sequences: Sequences) -> Floats:
+    """Return deviation and extremes of each sequence's tokens, feature by feature."""
+    tokens, starts = sequences.tokens, sequences.offsets[:-1]
+    largest = np.maximum(np.abs(tokens).max(axis=0), 1e-290)
+    tokens = tokens / largest
+    lengths = sequences.lengths[:, np.newaxis]
+    mean = np.add.reduceat(tokens, starts) / lengths
+    squares = np.add.reduceat((tokens - np.repeat(mean, sequences.lengths, axis=0)) ** 2, starts)
+    ends = np.maximum.reduceat(tokens, starts), np.minimum.reduceat(tokens, starts)
+    return np.concatenate([np.sqrt(squares / lengths), *ends], axis=1) * np.tile(largest, 3)
+
+
+def _kind(model: Any, attends: bool, auc: dict[str, float], error: float) -> str:
+    members = getattr(model, "members_", None)
+    if members is None and hasattr(model, "head_kinds_"):
+        members = {"attention": 0.0, "pooled": 0.0}
+        for kind, weight in zip(model.head_kinds_, model.head_weights_, strict=True):
+            members[kind[0]] += float(weight)
+    if members is None:
+        few = attends and auc["attention"] > auc["pooled"] + error
+        members = {"attention": float(few), "pooled": 1.0 - float(few)}
+    return {
+        "attention": "a few tokens",
+        "pooled": "the mean token",
+        "statistics": "the sequence as a whole",
+    }[max(members, key=lambda name: members[name])]
+
+
+def _chance(auc: dict[str, float], above: dict[str, float]) -> Finding:
+    held_out = f", of samples held out in fit {auc['held out']:.3f}" if "held out" in auc else ""
+    return Finding(
+        "nothing beats chance",
+        max(above.values()) <= _CERTAIN,
+        f"Neither the model (AUC {auc['model']:.3f}{held_out}) nor the mean, the spread or the "
+        "number of tokens tells the classes apart.",
+        "Check that labels belong to their sequences; else other features or many more samples "
+        "are needed.",
+    )
+
+
+def _length(auc: dict[str, float], above: dict[str, float]) -> Finding:
+    return Finding(
+        "length predicts the label",
+        above["length"] > _CERTAIN + 1.0 and abs(auc["length"] - 0.5) > 0.15,
+        f"The number of tokens alone has AUC {max(auc['length'], 1.0 - auc['length']):.3f}.",
+        "If that comes from how the data were collected, cut sequences to equal lengths.",
+    )
+
+
+def _reversed_scores(auc: dict[str, float], above: dict[str, float]) -> Finding:
+    return Finding(
+        "scores the wrong way round",
+        above["reversed"] > _CERTAIN,
+        f"High scores go with the other class (AUC {auc['model']:.3f}).",
+        "Check which label is which: in these data they seem exchanged.",
+    )
+
+
+def _spread_finding(auc: dict[str, float], error: float, above: dict[str, float]) -> Finding:
+    found = above["spread"] > _CERTAIN and auc["spread"] > (
+        min(auc["model"], auc.get("held out", auc["attention"])) + 2.0 * error
+    )
+    return Finding(
+        "spread tells more than the model",
+        found,
+        f"Deviations and extremes of the tokens have AUC {auc['spread']:.3f}.",
+        'Informative tokens are no shifted mean: use SparseTokenClassifier, or token_map="auto".',
+    )
+
+
+def _anti_aligned(attends: bool, auc: dict[str, float], error: float) -> Finding:
+    return Finding(
+        "anti-aligned query",
+        attends and auc["reversed"] > auc["attention"] + 2.0 * error,
+        f"Attention to the opposite tokens classifies better (AUC {auc['reversed']:.3f} "
+        f"instead of {auc['attention']:.3f}).",
+        "Match the bias step to the class prior, lower lr_readout, or use AttentionClassifier, "
+        "whose start weighs both classes equally.",
+    )
+
+
+def _duplicates(data: Data) -> Finding:
+    repeated = 0
+    if isinstance(data, MemoryData):
+        contents = [hash(tokens.tobytes()) for tokens in data.sequences]
+        repeated = len(contents) - len(set(contents))
+    return Finding(
+        "duplicated sequences",
+        repeated > 0.02 * len(data),
+        f"{repeated} of {len(data)} sequences repeat another one token by token.",
+        "Copies on both sides of a fold make every held-out score too good: drop them, or pass "
+        "groups to fit.",
+    )
+
+
+def _few(counts: Indices, classes: NDArray[Any]) -> Finding:
+    smallest = int(counts.argmin())
+    return Finding(
+        "few samples of a class",
+        int(counts[smallest]) < _FEW,
+        f"Class {classes.tolist()[smallest]!r} has {counts[smallest]} samples only.",
+        "What is said about it is uncertain: collect more of that class first.",
+    )
+
+
+def _unreliable(kind: str, reliability: float) -> Finding:
+    return Finding(
+        "unreliable query",
+        kind == "a few tokens" and reliability < _LOW_RELIABILITY,
+        f"Queries learned on two halves hardly agree (estimated cosine {reliability:.2f}).",
+        "Collect more samples, reduce the dimension of the tokens, or strengthen the ridge; do "
+        "not read much into single tokens' weights.",
+    )
+
+
+def _needless(model: Any, attends: bool, auc: dict[str, float], error: float) -> Finding:
+    return Finding(
+        "attention no better than pooling",
+        not hasattr(model, "members_")
+        and (not attends or auc["attention"] <= auc["pooled"] + error),
+        f"The mean token classifies as well (AUC {auc['pooled']:.3f}, attention "
+        f"{auc['attention']:.3f}).",
+        "Use SparseTokenClassifier or PooledClassifier, or give attention more samples.",
+    )
+
+
+def _constant(data: Data) -> Finding:
+    ends = data.per_sample(_ends)
+    constant = int((ends[:, 0].max(axis=0) == ends[:, 1].min(axis=0)).sum())
+    return Finding(
+        "constant features",
+        constant > 0,
+        f"{constant} of {data.dim} features never vary; they are ignored.",
+        "Check whether they were meant to be filled.",
+    )
+
+
+def _ends(sequences: Sequences) -> Floats:
+    tokens = sequences.tokens
+    return np.stack([tokens.max(axis=0), tokens.min(axis=0)])[np.newaxis].astype(np.float64)

@@ -1,0 +1,178 @@
+"""How good predictions on held-out sequences are, with 95 % intervals."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.model_selection import StratifiedGroupKFold, train_test_split
+
+__all__ = ["Measure", "fraction", "hold_out", "judge"]
+
+Floats = NDArray[np.float64]
+
+_Z = 1.959963984540054
+_RESAMPLES = 1000
+
+
+class Measure(NamedTuple):
+    """A measure of predictions, and where it lies in 95 % of studies like this one."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} ({self.low:.3f}…{self.high:.3f})"
+
+
+def hold_out(
+    labels: NDArray[Any], groups: NDArray[Any] | None, share: float, random_state: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the sequences to fit and those to judge by, with about the same shares of classes.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        The labels.
+    groups : ndarray of shape (n,) or None
+        What belongs together: no group is in both parts.
+    share : float
+        The share to judge by.
+    random_state : int
+        Seed of the split.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsetoken.estimators.judging import hold_out
+    >>> kept, tested = hold_out(np.arange(12) % 2, np.arange(12) // 3, 0.25, random_state=0)
+    >>> set(kept // 3) & set(tested // 3)
+    set()
+    """
+    rows = np.arange(len(labels))
+    if groups is None:
+        if np.unique(labels, return_counts=True)[1].min() < 2:
+            raise ValueError("a class has one sequence only, too few to hold any out: --held-out 0")
+        kept, tested = train_test_split(
+            rows, test_size=share, stratify=labels, random_state=random_state
+        )
+        return kept, tested
+    folds = round(1.0 / min(share, 1.0 - share))
+    if len(np.unique(groups)) < folds:
+        raise ValueError(
+            f"{len(np.unique(groups))} groups are too few to hold {share:g} of them out: "
+            "--held-out 0 for none"
+        )
+    splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=random_state)
+    kept, tested = next(splitter.split(rows, labels, groups))
+    if share > 0.5:
+        kept, tested = tested, kept
+    for part in (kept, tested):
+        if len(np.unique(labels[part])) < len(np.unique(labels)):
+            raise ValueError("the groups cannot be split so that both parts have all classes")
+    return kept, tested
+
+
+def judge(
+    labels: NDArray[Any],
+    predicted: NDArray[Any],
+    scores: Floats,
+    classes: NDArray[Any],
+    fpr: float = 0.01,
+) -> list[Measure]:
+    """Return accuracy, AUC, and recall at a false-positive rate.
+
+    With more than two classes, AUC and recall are of each class against the others.
+
+    Parameters
+    ----------
+    labels, predicted : ndarray of shape (n,)
+        The true and the predicted labels.
+    scores : ndarray of shape (n,) or (n, n_classes)
+        What ``decision_function`` gives.
+    classes : ndarray
+        ``classes_`` of the classifier.
+    fpr : float
+        The false-positive rate; recall is left out with fewer than ``1 / fpr`` negatives, which
+        cannot tell it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsetoken.estimators.judging import judge
+    >>> labels, scores = np.array([0, 0, 1, 1]), np.array([-1.0, 0.5, 0.2, 2.0])
+    >>> for measure in judge(labels, (scores > 0) * 1, scores, np.array([0, 1])):
+    ...     print(measure.name, measure)
+    accuracy 0.750 (0.301…0.954)
+    AUC 0.750 (0.161…0.979)
+    """
+    found = [fraction("accuracy", labels == predicted)]
+    two = len(classes) == 2
+    for i, name in [(1, classes[1])] if two else enumerate(classes):
+        of_class = "" if two else f" of {name}"
+        score = scores if two else scores[:, i]
+        positive, negative = score[labels == name], score[labels != name]
+        if not len(positive) or not len(negative):
+            continue
+        found.append(_auc(f"AUC{of_class}", positive, negative))
+        if len(negative) * fpr >= 1.0:
+            what = f"recall{of_class} at {100 * fpr:g} % false positives"
+            found.append(_recall(what, positive, negative, fpr))
+    return found
+
+
+def _wilson(share: float, count: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share among ``count`` trials."""
+    centre = share + _Z**2 / (2 * count)
+    half = _Z * np.sqrt(share * (1 - share) / count + _Z**2 / (4 * count**2))
+    scale = 1 + _Z**2 / count
+    return max(0.0, float(centre - half) / scale), min(1.0, float(centre + half) / scale)
+
+
+def fraction(name: str, hits: NDArray[np.bool_]) -> Measure:
+    """Return the fraction of hits."""
+    return Measure(name, float(hits.mean()), *_wilson(float(hits.mean()), len(hits)))
+
+
+def _auc(name: str, positive: Floats, negative: Floats) -> Measure:
+    """Return the AUC, its variance from the placements of the samples (DeLong).
+
+    Wilson's interval of a share with that variance stays within [0, 1]. Where the variance cannot
+    be estimated, at an AUC of 0 or 1 say, the smaller class counts.
+    """
+    m, n = len(positive), len(negative)
+    ranks = rankdata(np.concatenate([positive, negative]))
+    above = (ranks[:m] - rankdata(positive)) / n
+    below = 1.0 - (ranks[m:] - rankdata(negative)) / m
+    auc = float(above.mean())
+    variance = 0.0
+    if min(m, n) > 1:
+        variance = float(above.var(ddof=1)) / m + float(below.var(ddof=1)) / n
+    count = float(min(m, n))
+    if variance > 0.0:
+        count = min(max(auc * (1 - auc) / variance, 1.0), float(m + n))
+    return Measure(name, auc, *_wilson(auc, count))
+
+
+def _recall(name: str, positive: Floats, negative: Floats, fpr: float) -> Measure:
+    """Return the share of positives above the threshold that the negatives set.
+
+    The interval holds both sources of chance: it is the union of Wilson's, for the positives, and
+    of what resampling both classes gives.
+    """
+    rng = np.random.default_rng(0)
+    recall = _recall_of(positive, negative, fpr)
+    draws = [
+        _recall_of(rng.choice(positive, len(positive)), rng.choice(negative, len(negative)), fpr)
+        for _ in range(_RESAMPLES)
+    ]
+    low, high = np.quantile(draws, [0.025, 0.975])
+    least, most = _wilson(recall, len(positive))
+    return Measure(name, recall, min(float(low), least), max(float(high), most))
+
+
+def _recall_of(positive: Floats, negative: Floats, fpr: float) -> float:
+    place = len(negative) - 1 - int(fpr * len(negative) + 1e-9)
+    return float((positive > np.partition(negative, place)[place]).mean())

@@ -1,0 +1,126 @@
+"""The classifier for real data of unknown kind."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetoken.estimators.data import Data, MemoryData
+from sparsetoken.estimators.ensemble import Ensemble
+from sparsetoken.estimators.passes import Heads
+from sparsetoken.estimators.search import Fold
+from sparsetoken.estimators.trees import cross_fit_forests, forest_scores, token_statistics
+from sparsetoken.estimators.trial import Others, Trial
+
+__all__ = ["SparseTokenClassifier"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class SparseTokenClassifier(Ensemble):
+    """The classifier to reach for: attention, pooling and trees, weighed by held-out scores.
+
+    A few tokens may decide the label, or their mean, or the sequence as a whole. This classifier
+    fits all three kinds of members and gives each a weight that is not negative, such that their
+    scores of held-out samples fit the labels best; where samples are few the weights stay near
+    equal. The same scores calibrate the probabilities.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.
+    cv : int, splitter or iterable, default=5
+        Folds of the cross-validation, as in scikit-learn; an int means stratified folds, at most
+        as many as the smallest class has samples.
+    refine_steps : int, default=60
+        Most steps of L-BFGS for the attention heads.
+    random_state : int, Generator, RandomState or None, default=None
+        Decides the folds and the trees.
+    n_jobs : int or None, default=None
+        Threads, as in scikit-learn; the result is the same for any number.
+    verbose : int, default=0
+        Whether to print what the cross-validation found.
+
+    Attributes
+    ----------
+    members_ : dict
+        The weight of each member, of sum one: "attention" (a few tokens decide), "pooled" (the
+        mean does) and "statistics" (trees on mean, largest, smallest and standard deviation of a
+        sequence's tokens, feature by feature).
+    heads_ : list of Head
+        The heads of attention and pooling, as in :class:`AttentionClassifier`.
+    query_, coef_, intercept_ : ndarray of shape (d,), (d,), float; or (classes, d), ...
+        Those of the head of largest weight.
+    query_reliability_, chosen_, n_passes_, token_mean_, token_scale_
+        As in :class:`AttentionClassifier`.
+    forests_ : list of dict
+        The trees, as arrays: a forest for each fold, grown without it.
+    classes_ : ndarray
+        The labels; with two, a positive score means the second.
+    n_features_in_ : int
+        The dimension of the tokens.
+    feature_names_in_ : ndarray of str
+        Names of the features, if ``X`` had them.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+    >>> X, y, truth = problem.sample(200, 20, random_state=0, return_truth=True)
+    >>> X_new, y_new = problem.sample(500, 20, random_state=1, direction=truth.direction)
+    >>> clf = st.SparseTokenClassifier(random_state=0).fit(X, y)
+    >>> bool(clf.score(X_new, y_new) > 0.95)
+    True
+    >>> max(clf.members_, key=clf.members_.get)
+    'attention'
+    """
+
+    def __init__(
+        self,
+        class_weight: Any = None,
+        cv: Any = 5,
+        refine_steps: int = 60,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.class_weight = class_weight
+        self.cv = cv
+        self.refine_steps = refine_steps
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fit_others(
+        self,
+        data: MemoryData,
+        index: Indices,
+        share: Floats,
+        folds: list[Fold],
+        seed: int,
+    ) -> Others:
+        rows = data.per_sample(token_statistics)
+        rng = np.random.default_rng(seed)
+        forests, scores = cross_fit_forests(rows, index, share, folds, rng, self.n_jobs)
+        return Others(forests, scores[np.newaxis])
+
+    def _keep(self, best: Trial, heads: Heads) -> None:
+        super()._keep(best, heads)
+        self.forests_ = best.others.fitted
+        self.statistics_scale_ = float(best.stack.scales[-1])
+        self.statistics_shift_ = best.stack.shift
+        kinds = [kind[0] for kind in self.head_kinds_]
+        weights = {
+            model: float(
+                sum(w for w, k in zip(self.head_weights_, kinds, strict=True) if k == model)
+            )
+            for model in ("attention", "pooled")
+        }
+        self.members_ = {**weights, "statistics": float(best.stack.weights[-1])}
+
+    def _whole_scores(self, data: Data, fold: int | None = None) -> Floats:
+        rows = data.per_sample(token_statistics, self.token_mean_, self.token_scale_)
+        forests = self.forests_ if fold is None else [self.forests_[fold]]
+        scores = self.statistics_scale_ * forest_scores(rows, forests) + self.statistics_shift_
+        return self.members_["statistics"] * scores

@@ -1,0 +1,32 @@
+from .cell import Cell, make_cell
+from .computation import compute
+from .execution import Report, collect, run
+from .figures import draw_figure, figure, figure_names, figure_rows
+from .store import Failure, Store, StoreError
+from .sweep import Grid, Sweep, load_sweep
+from .table import write_table
+from .workers import ClusterError, dask_executor, local_cluster, local_processes
+
+__all__ = [
+    "Cell",
+    "ClusterError",
+    "Failure",
+    "Grid",
+    "Report",
+    "Store",
+    "StoreError",
+    "Sweep",
+    "collect",
+    "compute",
+    "dask_executor",
+    "draw_figure",
+    "figure",
+    "figure_names",
+    "figure_rows",
+    "load_sweep",
+    "local_cluster",
+    "local_processes",
+    "make_cell",
+    "run",
+    "write_table",
+]

@@ -1,0 +1,121 @@
+"""The theory of cells: one at a time, or along a curve where each point starts from the last."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sparsetoken.estimate import Estimate
+from sparsetoken.experiments.cell import LINEAR, TWO_STEPS, Cell
+from sparsetoken.theory import Alignment, alignment, capacity, oracle_error, required_signal
+from sparsetoken.theory.curves import solve_along
+from sparsetoken.theory.models import Model, get_model
+from sparsetoken.theory.trained import Risk
+from sparsetoken.vocabulary import MEASURED
+
+__all__ = ["curves", "predict"]
+
+_LONGEST = 12  # cells of a curve that are computed together
+_SAMPLES = ("alpha", "alpha0", "alpha1", "split")
+
+
+def curves(cells: Iterable[Cell]) -> list[tuple[Cell, ...]]:
+    """Gather the cells that differ in their samples only, those with many samples first.
+
+    From many to few is half the work of the other way. Simulations stay alone.
+    """
+    groups: dict[Any, list[Cell]] = {}
+    for cell in cells:
+        alone = cell.source == "simulation" or not _trained(cell)
+        fixed = {name: value for name, value in cell.values.items() if name not in _SAMPLES}
+        groups.setdefault(cell.key if alone else repr((cell.quantities, fixed)), []).append(cell)
+    found = []
+    for group in groups.values():
+        ordered = sorted(group, key=lambda cell: -cell.alpha1) if len(group) > 1 else group
+        found += [
+            tuple(ordered[start : start + _LONGEST]) for start in range(0, len(group), _LONGEST)
+        ]
+    return found
+
+
+def predict(cells: Sequence[Cell]) -> list[dict[str, Estimate]]:
+    """Return what the theory says about each cell of a curve, see :func:`curves`."""
+    queries = [_query(cell) for cell in cells]
+    trained: Sequence[Risk | None] = [None] * len(cells)
+    if _trained(cells[0]):
+        models = [_model(cell, query) for cell, query in zip(cells, queries, strict=True)]
+        places = [(model, cell.alpha1) for model, cell in zip(models, cells, strict=True)]
+        values = cells[0].values
+        trained = solve_along(cells[0].problem, places, values["reg"], values["loss"])
+    return [_quantities(*each) for each in zip(cells, queries, trained, strict=True)]
+
+
+def _quantities(cell: Cell, query: Alignment | None, trained: Risk | None) -> dict[str, Estimate]:
+    tested = trained and (
+        trained if cell.test_problem == cell.problem else trained.on(cell.test_problem)
+    )
+    found: dict[str, Estimate] = {}
+    for quantity in cell.quantities:
+        if MEASURED[quantity].group == "query":
+            found[quantity] = Estimate(getattr(query, quantity))
+        elif MEASURED[quantity].group == "trained":
+            source: Any = trained if quantity.startswith("train") else tested
+            value = getattr(source, quantity)
+            value = value(fpr=cell.values["fpr"]) if quantity == "recall" else value
+            found[quantity] = _estimate(value, trained is not None and trained.converged)
+        elif quantity in ("capacity", "separable"):
+            found[quantity] = capacity(cell.problem, _name(cell), **_given(cell, query))
+            if quantity == "separable":
+                found[quantity] = Estimate(
+                    cell.alpha1 < found[quantity], 0.0, found[quantity].converged
+                )
+        else:
+            found[quantity] = _oracle(cell, quantity)
+    return found
+
+
+def _oracle(cell: Cell, quantity: str) -> Estimate:
+    model, points = _name(cell), _points(cell)
+    if quantity == "oracle_error":
+        return oracle_error(cell.problem, model, **points)
+    return _estimate(required_signal(cell.problem, model, error=cell.values["error"], **points))
+
+
+def _estimate(value: float, converged: bool = True) -> Estimate:
+    bar, fine = getattr(value, "uncertainty", 0.0), getattr(value, "converged", True)
+    return Estimate(value, bar, converged and fine)
+
+
+def _trained(cell: Cell) -> bool:
+    return any(MEASURED[quantity].group == "trained" for quantity in cell.quantities)
+
+
+def _query(cell: Cell) -> Alignment | None:
+    """Return what the two steps teach the query, if they do."""
+    if not cell.learns_query:
+        return None
+    return alignment(cell.problem, alpha=cell.alpha0, **{n: cell.values[n] for n in TWO_STEPS})
+
+
+def _model(cell: Cell, query: Alignment | None) -> Model:
+    return get_model(_name(cell), **_given(cell, query))
+
+
+def _name(cell: Cell) -> str:
+    """Return the theory's name of the architecture: two steps teach softmax attention."""
+    model: str = cell.values["model"]
+    return "attention" if model == "two-step" else model
+
+
+def _given(cell: Cell, query: Alignment | None) -> dict[str, Any]:
+    """Return cosine and sharpness of the query, and the points, as arguments of the theory."""
+    if cell.values["model"] in LINEAR:
+        return {}
+    cosine, sharpness = (
+        (query.cosine, query.sharpness)
+        if query is not None
+        else (cell.values["cosine"], cell.values.get("sharpness"))
+    )
+    return {"cosine": cosine, "sharpness": sharpness} | _points(cell)
+
+
+def _points(cell: Cell) -> dict[str, Any]:
+    return {"n_points": cell.values["n_points"]} if "n_points" in cell.values else {}

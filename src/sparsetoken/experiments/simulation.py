@@ -1,0 +1,246 @@
+"""Simulation of a cell: trials with the exact reduced samplers, each judged on points of its own.
+
+Nothing of the theory is used: the law of the features on which a trained readout is tested is drawn
+by :mod:`sparsetoken.sampling`.
+"""
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from sparsetoken.estimate import Estimate
+from sparsetoken.estimators.data import MemoryData
+from sparsetoken.estimators.passes import (
+    Heads,
+    attention_features,
+    head_gradients,
+    pooled_features,
+)
+from sparsetoken.estimators.readout import LinearReadout, fit_readout
+from sparsetoken.estimators.sequences import as_sequences
+from sparsetoken.estimators.two_step import two_gradient_steps
+from sparsetoken.experiments.cell import ONE_SET, Cell
+from sparsetoken.experiments.vectorized import sample_vectorized, vectorized_performance
+from sparsetoken.losses import Hinge, get_loss
+from sparsetoken.performance import Performance
+from sparsetoken.problem import random_direction
+from sparsetoken.sampling import (
+    LearnedQuery,
+    exact_performance,
+    pooled_performance,
+    sample_feature_law,
+    sample_features,
+    sample_query,
+)
+from sparsetoken.vocabulary import MEASURED, group
+
+__all__ = ["simulate"]
+
+Floats = NDArray[Any]
+
+_RATES = group("two steps")
+# The hinge loss with a ridge that matters only to separators as long as √(2/(n·ridge)).
+_SEPARATING_RIDGE = 1e-9
+_NUMBERS = 600_000  # tokens drawn to judge one readout, within these numbers of points
+_LEAST_POINTS, _MOST_POINTS = 2_048, 16_384
+
+
+def simulate(cell: Cell) -> dict[str, Estimate]:
+    """Return the mean over the cell's trials of each quantity, with its standard error."""
+    trials = cell.values["trials"]
+    seeds = np.random.SeedSequence(cell.seed).spawn(trials)
+    results = [_trial(cell, np.random.default_rng(seed)) for seed in seeds]
+    found = {}
+    for quantity in cell.quantities:
+        values = np.array([result[quantity] for result in results])
+        error = float(values.std(ddof=1)) / math.sqrt(trials)
+        found[quantity] = Estimate(float(values.mean()), error)
+    return found
+
+
+class _Training(NamedTuple):
+    """Training features with their labels; the query, and the readout if it is trained already."""
+
+    features: Floats
+    sign: Floats
+    query: LearnedQuery | None
+    readout: LinearReadout | None = None
+
+
+def _trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    groups = {quantity: MEASURED[quantity].group for quantity in cell.quantities}
+    query = _draw_query(cell, rng)
+    if query is not None and set(groups.values()) == {"query"}:
+        return {name: getattr(query, name) for name in groups}
+    training = _draw_training(cell, query, rng)
+    if np.unique(training.sign).size < 2:
+        raise ValueError(
+            f"a trial drew only one class among {training.sign.size} training samples: "
+            "raise dim, alpha or positive_rate"
+        )
+    result = {name: getattr(training.query, name) for name in groups if groups[name] == "query"}
+    if "separable" in groups:
+        result["separable"] = float(_separable(training))
+    if "trained" in groups.values():
+        result |= _trained(cell, training, rng)
+    return result
+
+
+def _trained(cell: Cell, training: _Training, rng: np.random.Generator) -> dict[str, float]:
+    loss = get_loss(cell.values["loss"])
+    readout = training.readout or fit_readout(
+        training.features, training.sign, cell.values["reg"], loss
+    )
+    margins = _margins(training, readout)
+    result = {
+        "train_loss": float(np.mean(loss.value(margins, 1.0))),
+        "train_error": float(np.mean(margins < 0.0)),
+    }
+    wanted = [
+        name for name in ("test_error", "test_loss", "auc", "recall") if name in cell.quantities
+    ]
+    tested = _performance(cell, training, readout, rng) if wanted else None
+    for name in wanted:
+        value: Any = getattr(tested, name)
+        result[name] = float(value(fpr=cell.values["fpr"]) if name == "recall" else value)
+    return result
+
+
+def _margins(training: _Training, readout: LinearReadout) -> Floats:
+    return training.sign * (training.features @ readout.coef + readout.intercept)
+
+
+def _separable(training: _Training) -> bool:
+    """Whether some readout has no training error.
+
+    The margins decide, so it does not matter whether the separator found is the shortest.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        separator = fit_readout(training.features, training.sign, _SEPARATING_RIDGE, Hinge())
+    return bool((_margins(training, separator) > 0.0).all())
+
+
+def _draw_query(cell: Cell, rng: np.random.Generator) -> LearnedQuery | None:
+    """Draw the learned query, or make the one that is asked for."""
+    dim = cell.values["dim"]
+    if "cosine" in cell.values:
+        direction = random_direction(dim, rng)
+        other = random_direction(dim, rng)
+        other -= (other @ direction) * direction
+        other /= np.linalg.norm(other)
+        cosine, sharpness = cell.values["cosine"], cell.values.get("sharpness", 1.0)
+        query = sharpness * (cosine * direction + math.sqrt(1.0 - cosine**2) * other)
+        return LearnedQuery(query, np.zeros(dim), 0.0, direction, 1.0)
+    if not cell.learns_query or cell.values.get("model") in ONE_SET:
+        return None
+    return sample_query(
+        cell.problem,
+        _samples(cell.alpha0, dim),
+        dim,
+        loss=get_loss(cell.values["loss"]),
+        random_state=rng,
+        **{name: cell.values[name] for name in _RATES},
+    )
+
+
+def _samples(alpha: float, dim: int) -> int:
+    return max(2, round(alpha * dim))
+
+
+def _draw_training(cell: Cell, query: LearnedQuery | None, rng: np.random.Generator) -> _Training:
+    dim, model, problem = cell.values["dim"], cell.values["model"], cell.problem
+    n_samples = _samples(cell.alpha1, dim)
+    if model in ONE_SET:
+        return _learn_on_one_set(cell, n_samples, rng)
+    if model == "vectorized":
+        features, y = sample_vectorized(problem, n_samples, dim, rng)
+        return _Training(features, 2.0 * y - 1.0, None)
+    if query is None:  # pooled: every direction is as good as another
+        query = LearnedQuery(np.zeros(dim), np.zeros(dim), 0.0, np.eye(1, dim)[0], 1.0)
+    features, y = sample_features(
+        problem,
+        n_samples,
+        query.query,
+        query.direction,
+        pooling=cell.pooling,
+        beta=query.beta,
+        random_state=rng,
+    )
+    return _Training(features, 2.0 * y - 1.0, query)
+
+
+def _learn_on_one_set(cell: Cell, n_samples: int, rng: np.random.Generator) -> _Training:
+    """Draw tokens and train on all of them twice: two steps for the query, then the readout.
+
+    The model "joint" then trains query and readout together.
+    """
+    values = cell.values
+    X, y, truth = cell.problem.sample(n_samples, values["dim"], random_state=rng, return_truth=True)
+    data, sign = MemoryData(as_sequences(X)), np.where(y == 1, 1.0, -1.0)
+    loss, beta = get_loss(values["loss"]), values["beta"]
+    weight = np.full(n_samples, 1.0 / n_samples)
+    pooled = data.per_sample(pooled_features)
+    query = two_gradient_steps(
+        data, pooled, sign, weight, loss, **{name: values[name] for name in _RATES}
+    )
+    features = data.per_sample(attention_features, beta * query)
+    readout = fit_readout(features, sign, values["reg"], loss)
+    if values["model"] == "joint":
+        query, readout = _refine(data, sign, weight, cell, query, readout)
+        features = data.per_sample(attention_features, beta * query)
+    learned = LearnedQuery(query, readout.coef, readout.intercept, truth.direction, beta)
+    return _Training(features, sign, learned, readout)
+
+
+def _refine(
+    data: MemoryData,
+    sign: Floats,
+    weight: Floats,
+    cell: Cell,
+    query: Floats,
+    readout: LinearReadout,
+) -> tuple[Floats, LinearReadout]:
+    """Minimise mean loss + (λ/2)(‖w‖² + ‖q‖²) by some steps of L-BFGS from the two-step start."""
+    size, reg, beta = query.size, cell.values["reg"], cell.values["beta"]
+    columns, only = (sign[:, np.newaxis], weight[:, np.newaxis]), np.zeros(1, dtype=np.int64)
+
+    def objective(point: Floats) -> tuple[float, Floats]:
+        query, coef = point[:size, np.newaxis], point[size:-1, np.newaxis]
+        head = Heads(np.zeros(size), np.ones(size), beta * query, coef, point[-1:])
+        found = data.total(head_gradients, columns, head, only, only)
+        (value,), by_query, by_readout, by_bias = found
+        gradient = [*(beta * by_query + reg * query).T, *(by_readout + reg * coef).T, by_bias]
+        return value + 0.5 * reg * float(point[:-1] @ point[:-1]), np.concatenate(gradient)
+
+    start = np.concatenate([query, readout.coef, [readout.intercept]])
+    options = {"maxiter": cell.values["refine_steps"]}
+    point = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
+    return point[:size], LinearReadout(point[size:-1], float(point[-1]))
+
+
+def _performance(
+    cell: Cell, training: _Training, readout: LinearReadout, rng: np.random.Generator
+) -> Performance:
+    """Return what the readout does on fresh samples of the problem to test on."""
+    problem, model, loss = cell.test_problem, cell.values["model"], cell.values["loss"]
+    if model == "vectorized":
+        return vectorized_performance(problem, *readout, rng, loss=loss)
+    query = training.query
+    assert query is not None
+    if model == "pooled":
+        return pooled_performance(problem, *readout, query.direction, loss=loss)
+    law = sample_feature_law(
+        problem,
+        min(max(_NUMBERS // problem.n_tokens, _LEAST_POINTS), _MOST_POINTS),
+        cosine=query.cosine,
+        sharpness=query.sharpness,
+        pooling=cell.pooling,
+        random_state=rng,
+    )
+    return exact_performance(law, *readout, query.query, query.direction, loss=loss)

@@ -1,0 +1,163 @@
+"""Where cells run: in this process, in processes of this machine, on a Dask cluster."""
+
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import connection
+from typing import Any
+
+from sparsetoken._validation import check_count
+
+__all__ = [
+    "ClusterError",
+    "Here",
+    "available_workers",
+    "dask_executor",
+    "end_with_parent",
+    "local_cluster",
+    "local_processes",
+]
+
+_PATIENCE = 5.0  # seconds to wait for a scheduler
+
+
+class ClusterError(Exception):
+    """There is no Dask scheduler at the address, or no longer, or no Dask here."""
+
+
+def available_workers() -> int:
+    """Return the number of processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Here(Executor):
+    """The process itself: what is submitted is computed at once."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """Return a future that is done."""
+        future: Future[Any] = Future()
+        future.set_result(function(*args, **kwargs))
+        return future
+
+
+@contextmanager
+def local_processes(workers: int | None = None) -> Iterator[Executor]:
+    """Provide processes on this machine; one that dies is replaced.
+
+    Parameters
+    ----------
+    workers : int, optional
+        How many; by default one per processor.
+    """
+    count = available_workers() if workers is None else check_count("workers", workers)
+    executor = RestartingProcesses(count)
+    try:
+        yield executor
+    except BaseException:
+        executor.stop()
+        raise
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+class RestartingProcesses(Executor):
+    """A pool of processes that is started anew when one of them dies."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._pool = self._start()
+
+    def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """Submit to the pool, or to a fresh one if it is broken."""
+        try:
+            return self._pool.submit(function, *args, **kwargs)
+        except BrokenExecutor:
+            self._pool.shutdown(wait=False)
+            self._pool = self._start()
+            return self._pool.submit(function, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Stop the processes."""
+        self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
+
+    def stop(self) -> None:
+        """End the processes at once, whatever they are computing."""
+        for process in list((self._pool._processes or {}).values()):
+            process.terminate()
+
+    def _start(self) -> ProcessPoolExecutor:
+        # Spawned, not forked: a fork copies locks that threads of this process may hold.
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self._workers, context, initializer=end_with_parent)
+
+
+def end_with_parent() -> None:
+    """Let a worker end when the process that started it is gone, even if that was killed.
+
+    Control-C reaches the workers too; it is for the process that started them to end them.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_watch, args=(parent.sentinel,), daemon=True).start()
+
+
+def _watch(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)
+
+
+@contextmanager
+def dask_executor(address: str) -> Iterator[Executor]:
+    """Provide the workers of a running Dask cluster.
+
+    Parameters
+    ----------
+    address : str
+        Address of the scheduler, such as ``tcp://host:8786``. One that does not answer within
+        seconds raises ClusterError.
+    """
+    client_class = _distributed().Client
+    try:
+        client = client_class(address, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ClusterError(f"no Dask scheduler at {address}: {reason}") from None
+    with client:
+        yield client.get_executor(pure=False)
+
+
+@contextmanager
+def local_cluster(workers: int | None = None) -> Iterator[Executor]:
+    """Provide a Dask cluster on this machine, with one thread per worker.
+
+    Parameters
+    ----------
+    workers : int, optional
+        How many; by default one per processor.
+    """
+    distributed = _distributed()
+    count = workers or available_workers()
+    with (
+        distributed.LocalCluster(
+            n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client.get_executor(pure=False)
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise ClusterError(
+            "Dask is not installed: pip install 'sparsetoken[distributed]'"
+        ) from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is raised
+    return distributed

@@ -1,0 +1,149 @@
+"""What a plan aims at: the test error, the AUC, or the recall at a false-positive rate."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from sparsetoken._validation import check_choice, check_real
+from sparsetoken.estimate import Estimate
+from sparsetoken.performance import Performance
+from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.theory import oracle_error
+from sparsetoken.vocabulary import MEASURED, PARAMETERS
+
+__all__ = ["METRICS", "Metric", "get_metric"]
+
+
+class Metric(ABC):
+    """A measure of performance; a plan is about its ``shortfall``, which should be small.
+
+    That of the AUC and of the recall is what they lack to one.
+    """
+
+    name: str
+    goal: str
+    """What is reached, as in "reaches an AUC of"."""
+    needs_bias = False
+    """Whether the trained bias matters: always predicting one class can then do well."""
+
+    @property
+    def label(self) -> str:
+        """What the shortfall is called on an axis."""
+        return f"1 − {MEASURED[self.name].label}"
+
+    @abstractmethod
+    def shortfall(self, result: Performance) -> Estimate:
+        """Return what should be small, with its numerical error."""
+
+    @abstractmethod
+    def chance(self, positive_rate: float) -> float:
+        """Return the shortfall of a classifier that has learned nothing."""
+
+    def bayes(self, problem: SparseTokenProblem) -> Estimate | None:
+        """Return the least shortfall of any classifier whatever, if the theory knows it."""
+        return None
+
+    def check(self, error: float, positive_rate: float) -> float:
+        """Return a target shortfall, or raise ValueError if chance meets it."""
+        error = check_real("error", error, low=0.0, above=True)
+        chance = self.chance(positive_rate)
+        if error >= chance:
+            raise ValueError(f"error must be below {chance:g}, {self._advice()}; got {error:g}")
+        return error
+
+    def _advice(self) -> str:
+        return (
+            f"that of chance: with metric={self.name!r} it is {self.label}, so ask for error=0.05 "
+            f"to get {self.reached(0.05)}"
+        )
+
+    def asked(self, error: float) -> str:
+        """Return a target as the arguments of a plan name it."""
+        return f"error ({self.label})={error:g}"
+
+    def reached(self, shortfall: float) -> str:
+        """Return what is reached, in words."""
+        return f"{self.goal} of {1.0 - shortfall:.4g}"
+
+
+class TestError(Metric):
+    """The test error."""
+
+    __test__ = False  # not a test, whatever its name
+    name, goal, needs_bias = "error", "an error", True
+
+    @property
+    def label(self) -> str:
+        """What it is called on an axis."""
+        return MEASURED["test_error"].label
+
+    def shortfall(self, result: Performance) -> Estimate:
+        """Return the test error."""
+        return result.test_error
+
+    def bayes(self, problem: SparseTokenProblem) -> Estimate:
+        """Return the error of the best classifier that knows the signal."""
+        return oracle_error(problem, "bayes")
+
+    def chance(self, positive_rate: float) -> float:
+        """Return the error of always predicting the commoner class."""
+        return min(positive_rate, 1.0 - positive_rate)
+
+    def asked(self, error: float) -> str:
+        """Return a target as the arguments of a plan name it."""
+        return f"error={error:g}"
+
+    def reached(self, shortfall: float) -> str:
+        """Return what is reached, in words."""
+        return f"{self.goal} of {shortfall:.4g}"
+
+    def _advice(self) -> str:
+        return (
+            "that of always predicting the commoner class; for rare positives metric='auc' may say "
+            "more"
+        )
+
+
+class Auc(Metric):
+    """The area under the ROC curve: how well the scores rank positives above negatives."""
+
+    name, goal = "auc", "an AUC"
+
+    def shortfall(self, result: Performance) -> Estimate:
+        """Return 1 − AUC."""
+        return Estimate(1.0 - result.auc, result.auc.uncertainty)
+
+    def chance(self, positive_rate: float) -> float:
+        """Return one half."""
+        return 0.5
+
+
+@dataclass(frozen=True)
+class Recall(Metric):
+    """The fraction of positives found at a fixed false-positive rate."""
+
+    fpr: float
+    name, goal = "recall", "a recall"
+
+    def shortfall(self, result: Performance) -> Estimate:
+        """Return 1 − recall."""
+        recall = result.recall(self.fpr)
+        return Estimate(1.0 - recall, recall.uncertainty)
+
+    def chance(self, positive_rate: float) -> float:
+        """Return what random alarms miss."""
+        return 1.0 - self.fpr
+
+    def reached(self, shortfall: float) -> str:
+        """Return what is reached, in words."""
+        return f"{super().reached(shortfall)} at {self.fpr:.3g} false positives"
+
+
+METRICS = ("error", "auc", "recall")
+
+
+def get_metric(name: str, fpr: float) -> Metric:
+    """Return the metric of this name."""
+    check_choice("metric", name, METRICS)
+    if name == "recall":
+        return Recall(PARAMETERS["fpr"].check(fpr))
+    return TestError() if name == "error" else Auc()

@@ -1,0 +1,253 @@
+"""Populations: samples of several kinds, and labels that may be wrong (docs/theory, section 11)."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from sparsetoken._validation import check_choice, check_count, check_real, shown
+from sparsetoken.problem import (
+    DrawnSamples,
+    Group,
+    RandomState,
+    SparseTokenProblem,
+    Truth,
+    prepare_sample,
+)
+
+__all__ = ["AnyProblem", "Population", "lengths", "map_kinds"]
+
+
+@dataclass(frozen=True, init=False)
+class Population:
+    """A mixture of kinds of samples, with labels that may be recorded wrongly.
+
+    Each sample draws its kind, then its class with the positive rate of that kind, then its
+    recorded label. It is accepted wherever a problem is; errors count against recorded labels, and
+    ``r.on(population without label errors)`` counts them against true ones.
+
+    Parameters
+    ----------
+    kinds : iterable of SparseTokenProblem
+        Each with its own length, signal tokens, strength and positive rate. Equal ones are joined,
+        and those without a share left out.
+    shares : iterable of float, optional
+        Fraction of the samples of each kind; they add up to one. Equal unless given.
+    label_errors : (float, float), default=(0.0, 0.0)
+        Probability that a positive is recorded as negative, and that a negative is recorded as
+        positive.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> population = st.Population(
+    ...     [st.SparseTokenProblem(10, signal=5.0), st.SparseTokenProblem(40, signal=4.0)],
+    ...     shares=[0.7, 0.3], label_errors=(0.05, 0.0),
+    ... )
+    >>> X, y = population.sample(200, 50, random_state=0)
+    >>> sorted({x.shape for x in X})
+    [(10, 50), (40, 50)]
+    >>> round(population.positive_rate, 3)
+    0.475
+    >>> st.theory.risk(population, "pooled", alpha=2.0, reg=1e-2)
+    Risk(pooled, test_error=0.3...)
+    """
+
+    kinds: tuple[SparseTokenProblem, ...]
+    shares: tuple[float, ...]
+    label_errors: tuple[float, float]
+
+    def __init__(
+        self,
+        kinds: Iterable[SparseTokenProblem],
+        shares: Iterable[float] | None = None,
+        label_errors: Iterable[float] = (0.0, 0.0),
+    ) -> None:
+        listed = list(kinds)
+        if not listed or not all(isinstance(kind, SparseTokenProblem) for kind in listed):
+            raise ValueError(f"kinds must be one or more SparseTokenProblem, got {shown(listed)}")
+        parts = [1.0 / len(listed)] * len(listed) if shares is None else list(shares)
+        parts = [check_real("shares", share, low=0.0, high=1.0) for share in parts]
+        if len(parts) != len(listed) or not math.isclose(sum(parts), 1.0, abs_tol=1e-6):
+            raise ValueError(
+                f"shares must be {len(listed)} numbers that add up to 1, got {shown(parts)}"
+            )
+        errors = tuple(check_real("label_errors", e, low=0.0, high=1.0) for e in label_errors)
+        if len(errors) != 2:
+            raise ValueError(f"label_errors must be two probabilities, got {shown(errors)}")
+        joined: dict[SparseTokenProblem, float] = {}
+        for kind, share in zip(listed, parts, strict=True):
+            if share > 0.0:
+                joined[kind] = joined.get(kind, 0.0) + share
+        total = sum(joined.values())
+        object.__setattr__(self, "kinds", tuple(joined))
+        object.__setattr__(self, "shares", tuple(share / total for share in joined.values()))
+        object.__setattr__(self, "label_errors", errors)
+
+    @classmethod
+    def spread(
+        cls,
+        problem: SparseTokenProblem,
+        *,
+        label_errors: Iterable[float] = (0.0, 0.0),
+        n_nodes: int = 5,
+        **distributions: tuple[str, float, float],
+    ) -> "Population":
+        """Return kinds that stand for a continuous spread, by quadrature.
+
+        Parameters
+        ----------
+        problem : SparseTokenProblem
+            What does not vary.
+        label_errors : (float, float), default=(0.0, 0.0)
+            As of a population.
+        n_nodes : int, default=5
+            Kinds per quantity that varies; their means agree with the distribution's for
+            polynomials up to degree ``2 n_nodes − 1`` (whole numbers are rounded).
+        **distributions : (str, float, float)
+            By the name of a field of the problem: ``("uniform", low, high)``,
+            ``("normal", mean, standard deviation)``, or ``("lognormal", median, standard deviation
+            of the logarithm)``. Several vary independently.
+
+        Examples
+        --------
+        >>> import sparsetoken as st
+        >>> population = st.Population.spread(
+        ...     st.SparseTokenProblem(10), n_nodes=3, signal=("lognormal", 5.0, 0.3)
+        ... )
+        >>> [(round(kind.signal, 2), round(share, 3)) for kind, share in population]
+        [(2.97, 0.167), (5.0, 0.667), (8.41, 0.167)]
+        """
+        n_nodes = check_count("n_nodes", n_nodes)
+        known = [field.name for field in fields(SparseTokenProblem)]
+        axes = []
+        for name, distribution in distributions.items():
+            check_choice("quantity", name, known)
+            axes.append([(name, *node) for node in _nodes(name, distribution, n_nodes)])
+        kinds, shares = [], []
+        for nodes in itertools.product(*axes):
+            kinds.append(replace(problem, **{name: value for name, value, _ in nodes}))
+            shares.append(math.prod(weight for *_, weight in nodes))
+        return cls(kinds, shares, label_errors)
+
+    def __iter__(self) -> Any:
+        """Iterate over pairs of kind and share."""
+        return iter(zip(self.kinds, self.shares, strict=True))
+
+    @property
+    def positive_rate(self) -> float:
+        """Probability that a sample is recorded as positive."""
+        return math.fsum(group.probability for group in self.groups if group.label > 0)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The samples by kind, true class and recorded label, with their probabilities."""
+        missed, invented = self.label_errors
+        groups = []
+        for kind, share in self:
+            positive, negative = share * kind.positive_rate, share * (1.0 - kind.positive_rate)
+            groups += [
+                Group(kind, True, 1.0, positive * (1.0 - missed)),
+                Group(kind, True, -1.0, positive * missed),
+                Group(kind, False, -1.0, negative * (1.0 - invented)),
+                Group(kind, False, 1.0, negative * invented),
+            ]
+        return tuple(group for group in groups if group.probability > 0.0)
+
+    def draw(self, n_samples: int, rng: np.random.Generator) -> DrawnSamples:
+        """Draw kind, true class and recorded label of some samples."""
+        kind = np.zeros(n_samples, dtype=int)
+        if len(self.kinds) > 1:
+            kind = np.searchsorted(np.cumsum(self.shares)[:-1], rng.random(n_samples), "right")
+        rates = np.array([kind.positive_rate for kind in self.kinds])
+        positive = rng.random(n_samples) < rates[kind]
+        label = positive
+        if any(self.label_errors):
+            label = positive ^ (rng.random(n_samples) < np.where(positive, *self.label_errors))
+        return DrawnSamples(kind, positive, label.astype(np.int64))
+
+    def sample(
+        self,
+        n_samples: int,
+        dim: int,
+        *,
+        random_state: RandomState = None,
+        direction: ArrayLike | None = None,
+        dtype: DTypeLike = np.float64,
+        return_truth: bool = False,
+    ) -> Any:
+        """Draw labelled sequences, tokens and all.
+
+        The arguments are those of :meth:`SparseTokenProblem.sample`.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_tokens, dim), or list of ndarray of shape (L_i, dim)
+            The sequences; a list where lengths differ.
+        y : ndarray of shape (n_samples,)
+            Recorded labels, 0 or 1.
+        truth : Truth
+            Only with ``return_truth=True``; ``positions`` is a list where lengths differ.
+        """
+        setting = prepare_sample(n_samples, dim, random_state, direction, dtype)
+        drawn = self.draw(n_samples, setting.rng)
+        sequences: list[Any] = [None] * n_samples
+        positions: list[Any] = [None] * n_samples
+        for index, kind in enumerate(self.kinds):
+            rows = np.flatnonzero(drawn.kind == index)
+            marks, tokens = kind.sample_tokens(drawn.positive[rows], setting)
+            for row, mark, sequence in zip(rows, marks, tokens, strict=True):
+                positions[row], sequences[row] = mark, sequence
+        one_length = len(lengths(self)) == 1
+        X: Any = np.stack(sequences) if one_length else sequences
+        if not return_truth:
+            return X, drawn.label
+        marked: Any = np.stack(positions) if one_length else positions
+        return X, drawn.label, Truth(setting.direction, marked, drawn.positive, drawn.kind)
+
+
+AnyProblem = SparseTokenProblem | Population
+
+
+def lengths(problem: AnyProblem) -> tuple[int, ...]:
+    """Return the different numbers of tokens of a problem's sequences."""
+    return tuple(sorted({kind.n_tokens for kind in problem.kinds}))
+
+
+def map_kinds(
+    problem: AnyProblem, change: Callable[[SparseTokenProblem], SparseTokenProblem]
+) -> AnyProblem:
+    """Return the problem or population with each kind changed."""
+    if isinstance(problem, SparseTokenProblem):
+        return change(problem)
+    return Population(map(change, problem.kinds), problem.shares, problem.label_errors)
+
+
+def _nodes(name: str, distribution: Any, n_nodes: int) -> list[tuple[float, float]]:
+    """Return values of a field and their weights."""
+    try:
+        form, first, second = distribution
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be a distribution like ('lognormal', 5.0, 0.3), got {shown(distribution)}"
+        ) from None
+    check_choice(f"the distribution of {name}", form, ("uniform", "normal", "lognormal"))
+    first = check_real(f"{form} {name}", first)
+    second = check_real(f"{form} {name}", second, low=first if form == "uniform" else 0.0)
+    if form == "uniform":
+        nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
+        values = 0.5 * (first + second) + 0.5 * (second - first) * nodes
+    else:
+        nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
+        values = first * np.exp(second * nodes) if form == "lognormal" else first + second * nodes
+    if name in ("n_tokens", "n_signal"):
+        whole = np.arange(math.ceil(first), math.floor(second) + 1)
+        if form == "uniform" and 0 < whole.size <= n_nodes:
+            values, weights = whole, np.ones(whole.size)
+        values = np.maximum(np.rint(values), 1).astype(int)
+    weights = weights / weights.sum()
+    return list(zip(values.tolist(), weights.tolist(), strict=True))

@@ -1,0 +1,132 @@
+"""Small charts as SVG text: they take the page's colors, so they follow light and dark."""
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import NamedTuple
+
+__all__ = ["Chart", "Scale", "bars", "strip"]
+
+_WIDTH, _HEIGHT = 360, 260
+_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 12, 42
+
+
+class Scale(NamedTuple):
+    """A horizontal or vertical axis."""
+
+    label: str
+    low: float
+    high: float
+    ticks: Sequence[float]
+    logarithmic: bool = False
+
+    def place(self, value: float) -> float:
+        """Return where a value lies, from 0 at the low end to 1 at the high one."""
+        low, high = self.low, self.high
+        if self.logarithmic:
+            low, high, value = math.log(low), math.log(high), math.log(max(value, 1e-300))
+        return min(max((value - low) / (high - low), -0.02), 1.02)
+
+
+class Chart:
+    """A chart with two axes, drawn mark by mark.
+
+    Examples
+    --------
+    >>> from sparsetoken.reporting.charts import Scale, Chart
+    >>> unit = (0.0, 1.0, (0, 0.5, 1))
+    >>> chart = Chart("ROC", Scale("false positives", *unit), Scale("recall", *unit))
+    >>> chart.line([(0, 0), (0.1, 0.8), (1, 1)], "main")
+    >>> "<svg" in chart.svg()
+    True
+    """
+
+    def __init__(self, title: str, x: Scale, y: Scale) -> None:
+        self.title, self.x, self.y = title, x, y
+        self._marks: list[str] = []
+
+    def line(self, points: Iterable[tuple[float, float]], kind: str) -> None:
+        """Draw a line; ``kind`` is its style: main, other, target or none."""
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(self._at, points))
+        self._marks.append(f'<polyline class="{kind}" points="{path}"/>')
+
+    def band(self, points: Sequence[tuple[float, float, float]]) -> None:
+        """Shade between a lower and an upper value at each x."""
+        there = [self._at((x, low)) for x, low, _ in points]
+        back = [self._at((x, high)) for x, _, high in reversed(points)]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in [*there, *back])
+        self._marks.append(f'<polygon class="band" points="{path}"/>')
+
+    def point(self, x: float, y: float, low: float, high: float, text: str) -> None:
+        """Draw a point with an error bar; ``text`` is shown when the pointer rests on it."""
+        across, up = self._at((x, y))
+        bottom, top = self._at((x, low))[1], self._at((x, high))[1]
+        self._marks.append(
+            f'<g class="point"><title>{escape(text)}</title>'
+            f'<line x1="{across:.1f}" x2="{across:.1f}" y1="{bottom:.1f}" y2="{top:.1f}"/>'
+            f'<circle cx="{across:.1f}" cy="{up:.1f}" r="3.5"/></g>'
+        )
+
+    def _at(self, point: tuple[float, float]) -> tuple[float, float]:
+        across, up = self.x.place(point[0]), self.y.place(point[1])
+        return (
+            _LEFT + across * (_WIDTH - _LEFT - _RIGHT),
+            _HEIGHT - _BOTTOM - up * (_HEIGHT - _TOP - _BOTTOM),
+        )
+
+    def svg(self) -> str:
+        """Return the chart as an element of a page."""
+        parts = [
+            f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+            f'aria-label="{escape(self.title, quote=True)}">'
+        ]
+        right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+        for tick in self.x.ticks:
+            at = self._at((tick, self.y.low))[0]
+            parts.append(
+                f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{_TOP}" y2="{bottom}"/>'
+                f'<text x="{at:.1f}" y="{bottom + 15}" text-anchor="middle">{tick:g}</text>'
+            )
+        for tick in self.y.ticks:
+            at = self._at((self.x.low, tick))[1]
+            parts.append(
+                f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}"/>'
+                f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{tick:g}</text>'
+            )
+        middle = (_LEFT + right) / 2
+        parts.append(
+            f'<text x="{middle}" y="{_HEIGHT - 6}" text-anchor="middle">{escape(self.x.label)}'
+            f'</text><text transform="translate(12,{(_TOP + bottom) / 2}) rotate(-90)" '
+            f'text-anchor="middle">{escape(self.y.label)}</text>'
+        )
+        return "".join([*parts, *self._marks, "</svg>"])
+
+
+def bars(values: dict[str, float]) -> str:
+    """Return shares as labelled horizontal bars."""
+    rows = "".join(
+        f'<div class="bar"><span>{escape(name)}</span>'
+        f'<div><i style="width:{value:.1%}"></i></div><b>{value:.0%}</b></div>'
+        for name, value in values.items()
+    )
+    return f'<div class="bars">{rows}</div>'
+
+
+def strip(
+    weights: Sequence[float], contributions: Sequence[float], texts: Sequence[str] | None
+) -> str:
+    """Return the tokens of a sequence as boxes: height is weight, color is what each speaks for."""
+    heaviest = max(weights, default=0.0) or 1.0
+    strongest = max((abs(c) for c in contributions), default=0.0) or 1.0
+    boxes = []
+    for i, (weight, part) in enumerate(zip(weights, contributions, strict=True)):
+        kind = "for" if part >= 0 else "against"
+        shade = 0.15 + 0.85 * abs(part) / strongest
+        named = f" {texts[i]}" if texts is not None else ""
+        title = escape(f"token {i}{named}: weight {weight:.3f}, contribution {part:+.3f}")
+        size = 4 + 36 * weight / heaviest
+        boxes.append(
+            f'<i class="{kind}" style="height:{size:.0f}px;opacity:{shade:.2f}" title="{title}">'
+            "</i>"
+        )
+    return f'<div class="strip">{"".join(boxes)}</div>'

@@ -1,0 +1,325 @@
+"""The service over HTTP: each route, what it refuses, and how it starts and ends."""
+
+import json
+import random
+import signal
+import socket
+import sys
+import threading
+import time
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+
+import sparsetoken as st
+from app.conftest import start_server
+from sparsetoken.app.parameters import CONTROLS, PRESETS, values_model
+from sparsetoken.app.views import VIEWS
+from sparsetoken.cli import main
+from sparsetoken.vocabulary import PARAMETERS
+
+SEALS = ("Content-Security-Policy", "X-Content-Type-Options", "X-Frame-Options")
+SEALS += ("Referrer-Policy", "Cross-Origin-Opener-Policy", "Permissions-Policy")
+STATIC = ("index.html", "explorer.css", "main.js", "api.js", "chart.js", "controls.js", "data.js")
+VISITOR = "a-visitor"
+CHEAP = {"loss": "square"}
+
+
+def check_refused(reply, *codes):
+    """A refusal is one sentence with a code that blames the request, sealed like the rest."""
+    assert reply.status in (codes or range(400, 500)), reply
+    assert "Traceback" not in reply.text
+    assert len(reply.text) < 700
+    assert all(name in reply.headers for name in SEALS)
+
+
+def waited(server, key, visitor=VISITOR):
+    deadline = time.monotonic() + 240
+    while True:
+        status = server.ask("GET", f"/api/jobs/{key}?visitor={visitor}").json
+        if status["state"] not in ("waiting", "running"):
+            return status
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("view", [name for name in VIEWS if name != "planner"])
+def test_every_view_answers_with_a_picture(server, view):
+    values = {name: value for name, value in CHEAP.items() if name in VIEWS[view].names}
+    found = server.draw(view, values).json
+    assert found["sentence"].endswith(".")
+    assert found["panels"]
+    assert found["python"].startswith("import numpy as np\nimport sparsetoken as st\n")
+    assert found["command"].startswith("sparsetoken ")
+    lengths = {len(column) for column in found["table"].values()}
+    assert len(lengths) == 1
+    if found["more"]:
+        finer = server.draw(view, values, 1).json
+        assert len(finer["table"]) == len(found["table"])
+        assert max(map(len, finer["table"].values())) >= lengths.pop()
+
+
+def test_the_first_picture_needs_no_values(server):
+    reply = server.post("/api/views/attention-map", {})
+    assert reply.status == 200
+    assert "two steps on 400 samples" in reply.json["sentence"]
+
+
+def test_jobs(server):
+    values = CHEAP | {"dim": 20, "trials": 2, "alpha_max": 2.0, "n_tokens": 3}
+    begun = server.post("/api/jobs/learning", {"visitor": VISITOR, "values": values}).json
+    status = waited(server, begun["key"])
+    assert status["state"] == "done"
+    assert status["progress"]["done"] == status["progress"]["total"]
+    curves = status["progress"]["content"]["panels"][0]["curves"]
+    assert [curve["look"] for curve in curves] == ["points"] * 3
+    assert len(curves[0]["x"]) == len(curves[0]["error"]) == 6
+    key = server.post("/api/jobs/learning", {"visitor": VISITOR, "values": {"dim": 400}}).json[
+        "key"
+    ]
+    assert server.ask("DELETE", f"/api/jobs/{key}?visitor={VISITOR}").status == 204
+    assert server.ask("GET", f"/api/jobs/{key}").json["state"] == "cancelled"
+    key = server.post("/api/jobs/learning", {"visitor": VISITOR, "values": {"dim": 399}}).json[
+        "key"
+    ]
+    assert server.ask("PUT", f"/api/visitors/{VISITOR}").status == 204
+    assert server.ask("DELETE", f"/api/visitors/{VISITOR}").status == 204
+    assert server.ask("GET", f"/api/jobs/{key}").json["state"] == "cancelled"
+
+
+def test_the_page_learns_its_controls_from_the_vocabulary(server):
+    found = server.ask("GET", "/api/explorer").json
+    assert list(found["views"]) == list(VIEWS)
+    for name, control in found["controls"].items():
+        if name in PARAMETERS:
+            quantity = PARAMETERS[name]
+            assert control["label"] == quantity.label
+            assert control["help"] == quantity.help
+            assert quantity.slider is None or [control["low"], control["high"]] == [
+                *quantity.slider
+            ]
+    assert found["models"]["pooled"]["color"] == st.vocabulary.MODELS["pooled"].color
+    used = {name for view in found["views"].values() for name in view["controls"]}
+    assert (
+        used == set(found["controls"]) == {n for names in found["groups"].values() for n in names}
+    )
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_fit_every_view(preset):
+    for view in VIEWS.values():
+        values = {k: v for k, v in PRESETS[preset].items() if k in view.names}
+        values_model("Values", view.names, view.defaults)(**values)
+
+
+def test_the_service_describes_itself(server):
+    schema = server.ask("GET", "/api/openapi.json").json
+    page = server.ask("GET", "/api/docs").text
+    assert "<script" not in page
+    for path in schema["paths"]:
+        assert path in page
+    assert "Tokens in a sequence." in page
+    assert "1 to 1000" in page
+    limits = schema["components"]["schemas"]["LearningcurvesValues"]["properties"]["n_tokens"]
+    assert (limits["minimum"], limits["maximum"]) == (1, 1000)
+
+
+@pytest.mark.parametrize(
+    "path", ["/", *(f"/static/{name}" for name in STATIC), "/static/plotly.js"]
+)
+def test_pages_are_sealed(server, path):
+    reply = server.ask("GET", path)
+    assert reply.status == 200
+    assert all(name in reply.headers for name in SEALS)
+    policy = reply.headers["Content-Security-Policy"]
+    assert "default-src 'none'; script-src 'self';" in policy
+    assert "unsafe-eval" not in policy
+    if path.endswith((".html", "/")):
+        assert reply.text.count("<script") == reply.text.count('<script src="/static/') == 2
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nothing",
+        "/etc/passwd",
+        "//etc/passwd",
+        "/static/",
+        "/static/nothing.js",
+        "/static/../server.py",
+        "/static/%2e%2e/server.py",
+        "/static/..%2f..%2f..%2f..%2fetc/passwd",
+        "/static/%00",
+        "/docs",
+        "/redoc",
+    ],
+)
+def test_nothing_else_is_served(server, path):
+    check_refused(server.ask("GET", path), 400, 404)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "example.org"},
+        {"Host": "127.0.0.1.example.org"},
+        {"Host": ""},
+        {"Origin": "http://example.org"},
+        {"Origin": "null"},
+        {"Origin": "http://[::1"},
+        {"Sec-Fetch-Site": "cross-site"},
+    ],
+    ids=str,
+)
+def test_other_hosts_and_sites_are_refused(server, headers):
+    for method, path in (("GET", "/api/explorer"), ("POST", "/api/views/phase")):
+        check_refused(server.ask(method, path, "{}", headers), 400, 403)
+
+
+def test_this_machine_is_welcome_by_its_names(server):
+    port = urlsplit(server.address).port
+    for host in (f"localhost:{port}", f"[::1]:{port}", "localhost:9"):
+        headers = {"Host": host, "Origin": f"http://{host}"}
+        assert server.ask("GET", "/api/explorer", headers=headers).status == 200
+
+
+def test_bodies_are_limited(server):
+    check_refused(server.post("/api/views/learning", "x" * 100_000), 413)
+    link = socket.create_connection(("127.0.0.1", urlsplit(server.address).port), timeout=60)
+    with link:  # one that does not say how long it is
+        link.sendall(b"POST /api/views/learning HTTP/1.1\r\nHost: localhost\r\n")
+        link.sendall(b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+        chunk = b"4000\r\n" + b" " * 0x4000 + b"\r\n"
+        link.sendall(chunk * 3)
+        assert b" 413 " in link.recv(200)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (
+            {"n_tokens": 0},
+            "Sequence length (n_tokens) must be a whole number from 1 to 1000, got 0.",
+        ),
+        (
+            {"n_tokens": 2.5},
+            "Sequence length (n_tokens) must be a whole number from 1 to 1000, got",
+        ),
+        ({"signal": "much"}, "Signal strength (signal) must be a number from 0 to 15, got 'much'."),
+        ({"signal": None}, "Signal strength (signal) must be a number from 0 to 15, got None."),
+        ({"loss": "zero"}, "Loss (loss) must be one of logistic, square, hinge, got 'zero'."),
+        ({"n_signal": 4, "n_tokens": 3}, "N_signal must be an integer in [1, 3], got 4."),
+        ({"nothing": 1}, "nothing: Extra inputs are not permitted."),
+    ],
+    ids=str,
+)
+def test_wrong_values_are_explained(server, values, words):
+    reply = server.draw("learning", values)
+    assert reply.status == 422
+    assert reply.json["detail"].startswith(words)
+
+
+BODIES = ["", "nonsense", "[]", "1", "null", '"text"', "[" * 5000, '{"a":' * 3000, "9" * 6000]
+BODIES += [b"\xff\xfe", '{"values": {"signal": NaN}}', '{"values": {"signal": 1e400}}']
+BODIES += ['{"visitor": "x"}', '{"visitor": "../../etc"}', '{"step": -1}', '{"step": 1e9}']
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: str(body)[:20])
+def test_bodies_that_are_no_requests(server, body):
+    check_refused(server.post("/api/views/learning", body), 400, 422)
+
+
+def mutated(body, rng):
+    """Return a request with one part of it replaced, removed or repeated."""
+    body = json.loads(json.dumps(body))
+    inner = body.get("values")
+    part = inner if isinstance(inner, dict) and rng.random() < 0.7 else body
+    junk = [None, True, -1, 0, 3.5, 1e308, 10**40, float("nan"), float("-inf"), "", "x", [], {}]
+    junk += ["é\0\ud800", "9" * 3000, [[]], {"": {}}, [{}] * 20]
+    name = rng.choice([*part, "__proto__", "view"])
+    if rng.random() < 0.2:
+        part.pop(name, None)
+    else:
+        part[name] = rng.choice(junk)
+    return body
+
+
+def test_500_mutated_requests(server):
+    rng = random.Random(0)
+    for _ in range(500):
+        view = rng.choice(("attention-map", "alignment", "planner"))
+        names = [name for name in VIEWS[view].names if name != "features"]
+        values = {name: CONTROLS[name].default for name in names}
+        body = {"visitor": VISITOR, "step": 0, "values": values}
+        route = rng.choice(("views", "views", "views", "jobs"))
+        reply = server.post(f"/api/{route}/{view}", mutated(mutated(body, rng), rng))
+        if reply.status not in (200, 204):
+            check_refused(reply)
+    server.ask("DELETE", f"/api/visitors/{VISITOR}")
+
+
+def test_odd_names_and_methods(server):
+    for method, path in (
+        ("GET", "/api/jobs/%00?seen=x"),
+        ("GET", "/api/jobs/x?visitor=a"),
+        ("PUT", "/api/views/learning"),
+        ("POST", "/"),
+        ("POST", "/static/main.js"),
+        ("PUT", "/api/data"),
+        ("PUT", "/api/data?visitor=../../../../etc&name=x"),
+    ):
+        check_refused(server.ask(method, path, "{}"))
+    assert server.ask("GET", "/api/jobs/none?visitor=a-visitor").json["state"] == "cancelled"
+    assert server.ask("PUT", "/api/visitors/" + "x" * 3000).status == 204
+
+
+def test_idle_connections_do_not_stand_in_the_way(server):
+    port = urlsplit(server.address).port
+    idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(50)]
+    for link in idle[::2]:
+        link.sendall(
+            b"POST /api/views/learning HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
+        )
+    try:
+        assert server.draw("attention-map", {"signal": 3.21}).status == 200
+    finally:
+        for link in idle:
+            link.close()
+
+
+def test_a_port_in_use_is_one_line(capsys):
+    threads = threading.active_count()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(SystemExit) as ended:
+            main(["serve", "--no-browser", "--port", str(port)])
+    assert ended.value.code == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("sparsetoken: Address already in use")
+    assert str(port) in err
+    assert err.count("\n") == 1
+    assert threading.active_count() == threads
+
+
+def test_without_the_extra_the_command_says_what_to_install(capsys, monkeypatch):
+    monkeypatch.delitem(sys.modules, "sparsetoken.app.server", raising=False)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(SystemExit) as ended:
+        main(["serve"])
+    hint = "sparsetoken: the explorer needs uvicorn: pip install 'sparsetoken[app]'\n"
+    assert (ended.value.code, *capsys.readouterr()) == (1, "", hint)
+
+
+def test_an_interrupt_ends_everything(tmp_path):
+    server = start_server(tmp_path)
+    server.ask("PUT", "/api/data?visitor=a-visitor&name=x.csv", "a,b\n")
+    server.post("/api/jobs/planner", {"visitor": VISITOR})
+    children = psutil.Process(server.process.pid).children(recursive=True)
+    server.process.send_signal(signal.SIGINT)
+    assert server.process.wait(timeout=60) == 0
+    server.process.communicate()
+    assert psutil.wait_procs(children, timeout=60)[1] == []
+    assert server.files() == []
+    assert (tmp_path / "log").read_text() == ""

@@ -1,0 +1,102 @@
+import math
+
+import numpy as np
+import pytest
+
+import sparsetoken as st
+from sparsetoken.planner import PilotWarning
+from sparsetoken.planner.moments import estimate_moments, summarise
+
+PROBLEM = st.SparseTokenProblem(n_tokens=8, n_signal=2, signal=4.0, positive_rate=0.4)
+
+
+def test_moments_are_sums_over_distinct_samples():
+    """The closed form against the triple sum itself."""
+    rng = np.random.default_rng(0)
+    positive = np.array([True, True, True, False, False, True])
+    samples = [
+        rng.standard_normal((length, 3)) + 2.0 * shifted
+        for length, shifted in zip((2, 4, 3, 5, 1, 3), positive, strict=True)
+    ]
+    weight = np.where(positive, 1 / positive.sum(), -1 / (~positive).sum())
+    mean = [s.mean(axis=0) for s in samples]
+    second = [s.T @ s / len(s) for s in samples]
+    n = range(len(samples))
+    pairs = sum(weight[i] * weight[j] * mean[i] @ mean[j] for i in n for j in n if i != j)
+    triples = sum(
+        weight[i] * weight[j] * weight[k] * mean[i] @ second[k] @ mean[j]
+        for i in n
+        for j in n
+        for k in n
+        if len({i, j, k}) == 3
+    )
+    summaries = []
+    for mask in (positive, ~positive):
+        chosen = [s for s, m in zip(samples, mask, strict=True) if m]
+        offsets = np.concatenate([[0], np.cumsum([len(s) for s in chosen])])
+        groups = np.arange(len(chosen)) % 2
+        summaries.append(summarise(np.concatenate(chosen), offsets, groups).without(None))
+    found = estimate_moments(*summaries)
+    distinct = 1 - 1 / positive.sum()
+    assert found.mean == pytest.approx(pairs / distinct)
+    trace = sum(weight[k] * np.trace(second[k]) for k in n)
+    assert found.second == pytest.approx((triples / pairs - trace / 3) / (1 - 1 / 3))
+
+
+def test_the_stated_intervals_cover():
+    signal, n_signal = [], []
+    for seed in range(60):
+        X, y = PROBLEM.sample(150, 40, random_state=seed)
+        pilot = st.estimate_problem(X, y)
+        bars = pilot.standard_errors
+        signal.append((pilot.signal - 4.0) / bars["signal"])
+        n_signal.append((pilot.n_signal - 2.0) / bars["n_signal"])
+    for scores in (signal, n_signal):
+        covered = np.mean(np.abs(scores) < 1.96)
+        assert 0.85 <= covered <= 1.0  # 0.95 nominal; three binomial errors are 0.085
+        assert 0.6 < np.std(scores) < 1.5
+        assert abs(np.mean(scores)) < 0.8
+
+
+def test_scale_shift_and_correlation_of_the_tokens_do_not_matter():
+    rng = np.random.default_rng(0)
+    X, y = PROBLEM.sample(400, 10, random_state=1)
+    plain = st.estimate_problem(X, y)
+    assert plain.problem.n_signal == 2
+    mixing = np.diag(np.linspace(0.5, 3.0, 10)) @ np.linalg.qr(rng.standard_normal((10, 10)))[0]
+    mixed = st.estimate_problem(X @ mixing + 7.0, y)
+    assert mixed.signal == pytest.approx(plain.signal, rel=0.05)
+    assert mixed.n_signal == pytest.approx(plain.n_signal, rel=0.1)
+
+
+def test_ragged_sequences_and_any_labels():
+    X, y = PROBLEM.sample(300, 10, random_state=2)
+    noise = np.random.default_rng(3).standard_normal((300, 2, 10))
+    ragged = [
+        np.concatenate([x, extra[: i % 3]])
+        for i, (x, extra) in enumerate(zip(X, noise, strict=True))
+    ]
+    pilot = st.estimate_problem(ragged, np.where(y == 1, "yes", "no"))
+    assert pilot.problem.n_tokens == 9
+    assert pilot.problem.n_signal == 2
+    assert pilot.positive_rate == y.mean()
+    assert abs(pilot.problem.signal - 4.0) < 4 * pilot.standard_errors["problem.signal"]
+    assert "±" in repr(pilot)
+
+
+def test_a_pilot_without_signal_warns():
+    X, y = st.SparseTokenProblem(5, 1, 0.0).sample(60, 30, random_state=5)
+    with pytest.warns(PilotWarning, match="cannot tell the signal from noise"):
+        pilot = st.estimate_problem(X, y)
+    assert not pilot.reliable
+    assert all(math.isfinite(bar) for bar in pilot.standard_errors.values())
+
+
+def test_bad_pilots_name_the_argument():
+    X, y = PROBLEM.sample(40, 5, random_state=0)
+    with pytest.raises(ValueError, match="y must have shape"):
+        st.estimate_problem(X, y[:-1])
+    with pytest.raises(ValueError, match="y must have two labels, got 1"):
+        st.estimate_problem(X, np.zeros_like(y))
+    with pytest.raises(ValueError, match="at least 4 positive samples, got 1"):
+        st.estimate_problem(X, np.arange(len(y)) == 0)

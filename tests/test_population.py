@@ -1,0 +1,125 @@
+import pickle
+
+import numpy as np
+import pytest
+from statistical import Z_LIMIT, standard_score
+
+from populations import POPULATIONS, TWO_LENGTHS
+from sparsetoken import Population, SparseTokenProblem
+from sparsetoken.population import lengths, map_kinds
+
+SHORT, LONG = SparseTokenProblem(4, 1, 4.0, 0.3), SparseTokenProblem(9, 2, 2.0, 0.6)
+
+
+def test_kinds_and_shares():
+    population = Population([SHORT, LONG, SHORT], [0.2, 0.5, 0.3])
+    assert population.kinds == (SHORT, LONG)  # equal kinds are joined
+    assert population.shares == pytest.approx((0.5, 0.5))
+    assert population == Population([SHORT, LONG])
+    assert hash(population) == hash(Population([SHORT, LONG]))
+    assert pickle.loads(pickle.dumps(population)) == population
+    assert Population([SHORT, LONG], [1.0, 0.0]) == Population([SHORT])
+    assert lengths(population) == (4, 9)
+    assert population.positive_rate == pytest.approx(0.45)
+    errors = Population([SHORT], label_errors=(0.1, 0.2))
+    assert errors.positive_rate == pytest.approx(0.3 * 0.9 + 0.7 * 0.2)
+    doubled = map_kinds(errors, lambda k: SparseTokenProblem(2 * k.n_tokens, 1, k.signal, 0.3))
+    assert doubled.kinds == (SparseTokenProblem(8, 1, 4.0, 0.3),)
+    assert doubled.label_errors == (0.1, 0.2)
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_groups_are_a_probability(name):
+    groups = POPULATIONS[name].groups
+    assert sum(group.probability for group in groups) == pytest.approx(1.0)
+    assert len({group[:3] for group in groups}) == len(groups)
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_sample(name):
+    population = POPULATIONS[name]
+    n, dim = 8000, 3
+    X, y, truth = population.sample(n, dim, random_state=0, return_truth=True)
+    assert isinstance(X, list) == (len(lengths(population)) > 1)
+    for group in population.groups:
+        chosen = (truth.positive == group.positive) & (y == (group.label > 0))
+        index = population.kinds.index(group.kind)
+        rows = np.flatnonzero(chosen & (truth.kind == index))
+        inside = np.isin(np.arange(n), rows)
+        assert abs(standard_score(inside, group.probability)) < Z_LIMIT
+        tokens = np.stack([X[row] for row in rows])
+        marks = np.stack([truth.positions[row] for row in rows])
+        assert tokens.shape[1:] == (group.kind.n_tokens, dim)
+        assert (marks.sum(axis=1) == group.positive * group.kind.n_signal).all()
+        noise = tokens - group.kind.signal * marks[..., np.newaxis] * truth.direction
+        assert abs(noise.mean()) < Z_LIMIT / np.sqrt(noise.size)
+        assert abs((noise**2).mean() - 1) < Z_LIMIT * np.sqrt(2 / noise.size)
+    again, labels = population.sample(n, dim, random_state=0)
+    assert np.array_equal(labels, y)
+    assert all(np.array_equal(a, b) for a, b in zip(X, again, strict=True))
+
+
+def test_one_kind_samples_like_the_problem():
+    for one, other in zip(
+        SHORT.sample(50, 7, random_state=3), Population([SHORT]).sample(50, 7, random_state=3),
+        strict=True,
+    ):  # fmt: skip
+        assert np.array_equal(one, other)
+
+
+def test_type_direction_and_seed():
+    direction = np.eye(5)[1]
+    X, _, truth = TWO_LENGTHS.sample(
+        9, 5, random_state=1, direction=direction, dtype=np.float32, return_truth=True
+    )
+    assert {x.dtype for x in X} == {np.dtype(np.float32)}
+    assert np.array_equal(truth.direction, direction)
+
+
+def test_spread_keeps_the_moments():
+    problem = SparseTokenProblem(10, 1, positive_rate=0.2)
+    lognormal = Population.spread(problem, signal=("lognormal", 5.0, 0.3))
+    for power in (1, 2, 3):
+        moment = sum(share * kind.signal**power for kind, share in lognormal)
+        assert moment == pytest.approx(5.0**power * np.exp(0.5 * (0.3 * power) ** 2), rel=1e-3)
+    both = Population.spread(
+        problem, n_nodes=3, signal=("uniform", 2.0, 4.0), n_tokens=("uniform", 10, 50)
+    )
+    assert len(both.kinds) == 9
+    assert sum(share * kind.signal**2 for kind, share in both) == pytest.approx(28 / 3)
+    assert sum(share * kind.n_tokens for kind, share in both) == pytest.approx(30, abs=0.5)
+    assert {kind.positive_rate for kind in both.kinds} == {0.2}
+    few = Population.spread(problem, n_tokens=("uniform", 8, 10))
+    assert [(kind.n_tokens, round(share, 9)) for kind, share in few] == [
+        (8, 0.333333333), (9, 0.333333333), (10, 0.333333333),
+    ]  # fmt: skip
+    normal = Population.spread(problem, positive_rate=("normal", 0.3, 0.05))
+    assert normal.positive_rate == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"kinds": []}, "^kinds must be one or more"),
+        ({"kinds": [3]}, "^kinds must be one or more"),
+        ({"shares": [0.5]}, "^shares must be 2 numbers that add up to 1"),
+        ({"shares": [0.5, 0.6]}, "^shares must be 2 numbers that add up to 1"),
+        ({"shares": [1.5, -0.5]}, "^shares must be a finite number"),
+        ({"label_errors": (0.1,)}, "^label_errors must be two probabilities"),
+        ({"label_errors": (0.1, 2.0)}, "^label_errors must be a finite number"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Population(**{"kinds": [SHORT, LONG], **arguments})
+
+
+def test_bad_spread_is_named():
+    with pytest.raises(ValueError, match="quantity must be one of 'n_tokens'"):
+        Population.spread(SHORT, strength=("uniform", 1.0, 2.0))
+    with pytest.raises(ValueError, match="the distribution of signal must be one of 'uniform'"):
+        Population.spread(SHORT, signal=("cauchy", 1.0, 2.0))
+    with pytest.raises(ValueError, match="signal must be a distribution like"):
+        Population.spread(SHORT, signal=3.0)
+    with pytest.raises(ValueError, match="uniform signal must be"):
+        Population.spread(SHORT, signal=("uniform", 3.0, 2.0))
