@@ -13,6 +13,7 @@ from scipy.stats import hypergeom
 from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.pooling import Elementwise, Pooling, Softmax
+from sparsetoken.population import check_problem
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.bayes import (
     bayes_error,
@@ -66,6 +67,7 @@ def oracle_error(
     """
     check_choice("model", model, _ORACLES)
     n_points = check_count("n_points", n_points, minimum=256)
+    check_problem(problem)
     if min(problem.positive_rate, 1.0 - problem.positive_rate) == 0.0:
         return Estimate(0.0)
     return _ORACLES[model](problem, n_points)
@@ -103,6 +105,7 @@ def required_signal(
     """
     check_choice("model", model, _ORACLES)
     error = check_real("error", error, low=0.0, high=1.0, above=True)
+    check_problem(problem)
     if error >= min(problem.positive_rate, 1.0 - problem.positive_rate):
         return 0.0
 
