@@ -78,6 +78,6 @@ def draw(rows: Rows) -> Figure:
     plain_log(axes[0][0].yaxis)
     lines_and_points(axes[0][1])
     axes[0][1].legend(loc="upper left")
-    note = "two-step: half of the samples teach the query"
+    note = "two-step: half for the query"
     caption(drawn, rows, "Learning curves of three classifiers", [note])
     return drawn
