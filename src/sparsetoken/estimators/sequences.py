@@ -12,6 +12,7 @@ from sparsetoken.estimators.foreign import (
     as_floats,
     as_names,
     column_names,
+    find_name,
     frame_column,
     frame_tokens,
     is_frame,
@@ -162,8 +163,7 @@ class Sequences:
         known = column_names(frame)
         left_out = [by, *([ignore] if isinstance(ignore, str) else ignore)]
         for name in [*left_out, *(features or ())]:
-            if name not in known:
-                raise ValueError(f"the frame has no column {name!r}, it has {known}")
+            find_name(name, known, "the frame")
         chosen = [n for n in known if n not in left_out] if features is None else list(features)
         tokens = frame_tokens(frame, chosen)
         ids, codes = group_rows(frame_column(frame, by), by)
