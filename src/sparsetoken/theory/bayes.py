@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from sparsetoken.estimate import Estimate
@@ -19,6 +19,7 @@ __all__ = [
     "error_shares",
     "kinds_by_length",
     "log_likelihood_ratio",
+    "standard_error",
     "token_scores",
 ]
 
@@ -31,7 +32,14 @@ def bayes_error(problem: AnyProblem, n_points: int) -> Estimate:
     for batch in range(BATCHES):
         missed, alarm = error_shares(problem, token_scores(problem, n_points, batch))
         batches.append(float(np.minimum(missed, alarm).mean()))
-    return Estimate(float(np.mean(batches)), float(np.std(batches, ddof=1)) / math.sqrt(BATCHES))
+    size = BATCHES * missed.size
+    return Estimate(float(np.mean(batches)), standard_error(batches, problem.positive_rate, size))
+
+
+def standard_error(batches: ArrayLike, rate: float, n_points: int) -> float:
+    """Return the error of the mean, with what is too rare for the points to show."""
+    unseen = 0.02 * min(rate, 1.0 - rate) / n_points
+    return math.hypot(float(np.std(batches, ddof=1)) / math.sqrt(BATCHES), unseen)
 
 
 def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Array]:

@@ -12,7 +12,7 @@ from sparsetoken.law import FeatureLaw, Readout
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Pooling
-from sparsetoken.population import AnyProblem
+from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.models import DEFAULT_POINTS, Model, get_model
 from sparsetoken.theory.saddle import Problem
 from sparsetoken.theory.solver import solve
@@ -31,6 +31,8 @@ _STATE = (
     "step",
 )
 _RIDGES = -6.0, 3.0  # decades of the ridge among which the best is searched
+_LEAST_RIDGE, _LARGEST_RIDGE = 1e-12, 1e12
+_LEAST_RATIO, _LARGEST_RATIO = 1e-6, 1e9
 
 
 class Curve(list[Risk]):
@@ -139,6 +141,8 @@ def risk_curve(
     >>> [round(r.test_error, 3) for r in curve]
     [0.329, 0.293, 0.262]
     """
+    if not isinstance(alphas, Iterable):
+        raise ValueError(f"alphas must be a list of numbers, got {alphas!r}")
     chosen = get_model(model, cosine, sharpness, n_points)
     return solve_along(problem, [(chosen, alpha) for alpha in alphas], reg, loss)
 
@@ -151,12 +155,13 @@ def solve_along(
 ) -> Curve:
     """Solve for each model with its samples per dimension, from the solutions before it."""
     best = isinstance(reg, str) and reg == "best"
-    fixed = 0.0 if best else check_real("reg", reg, low=0.0)
+    fixed = 0.0 if best else _check_within("reg", reg, _LEAST_RIDGE, _LARGEST_RIDGE, 0.0)
     loss = get_loss(loss)
+    check_problem(problem)
     check_real("positive_rate", problem.positive_rate, low=1e-6, high=1.0 - 1e-6)
     results = Curve()
     for model, given in places:
-        alpha = check_real("alpha", given, low=0.0, above=True, infinite=True)
+        alpha = _check_within("alpha", given, _LEAST_RATIO, _LARGEST_RATIO, math.inf)
         law = model.law(problem)
         if best:
             before = results[-1] if results else None
@@ -167,6 +172,14 @@ def solve_along(
     if not all(result.converged for result in results):
         warn_not_converged(f"risk of {results[0].model.name}")
     return results
+
+
+def _check_within(name: str, value: Any, low: float, high: float, limit: float) -> float:
+    """Return a number between bounds that arithmetic can do with, or the limit beyond them."""
+    number = check_real(name, value, low=0.0, infinite=True)
+    if number != limit and not low <= number <= high:
+        raise ValueError(f"{name} must be {limit:g} or in [{low:g}, {high:g}], got {value!r}")
+    return number
 
 
 def _best_ridge(

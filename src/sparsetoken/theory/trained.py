@@ -13,7 +13,7 @@ from sparsetoken.estimate import Estimate
 from sparsetoken.law import FeatureLaw, Readout, score_mean
 from sparsetoken.losses import Loss
 from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
-from sparsetoken.population import AnyProblem
+from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.models import Model
 from sparsetoken.theory.saddle import Problem, assemble
 from sparsetoken.theory.separation import law_capacity
@@ -144,7 +144,7 @@ class Risk(Performance):
         >>> r.on(st.SparseTokenProblem(n_tokens=20, signal=5.0))
         Performance(test_error=0.360508 ± 1e-08)
         """
-        law = self.model.law_on(problem, self.problem)
+        law = self.model.law_on(check_problem(problem), self.problem)
         return Performance(
             law,
             self.readout,
