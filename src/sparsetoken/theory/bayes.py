@@ -39,7 +39,9 @@ def bayes_error(problem: AnyProblem, n_points: int) -> Estimate:
 def standard_error(batches: ArrayLike, rate: float, n_points: int) -> float:
     """Return the error of the mean, with what is too rare for the points to show."""
     unseen = 0.02 * min(rate, 1.0 - rate) / n_points
-    return math.hypot(float(np.std(batches, ddof=1)) / math.sqrt(BATCHES), unseen)
+    return math.hypot(
+        float(np.std(np.asarray(batches, dtype=float), ddof=1)) / math.sqrt(BATCHES), unseen
+    )
 
 
 def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Array]:

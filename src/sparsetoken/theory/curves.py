@@ -203,7 +203,8 @@ def _best_ridge(
     def error(decade: float) -> float:
         if decade not in found:
             near = min(found, key=lambda other: abs(other - decade), default=None)
-            start = found[near][1] if near is not None else before and before.path[0]
+            first = None if before is None else before.path[0]
+            start = first if near is None else found[near][1]
             task = Problem(
                 coarse.points,
                 loss,

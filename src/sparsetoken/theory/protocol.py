@@ -83,7 +83,7 @@ def two_step_curve(
     reg: float | Literal["best"],
     loss: Any = "logistic",
     n_points: int = DEFAULT_POINTS,
-    **rates: float,
+    **rates: Any,
 ) -> Curve:
     """Return :func:`two_step_risk` at each pair of sample ratios, each solved from the one before.
 
