@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import expit, gammaln
 
 from sparsetoken.estimate import Estimate
@@ -38,7 +38,7 @@ def bayes_error(problem: SparseTokenProblem, n_points: int) -> Estimate:
     return Estimate(float(np.mean(batches)), standard_error(batches, problem.positive_rate, size))
 
 
-def standard_error(batches: ArrayLike, rate: float, n_points: int) -> float:
+def standard_error(batches: Array | list[float], rate: float, n_points: int) -> float:
     """Return the error of the mean, with what is too rare for the points to show."""
     unseen = 0.02 * min(rate, 1.0 - rate) / n_points
     return math.hypot(float(np.std(batches, ddof=1)) / math.sqrt(BATCHES), unseen)
