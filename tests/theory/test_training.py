@@ -5,9 +5,9 @@ import pytest
 from dense_reference import softmax
 from statistical import Z_LIMIT, standard_score
 
-from sparsetoken import SparseTokenProblem
+from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Logistic, Square, get_loss
-from sparsetoken.theory import ConvergenceWarning, alignment, risk, training
+from sparsetoken.theory import ConvergenceWarning, alignment, best_training, risk, training
 from sparsetoken.theory.dynamics.averages import (
     Projections,
     gaussian_averages,
@@ -248,6 +248,59 @@ def test_custom_smooth_loss():
         plain = training(problem, lr_query=4.0, lr_readout=2.0, lr_bias=1.0, **options)
         assert own.cosine == pytest.approx(plain.cosine, rel=1e-4, abs=1e-12)
         assert own.test_error == pytest.approx(plain.test_error, rel=1e-4)
+
+
+@pytest.mark.parametrize("batches", ["fresh", "reused"])
+def test_population_agrees_with_dense_gradient_descent(batches):
+    """Two kinds of one length and wrong labels: dense tokens in one array."""
+    kinds = [SparseTokenProblem(5, 1, 4.0), SparseTokenProblem(5, 3, 1.5)]
+    population = Population(kinds, shares=[0.6, 0.4], label_errors=(0.1, 0.05))
+    rates = [[2.0] * 3, [1.0] * 3, [1.0] * 3]
+    t = training(
+        population, steps=3, alpha=2.0, batches=batches, lr_query=2.0, lr_readout=1.0,
+        n_points=4096,
+    )  # fmt: skip
+    rng = np.random.default_rng(5)
+    drawn = np.array(
+        [
+            descend(population, 2.0, 150, rng, steps=3, reused=batches == "reused",
+                    loss=Logistic(), beta=1.0, rates=rates, reg=0.0)
+            for _ in range(10)
+        ]
+    )  # fmt: skip
+    for k, name in enumerate((*NAMES, "train_loss")):
+        for step in range(3):
+            if np.ptp(drawn[:, step, k]) > 1e-12:
+                score = standard_score(drawn[:, step, k], getattr(t, name)[step])
+                assert abs(score) < Z_LIMIT, (name, step + 1, score)
+
+
+def test_population_of_one_kind_is_the_problem():
+    kind = SparseTokenProblem(4, 1, 3.0)
+    options = {"steps": 3, "alpha": 2.0, "n_points": 512}
+    for batches in ("fresh", "reused"):
+        one, other = (
+            training(problem, batches=batches, **options) for problem in (kind, Population([kind]))
+        )
+        assert np.array_equal(one.test_error, other.test_error)
+
+
+def test_best_training_beats_its_starts_and_reports_the_protocol():
+    problem = SparseTokenProblem(5, 1, 4.0)
+    best = best_training(problem, alpha=2.0, steps=4, batches="fresh", n_points=4096)
+    for lr_query, lr_readout, lr_bias in ((4.0, 1.0, 1.0), (2.0, 4.0, 2.0)):
+        t = training(
+            problem, steps=4, alpha=0.5, lr_query=lr_query, lr_readout=lr_readout,
+            lr_bias=lr_bias, n_points=4096,
+        )  # fmt: skip
+        assert best.test_error < t.test_error[-1] + 1e-3
+    assert best.steps == 4
+    assert best.two_step.test_error < 0.5
+    again = training(
+        problem, steps=4, alpha=0.5, lr_query=best.lr_query, lr_readout=best.lr_readout,
+        lr_bias=best.lr_bias, n_points=4096,
+    )  # fmt: skip
+    assert again.test_error[-1] == pytest.approx(best.test_error)
 
 
 def test_same_arguments_same_numbers():

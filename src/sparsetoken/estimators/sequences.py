@@ -126,7 +126,7 @@ class Sequences:
         cls,
         frame: Any,
         by: str,
-        features: Sequence[str] | None = None,
+        features: str | Sequence[str] | None = None,
         ignore: str | Sequence[str] = (),
     ) -> "Sequences":
         """Group the rows of a pandas, polars or Arrow table: one token a row.
@@ -140,7 +140,7 @@ class Sequences:
             The table.
         by : str
             The column that names the sequence of each row; its values become ``ids``.
-        features : sequence of str, optional
+        features : str or sequence of str, optional
             The columns that are features; by default all but ``by`` and ``ignore``. A column with
             one value in each sequence, as a label has, is then refused: it would give the answer
             away. If it is a feature, name the features.
@@ -161,6 +161,7 @@ class Sequences:
         if not is_frame(frame):
             raise ValueError(f"frame must be a table with columns, got {type(frame).__name__}")
         known = column_names(frame)
+        features = [features] if isinstance(features, str) else features
         left_out = [by, *([ignore] if isinstance(ignore, str) else ignore)]
         for name in [*left_out, *(features or ())]:
             find_name(name, known, "the frame")

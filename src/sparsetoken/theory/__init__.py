@@ -3,6 +3,7 @@
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.performance import Performance
 from sparsetoken.theory.curves import Curve, risk, risk_curve
+from sparsetoken.theory.dynamics.best import BestTraining, best_training
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.train import training
 from sparsetoken.theory.joint import JointRisk, joint_risk
@@ -14,6 +15,7 @@ from sparsetoken.theory.two_steps import Alignment, alignment, best_bias_rate
 
 __all__ = [
     "Alignment",
+    "BestTraining",
     "ConvergenceWarning",
     "Curve",
     "Estimate",
@@ -23,6 +25,7 @@ __all__ = [
     "Training",
     "alignment",
     "best_bias_rate",
+    "best_training",
     "capacity",
     "joint_risk",
     "oracle_error",
