@@ -4,7 +4,7 @@ A token x is seen as z = (x − mean)·scale, feature by feature; a query or rea
 coordinates is carried to those of z by a matrix, so that no token is ever multiplied by one.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,23 @@ Floats = NDArray[np.float64]
 class Standard(NamedTuple):
     """The scaled tokens z = (x − mean)·scale, and coordinates Mᵀz for each shrinkage."""
 
-    mean: Floats
-    scale: Floats
+    mean: Any
+    scale: Any
+    """Both None if the tokens are scaled already."""
     matrices: dict[float | None, Floats | None]
     """M of each shrinkage of the correlations, None for the identity."""
+
+    def of_scaled(self) -> "Standard":
+        """Return the same coordinates for tokens that are scaled already."""
+        return self._replace(mean=None, scale=None)
+
+    def centred(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return scaled rows, such as mean tokens, in their own type."""
+        if self.scale is None:
+            return rows
+        rows = rows - self.mean.astype(rows.dtype)
+        rows *= self.scale.astype(rows.dtype)
+        return rows
 
     def to_scaled(self, vectors: Floats, shrinkage: float | None) -> Floats:
         """Return M of a vector, or of each row: its product with z is the vector's with Mᵀz."""
@@ -51,7 +64,7 @@ class Standard(NamedTuple):
             return rows
         if matrix.ndim == 1:
             return np.divide(rows, matrix, out=np.zeros_like(rows), where=matrix > 0)
-        return np.linalg.solve(matrix, rows.T).T
+        return np.asarray(np.linalg.solve(matrix, rows.T).T, dtype=np.float64)
 
 
 def standardize(data: Data, share: Floats, shrinkages: tuple[float | None, ...]) -> Standard:

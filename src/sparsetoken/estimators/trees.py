@@ -25,7 +25,9 @@ _TREES = 300  # in all folds together
 _SURE = 0.02  # added to both probabilities: so many trees cannot be surer
 
 
-def token_statistics(sequences: Sequences, mean: Floats, scale: Floats) -> NDArray[np.float32]:
+def token_statistics(
+    sequences: Sequences, mean: Floats | None = None, scale: Floats | None = None
+) -> NDArray[np.float32]:
     """Return mean, max, min and deviation of each sequence's scaled tokens, by feature."""
     tokens, starts = scaled_tokens(sequences, mean, scale), sequences.offsets[:-1]
     lengths = sequences.lengths[:, np.newaxis]
@@ -69,7 +71,7 @@ def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:
     chances = np.zeros((len(rows), forests[0]["value"].shape[1]))
     for forest in forests:
         _check(forest, rows.shape[1])
-        _add_chances(rows, *(forest[name] for name in _PARTS), chances)
+        _add_chances(rows, chances, *(forest[name] for name in _PARTS))
     chances /= sum(len(forest["roots"]) for forest in forests)
     logs = np.log(chances + _SURE)
     return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs
@@ -79,7 +81,7 @@ _PARTS = ("roots", "left", "right", "feature", "threshold", "value")
 
 
 def _check(forest: Forest, n_features: int) -> None:
-    """Refuse arrays, from a file perhaps, that are no trees: the walk would not end, or go astray."""
+    """Refuse arrays, from a file perhaps, that are no trees: a walk in them might never end."""
     n_nodes = len(forest["left"])
     if any(len(forest[name]) != n_nodes for name in _PARTS[2:]):
         raise ValueError("the arrays of a forest differ in length")
@@ -115,7 +117,7 @@ def _as_arrays(trees: ExtraTreesClassifier, n_classes: int) -> Forest:
 
 @njit(cache=True, nogil=True)
 def _add_chances(  # type: ignore[no-untyped-def]
-    rows, roots, left, right, feature, threshold, value, chances
+    rows, chances, roots, left, right, feature, threshold, value
 ):
     for i in range(rows.shape[0]):
         for root in roots:
