@@ -175,10 +175,13 @@ class Posterior:
 
     def sizes(self, target: float, levels: Sequence[float], largest: float) -> Array:
         """Return quantiles of the number of samples that reach a target; infinite beyond."""
-        grid = np.geomspace(4.0, largest, 400)
-        met = self._errors(grid) <= target
-        first = np.where(met.any(axis=1), grid[met.argmax(axis=1)], np.inf)
-        return _quantiles(first, self.weights, levels)
+        grid = np.geomspace(4.0, largest, 80)
+        errors = self._errors(grid)
+        rows, found = np.arange(len(errors)), (errors <= target).argmax(axis=1)
+        above, below = errors[rows, np.maximum(found - 1, 0)], errors[rows, found]
+        part = np.where(above > below, (above - target) / np.maximum(above - below, 1e-300), 1.0)
+        reached = grid[found] * (grid[1] / grid[0]) ** (np.minimum(part, 1.0) - 1.0)
+        return _quantiles(np.where(below <= target, reached, np.inf), self.weights, levels)
 
     def reaches(self, target: float, n_samples: float) -> float:
         """Return the probability that ``n_samples`` reach a target."""
