@@ -28,7 +28,7 @@ from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier
 
 from benchmarks.bags import stored_bags
-from sparsetoken import AttentionClassifier, Sequences
+from sparsetoken import AttentionClassifier, Sequences, SparseTokenClassifier
 from sparsetoken.planner.extrapolate import Summary, draws, extrapolate, summarise
 from sparsetoken.planner.observe import observe
 
@@ -226,6 +226,7 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
         reg=0.03, shrinkage=1.0, cv=2, refine_steps=30, random_state=0
     ),
     "trees": Trees,
+    "default": lambda: SparseTokenClassifier(random_state=0),
 }
 
 

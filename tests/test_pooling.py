@@ -2,18 +2,21 @@ import numpy as np
 import pytest
 from dense_reference import softmax
 
+from sparsetoken import SparseTokenProblem
 from sparsetoken.pooling import (
     Elementwise,
     Hardmax,
     Mean,
     Pooling,
     Softmax,
+    Stacked,
     get_pooling,
     pooling_models,
 )
 
-ALL = [Mean(), Softmax(), Hardmax(), *map(Elementwise, ("sigmoid", "relu", "identity"))]
-COMPETING = [Mean(), Softmax(), Hardmax()]
+STACKED = [Stacked(), Stacked(depth=3, residual=0.3, inner=2.0)]
+ALL = [Mean(), Softmax(), Hardmax(), *map(Elementwise, ("sigmoid", "relu", "identity")), *STACKED]
+COMPETING = [Mean(), Softmax(), Hardmax(), *STACKED]
 each_pooling = pytest.mark.parametrize("pooling", ALL, ids=repr)
 
 
@@ -145,3 +148,32 @@ def test_models_and_traits():
         assert changes == pooling.sharpened, pooling
         varies = not np.allclose(pooling.weights(scores), pooling.weights(scores[::-1]))
         assert varies == pooling.uses_scores, pooling
+
+
+@pytest.mark.parametrize("depth", [0, 1, 3])
+def test_stacked_is_self_attention_on_the_tokens(depth):
+    """Layers of real matrices on dense tokens, then the query: the same feature."""
+    residual, inner, dim = 0.7, 0.4, 30
+    X, _ = SparseTokenProblem(6, 2, 3.0).sample(20, dim, random_state=0)
+    query = np.random.default_rng(1).standard_normal(dim) / 3.0
+    tokens = X
+    for _ in range(depth):
+        keys = tokens @ np.outer(query, query)  # keys and queries share one direction
+        mixing = softmax(inner * keys @ tokens.transpose(0, 2, 1))
+        tokens = (tokens + residual * mixing @ tokens) / (1.0 + residual)
+    feature = np.einsum("nl,nld->nd", softmax(tokens @ query), tokens)
+    weights = Stacked(depth, residual, inner).weights(X @ query)
+    assert np.einsum("nl,nld->nd", weights, X) == pytest.approx(feature, rel=1e-10)
+
+
+def test_limits_of_stacked():
+    scores = np.random.default_rng(4).standard_normal((5, 6))
+    plain = Softmax().weights(scores)
+    assert Stacked(depth=0).weights(scores) == pytest.approx(plain)
+    assert Stacked(depth=4, residual=0.0).weights(scores) == pytest.approx(plain)
+    even = Stacked(depth=60, inner=0.0).weights(scores)  # layers that average all tokens
+    assert even == pytest.approx(np.full((5, 6), 1 / 6), abs=1e-6)
+    with pytest.raises(ValueError, match=r"^depth must"):
+        Stacked(depth=-1)
+    with pytest.raises(ValueError, match=r"^inner must"):
+        Stacked(inner=np.nan)

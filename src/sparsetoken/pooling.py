@@ -10,11 +10,21 @@ other by its import path (``"my_poolings:Sparsemax"``) or as an object.
 from typing import Any, ClassVar
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from sparsetoken._validation import check_choice, import_object
+from sparsetoken._validation import check_choice, check_count, check_real, import_object
 
-__all__ = ["Elementwise", "Hardmax", "Mean", "Pooling", "Softmax", "get_pooling", "pooling_models"]
+__all__ = [
+    "Elementwise",
+    "Hardmax",
+    "Mean",
+    "Pooling",
+    "Softmax",
+    "Stacked",
+    "get_pooling",
+    "pooling_models",
+]
 
 Array = NDArray[Any]
 
@@ -151,6 +161,89 @@ class Elementwise(Pooling):
         return f"Elementwise({self.function!r})"
 
 
+class Stacked(Pooling):
+    """Softmax after self-attention layers that look along the query's direction.
+
+    A layer mixes the tokens by A = softmax(inner·s sᵀ), row by row, where s are the tokens' scores,
+    and replaces each token x by (x + residual·Ax)/(1 + residual). The scores mix in the same way,
+    so that the sum of the mixed tokens, weighted by the softmax of their scores, is a weighted sum
+    of the tokens themselves: any depth is a pooling.
+
+    Parameters
+    ----------
+    depth : int, default=2
+        Number of self-attention layers before the query; none is :class:`Softmax`.
+    residual : float, default=1.0
+        Weight of the mixed tokens against the token itself.
+    inner : float, default=0.5
+        Inverse temperature of the layers.
+
+    Examples
+    --------
+    >>> from sparsetoken.pooling import Stacked
+    >>> Stacked(depth=1, inner=0.0).weights([0.0, 3.0]).round(3)
+    array([0.341, 0.659])
+    """
+
+    name = "stacked"
+    model = None  # its depth has no default worth a name: pass the pooling
+
+    def __init__(self, depth: int = 2, residual: float = 1.0, inner: float = 0.5) -> None:
+        self.depth = check_count("depth", depth, minimum=0)
+        self.residual = check_real("residual", residual, low=0.0)
+        self.inner = check_real("inner", inner, low=0.0)
+
+    def _weights(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        starts = segments.bounds(scores)
+        layers = np.empty((self.depth + 1, scores.size))
+        layers[0] = scores.ravel()
+        for layer in range(self.depth):
+            _mix(layers[layer], starts, self.residual, self.inner, layers[layer + 1])
+        top = layers[-1].reshape(scores.shape)
+        weights = Softmax()._weights(top, segments).ravel()
+        for layer in range(self.depth - 1, -1, -1):
+            weights = _spread(layers[layer], weights, starts, self.residual, self.inner)
+        return weights.reshape(scores.shape).astype(scores.dtype)
+
+    def __repr__(self) -> str:
+        return f"Stacked(depth={self.depth}, residual={self.residual:g}, inner={self.inner:g})"
+
+
+@njit(cache=True)
+def _mix(scores, starts, residual, inner, mixed):  # type: ignore[no-untyped-def]
+    """Fill in (s + residual·As)/(1 + residual) for each sequence."""
+    for i in range(starts.size - 1):
+        s = scores[starts[i] : starts[i + 1]]
+        low, high = s.min(), s.max()
+        for k in range(s.size):
+            top = inner * max(s[k] * low, s[k] * high)
+            total = mean = 0.0
+            for m in range(s.size):
+                weight = np.exp(inner * s[k] * s[m] - top)
+                total += weight
+                mean += weight * s[m]
+            mixed[starts[i] + k] = (s[k] + residual * mean / total) / (1.0 + residual)
+
+
+@njit(cache=True)
+def _spread(scores, weights, starts, residual, inner):  # type: ignore[no-untyped-def]
+    """Return the weights of a layer's tokens, given those of the tokens it makes of them."""
+    result = weights / (1.0 + residual)
+    for i in range(starts.size - 1):
+        s = scores[starts[i] : starts[i + 1]]
+        row = np.empty(s.size)
+        low, high = s.min(), s.max()
+        for k in range(s.size):
+            top, total = inner * max(s[k] * low, s[k] * high), 0.0
+            for m in range(s.size):
+                row[m] = np.exp(inner * s[k] * s[m] - top)
+                total += row[m]
+            share = residual / (1.0 + residual) * weights[starts[i] + k] / total
+            for m in range(s.size):
+                result[starts[i] + m] += share * row[m]
+    return result
+
+
 def _sigmoid(x: Array) -> Array:
     decay = np.exp(-np.abs(x))
     return np.where(x < 0, decay, 1.0) / (1.0 + decay)
@@ -210,6 +303,9 @@ class _Rows:
     def spread(self, per_sequence: Array) -> Array:
         return per_sequence
 
+    def bounds(self, scores: Array) -> Array:
+        return np.arange(0, scores.size + 1, scores.shape[-1])
+
 
 class _Segments:
     """Sequences of any length, one after the other in a flat array."""
@@ -236,3 +332,6 @@ class _Segments:
 
     def spread(self, per_sequence: Array) -> Array:
         return np.repeat(per_sequence, self.counts)
+
+    def bounds(self, scores: Array) -> Array:
+        return np.append(self.starts, scores.size)

@@ -30,18 +30,18 @@ def record(queries):
     return {name: np.array([getattr(q, name) for q in queries]) for name in QUANTITIES}
 
 
-def dense_queries(problem, loss, trials, seed):
+def dense_queries(problem, loss, trials, seed, **options):
     rng = np.random.default_rng(seed)
     for _ in range(trials):
         X, y, truth = problem.sample(N_SAMPLES, DIM, random_state=rng, return_truth=True)
-        query, readout, bias = two_gradient_steps(X, y, loss, **RATES)
+        query, readout, bias = two_gradient_steps(X, y, loss, **RATES, **options)
         yield LearnedQuery(query, readout, float(bias), truth.direction, RATES["beta"])
 
 
-def reduced_queries(problem, loss, trials, seed, n_samples=N_SAMPLES):
+def reduced_queries(problem, loss, trials, seed, n_samples=N_SAMPLES, **options):
     rng = np.random.default_rng(seed)
     for _ in range(trials):
-        yield sample_query(problem, n_samples, DIM, loss=loss, random_state=rng, **RATES)
+        yield sample_query(problem, n_samples, DIM, loss=loss, random_state=rng, **RATES, **options)
 
 
 @pytest.mark.parametrize(("problem", "loss"), CASES, ids=str)
@@ -53,6 +53,13 @@ def test_same_law_as_dense(problem, loss):
         assert np.abs(reduced["query_norm"]).max() == 0
         for name in ("cosine", "query_norm", "query_overlap"):
             del dense[name], reduced[name]
+    assert_same_law(dense, reduced)
+
+
+def test_centred_step_has_the_same_law_as_dense():
+    problem = SparseTokenProblem(6, 2, 2.0, 0.3)
+    dense = record(dense_queries(problem, Logistic(), 2000, seed=1, centre=True))
+    reduced = record(reduced_queries(problem, Logistic(), 4000, seed=2, centre=True))
     assert_same_law(dense, reduced)
 
 

@@ -111,3 +111,33 @@ def test_edge_cases():
 def test_bad_argument_is_named(argument, value):
     with pytest.raises(ValueError, match=f"^{argument} must"):
         alignment(SparseTokenProblem(5), **{"alpha": 1.0, argument: value})
+
+
+def test_centred_step_with_sequences_as_long_as_the_dimension():
+    """d = L = 200: the centred step follows the formula, the published one does not concentrate."""
+    problem, alpha, dim = SparseTokenProblem(200, 14, 1.5), 0.84, 200
+    limit = alignment(problem, alpha=alpha, centre=True).cosine
+    rng = np.random.default_rng(3)
+    cosines = {
+        centre: [
+            sample_query(problem, round(alpha * dim), dim, loss=get_loss("logistic"),
+                         centre=centre, random_state=rng).cosine
+            for _ in range(200)
+        ]
+        for centre in (False, True)
+    }  # fmt: skip
+    assert limit == pytest.approx(0.468, abs=5e-4)
+    assert np.mean(cosines[True]) == pytest.approx(limit, abs=0.03)
+    assert np.std(cosines[False]) > 2 * np.std(cosines[True])
+    assert np.mean(cosines[False]) < limit - 0.1
+
+
+def test_centring_changes_nothing_that_the_bias_has_balanced():
+    """Balanced classes without memory: the slopes have mean zero anyway."""
+    problem = SparseTokenProblem(10, 1, 2.0)
+    plain = alignment(problem, alpha=2.0, lr_readout=1e-3)
+    centred = alignment(problem, alpha=2.0, lr_readout=1e-3, centre=True)
+    assert centred.cosine == pytest.approx(plain.cosine, rel=1e-3)
+    rare = SparseTokenProblem(10, 1, 5.0, 0.2)
+    assert alignment(rare, alpha=2.0, lr_readout=2.0, lr_bias=0.0).anti_aligned
+    assert not alignment(rare, alpha=2.0, lr_readout=2.0, lr_bias=0.0, centre=True).anti_aligned

@@ -35,6 +35,10 @@ class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
         Inverse temperature: the token weights are softmax(βXq).
     lr_readout, lr_bias, lr_query : float, default=1.0, 1.0, 20.0
         Learning rates of the steps on the mean loss.
+    centre : bool, default=False
+        Whether the second step subtracts the mean slope of the samples from each one's: for
+        sequences about as long as the square root of the number of samples, or longer. The
+        published step does not.
     reg : float, default=1e-2
         Ridge λ of the readout; the bias is not penalised.
     loss : {"logistic", "square", "hinge"} or Loss, default="logistic"
@@ -78,6 +82,7 @@ class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
         lr_readout: float = 1.0,
         lr_bias: float = 1.0,
         lr_query: float = 20.0,
+        centre: bool = False,
         reg: float = 1e-2,
         loss: Any = "logistic",
         random_state: Any = None,
@@ -87,6 +92,7 @@ class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
         self.lr_readout = lr_readout
         self.lr_bias = lr_bias
         self.lr_query = lr_query
+        self.centre = centre
         self.reg = reg
         self.loss = loss
         self.random_state = random_state
@@ -94,10 +100,10 @@ class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
     def _fit(self, data: Data, sign: Floats, share: Floats) -> None:
         loss, reg = self._check_objective()
         split = check_real("split", self.split, low=0.0, high=1.0, above=True)
-        rates = [
-            check_real(name, getattr(self, name), low=0.0)
+        rates = {
+            name: check_real(name, getattr(self, name), low=0.0)
             for name in ("beta", "lr_readout", "lr_bias", "lr_query")
-        ]
+        }
         rng = generator(self.random_state)
         order = rng.permutation(len(data))
         first = np.zeros(len(data), dtype=bool)
@@ -114,7 +120,7 @@ class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
         pooled = data.per_sample(pooled_features)
 
         def learn(shares: Floats) -> Floats:
-            return two_gradient_steps(data, pooled, sign, shares, loss, *rates)
+            return two_gradient_steps(data, pooled, sign, shares, loss, **rates, centre=self.centre)
 
         self.query_ = learn(chosen)
         parts = halves((sign > 0).astype(int), chosen, rng)
@@ -153,16 +159,18 @@ def two_gradient_steps(
     lr_readout: float,
     lr_bias: float,
     lr_query: float,
+    centre: bool = False,
 ) -> Floats:
     """Return the query after one step on (w, b) and one on q, from zero (docs/theory, section 3).
 
     ``pooled`` holds the mean tokens, and ``share`` weighs the samples; those with none are left
-    out.
+    out. With ``centre`` the slopes of the second step have mean zero.
     """
     share = share / share.sum()
     residual = share * loss.derivative(np.zeros(len(sign)), sign)
     readout = -lr_readout * (residual @ pooled)
     bias = -lr_bias * float(residual.sum())
-    slope = share * loss.derivative(pooled @ readout + bias, sign)
+    slope = loss.derivative(pooled @ readout + bias, sign)
+    slope = share * (slope - (share @ slope if centre else 0.0))
     (gradient,) = data.total(query_gradient, (slope,), readout)
     return -lr_query * beta * gradient

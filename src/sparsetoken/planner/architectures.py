@@ -25,8 +25,8 @@ from sparsetoken.estimators import (
 from sparsetoken.planner.finite import average, possible_cosines, possible_rates
 from sparsetoken.planner.request import Case
 from sparsetoken.theory import Alignment, Risk, alignment, risk
+from sparsetoken.theory.curves import solve_along
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
-from sparsetoken.theory.trained import solve_along
 
 __all__ = ["ARCHITECTURES", "Architecture", "Choice"]
 

@@ -104,7 +104,8 @@ class TheoryCurves:
     """Two Gaussian classes that come apart as the signal is learned."""
 
     def __init__(self, chance: float) -> None:
-        self.chance = chance
+        self.rate = min(chance, 0.5)  # of the rarer class
+        self.many = chance / self.rate  # more than one if there are more than two classes
         uniform = draws()[:, 1:]
         normal = ndtri(uniform[:, :3])
         self.exponent = 1.6 * np.exp(0.7 * normal[:, :1])
@@ -118,7 +119,7 @@ class TheoryCurves:
 
     def error(self, size: Array) -> Array:
         """Return the error of each curve at each size."""
-        return _error(self._distance(size), self.chance, self.silent)
+        return self.many * _error(self._distance(size), self.rate, self.silent)
 
     def auc(self, size: Array, gain: Array) -> Array:
         """Return the area under the ROC curve if the classes are ``gain`` further apart."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparsetoken._validation import check_real
-from sparsetoken.estimators import AttentionClassifier
+from sparsetoken.estimators import SparseTokenClassifier
 from sparsetoken.estimators.sequences import Sequences, as_sequences
 from sparsetoken.planner.extrapolate import Posterior, extrapolate, summarise
 from sparsetoken.planner.observe import Observed, observe
@@ -231,7 +231,7 @@ def plan_from_pilot(
         )
     *seeds, seed = np.random.default_rng(random_state).integers(2**31, size=repeats + 1).tolist()
     if estimator is None:
-        estimator = AttentionClassifier(random_state=seed)
+        estimator = SparseTokenClassifier(random_state=seed)
     observed = observe(
         estimator,
         X,

@@ -147,8 +147,8 @@ class Planner:
         error : float
             Target test error, below that of always predicting the commonest label.
         estimator : classifier, optional
-            The unfitted classifier that the plan is about: an
-            :class:`~sparsetoken.AttentionClassifier` by default.
+            The unfitted classifier that the plan is about, a
+            :class:`~sparsetoken.estimators.SparseTokenClassifier` by default.
         groups : array-like of shape (n,), optional
             Groups of sequences that belong together, such as those of one patient: no group is
             trained on and tested on at the same time.

@@ -1,6 +1,7 @@
 """What all pictures share: size, words, and how curves and points are drawn."""
 
 import math
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ __all__ = [
     "save_picture",
     "select",
     "styled",
+    "with_subscripts",
 ]
 
 Rows = Sequence[dict[str, Any]]
@@ -143,7 +145,7 @@ def curve(
         axes.plot(
             [],
             [],
-            dashes if theory else "",
+            ls=dashes if theory else "none",
             marker=marker if simulation else "",
             color=color,
             markerfacecolor="white",
@@ -179,10 +181,15 @@ def label_axes(axes: Axes, x: str, y: str) -> None:
     """Label and scale both axes as the vocabulary has it; a name it does not know is the label."""
     for axis, name in ((axes.xaxis, x), (axes.yaxis, y)):
         known = name in PARAMETERS or name in MEASURED
-        axis.set_label_text(quantity(name).axis if known else name)
+        axis.set_label_text(with_subscripts(quantity(name).axis if known else name))
         if known and quantity(name).logarithmic:
             (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
             plain_log(axis)
+
+
+def with_subscripts(text: str) -> str:
+    """Return text for a picture: the b of η_b is set lower."""
+    return re.sub(r"_(\w)", r"$_{\1}$", text)
 
 
 def plain_log(axis: Any) -> None:

@@ -4,14 +4,20 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, gammaln
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.points import BATCHES, token_noise
 
-__all__ = ["bayes_error", "error_shares", "log_likelihood_ratio", "token_scores"]
+__all__ = [
+    "bayes_error",
+    "error_shares",
+    "log_likelihood_ratio",
+    "standard_error",
+    "token_scores",
+]
 
 Array = NDArray[np.float64]
 
@@ -28,7 +34,14 @@ def bayes_error(problem: SparseTokenProblem, n_points: int) -> Estimate:
         x = token_scores(problem, n_points, batch)
         missed, alarm = error_shares(log_likelihood_ratio(x, problem), problem.positive_rate)
         batches.append(float(np.minimum(missed, alarm).mean()))
-    return Estimate(float(np.mean(batches)), float(np.std(batches, ddof=1)) / math.sqrt(BATCHES))
+    size = BATCHES * missed.size
+    return Estimate(float(np.mean(batches)), standard_error(batches, problem.positive_rate, size))
+
+
+def standard_error(batches: ArrayLike, rate: float, n_points: int) -> float:
+    """Return the error of the mean, with what is too rare for the points to show."""
+    unseen = 0.02 * min(rate, 1.0 - rate) / n_points
+    return math.hypot(float(np.std(batches, ddof=1)) / math.sqrt(BATCHES), unseen)
 
 
 def token_scores(problem: SparseTokenProblem, n_points: int, batch: int) -> Array:

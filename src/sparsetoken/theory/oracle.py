@@ -13,11 +13,13 @@ from scipy.stats import hypergeom
 from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.pooling import Elementwise, Pooling, Softmax
+from sparsetoken.population import check_problem
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.bayes import (
     bayes_error,
     error_shares,
     log_likelihood_ratio,
+    standard_error,
     token_scores,
 )
 from sparsetoken.theory.models import DEFAULT_POINTS
@@ -65,6 +67,7 @@ def oracle_error(
     """
     check_choice("model", model, _ORACLES)
     n_points = check_count("n_points", n_points, minimum=256)
+    check_problem(problem)
     if min(problem.positive_rate, 1.0 - problem.positive_rate) == 0.0:
         return Estimate(0.0)
     return _ORACLES[model](problem, n_points)
@@ -102,6 +105,7 @@ def required_signal(
     """
     check_choice("model", model, _ORACLES)
     error = check_real("error", error, low=0.0, high=1.0, above=True)
+    check_problem(problem)
     if error >= min(problem.positive_rate, 1.0 - problem.positive_rate):
         return 0.0
 
@@ -262,7 +266,7 @@ def _threshold_error(
         options={"xatol": 0.02 * width},
     )
     batches = each(float(found.x)).mean(axis=1)
-    error = float(np.std(batches, ddof=1)) / math.sqrt(BATCHES)
+    error = standard_error(batches, problem.positive_rate, scores.size)
     least = float(np.minimum(missed, alarm).mean())
     trivial = min(problem.positive_rate, 1.0 - problem.positive_rate)
     return min(max(float(found.fun), least), trivial), error

@@ -175,8 +175,10 @@ def descend(problem: Problem, start: Readout | None = None, tolerance: float = 1
         if gain > 0.0 and drop >= 1e-3 * gain - noise:
             damping = 0.0 if drop > 0.25 * gain else damping
             readout, done, moments, here = trial, trial_done, trial_moments, there
-        else:
-            damping = max(4.0 * damping, 1e-3)
+        else:  # from what shortens the step by a third
+            curvature = float(move @ here.hessian @ move)
+            least = 0.5 * curvature / (float(move @ done.metric @ move) + 1e-300)
+            damping = max(4.0 * damping, min(max(least, 1e-12), 1e-3))
     return Saddle(readout, here.value, here, moments, passes, problem.smoothing, False)
 
 

@@ -9,10 +9,12 @@ from scipy.optimize import minimize_scalar
 
 from sparsetoken._validation import check_real
 from sparsetoken.losses import Loss, get_loss
-from sparsetoken.population import AnyProblem
+from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.smoothing import envelope_moments
 
 __all__ = ["Alignment", "alignment", "best_bias_rate"]
+
+_LARGEST = 1e12  # rate or inverse temperature: products of them stay finite
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ def alignment(
     lr_readout: float = 1.0,
     lr_bias: float = 1.0,
     lr_query: float = 20.0,
+    centre: bool = False,
 ) -> Alignment:
     """Return what two gradient steps on ``alpha`` samples per dimension teach the query.
 
@@ -67,6 +70,9 @@ def alignment(
         Inverse temperature of the attention.
     lr_readout, lr_bias, lr_query : float
         Learning rates.
+    centre : bool, default=False
+        Whether the second step subtracts the mean slope of the batch from each sample's, which
+        long sequences need (docs/theory, section 15); the published step does not.
 
     Examples
     --------
@@ -85,13 +91,14 @@ def alignment(
     False
     """
     alpha = check_real("alpha", alpha, low=0.0, above=True, infinite=True)
-    beta = check_real("beta", beta, low=0.0)
+    beta = check_real("beta", beta, low=0.0, high=_LARGEST)
     rates = {"lr_readout": lr_readout, "lr_bias": lr_bias, "lr_query": lr_query}
     for name, rate in rates.items():
-        check_real(name, rate, low=0.0)
+        check_real(name, rate, low=0.0, high=_LARGEST)
     loss = get_loss(loss)
-    steps = _two_steps(problem, loss, alpha, lr_readout, lr_bias)
-    limit = _two_steps(problem, loss, math.inf, lr_readout, lr_bias)
+    check_problem(problem)
+    steps = _two_steps(problem, loss, alpha, lr_readout, lr_bias, centre)
+    limit = _two_steps(problem, loss, math.inf, lr_readout, lr_bias, centre)
     factor = lr_query * beta / steps.longest
     query_norm = factor * math.sqrt(steps.query_squared)
     overlap = -factor * steps.query_overlap
@@ -124,7 +131,7 @@ class _Steps(NamedTuple):
 
 
 def _two_steps(
-    problem: AnyProblem, loss: Loss, alpha: float, lr_readout: float, lr_bias: float
+    problem: AnyProblem, loss: Loss, alpha: float, lr_readout: float, lr_bias: float, centre: bool
 ) -> _Steps:
     """Average over kinds, true classes and recorded labels (docs/theory, section 11)."""
     kinds, positive, label, weight = (np.array(x) for x in zip(*problem.groups, strict=True))
@@ -146,6 +153,9 @@ def _two_steps(
     memory = -lr_readout * slope / (alpha * length)  # each sample's memory of itself
     mean = bias + memory + signal * sparsity * overlap
     h = envelope_moments(loss, label, mean, np.sqrt(readout_squared / length), 1.0, 0.0)
+    if centre:
+        level = float(weight @ h.h)
+        h = h._replace(h=h.h - level, hh=h.hh - 2.0 * level * h.h + level**2)
 
     k = n_signal * (1.0 - sparsity)
     others = (length - 1.0) * longest / (max(longest - 1.0, 1.0) * length)  # (L − 1)/L

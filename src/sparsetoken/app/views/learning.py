@@ -15,6 +15,7 @@ from sparsetoken.app.content import (
     Progress,
     Values,
     View,
+    majority,
     per_cent,
     samples,
 )
@@ -24,12 +25,12 @@ from sparsetoken.experiments import compute, make_cell
 from sparsetoken.theory import oracle_error, risk_curve, two_step_curve
 from sparsetoken.vocabulary import MEASURED, MODELS
 
-__all__ = ["THREE", "VIEW", "curve"]
+__all__ = ["VIEW", "curve", "models"]
 
 THREE = ("two-step", "pooled", "vectorized")
 _CALLED = {"two-step": "attention", "pooled": "pooling"}
 _LOWEST = 0.1
-_GRID, _STRIDE = 25, 6  # alphas, and which of them the first picture has
+_GRID, _STRIDE = 25, 8  # alphas, and which of them the first picture has
 _SIMULATED = 6
 _MOST_SAMPLES = 4000  # of a simulation
 _MOST_NUMBERS = 1_500_000  # in the matrix that a vectorized simulation fits
@@ -39,6 +40,11 @@ _MOST_FLOOR = 20_000  # tokens times signal tokens up to which the Bayes floor i
 def points(values: Values, step: int) -> int:
     """Return how many points the law of the attention features gets: fewer for long sequences."""
     return 256 if not step else 4096 if values["n_tokens"] <= 128 else 1024
+
+
+def models(values: Values) -> tuple[str, ...]:
+    """Return the models that there are: a readout of all tokens needs sequences of one length."""
+    return THREE[:2] if values["length_spread"] else THREE
 
 
 def curve(values: Values, model: str, alphas: list[float], step: int) -> tuple[list[float], Any]:
@@ -81,7 +87,7 @@ def draw(values: Values) -> Iterator[Content]:
     """Draw the curves through few points, then through all."""
     grid = [float(f"{a:.6g}") for a in np.geomspace(_LOWEST, values["alpha_max"], _GRID)]
     for step, alphas in enumerate((grid[::_STRIDE], grid)):
-        found = {model: curve(values, model, alphas, step) for model in THREE}
+        found = {model: curve(values, model, alphas, step) for model in models(values)}
         curves = [
             Line(name=MODELS[model].label, model=model, x=x, y=[float(value(r, values)) for r in y])
             for model, (x, y) in found.items()
@@ -121,9 +127,7 @@ def _lines(values: Values, step: int) -> list[Line]:
         return []
     ends = [_LOWEST, values["alpha_max"]]
     found = [Line(name="target", look="dot", x=ends, y=[values["error"]] * 2)]
-    rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
-    if rare < 0.5:
-        found.append(Line(name="always the larger class", look="dash", x=ends, y=[rare] * 2))
+    found += majority(values, ends)[0]
     size = values["n_tokens"] * values["n_signal"]
     if step and size <= _MOST_FLOOR:
         n_points = 256 if size > 2000 else 1024
@@ -141,13 +145,7 @@ def _sentence(values: Values, curves: list[Line], step: int) -> str:
             f"{', '.join(ends[:-1])} and {ends[-1]}."
         )
     told = [_reach(values, c, step) for c in curves if c.model in _CALLED]
-    rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
-    baseline = (
-        f" Always answering the larger class errs on {per_cent(rare)}."
-        if rare <= values["error"]
-        else ""
-    )
-    return f"At these settings {told[0]}; {told[1]}.{baseline}"
+    return f"At these settings {told[0]}; {told[1]}.{majority(values, [])[1]}"
 
 
 def _reach(values: Values, drawn: Line, step: int) -> str:
@@ -211,7 +209,7 @@ def _cells(values: Values) -> list[tuple[str, float, Any]]:
     highest = min(values["alpha_max"], _MOST_SAMPLES / values["dim"])
     found = []
     for alpha in np.geomspace(0.3, highest, _SIMULATED).tolist():
-        for model in THREE:
+        for model in models(values):
             numbers = alpha * values["n_tokens"] * values["dim"] ** 2
             chosen = select(values, "problem", "training", "two steps")
             chosen |= {"dim": values["dim"], "trials": values["trials"], "model": model}
@@ -236,7 +234,7 @@ def _python(values: Values) -> str:
         "curves = {",
         f"    model: st.theory.risk_curve(problem, model, alphas=alphas, reg={values['reg']!r}, "
         "loss=training['loss'])",
-        '    for model in ("pooled", "vectorized")',
+        f"    for model in {models(values)[1:]!r}",
         "}",
     ]
     if values["query_by"] == "alpha0":

@@ -1,0 +1,1 @@
+"""Gradient descent on query, readout and bias together (docs/theory, section 13)."""

@@ -1,0 +1,197 @@
+"""Averages over samples that drive the training (docs/theory, section 13).
+
+A sample shows the parameters its projections h = X[q, w], one row per token. With
+s = softmax(βh_q), φ = s·h_w, δ = h_w − φ and ℓ′ at φ + b, its influence on the gradient is
+
+    A = [a^q, a^w],   a^q = βℓ′ s∘δ,   a^w = ℓ′ s.
+
+What the training needs of it is quadratic in h_w once h_q is given. So where h is Gaussian, h_w is
+integrated out: its component along s by one-dimensional quadrature, the rest in closed form. Only
+h_q needs points.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from sparsetoken.losses import Loss
+from sparsetoken.problem import Group
+from sparsetoken.theory.dynamics.quadrature import score_moments
+
+__all__ = [
+    "SUMS",
+    "Averages",
+    "Projections",
+    "gaussian_averages",
+    "influence_sums",
+    "signal_tokens",
+]
+
+Array = NDArray[np.float64]
+
+SUMS = 10  # numbers per sample that influence_sums gives: all of Averages but the error
+
+
+class Averages(NamedTuple):
+    """Averages over all samples; vectors and matrices are in the order (query, readout)."""
+
+    pull: Array
+    """θE[v·A]: how the gradient pulls along the signal."""
+    response: Array
+    """E Σ ∂A/∂h: how it responds to the parameters themselves."""
+    energy: Array
+    """E[AᵀA]: the size of its noise."""
+    slope: float
+    """E[ℓ′]"""
+    loss: float
+    """E[ℓ]"""
+    error: float
+    """Probability of a wrong sign."""
+
+    @classmethod
+    def from_sums(cls, sums: Array) -> "Averages":
+        """Make them from the numbers in the order of :func:`influence_sums`, the error last."""
+        response = np.array([[sums[2], sums[3]], [sums[3], sums[4]]])
+        energy = np.array([[sums[5], sums[6]], [sums[6], sums[7]]])
+        return cls(sums[:2], response, energy, float(sums[8]), float(sums[9]), float(sums[10]))
+
+
+class Projections(NamedTuple):
+    """Gaussian law of a group's h: independent tokens, of one covariance."""
+
+    signal_shift: Array
+    """Mean of a signal token's h less that of another token, shape (2,)."""
+    covariance: Array
+    """Covariance of a token's h, shape (2, 2)."""
+    offset: float
+    """Bias, plus the mean of h_w over the tokens without signal."""
+
+
+def signal_tokens(group: Group) -> int:
+    """Return how many tokens of the group's samples carry the signal."""
+    return group.kind.n_signal if group.positive else 0
+
+
+def gaussian_averages(
+    group: Group, law: Projections, noise: Array, beta: float, loss: Loss, outcome: bool = True
+) -> Array:
+    """Return the averages of a group whose h is Gaussian, in the order of :func:`influence_sums`.
+
+    ``noise`` has the standard normals of h_q, one row per point; the error comes last. Without
+    ``outcome``, loss and error are left out, as zeros.
+    """
+    n_signal = signal_tokens(group)
+    q_norm = math.sqrt(max(law.covariance[0, 0], 0.0))
+    if q_norm == 0.0:
+        noise = np.zeros((1, group.kind.n_tokens))  # all weights are even: one point is exact
+    along = law.covariance[0, 1] / q_norm if q_norm > 0.0 else 0.0
+    sd = math.sqrt(max(law.covariance[1, 1] - along**2, 0.0))
+    weights = noise * (beta * q_norm)
+    weights[:, :n_signal] += beta * law.signal_shift[0]
+    weights -= weights.max(axis=1, keepdims=True)
+    np.exp(weights, out=weights)
+    sums = np.empty((10, len(noise)))
+    _token_sums(weights, noise, n_signal, law.signal_shift[1], along, sums)
+    mean, c, s3, s4, t1, t2, t3, v0, v1, v2 = sums
+
+    m = score_moments(loss, group.label, mean + law.offset, c, sd, outcome)
+    # δ = (its mean given h_q) + sd·G(s/c − c) + noise orthogonal to s; G is that along s.
+    c2 = c**2
+    lean, mixed, spread = s3 / c - c * c2, t3 / c - c * t1, s4 / c2 - 2.0 * s3 + c2**2
+    rest = t2 + sd**2 * (c2 - s4 / c2)
+    each = np.stack(
+        [
+            beta * (m.h * v1 + sd * m.gh * (v2 / c - c * v0)),
+            m.h * v0,
+            beta**2 * (m.k * rest + 2.0 * sd * m.gk * mixed + sd**2 * m.ggk * spread)
+            - 2.0 * beta**2 * (m.h * t1 + sd * m.gh * lean),
+            beta * (m.k * t1 + sd * m.gk * lean + m.h * (1.0 - c2)),
+            m.k * c2,
+            beta**2 * (m.hh * rest + 2.0 * sd * m.ghh * mixed + sd**2 * m.gghh * spread),
+            beta * (m.hh * t1 + sd * m.ghh * lean),
+            m.hh * c2,
+            m.h,
+            m.value,
+            _error(group.label * (mean + law.offset), sd * c) if outcome else np.zeros_like(c),
+        ]
+    )
+    each[:2] *= group.kind.signal
+    return each.mean(axis=1)
+
+
+def _error(margin: Array, deviation: Array) -> Array:
+    """Probability of a negative margin; a margin of exactly zero is right half of the time."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return ndtr(-np.where(margin == 0.0, 0.0, margin / deviation))
+
+
+_OPTIONS: Any = {"cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
+
+
+@njit(**_OPTIONS)
+def _token_sums(weights, noise, n_signal, shift, along, out):  # type: ignore[no-untyped-def]
+    """Fill ``out`` with sums over the tokens of each point; u is the mean of δ given h_q.
+
+    ``weights`` are those of the softmax, not yet normalised.
+    """
+    for n in range(noise.shape[0]):
+        total = mean = 0.0
+        for j in range(noise.shape[1]):
+            total += weights[n, j]
+            mean += weights[n, j] * noise[n, j]
+        signal = 0.0
+        for j in range(n_signal):
+            signal += weights[n, j]
+        mean = (along * mean + shift * signal) / total
+        s2 = s3 = s4 = t1 = t2 = t3 = v0 = v1 = v2 = 0.0
+        for j in range(noise.shape[1]):
+            x, u = weights[n, j] / total, along * noise[n, j] - mean
+            x2 = x * x
+            s2 += x2
+            s3 += x2 * x
+            s4 += x2 * x2
+            t1 += x2 * u
+            t2 += x2 * u * u
+            t3 += x2 * x * u
+        for j in range(n_signal):  # their u is larger by the shift
+            x, u = weights[n, j] / total, along * noise[n, j] - mean + shift
+            x2 = x * x
+            t1 += x2 * shift
+            t2 += x2 * shift * (2.0 * u - shift)
+            t3 += x2 * x * shift
+            v0 += x
+            v1 += x * u
+            v2 += x2
+        out[:, n] = (mean, math.sqrt(s2), s3, s4, t1, t2, t3, v0, v1, v2)
+
+
+@njit(**_OPTIONS)
+def influence_sums(weights, delta, slope, curvature, beta, n_signal, signal, out):  # type: ignore[no-untyped-def]
+    """Fill ``out``, shape (10, samples), with what each sample adds to the averages.
+
+    The order is pull (2), response (qq, qw, ww), energy (qq, qw, ww), slope; the loss is left to
+    the caller.
+    """
+    n_tokens = weights.shape[1]
+    for n in range(weights.shape[0]):
+        s2 = t1 = t2 = v0 = v1 = 0.0
+        for j in range(n_tokens):
+            x = weights[n, j]
+            y = x * delta[n, j]
+            s2 += x * x
+            t1 += x * y
+            t2 += y * y
+            if j < n_signal:
+                v0 += x
+                v1 += y
+        a, k = slope[n], curvature[n]
+        out[0, n], out[1, n] = signal * beta * a * v1, signal * a * v0
+        out[2, n] = beta * beta * (k * t2 - 2.0 * a * t1)
+        out[3, n] = beta * (k * t1 + a * (1.0 - s2))
+        out[4, n] = k * s2
+        out[5, n], out[6, n], out[7, n] = beta * beta * a * a * t2, beta * a * a * t1, a * a * s2
+        out[8, n] = a

@@ -1,0 +1,132 @@
+"""Training on new samples at every step, and on one sample at a time (docs/theory, section 13)."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import RK45
+
+from sparsetoken.losses import Loss
+from sparsetoken.population import AnyProblem
+from sparsetoken.problem import Group
+from sparsetoken.theory.dynamics.averages import Averages, Projections, gaussian_averages
+from sparsetoken.theory.dynamics.schedule import Schedule, too_large
+from sparsetoken.theory.points import token_noise
+
+__all__ = ["Parameters", "observe", "run_fresh", "run_online"]
+
+Array = NDArray[np.float64]
+
+
+_MOST_STEPS = 200  # of the integrator between two rows; rates that need more are too large
+
+
+class Parameters(NamedTuple):
+    """Query and readout as the theory sees them, in this order, and the bias."""
+
+    overlap: Array
+    """m: overlaps with the signal's direction, shape (2,)."""
+    gram: Array
+    """Q: inner products, shape (2, 2)."""
+    bias: float
+
+
+ZERO = Parameters(np.zeros(2), np.zeros((2, 2)), 0.0)
+
+
+class NewSamples(NamedTuple):
+    """What an average over new samples is made of: the groups, each with its token noise."""
+
+    groups: list[Group]
+    noise: list[Array]
+    beta: float
+    loss: Loss
+
+    @classmethod
+    def draw(
+        cls, problem: AnyProblem, beta: float, loss: Loss, n_points: int, batch: int
+    ) -> "NewSamples":
+        """Take the noise of one scrambling."""
+        groups = [group for group in problem.groups if group.probability > 0.0]
+        noise = [token_noise(group.kind, n_points, batch) for group in groups]
+        return cls(groups, noise, beta, loss)
+
+
+def observe(points: NewSamples, at: Parameters, outcome: bool = True) -> Averages:
+    """Average over new samples; without ``outcome``, loss and error are left out."""
+    total = np.zeros(11)
+    for group, noise in zip(points.groups, points.noise, strict=True):
+        law = Projections(group.kind.signal * at.overlap, at.gram, at.bias)
+        averages = gaussian_averages(group, law, noise, points.beta, points.loss, outcome)
+        total += group.probability * averages
+    return Averages.from_sums(total)
+
+
+def run_fresh(points: NewSamples, schedule: Schedule) -> list[Array]:
+    """Return the rows of :func:`row_of` after each step, up to the first that is too large."""
+    at, rows = ZERO, []
+    seen = observe(points, at)
+    for rates, lr_bias in zip(schedule.rates, schedule.lr_bias, strict=True):
+        response = np.eye(2) - rates[:, np.newaxis] * (seen.response + schedule.reg * np.eye(2))
+        pull = rates * seen.pull
+        kept = response @ at.overlap
+        gram = response @ at.gram @ response.T - np.outer(kept, pull) - np.outer(pull, kept)
+        gram += np.outer(pull, pull) + np.outer(rates, rates) * seen.energy / schedule.alpha
+        at = Parameters(kept - pull, gram, at.bias - lr_bias * seen.slope)
+        if too_large(at.gram, at.bias, schedule.beta):
+            break
+        seen = observe(points, at)
+        rows.append(row_of(at, seen.loss, seen.error))
+    return rows
+
+
+def run_online(turns: list[NewSamples], schedule: Schedule) -> list[Array]:
+    """Return the same after every ``alpha`` samples per dimension, used one at a time.
+
+    The rates are those of a sample, over the dimension. The ``turns`` follow each other from one
+    step of the integrator to the next, so that their errors average out over time.
+    """
+    at, taken, length = _pack(ZERO), 0, None
+    rows: list[Array] = []
+    for rates, lr_bias in zip(schedule.rates, schedule.lr_bias, strict=True):
+
+        def flow(
+            time: float, packed: Array, rates: Array = rates, lr_bias: float = lr_bias
+        ) -> Array:
+            now = _unpack(packed)
+            seen = observe(turns[taken % len(turns)], now, outcome=False)  # noqa: B023
+            response = seen.response + schedule.reg * np.eye(2)
+            drift = rates * (response @ now.overlap + seen.pull)
+            cross = rates[:, np.newaxis] * (response @ now.gram + np.outer(seen.pull, now.overlap))
+            change = np.outer(rates, rates) * seen.energy - cross - cross.T
+            return _pack(Parameters(-drift, change, -lr_bias * seen.slope))
+
+        solver = RK45(flow, 0.0, at, schedule.alpha, rtol=1e-4, atol=1e-7, first_step=length)
+        begun = taken
+        while solver.status == "running":
+            solver.step()
+            taken += 1
+            now = _unpack(solver.y)
+            lost = solver.status == "failed" or taken > begun + _MOST_STEPS
+            if lost or too_large(now.gram, now.bias, schedule.beta):
+                return rows
+            length = min(max(solver.step_size, length or 0.0), schedule.alpha)
+        at = solver.y
+        seen = observe(turns[0], now)
+        rows.append(row_of(now, seen.loss, seen.error))
+    return rows
+
+
+def row_of(at: Parameters, train_loss: float, test_error: float) -> Array:
+    """Return (⟨q,ξ⟩, ⟨w,ξ⟩, ‖q‖², ⟨q,w⟩, ‖w‖², bias, training loss, test error)."""
+    return np.array([*_pack(at), train_loss, test_error])
+
+
+def _pack(at: Parameters) -> Array:
+    gram = at.gram
+    return np.array([*at.overlap, gram[0, 0], gram[0, 1], gram[1, 1], at.bias])
+
+
+def _unpack(packed: Array) -> Parameters:
+    gram = np.array([[packed[2], packed[3]], [packed[3], packed[4]]])
+    return Parameters(packed[:2], gram, float(packed[5]))

@@ -1,0 +1,301 @@
+"""Training on the same samples at every step: each remembers its own influence.
+
+The gradient of step s is random along the directions that a sample sees, with covariance
+C(s, s′)/α, where C = E[AˢᵀA^s′]. A sample sees it as
+
+    U_s = (θv + g)·pull_s + e_s + A^s/α,      e ~ N(0, C/α),   g ~ N(0, 1),
+
+the signal, the other samples' noise and its own influence. Its projections at step t are
+
+    h^t = −Σ_{s<t} U_s G(t, s),     G(t+1, s) = G(t, s) − X(t, s)·H_t,     G(t+1, t) = H_t
+
+with the rates H and the response X(t, s) of A^t to a kick in U_s, averaged over the samples
+(docs/theory, section 13). So samples are simulated as particles with 2LT normals each. Three
+things keep the averages accurate: Sobol points; the same average over the Gaussian that fits the
+particles best, known from one-dimensional quadrature, as control variate (exact for the first two
+steps); and the response from derivatives, not from correlations with the noise.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from sparsetoken.losses import Loss
+from sparsetoken.problem import Group, SparseTokenProblem
+from sparsetoken.theory.dynamics.averages import (
+    SUMS,
+    Averages,
+    Projections,
+    gaussian_averages,
+    influence_sums,
+    signal_tokens,
+)
+from sparsetoken.theory.dynamics.fresh import NewSamples, Parameters, observe, row_of
+from sparsetoken.theory.dynamics.kernels import (
+    attend,
+    cross_energies,
+    follow,
+    project,
+    see,
+    store_influence,
+)
+from sparsetoken.theory.dynamics.schedule import Schedule, too_large
+
+__all__ = ["MOST_STEPS", "run_reused"]
+
+Array = NDArray[np.float64]
+
+MOST_STEPS = 50
+_MOST_NUMBERS = 8_000_000  # per array of a group
+_MOST_COLUMNS = 2000  # of Sobol points; the others are drawn at random
+_SEED = 13
+
+
+def run_reused(points: NewSamples, schedule: Schedule, batch: int) -> list[Array]:
+    """Return the rows of :func:`row_of` after each step, up to the first that is too large."""
+    crowds = _draw(points, schedule.steps, batch)
+    past = _Past(schedule)
+    bias, rows = 0.0, []
+    for t in range(schedule.steps + 1):
+        at = Parameters(*past.parameters(t), bias)
+        if too_large(at.gram, at.bias, schedule.beta):
+            break
+        last = t == schedule.steps
+        seen = _average([crowd.observe(past, at, t, last) for crowd in crowds], points.groups)
+        if t > 0:
+            rows.append(row_of(at, seen.averages.loss, observe(points, at).error))
+        if not last:
+            past.add(t, seen)
+            bias -= schedule.lr_bias[t] * seen.averages.slope
+            for crowd in crowds:
+                crowd.remember(past, t)
+    return rows
+
+
+class _Seen(NamedTuple):
+    """Averages at one step: as for new samples, and those with earlier steps."""
+
+    averages: Averages
+    """Without the error, which new samples tell."""
+    cross: Array
+    """C(s, t) for s < t, shape (2t, 2)."""
+    echo: Array
+    """The part of X(t, s) that comes by memory, shape (2t, 2)."""
+
+
+def _average(each: list[_Seen], groups: list[Group]) -> _Seen:
+    """Average over the groups by their shares."""
+
+    def total(parts: Iterable[Any]) -> Any:
+        return sum(group.probability * part for group, part in zip(groups, parts, strict=True))
+
+    averages = (total(column) for column in zip(*(seen.averages for seen in each), strict=True))
+    return _Seen(
+        Averages(*averages), total(seen.cross for seen in each), total(seen.echo for seen in each)
+    )
+
+
+@dataclass
+class _Past:
+    """What the steps so far have done to the parameters; step s has rows 2s and 2s + 1."""
+
+    schedule: Schedule
+    pull: Array = field(init=False)
+    covariance: Array = field(init=False)
+    """C/α"""
+    root: Array = field(init=False)
+    """Its Cholesky factor."""
+    kick: Array = field(init=False)
+    """G(t, s) of the step at hand, shape (2·steps, 2)."""
+
+    def __post_init__(self) -> None:
+        size = 2 * self.schedule.steps
+        self.pull, self.kick = np.zeros(size), np.zeros((size, 2))
+        self.covariance, self.root = np.zeros((size, size)), np.zeros((size, size))
+
+    def parameters(self, t: int) -> tuple[Array, Array]:
+        """Return overlaps and inner products after t steps."""
+        kick, covariance = self.kick[: 2 * t], self.covariance[: 2 * t, : 2 * t]
+        overlap = -self.pull[: 2 * t] @ kick
+        return overlap, np.outer(overlap, overlap) + kick.T @ covariance @ kick
+
+    def add(self, t: int, seen: _Seen) -> None:
+        """Take step t."""
+        now, end = slice(2 * t, 2 * t + 2), 2 * t + 2
+        rates = self.schedule.rates[t]
+        a = seen.averages
+        self.pull[now] = a.pull
+        self.covariance[: 2 * t, now] = seen.cross / self.schedule.alpha
+        self.covariance[now, : 2 * t] = self.covariance[: 2 * t, now].T
+        self.covariance[now, now] = a.energy / self.schedule.alpha
+        _extend_root(self.covariance, self.root, 2 * t, end)
+        response = self.kick[: 2 * t] @ (a.response + self.schedule.reg * np.eye(2)) + seen.echo
+        self.kick[: 2 * t] -= response * rates
+        self.kick[now] = np.diag(rates)
+
+
+def _extend_root(matrix: Array, root: Array, start: int, end: int) -> None:
+    """Add rows to a Cholesky factor; a row that depends on those before it gets no new noise."""
+    for i in range(start, end):
+        for j in range(i + 1):
+            rest = matrix[i, j] - root[i, :j] @ root[j, :j]
+            if i == j:
+                root[i, i] = math.sqrt(rest) if rest > 1e-13 * matrix[i, i] else 0.0
+            elif root[j, j] > 0.0:
+                root[i, j] = rest / root[j, j]
+
+
+@dataclass
+class _Crowd:
+    """The particles of one group. Arrays are (particles, steps, 2, tokens)."""
+
+    group: Group
+    beta: float
+    loss: Loss
+    noise: Array
+    """NewSamples of the Gaussian averages."""
+    signal: Array
+    """θv + g, shape (particles, tokens)."""
+    normals: Array
+    """The normals behind e."""
+    signs: Array
+    """Random signs of the tokens of those particles whose derivatives are followed."""
+    seen: Array = field(init=False)
+    """U_s"""
+    influence: Array = field(init=False)
+    """A^s"""
+    tangents: Array = field(init=False)
+    """Derivatives of A^s by each kick, shape (followed, 2·steps, steps, 2, tokens)."""
+
+    def __post_init__(self) -> None:
+        particles, steps, _, n_tokens = self.normals.shape
+        self.seen, self.influence = np.zeros((2, particles, steps, 2, n_tokens))
+        self.tangents = np.zeros((len(self.signs), 2 * steps, steps, 2, n_tokens))
+
+    def observe(self, past: _Past, at: Parameters, t: int, last: bool) -> _Seen:
+        """Average over the particles at step t, and keep their influence."""
+        kick, alpha = past.kick, past.schedule.alpha
+        h = np.zeros((2, *self.signal.shape))
+        memory = np.zeros_like(h)
+        project(self.seen, kick, t, h)
+        project(self.influence, kick / alpha, t, memory)
+        values, weights, delta, slopes = self._sums(h, at.bias)
+        controls, exact = self._controls(h, memory, at)
+        cross = np.zeros((0 if last else 4 * t, len(h[0])))
+        echo = np.zeros((2 * t, 2))
+        if not last:
+            store_influence(weights, delta, slopes[0], self.beta, self.influence[:, t])
+            cross_energies(self.influence, t, cross)
+            moving = np.repeat(np.any(past.schedule.rates[:t] > 0.0, axis=1), 2)
+            follow(weights, delta, *slopes, self.beta, t, kick, 1.0 / alpha, moving, self.signs,
+                    self.tangents, echo)  # fmt: skip
+            echo /= len(self.signs)
+        means = _adjusted(np.concatenate([values, cross]), controls, exact)
+        averages = Averages.from_sums(np.append(means[:SUMS], 0.0))
+        return _Seen(averages, means[SUMS:].reshape(-1, 2), echo)
+
+    def remember(self, past: _Past, t: int) -> None:
+        """Store what each particle saw of step t."""
+        now, end = slice(2 * t, 2 * t + 2), 2 * t + 2
+        see(self.normals, past.root[now, :end], past.pull[now], self.signal, self.influence,
+             1.0 / past.schedule.alpha, t, self.seen)  # fmt: skip
+
+    def _sums(self, h: Array, bias: float) -> tuple[Array, Array, Array, tuple[Array, Array]]:
+        weights, delta, score = np.empty_like(h[0]), np.empty_like(h[0]), np.empty(len(h[0]))
+        attend(h, self.beta, weights, delta, score)
+        label = np.full(len(score), self.group.label)
+        slopes = tuple(
+            np.asarray(f(score + bias, label), dtype=float) + np.zeros(len(score))
+            for f in (self.loss.derivative, self.loss.second_derivative)
+        )
+        sums = np.empty((SUMS, len(score)))
+        signal = self.group.kind.signal
+        influence_sums(weights, delta, *slopes, self.beta, signal_tokens(self.group), signal, sums)
+        sums[9] = self.loss.value(score + bias, label)
+        return sums, weights, delta, (slopes[0], slopes[1])
+
+    def _controls(self, h: Array, memory: Array, at: Parameters) -> tuple[Array, Array]:
+        """Return the sums of a Gaussian near each particle's h, and their exact averages.
+
+        Memory is replaced by its mean, over tokens with signal and over the others, and by its
+        regression on the Gaussian part of h.
+        """
+        n_signal, strength = signal_tokens(self.group), self.group.kind.signal
+        gaussian = h - memory
+        gaussian[:, :, :n_signal] -= strength * at.overlap[:, np.newaxis, np.newaxis]
+        means = np.zeros((2, 2))
+        for part, tokens in enumerate((slice(n_signal), slice(n_signal, None))):
+            if memory[:, :, tokens].size:
+                means[part] = memory[:, :, tokens].mean(axis=(1, 2))
+                memory[:, :, tokens] -= means[part][:, np.newaxis, np.newaxis]
+        x = gaussian.reshape(2, -1)
+        mixing = np.linalg.pinv(x @ x.T, rcond=1e-10, hermitian=True) @ (
+            x @ memory.reshape(2, -1).T
+        )
+        mixing += np.eye(2)
+        close = (mixing.T @ x).reshape(h.shape)
+        shift = strength * at.overlap + means[0] - means[1] if n_signal else np.zeros(2)
+        close[:, :, :n_signal] += shift[:, np.newaxis, np.newaxis]
+        offset = at.bias + float(means[1, 1])
+        law = Projections(shift, mixing.T @ at.gram @ mixing, offset)
+        exact = gaussian_averages(self.group, law, self.noise, self.beta, self.loss)
+        return self._sums(close, offset)[0], exact[:SUMS]
+
+
+def _draw(points: NewSamples, steps: int, batch: int) -> list[_Crowd]:
+    """Draw the particles of each group; classes of one kind share their normals."""
+    drawn: dict[SparseTokenProblem, tuple[Array, Array, Array]] = {}
+    crowds = []
+    for group, noise in zip(points.groups, points.noise, strict=True):
+        kind = group.kind
+        if kind not in drawn:
+            drawn[kind] = _normals(kind.n_tokens, steps, len(noise), [_SEED, batch, len(drawn)])
+        along, normals, signs = drawn[kind]
+        signal = along.copy()
+        signal[:, : signal_tokens(group)] += kind.signal
+        crowds.append(_Crowd(group, points.beta, points.loss, noise, signal, normals, signs))
+    return crowds
+
+
+def _normals(n_tokens: int, steps: int, rows: int, seed: list[int]) -> tuple[Array, Array, Array]:
+    """Return the normals along the signal, those behind e, and the signs.
+
+    The first gradient has no query part, so there is one normal less for it.
+    """
+    rng = np.random.default_rng(seed)
+    rows = min(rows, _power_of_two(_MOST_NUMBERS / (2 * steps * n_tokens)))
+    followed = min(rows // 4, _power_of_two(_MOST_NUMBERS / (4 * steps**2 * n_tokens)))
+    parts = 2 * steps
+    uniform = np.empty((rows, parts * n_tokens))
+    leading = min(parts * n_tokens, _MOST_COLUMNS)
+    uniform[:, :leading] = qmc.Sobol(leading, scramble=True, rng=rng).random(rows)
+    if leading < uniform.shape[1]:
+        uniform[:, leading:] = rng.random((rows, uniform.shape[1] - leading))
+    z = ndtri(np.clip(uniform, 1e-12, 1.0 - 1e-12)).reshape(rows, parts, n_tokens)
+    normals = np.zeros((rows, steps, 2, n_tokens))
+    normals.reshape(z.shape)[:, 1:] = z[:, 1:]
+    signs = rng.choice([-1.0, 1.0], size=(max(followed, 16), n_tokens))
+    return z[:, 0], normals, signs
+
+
+def _power_of_two(number: float) -> int:
+    return 1 << max(6, int(math.log2(max(number, 1.0))))
+
+
+def _adjusted(values: Array, controls: Array, exact: Array) -> Array:
+    """Return the means of ``values``, less what their regression on the controls explains."""
+    centre = controls.mean(axis=1)
+    size = controls.std(axis=1)
+    useful = size > 1e-12 * np.abs(centre)
+    scale = np.where(useful, size, 1.0)
+    spread = np.where(useful, 1.0, 0.0)[:, np.newaxis] * (controls - centre[:, np.newaxis])
+    spread /= scale[:, np.newaxis]
+    covariance = spread @ spread.T
+    coefficients = np.linalg.pinv(covariance, rcond=1e-9, hermitian=True) @ (spread @ values.T)
+    return values.mean(axis=1) + ((exact - centre) / scale) @ coefficients

@@ -1,0 +1,373 @@
+"""Joint minimum over query, readout and bias (docs/theory, section 14)."""
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from sparsetoken._validation import check_count, check_real
+from sparsetoken.estimate import ConvergenceWarning, Estimate
+from sparsetoken.losses import Loss, get_loss
+from sparsetoken.population import AnyProblem
+from sparsetoken.problem import Group, SparseTokenProblem
+from sparsetoken.theory.dynamics.averages import signal_tokens
+from sparsetoken.theory.dynamics.fresh import NewSamples, Parameters, observe
+from sparsetoken.theory.dynamics.train import check_smooth
+from sparsetoken.theory.joint_prox import Objective, minimise, responses
+
+__all__ = ["JointRisk", "joint_risk"]
+
+Array = NDArray[np.float64]
+
+_SCRAMBLINGS = 4
+_DAMPING = 0.25  # larger steps may end in a cycle
+_CLOSE = 0.02  # where Newton's method takes over
+_MOST_ITERATIONS = 150
+_TOLERANCE = 1e-5
+_MOST_JUMPS = 1e-3
+_TAMED = 0.995
+_COLLAPSED = 0.01
+_MOST_TRIES = 10  # tokens from which another minimum is looked for
+_SEED = 14
+
+
+@dataclass(frozen=True)
+class JointRisk:
+    """Joint minimum of the loss over query, readout and bias in the high-dimensional limit.
+
+    ``stable`` is False where the prediction cannot be trusted: small changes of the samples grow
+    (``growth`` of 1 or more), samples can jump (``jumps``), or no solution was found.
+    :func:`joint_risk` makes them.
+    """
+
+    test_error: Estimate
+    train_loss: Estimate
+    """Mean loss of the training samples, without the ridges."""
+    cosine: Estimate
+    query_norm: Estimate
+    readout_cosine: Estimate
+    readout_norm: Estimate
+    bias: Estimate
+    growth: Estimate
+    """How much a small random change of the parameters grows as the samples answer to it."""
+    jumps: Estimate
+    """Share of samples whose own fit has more than one minimum, between which it may jump."""
+    stable: bool
+
+
+def joint_risk(
+    problem: AnyProblem,
+    *,
+    alpha: float,
+    reg_query: float,
+    reg_readout: float,
+    loss: Any = "logistic",
+    beta: float = 1.0,
+    n_points: int = 4096,
+) -> JointRisk:
+    """Predict the minimum of the loss over query, readout and bias together.
+
+    The minimised function is the mean loss plus (reg_query/2)‖q‖² + (reg_readout/2)‖w‖². It is not
+    convex; the prediction is for the minimum that aligns with the signal, by the replica-symmetric
+    ansatz, and says by ``stable`` whether that ansatz can hold.
+
+    Parameters
+    ----------
+    problem : SparseTokenProblem or Population
+        The model of the data.
+    alpha : float
+        Samples per dimension.
+    reg_query, reg_readout : float
+        Ridges on query and readout, > 0.
+    loss : str or object, default="logistic"
+        "logistic", "square" or another smooth loss.
+    beta : float, default=1.0
+        Inverse temperature of the attention.
+    n_points : int, default=4096
+        NewSamples per class for the averages over samples; accuracy against time.
+
+    Returns
+    -------
+    JointRisk
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=3, signal=3.0)
+    >>> j = st.theory.joint_risk(problem, alpha=4.0, reg_query=0.1, reg_readout=0.1)
+    >>> j.stable, round(j.test_error, 3), round(j.train_loss, 3)
+    (True, 0.137, 0.249)
+    """
+    alpha = check_real("alpha", alpha, low=0.0, above=True)
+    ridges = np.array(
+        [
+            check_real("reg_query", reg_query, low=0.0, above=True),
+            check_real("reg_readout", reg_readout, low=0.0, above=True),
+        ]
+    )
+    beta = check_real("beta", beta, low=0.0, above=True)
+    n_points = check_count("n_points", n_points, minimum=256)
+    smooth = check_smooth(get_loss(loss))
+    runs, start = [], _START
+    for scrambling in range(_SCRAMBLINGS):
+        crowds = _draw(problem, n_points // _SCRAMBLINGS, scrambling)
+        found = _solve(crowds, alpha, ridges, beta, smooth, start)
+        start = found.order
+        points = NewSamples.draw(problem, beta, smooth, 8 * n_points, scrambling)
+        runs.append(found.numbers(observe(points, found.order.parameters).error))
+        if not found.converged:
+            break
+    result = _summarise(runs)
+    if not result.stable:
+        message = (
+            "the joint minimum is not described by this theory here (stable=False); "
+            "raise the ridges or alpha"
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    return result
+
+
+class _Order(NamedTuple):
+    """The parameters as the theory sees them, and how stiffly they are held."""
+
+    parameters: Parameters
+    variance: Array
+    """V, shape (2, 2): how much one sample can move them."""
+
+
+_START = _Order(Parameters(np.ones(2), np.array([[1.2, 0.9], [0.9, 1.2]]), 0.0), 0.2 * np.eye(2))
+
+
+class _Found(NamedTuple):
+    """A solution, or the last iterate."""
+
+    order: _Order
+    train_loss: float
+    growth: float
+    jumps: float
+    converged: bool
+
+    def numbers(self, test_error: float) -> dict[str, Any]:
+        """Return the fields of :class:`JointRisk`, as plain numbers."""
+        at = self.order.parameters
+        norms = np.sqrt(np.maximum(np.diag(at.gram), 1e-300))
+        return {
+            "test_error": test_error,
+            "train_loss": self.train_loss,
+            "cosine": at.overlap[0] / norms[0],
+            "query_norm": norms[0],
+            "readout_cosine": at.overlap[1] / norms[1],
+            "readout_norm": norms[1],
+            "bias": at.bias,
+            "growth": self.growth,
+            "jumps": self.jumps,
+            "converged": self.converged,
+        }
+
+
+@dataclass
+class _Crowd:
+    """Samples of one group: their normals, and where the last minimisation ended."""
+
+    group: Group
+    normals: Array
+    """Shape (samples, 2, tokens)."""
+    last: Array | None = None
+
+    def prior(self, at: Parameters) -> Array:
+        """Return h°."""
+        h = np.einsum("kj,njl->nkl", np.linalg.cholesky(at.gram), self.normals)
+        h[:, :, : signal_tokens(self.group)] += self.group.kind.signal * at.overlap[:, np.newaxis]
+        return h
+
+    def jumps(self, order: _Order, beta: float, loss: Loss) -> float:
+        """Return the share of samples with another minimum, looked for from each token."""
+        objective = self.objective(order, beta, loss)
+        prior = self.prior(order.parameters)
+        first = minimise(objective, prior, prior)
+        several = np.zeros(len(prior), dtype=bool)
+        for token in range(min(prior.shape[2], _MOST_TRIES)):
+            start = prior.copy()
+            start[:, 0, token] += 3.0 * np.sqrt(order.variance[0, 0])
+            other = minimise(objective, prior, start)
+            several |= np.abs(other - first).max(axis=(1, 2)) > 1e-3
+        return float(several.mean())
+
+    def objective(self, order: _Order, beta: float, loss: Loss) -> Objective:
+        """Return the function that each of the samples minimises."""
+        precision = np.asarray(np.linalg.inv(order.variance), dtype=float)
+        return Objective(precision, self.group.label, order.parameters.bias, beta, loss)
+
+
+def _draw(problem: AnyProblem, rows: int, scrambling: int) -> list[_Crowd]:
+    """Draw the samples of each group; classes of one kind share their normals."""
+    drawn: dict[SparseTokenProblem, Array] = {}
+    crowds = []
+    for group in problem.groups:
+        kind = group.kind
+        if kind not in drawn:
+            rng = np.random.default_rng([_SEED, scrambling, len(drawn)])
+            sobol = qmc.Sobol(2 * kind.n_tokens, scramble=True, rng=rng)
+            uniform = np.clip(sobol.random(1 << round(math.log2(rows))), 1e-12, 1.0 - 1e-12)
+            drawn[kind] = ndtri(uniform).reshape(-1, 2, kind.n_tokens)
+        if group.probability > 0.0:
+            crowds.append(_Crowd(group, drawn[kind]))
+    return crowds
+
+
+class _Pass(NamedTuple):
+    """Averages over the samples at one iterate."""
+
+    pull: Array
+    """θE[v·A]"""
+    energy: Array
+    """E[AᵀA]"""
+    response: Array
+    """E Σ ∂A/∂h° within tokens, shape (2, 2).
+
+    By Stein's identity, which holds for jumps too, unless there is hardly a query: then there are
+    no jumps.
+    """
+    pairs: Array
+    """E Σ over pairs of tokens of (∂A/∂h°) ⊗ (∂A/∂h°), shape (4, 4)."""
+    slope: float
+    stiffness: float
+    """dE[ℓ′]/db"""
+    loss: float
+
+
+def _solve(
+    crowds: list[_Crowd], alpha: float, ridges: Array, beta: float, loss: Loss, start: _Order
+) -> _Found:
+    """Iterate the equations of section 14 from ``start``, then solve them by Newton's method.
+
+    Where that fails, as where the query vanishes, iterate to the end.
+    """
+
+    def step(x: Array) -> Array:
+        order = _unflat(x)
+        return _flat(_next(order, _average(crowds, order, beta, loss), alpha, ridges)[0])
+
+    x, converged = _flat(start), False
+    for tolerance in (_CLOSE, 0.1 * _TOLERANCE):
+        for _ in range(_MOST_ITERATIONS):
+            move = step(x) - x
+            x = x + _DAMPING * move
+            if np.abs(move).max() < tolerance * np.abs(x).max():
+                break
+        options = {"eps": 1e-6, "xtol": 1e-7, "maxfev": 60}
+        root = optimize.root(lambda x: step(x) - x, x, method="hybr", options=options).x
+        for candidate in (root, x):
+            order = _unflat(candidate)
+            seen = _average(crowds, order, beta, loss)
+            new, held = _next(order, seen, alpha, ridges)
+            left = float(np.abs(_flat(new) - candidate).max())
+            converged = held and left < _TOLERANCE * float(np.abs(candidate).max())
+            if converged:
+                break
+        if converged:
+            break
+    jumps = sum(crowd.group.probability * crowd.jumps(order, beta, loss) for crowd in crowds)
+    return _Found(order, seen.loss, _growth(seen, alpha, order.variance), jumps, converged)
+
+
+def _average(crowds: list[_Crowd], order: _Order, beta: float, loss: Loss) -> _Pass:
+    total: Any = None
+    for crowd in crowds:
+        group, prior = crowd.group, crowd.prior(order.parameters)
+        objective = crowd.objective(order, beta, loss)
+        crowd.last = minimise(objective, prior, prior if crowd.last is None else crowd.last)
+        place, response = responses(objective, prior, crowd.last)
+        within = np.einsum("nkljl->kj", response) / len(prior)
+        response *= _tame(response)[:, np.newaxis, np.newaxis, np.newaxis, np.newaxis]
+        flat = np.moveaxis(response, 3, 2).reshape(len(prior), 4, -1)
+        a = place.influence
+        root = np.linalg.cholesky(order.parameters.gram)
+        if root.diagonal().min() > _COLLAPSED * root.diagonal().max():
+            stein = np.einsum("nkl,njl->kj", crowd.normals, a) / len(a)
+            within = np.linalg.solve(root.T, stein)
+        part = (
+            group.kind.signal * a[:, :, : signal_tokens(group)].sum(axis=2).mean(axis=0),
+            np.einsum("nkl,njl->kj", a, a) / len(a),
+            within,
+            np.einsum("nix,njx->ij", flat, flat) / len(a),
+            float(place.slope.mean()),
+            float(response[:, 1, :, 1].sum(axis=(1, 2)).mean()),
+            float(place.loss.mean()),
+        )
+        weighted = [group.probability * value for value in part]
+        total = weighted if total is None else [x + y for x, y in zip(total, weighted, strict=True)]
+    return _Pass(*total)
+
+
+def _tame(response: Array) -> Array:
+    """Return factors that bound the largest responses, of samples about to jump.
+
+    Their mean square need not exist; the share of such samples is judged on its own.
+    """
+    size = np.sqrt(np.einsum("nabcd,nabcd->n", response, response))
+    return np.minimum(1.0, np.quantile(size, _TAMED) / np.maximum(size, 1e-300))
+
+
+def _next(order: _Order, seen: _Pass, alpha: float, ridges: Array) -> tuple[_Order, bool]:
+    """Return the next iterate, and whether the parameters are held against every change."""
+    stiffness = alpha * (np.diag(ridges) + 0.5 * (seen.response + seen.response.T))
+    values, vectors = np.linalg.eigh(stiffness)
+    least = 0.1 * alpha * ridges.min()
+    variance: Array = (vectors / np.maximum(values, least)) @ vectors.T
+    force = -alpha * seen.pull
+    gram = variance @ (np.outer(force, force) + alpha * seen.energy) @ variance
+    bias = order.parameters.bias - seen.slope / max(seen.stiffness, 1e-3)
+    return _Order(Parameters(variance @ force, gram, bias), variance), bool(values[0] > least)
+
+
+def _growth(seen: _Pass, alpha: float, variance: Array) -> float:
+    """Return the factor by which the samples' answer multiplies a small change of parameters.
+
+    A random change with covariance S comes back as αW E[Σ JᵀSJ] W, J being a sample's response
+    between two of its tokens and W = V.
+    """
+    pairs = seen.pairs.reshape(2, 2, 2, 2)  # (c, a, d, b): J from c to a times J from d to b
+    answer = alpha * np.einsum("cadb,ae,bf->efcd", pairs, variance, variance)
+    return float(np.abs(np.linalg.eigvals(answer.reshape(4, 4))).max())
+
+
+def _flat(order: _Order) -> Array:
+    at, v = order.parameters, order.variance
+    parts = (at.overlap, at.gram[np.triu_indices(2)], v[np.triu_indices(2)], [at.bias])
+    return np.concatenate(parts)
+
+
+def _positive(matrix: Array) -> Array:
+    """Return the nearest matrix with no eigenvalue below a tiny share of the largest."""
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.maximum(values, 1e-12 * np.abs(values).max())) @ vectors.T
+
+
+def _unflat(x: Array) -> _Order:
+    gram, variance = (_positive(np.array([[a, b], [b, c]])) for a, b, c in (x[2:5], x[5:8]))
+    return _Order(Parameters(x[:2], gram, float(x[8])), variance)
+
+
+def _summarise(runs: list[dict[str, Any]]) -> JointRisk:
+    converged = all(run["converged"] for run in runs)
+    fields = {}
+    for name in runs[0]:
+        if name == "converged":
+            continue
+        values = np.array([run[name] for run in runs])
+        error = values.std(ddof=1) / math.sqrt(len(runs)) if len(runs) > 1 else math.inf
+        fields[name] = Estimate(values.mean(), error, converged)
+    growth, jumps = fields["growth"], fields["jumps"]
+    stable = (
+        converged
+        and growth + 2 * growth.uncertainty < 1.0
+        and jumps + 2 * jumps.uncertainty < _MOST_JUMPS
+    )
+    return JointRisk(**fields, stable=stable)

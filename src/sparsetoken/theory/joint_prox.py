@@ -1,0 +1,130 @@
+"""What one training sample makes of its projections when query and readout fit it.
+
+Without the sample, the parameters show it h° (one row per token, one column for query and readout).
+With it they show the minimiser of
+
+    ½ tr[(H − h°) V⁻¹ (H − h°)ᵀ] + ℓ(φ(H) + b; y),     φ = softmax(βH_q)·H_w.
+
+Newton's method with a Levenberg shift, all samples at once. Arrays are (samples, 2, tokens).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetoken.losses import Loss
+from sparsetoken.pooling import Softmax
+
+__all__ = ["Objective", "minimise", "responses"]
+
+Array = NDArray[np.float64]
+
+_MOST_ROUNDS = 60
+
+
+class Objective(NamedTuple):
+    """The minimised function of each sample: what it needs besides H and h°."""
+
+    precision: Array
+    """V⁻¹, shape (2, 2)."""
+    label: float
+    bias: float
+    beta: float
+    loss: Loss
+
+
+class Place(NamedTuple):
+    """The function at H: its value and derivatives, and what they are made of."""
+
+    value: Array
+    gradient: Array
+    """Shape (samples, 2, tokens)."""
+    hessian: Array
+    """Shape (samples, 2·tokens, 2·tokens)."""
+    influence: Array
+    """A = ∂ℓ/∂H."""
+    loss: Array
+    slope: Array
+
+
+def look(objective: Objective, prior: Array, h: Array) -> Place:
+    """Evaluate the function at H."""
+    samples, _, n_tokens = h.shape
+    beta, loss = objective.beta, objective.loss
+    weights = Softmax().weights(beta * h[:, 0])
+    score = np.einsum("nl,nl->n", weights, h[:, 1])
+    label = np.full(samples, objective.label)
+    slope, curvature = (
+        np.broadcast_to(f(score + objective.bias, label), (samples,))
+        for f in (loss.derivative, loss.second_derivative)
+    )
+    value = loss.value(score + objective.bias, label)
+    lean = beta * weights * (h[:, 1] - score[:, np.newaxis])
+    by_h = np.stack([lean, weights], axis=1)  # ∂φ/∂H
+    influence = slope[:, np.newaxis, np.newaxis] * by_h
+    pull = np.einsum("nkl,kj->njl", h - prior, objective.precision)
+
+    flat = by_h.reshape(samples, -1)
+    hessian = curvature[:, np.newaxis, np.newaxis] * flat[:, :, np.newaxis] * flat[:, np.newaxis]
+    a, s = slope[:, np.newaxis] * lean, slope[:, np.newaxis] * weights
+    q, w, tokens = slice(n_tokens), slice(n_tokens, None), np.arange(n_tokens)
+    outer = beta * a[:, :, np.newaxis] * weights[:, np.newaxis]
+    hessian[:, q, q] -= outer + outer.transpose(0, 2, 1)
+    mixed = beta * s[:, :, np.newaxis] * weights[:, np.newaxis]
+    hessian[:, q, w] -= mixed
+    hessian[:, w, q] -= mixed
+    hessian[:, tokens, tokens] += beta * a
+    for i, j in ((0, 1), (1, 0)):
+        hessian[:, i * n_tokens + tokens, j * n_tokens + tokens] += beta * s
+    for i in range(2):
+        for j in range(2):
+            block = hessian[:, i * n_tokens + tokens, j * n_tokens + tokens]
+            block += objective.precision[i, j]
+            hessian[:, i * n_tokens + tokens, j * n_tokens + tokens] = block
+    total = value + 0.5 * np.einsum("nkl,nkl->n", pull, h - prior)
+    return Place(total, pull + influence, hessian, influence, value, slope)
+
+
+def minimise(objective: Objective, prior: Array, start: Array) -> Array:
+    """Return the minimiser of each sample nearest to its start."""
+    h = start.copy()
+    samples = np.arange(len(h))
+    shift = np.zeros(len(h))
+    scale = np.trace(objective.precision)
+    place = look(objective, prior, h)
+    for _ in range(_MOST_ROUNDS):
+        size = np.abs(place.gradient).max(axis=(1, 2))
+        open_ = size > 1e-9 * scale
+        if not open_.any():
+            break
+        samples, shift = samples[open_], shift[open_]
+        place = Place(*(part[open_] for part in place))
+        at = h[samples]
+        matrix = place.hessian + shift[:, np.newaxis, np.newaxis] * np.eye(2 * h.shape[2])
+        flat = place.gradient.reshape(len(samples), -1, 1)
+        move = -np.linalg.solve(matrix, flat)[:, :, 0]
+        downhill = np.einsum("ni,ni->n", move, flat[:, :, 0]) < 0.0
+        trial = at + move.reshape(at.shape)
+        tried = look(objective, prior[samples], trial)
+        better = downhill & (tried.value <= place.value + 1e-14 * np.abs(place.value))
+        h[samples[better]] = trial[better]
+        shift = np.where(better, 0.1 * shift, np.maximum(4.0 * shift, 0.1 * scale))
+        shift[better & (shift < 1e-3 * scale)] = 0.0
+        place = Place(
+            *(
+                np.where(better.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+                for new, old in zip(tried, place, strict=True)
+            )
+        )
+    return h
+
+
+def responses(objective: Objective, prior: Array, h: Array) -> tuple[Place, Array]:
+    """Return the function at the minimisers and ∂A/∂h°, shape (samples, 2, tokens, 2, tokens)."""
+    place = look(objective, prior, h)
+    n_tokens = h.shape[2]
+    precision = np.kron(objective.precision, np.eye(n_tokens))
+    inverse = np.linalg.solve(place.hessian, np.broadcast_to(precision, place.hessian.shape))
+    response = np.asarray(precision - precision @ inverse, dtype=float)
+    return place, response.reshape(len(h), 2, n_tokens, 2, n_tokens)

@@ -1,0 +1,130 @@
+import numpy as np
+import pytest
+from dense_reference import softmax
+from scipy.optimize import minimize as l_bfgs
+from scipy.special import expit
+from statistical import Z_LIMIT, standard_score
+
+from sparsetoken import SparseTokenProblem
+from sparsetoken.losses import Logistic, Square
+from sparsetoken.theory import ConvergenceWarning, joint_risk, risk
+from sparsetoken.theory.joint_prox import Objective, look, minimise, responses
+
+PROBLEM = SparseTokenProblem(3, 1, 3.0)
+
+
+def dense_minimum(problem, alpha, dim, reg, rng, informed):
+    """Minimise over (q, w, b) on dense tokens; return loss, overlaps, norms and bias."""
+    n_samples = round(alpha * dim)
+    X, y, truth = problem.sample(n_samples, dim, random_state=rng, return_truth=True)
+    sign, flat = 2.0 * y - 1.0, X.reshape(-1, dim)
+
+    def objective(point):
+        q, w, b = point[:dim], point[dim:-1], point[-1]
+        scores, along = ((flat @ v).reshape(n_samples, -1) for v in (q, w))
+        weights = softmax(scores)
+        output = (weights * along).sum(axis=1)
+        margin = sign * (output + b)
+        slope = -sign * expit(-margin) / n_samples
+        pull = slope[:, np.newaxis] * weights
+        by_q = (pull * (along - output[:, np.newaxis])).ravel() @ flat + reg * q
+        by_w = pull.ravel() @ flat + reg * w
+        value = np.logaddexp(0.0, -margin).mean() + 0.5 * reg * (q @ q + w @ w)
+        return value, np.concatenate([by_q, by_w, [slope.sum()]])
+
+    start = 0.1 * rng.standard_normal(2 * dim + 1) / np.sqrt(dim)
+    if informed:
+        start = np.concatenate([truth.direction, truth.direction, [0.0]])
+    point = l_bfgs(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
+    q, w, b = point[:dim], point[dim:-1], point[-1]
+    norms = np.linalg.norm(q), np.linalg.norm(w)
+    loss = objective(point)[0] - 0.5 * reg * (norms[0] ** 2 + norms[1] ** 2)
+    cosines = q @ truth.direction / norms[0], w @ truth.direction / norms[1]
+    return loss, cosines[0], norms[0], cosines[1], norms[1], b
+
+
+NAMES = ("train_loss", "cosine", "query_norm", "readout_cosine", "readout_norm", "bias")
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return joint_risk(PROBLEM, alpha=4.0, reg_query=0.1, reg_readout=0.1, n_points=1024)
+
+
+@pytest.mark.parametrize("informed", [True, False], ids=["informed", "uninformed"])
+@pytest.mark.parametrize("dim", [100, 250])
+def test_agrees_with_dense_minimisation(plain, dim, informed):
+    rng = np.random.default_rng(dim)
+    runs = [dense_minimum(PROBLEM, 4.0, dim, 0.1, rng, informed) for _ in range(10)]
+    for name, values in zip(NAMES, np.array(runs).T, strict=True):
+        assert abs(standard_score(values, getattr(plain, name))) < Z_LIMIT, name
+
+
+def test_accepts_what_simulation_confirms(plain):
+    """Means of L-BFGS at d = 800 and 400, from informed and uninformed starts alike."""
+    assert plain.stable
+    assert plain.test_error == pytest.approx(0.1374, abs=3 * 0.00045)
+    assert plain.train_loss == pytest.approx(0.2497, abs=2 * 0.0021)
+    other = joint_risk(PROBLEM, alpha=8.0, reg_query=0.05, reg_readout=0.05, n_points=1024)
+    assert other.stable
+    assert other.test_error == pytest.approx(0.1311, abs=3 * 0.0005)
+    assert other.train_loss == pytest.approx(0.2231, abs=2 * 0.0024)
+    for found in (plain, other):
+        assert 0.0 < found.growth < 1.0
+        assert found.test_error.uncertainty < 1e-3
+
+
+def test_refuses_where_the_symmetric_solution_is_not_the_minimum():
+    with pytest.warns(ConvergenceWarning, match="stable=False"):
+        found = joint_risk(PROBLEM, alpha=4.0, reg_query=0.02, reg_readout=0.05, n_points=1024)
+    assert not found.stable
+    assert found.jumps > 1e-3
+
+
+def test_one_token_is_a_linear_readout():
+    """Nothing to attend to: the query vanishes, the readout is that of the pooled model."""
+    problem = SparseTokenProblem(1, 1, 2.0, 0.4)
+    joint = joint_risk(problem, alpha=2.0, reg_query=0.1, reg_readout=0.2, n_points=4096)
+    linear = risk(problem, "pooled", alpha=2.0, reg=0.2)
+    assert joint.query_norm == pytest.approx(0.0, abs=1e-4)
+    assert joint.test_error == pytest.approx(linear.test_error, rel=2e-3)
+    assert joint.train_loss == pytest.approx(linear.train_loss, rel=5e-3)
+    assert joint.readout_norm == pytest.approx(linear.readout_norm, rel=5e-3)
+    assert joint.stable
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Square()], ids=repr)
+def test_fit_of_one_sample(loss):
+    rng = np.random.default_rng(0)
+    prior = rng.standard_normal((30, 2, 4))
+    objective = Objective(np.array([[1.5, 0.3], [0.3, 0.8]]), -1.0, 0.2, 1.3, loss)
+    h = minimise(objective, prior, prior)
+    place, response = responses(objective, prior, h)
+    assert np.abs(place.gradient).max() < 1e-8
+    assert np.linalg.eigvalsh(place.hessian).min() > 0  # minima, not saddles
+    # Derivatives against differences.
+    step = 1e-6 * rng.standard_normal(h.shape)
+    there, back = (look(objective, prior, h + 0.3 + s) for s in (step, -step))
+    here = look(objective, prior, h + 0.3)
+    assert there.value - back.value == pytest.approx(
+        2 * np.einsum("nkl,nkl->n", here.gradient, step), rel=1e-4, abs=1e-12
+    )
+    change = (there.gradient - back.gradient).reshape(30, -1)
+    expected = 2 * np.einsum("nij,nj->ni", here.hessian, step.reshape(30, -1))
+    assert change == pytest.approx(expected, rel=1e-4, abs=1e-11)
+    moved = [
+        look(objective, prior + s, minimise(objective, prior + s, h)).influence
+        for s in (step, -step)
+    ]
+    expected = 2 * np.einsum("nklij,nij->nkl", response, step)
+    assert moved[0] - moved[1] == pytest.approx(expected, rel=1e-3, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [("alpha", 0.0), ("reg_query", 0.0), ("reg_readout", -1.0), ("loss", "hinge"), ("beta", 0.0)],
+)
+def test_bad_argument_is_named(argument, value):
+    arguments = {"alpha": 1.0, "reg_query": 0.1, "reg_readout": 0.1, argument: value}
+    with pytest.raises(ValueError, match=f"^{argument} must"):
+        joint_risk(PROBLEM, **arguments)

@@ -1,0 +1,328 @@
+import math
+
+import numpy as np
+import pytest
+from dense_reference import softmax
+from statistical import Z_LIMIT, standard_score
+
+from sparsetoken import Population, SparseTokenProblem
+from sparsetoken.losses import Logistic, Square, get_loss
+from sparsetoken.theory import ConvergenceWarning, alignment, best_training, risk, training
+from sparsetoken.theory.dynamics.averages import (
+    Projections,
+    gaussian_averages,
+    influence_sums,
+    signal_tokens,
+)
+from sparsetoken.theory.points import token_noise
+
+NAMES = ("cosine", "query_norm", "readout_cosine", "readout_norm", "bias")
+
+
+def gradient(X, y, q, w, b, loss, beta):
+    """Gradient of the mean loss by q, w and b, and the mean loss, on dense tokens."""
+    sign = 2.0 * y - 1.0
+    along = X @ w
+    weights = softmax(beta * (X @ q))
+    score = (weights * along).sum(axis=1)
+    slope = loss.derivative(score + b, sign) / len(y)
+    pull = slope[:, np.newaxis] * weights
+    by_query = beta * np.tensordot(pull * (along - score[:, np.newaxis]), X, axes=2)
+    by_readout = np.tensordot(pull, X, axes=2)
+    return by_query, by_readout, slope.sum(), loss.value(score + b, sign).mean()
+
+
+def descend(problem, alpha, dim, rng, *, steps, reused, loss, beta, rates, reg):
+    """Plain gradient descent on dense tokens: overlaps, norms and bias after each step."""
+    n_samples = round(alpha * dim)
+    X, y, truth = problem.sample(n_samples, dim, random_state=rng, return_truth=True)
+    q, w, b, rows = np.zeros(dim), np.zeros(dim), 0.0, []
+    for step in range(steps):
+        by_q, by_w, by_b, _ = gradient(X, y, q, w, b, loss, beta)
+        q = q - rates[0][step] * (by_q + reg * q)
+        w = w - rates[1][step] * (by_w + reg * w)
+        b = b - rates[2][step] * by_b
+        if not reused:
+            X, y = problem.sample(n_samples, dim, random_state=rng, direction=truth.direction)
+        loss_now = gradient(X, y, q, w, b, loss, beta)[3]
+        norms = np.linalg.norm(q), np.linalg.norm(w)
+        cosines = [v @ truth.direction / max(n, 1e-300) for v, n in zip((q, w), norms, strict=True)]
+        rows.append([cosines[0], norms[0], cosines[1], norms[1], b, loss_now])
+    return np.array(rows)
+
+
+SETTINGS = {
+    "plain": (SparseTokenProblem(6, 1, 3.0), "logistic", (4.0, 1.5, 1.0), 0.0, 2.0),
+    "rare, ridge": (SparseTokenProblem(5, 2, 2.5, 0.25), "logistic", (3.0, 2.0, 2.0), 0.05, 3.0),
+    "square": (SparseTokenProblem(4, 1, 3.0, 0.4), "square", (0.5, 0.3, 0.3), 0.0, 1.5),
+}
+
+
+@pytest.mark.parametrize("batches", ["fresh", "reused"])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_agrees_with_dense_gradient_descent(setting, batches):
+    """Ten runs at d = 300, where the finite size is below the standard error."""
+    problem, loss, (lr_query, lr_readout, lr_bias), reg, alpha = SETTINGS[setting]
+    steps = 4
+    t = training(
+        problem, steps=steps, alpha=alpha, batches=batches, loss=loss, reg=reg, beta=1.2,
+        lr_query=lr_query, lr_readout=lr_readout, lr_bias=lr_bias, n_points=8192,
+    )  # fmt: skip
+    rng = np.random.default_rng(1)
+    rates = [[rate] * steps for rate in (lr_query, lr_readout, lr_bias)]
+    drawn = np.array(
+        [
+            descend(problem, alpha, 300, rng, steps=steps, reused=batches == "reused",
+                    loss=get_loss(loss), beta=1.2, rates=rates, reg=reg)
+            for _ in range(10)
+        ]
+    )  # fmt: skip
+    for k, name in enumerate((*NAMES, "train_loss")):
+        for step in range(steps):
+            values = drawn[:, step, k]
+            if np.ptp(values) > 1e-12:
+                score = standard_score(values, getattr(t, name)[step])
+                assert abs(score) < Z_LIMIT, (name, step + 1, score)
+    assert t.converged
+
+
+def test_checked_values():
+    """Simulation at d = 800, six runs: ± 0.02 for new samples, ± 0.03 for the same."""
+    problem = SparseTokenProblem(6, 1, 3.0)
+    simulated = {
+        "fresh": ([0.783, 0.739, 0.511, 0.724, 0.554], 0.02),
+        "reused": ([0.783, 0.530, 0.575, 0.369, 0.702], 0.03),
+    }
+    for batches, (cosines, error) in simulated.items():
+        t = training(problem, steps=6, alpha=2.0, batches=batches, n_points=16384)
+        assert t.cosine[1:] == pytest.approx(cosines, abs=2 * error)
+    # Another implementation of the same equations, by Monte Carlo.
+    fresh = training(problem, steps=6, alpha=2.0, n_points=16384)
+    assert fresh.cosine[1:] == pytest.approx([0.780, 0.744, 0.518, 0.710, 0.541], abs=6e-3)
+
+
+@pytest.mark.parametrize(
+    ("problem", "loss"),
+    [
+        (SparseTokenProblem(10, 2, 3.0, 0.3), "logistic"),
+        (SparseTokenProblem(4, 4, 2.0), "square"),
+        (SparseTokenProblem(1), "logistic"),
+    ],
+    ids=["plain", "all tokens, square", "one token"],
+)
+def test_two_published_steps_are_a_special_case(problem, loss):
+    two = alignment(problem, alpha=1.5, loss=loss, lr_readout=1.5, lr_bias=0.7, beta=2.0)
+    t = training(
+        problem, steps=2, alpha=1.5, batches="reused", loss=loss, beta=2.0, n_points=512,
+        lr_readout=[1.5, 0.0], lr_bias=[0.7, 0.0], lr_query=[0.0, 20.0],
+    )  # fmt: skip
+    found = t.cosine[-1], t.query_norm[-1], t.readout_norm[-1], t.bias[-1]
+    expected = two.cosine, two.query_norm, two.readout_norm, two.bias
+    assert found == pytest.approx(expected, rel=1e-8, abs=1e-10)
+    if two.query_norm > 0:
+        direct = risk(
+            problem, "attention", alpha=2.0, reg=0.1, loss=loss, cosine=two.cosine,
+            sharpness=two.sharpness,
+        )  # fmt: skip
+        assert t.risk(2.0, 0.1).test_error == pytest.approx(direct.test_error, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Square()], ids=repr)
+def test_averages_over_the_gaussian_agree_with_monte_carlo(loss):
+    """Given h_q, the readout's side is integrated out; here all of h is drawn."""
+    problem, beta, rng = SparseTokenProblem(5, 2, 1.7, 0.3), 1.3, np.random.default_rng(0)
+    covariance = np.array([[1.1, -0.4], [-0.4, 0.8]])
+    shift, offset, size = np.array([0.9, 0.6]), 0.3, 20_000
+    for group in problem.groups:
+        n_signal = signal_tokens(group)
+        law = Projections(shift * (n_signal > 0), covariance, offset)
+        exact = gaussian_averages(group, law, token_noise(problem, 65536, 0), beta, loss)
+        h = rng.standard_normal((size, 5, 2)) @ np.linalg.cholesky(covariance).T
+        h[:, :n_signal] += shift
+        weights = softmax(beta * h[:, :, 0])
+        score = (weights * h[:, :, 1]).sum(axis=1)
+        label = np.full(size, group.label)
+        sums = np.zeros((10, size))
+        slopes = [
+            np.broadcast_to(f(score + offset, label), size).copy()
+            for f in (loss.derivative, loss.second_derivative)
+        ]
+        delta = h[:, :, 1] - score[:, np.newaxis]
+        influence_sums(weights, delta, *slopes, beta, n_signal, problem.signal, sums)
+        sums[9] = loss.value(score + offset, label)
+        wrong = (group.label * (score + offset) < 0).astype(float)
+        for value, drawn in zip(exact, [*sums, wrong], strict=True):
+            if np.ptp(drawn) > 1e-9:
+                assert abs(standard_score(drawn, value)) < Z_LIMIT
+        # The sums themselves, from the definition of the influence.
+        a = np.stack([beta * slopes[0][:, np.newaxis] * weights * delta,
+                      slopes[0][:, np.newaxis] * weights])  # fmt: skip
+        assert sums[5:8] == pytest.approx(
+            np.stack([(a[0] ** 2).sum(1), (a[0] * a[1]).sum(1), (a[1] ** 2).sum(1)])
+        )
+        pull = problem.signal * a[:, :, :n_signal].sum(axis=2)
+        assert sums[:2] == pytest.approx(pull)
+        if isinstance(loss, Logistic):  # Stein: E[zᵀA] = covariance · response
+            z = h - shift * (np.arange(5) < n_signal)[:, np.newaxis]
+            stein = np.einsum("nla,bnl->nab", z, a)
+            response = np.array([[exact[2], exact[3]], [exact[3], exact[4]]])
+            for i in range(2):
+                for j in range(2):
+                    limit = (covariance @ response)[i, j]
+                    assert abs(standard_score(stein[:, i, j], limit)) < Z_LIMIT
+
+
+def test_online_is_the_limit_of_many_small_fresh_batches():
+    """A batch of α/k samples per dimension with rates times α/k is k-th of the way; k → ∞."""
+    problem, options = SparseTokenProblem(5, 1, 3.0), {"n_points": 4096}
+    rates = {"lr_query": 3.0, "lr_readout": 1.0, "lr_bias": 1.0}
+    online = training(problem, steps=1, alpha=1.0, batches="online", **rates, **options)
+
+    def gap(k):
+        small = {name: rate / k for name, rate in rates.items()}
+        t = training(problem, steps=k, alpha=1.0 / k, **small, **options)
+        return np.array([getattr(t, n)[-1] - getattr(online, n)[-1] for n in NAMES])
+
+    coarse, fine = gap(20), gap(40)
+    assert np.abs(fine).max() < 0.1
+    assert np.abs(2 * fine - coarse).max() < 0.1 * np.abs(coarse).max()  # first order in 1/k
+
+
+def test_same_samples_forever_many_samples_are_new_samples():
+    """Without noise nothing is remembered: both agree as α → ∞."""
+    problem = SparseTokenProblem(5, 1, 2.0, 0.4)
+    options = {"steps": 5, "alpha": 1e7, "n_points": 4096, "lr_query": 3.0}
+    fresh = training(problem, batches="fresh", **options)
+    reused = training(problem, batches="reused", **options)
+    for name in (*NAMES, "train_loss", "test_error"):
+        found, expected = getattr(reused, name), getattr(fresh, name)
+        assert found == pytest.approx(expected, rel=2e-3, abs=2e-4), name
+
+
+def test_error_bars_cover_the_error():
+    problem = SparseTokenProblem(6, 1, 3.0)
+    for batches in ("fresh", "reused", "online"):
+        options = {"steps": 4, "alpha": 1.0, "batches": batches}
+        coarse = training(problem, **options, n_points=1024)
+        fine = training(problem, **options, n_points=16384)
+        for name in ("cosine", "query_norm", "readout_norm", "test_error"):
+            error = np.hypot(coarse.uncertainty(name), fine.uncertainty(name)) + 1e-6
+            scores = (getattr(coarse, name) - getattr(fine, name)) / error
+            assert np.abs(scores).max() < 5.0, (batches, name)
+            assert fine.uncertainty(name).max() < 0.02
+
+
+@pytest.mark.parametrize("batches", ["fresh", "reused", "online"])
+def test_runaway_training_is_told(batches):
+    problem = SparseTokenProblem(4, 1, 2.0)
+    with pytest.warns(ConvergenceWarning, match="runs away in step"):
+        t = training(
+            problem, steps=12, alpha=1.0, batches=batches, loss="square", lr_readout=200.0,
+            lr_query=50.0, n_points=256,
+        )  # fmt: skip
+    assert not t.converged
+    assert t.diverged_at == len(t.cosine) + 1 <= 12
+    for name in (*NAMES, "train_loss", "test_error"):
+        assert np.isfinite(getattr(t, name)).all()
+        assert len(getattr(t, name)) == len(t.uncertainty(name)) == len(t.cosine)
+    assert f"diverged in step {t.diverged_at}" in repr(t)
+
+
+def test_custom_smooth_loss():
+    class Scaled:
+        """Half of the logistic loss: the same as half the rates."""
+
+        def value(self, z, y):
+            return 0.5 * Logistic().value(z, y)
+
+        def derivative(self, z, y):
+            return 0.5 * Logistic().derivative(z, y)
+
+        def second_derivative(self, z, y):
+            return 0.5 * Logistic().second_derivative(z, y)
+
+    problem = SparseTokenProblem(4, 1, 3.0)
+    for batches in ("fresh", "reused"):
+        options = {"steps": 3, "alpha": 2.0, "batches": batches, "n_points": 1024}
+        own = training(problem, loss=Scaled(), lr_query=8.0, lr_readout=4.0, lr_bias=2.0, **options)
+        plain = training(problem, lr_query=4.0, lr_readout=2.0, lr_bias=1.0, **options)
+        assert own.cosine == pytest.approx(plain.cosine, rel=1e-4, abs=1e-12)
+        assert own.test_error == pytest.approx(plain.test_error, rel=1e-4)
+
+
+@pytest.mark.parametrize("batches", ["fresh", "reused"])
+def test_population_agrees_with_dense_gradient_descent(batches):
+    """Two kinds of one length and wrong labels: dense tokens in one array."""
+    kinds = [SparseTokenProblem(5, 1, 4.0), SparseTokenProblem(5, 3, 1.5)]
+    population = Population(kinds, shares=[0.6, 0.4], label_errors=(0.1, 0.05))
+    rates = [[2.0] * 3, [1.0] * 3, [1.0] * 3]
+    t = training(
+        population, steps=3, alpha=2.0, batches=batches, lr_query=2.0, lr_readout=1.0,
+        n_points=4096,
+    )  # fmt: skip
+    rng = np.random.default_rng(5)
+    drawn = np.array(
+        [
+            descend(population, 2.0, 150, rng, steps=3, reused=batches == "reused",
+                    loss=Logistic(), beta=1.0, rates=rates, reg=0.0)
+            for _ in range(10)
+        ]
+    )  # fmt: skip
+    for k, name in enumerate((*NAMES, "train_loss")):
+        for step in range(3):
+            if np.ptp(drawn[:, step, k]) > 1e-12:
+                score = standard_score(drawn[:, step, k], getattr(t, name)[step])
+                assert abs(score) < Z_LIMIT, (name, step + 1, score)
+
+
+def test_population_of_one_kind_is_the_problem():
+    kind = SparseTokenProblem(4, 1, 3.0)
+    options = {"steps": 3, "alpha": 2.0, "n_points": 512}
+    for batches in ("fresh", "reused"):
+        one, other = (
+            training(problem, batches=batches, **options) for problem in (kind, Population([kind]))
+        )
+        assert np.array_equal(one.test_error, other.test_error)
+
+
+def test_best_training_beats_its_starts_and_reports_the_protocol():
+    problem = SparseTokenProblem(5, 1, 4.0)
+    best = best_training(problem, alpha=2.0, steps=4, batches="fresh", n_points=4096)
+    for lr_query, lr_readout, lr_bias in ((4.0, 1.0, 1.0), (2.0, 4.0, 2.0)):
+        t = training(
+            problem, steps=4, alpha=0.5, lr_query=lr_query, lr_readout=lr_readout,
+            lr_bias=lr_bias, n_points=4096,
+        )  # fmt: skip
+        assert best.test_error < t.test_error[-1] + 1e-3
+    assert best.steps == 4
+    assert best.two_step.test_error < 0.5
+    again = training(
+        problem, steps=4, alpha=0.5, lr_query=best.lr_query, lr_readout=best.lr_readout,
+        lr_bias=best.lr_bias, n_points=4096,
+    )  # fmt: skip
+    assert again.test_error[-1] == pytest.approx(best.test_error)
+
+
+def test_same_arguments_same_numbers():
+    options = {"steps": 3, "alpha": 1.0, "batches": "reused", "n_points": 512}
+    first, second = (training(SparseTokenProblem(3), **options) for _ in range(2))
+    assert np.array_equal(first.test_error, second.test_error)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("steps", 0), ("alpha", 0.0), ("alpha", math.inf), ("batches", "old"), ("loss", "hinge"),
+        ("beta", -1.0), ("lr_query", -1.0), ("lr_bias", [1.0, 2.0, 3.0]), ("reg", -1.0),
+        ("n_points", 10),
+    ],
+)  # fmt: skip
+def test_bad_argument_is_named(argument, value):
+    arguments = {"steps": 2, "alpha": 1.0, argument: value}
+    with pytest.raises(ValueError, match=f"^{argument} must"):
+        training(SparseTokenProblem(5), **arguments)
+    t = training(SparseTokenProblem(5), steps=2, alpha=1.0, n_points=256)
+    with pytest.raises(ValueError, match=r"^step must"):
+        t.risk(1.0, 0.1, step=3)
+    with pytest.raises(ValueError, match=r"^name must"):
+        t.uncertainty("angle")
