@@ -187,7 +187,7 @@ class InsightMixin:
     def _linear(self, column: int) -> Linear:
         raise NotImplementedError
 
-    def _whole_scores(self, data: Data, fold: int | None = None) -> Floats:
+    def _whole_scores(self, data: Data) -> Floats:
         """Return what members that are no heads add to the scores, (n, classes)."""
         return np.zeros((len(data), max(1, len(self.classes_) * (len(self.classes_) > 2))))
 
