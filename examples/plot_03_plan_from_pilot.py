@@ -12,15 +12,17 @@ The data are drawn from a model here, so that we can collect as much as we like.
 # %%
 # The pilot
 # ---------
-# Eighty labelled sequences of 8 tokens with 30 features each.
+# A hundred and twenty labelled sequences of 8 tokens with 30 features each.
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import sparsetoken as st
+from sparsetoken.plotting import styled
 
 truth = st.SparseTokenProblem(n_tokens=8, n_signal=2, signal=3.5)
 dim = 30
-X, y, hidden = truth.sample(80, dim, random_state=1, return_truth=True)
+X, y, hidden = truth.sample(120, dim, random_state=1, return_truth=True)
 
 # %%
 # The plan
@@ -34,10 +36,7 @@ pilot = st.plan.from_pilot(X, y, error=0.12, estimator=classifier)
 print(pilot.summary())
 
 # %%
-# The picture shows the observed errors, the curves that agree with them, and the answer.
-
-figure = pilot.plot()
-figure
+# ``pilot.plot()`` draws all of this; ``pilot.curve`` and ``pilot.predict`` have the numbers.
 
 # %%
 # Collect and check
@@ -54,15 +53,20 @@ def carry_out(n_samples, seed):
     return 1.0 - classifier.fit(X, y).score(X_test, y_test)
 
 
-sizes = [80, 160, 320, 640]
+sizes = [120, 240, 480, 960]
 measured = np.array([[carry_out(n, seed) for seed in range(20)] for n in sizes]).mean(axis=1)
 for n, (low, median, high), error in zip(sizes, pilot.predict(sizes), measured, strict=True):
     print(f"{n:>4} samples: predicted {median:.3f} ({low:.3f} to {high:.3f}), measured {error:.3f}")
 
-(ax,) = figure.axes
-ax.plot(sizes, measured, "D", color="#D55E00", label="measured later")
-ax.legend(loc="lower left")
-figure
+curve = pilot.curve
+with styled():
+    figure, ax = plt.subplots(figsize=(4.2, 2.9), layout="constrained")
+    ax.fill_between(curve.n_samples, curve.lower, curve.upper, alpha=0.2, label="80 % interval")
+    ax.plot(curve.n_samples, curve.median, label="predicted")
+    ax.plot(sizes, measured, "D", label="measured later")
+    ax.axhline(pilot.target, color="0.5", ls="--", lw=0.8, label="target")
+    ax.set(xscale="log", xlabel="samples, n", ylabel="test error")
+    ax.legend()
 
 # %%
 # By theory alone

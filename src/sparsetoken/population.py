@@ -19,7 +19,9 @@ from sparsetoken.problem import (
     prepare_sample,
 )
 
-__all__ = ["AnyProblem", "Population", "lengths", "map_kinds"]
+__all__ = ["AnyProblem", "Population", "check_problem", "lengths", "map_kinds"]
+
+_LARGEST_SIGNAL = 1e9  # what squares and sums of it leave finite
 
 
 @dataclass(frozen=True, init=False)
@@ -211,6 +213,17 @@ class Population:
 
 
 AnyProblem = SparseTokenProblem | Population
+
+
+def check_problem(problem: Any) -> AnyProblem:
+    """Return a problem or population whose numbers can be computed, or raise ValueError."""
+    if not isinstance(problem, SparseTokenProblem | Population):
+        raise ValueError(
+            f"problem must be a SparseTokenProblem or a Population, got {shown(problem)}"
+        )
+    for kind in problem.kinds:
+        check_real("signal", kind.signal, low=0.0, high=_LARGEST_SIGNAL)
+    return problem
 
 
 def lengths(problem: AnyProblem) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from playwright.sync_api import sync_playwright
 
 import sparsetoken as st
 from app.conftest import start_server, stop_server
+from app.test_data import table
 from sparsetoken.app.views import VIEWS
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -258,6 +259,28 @@ def test_simulated_points_appear_and_work_is_cancelled(visitor, server):
         while server.ask("GET", f"/api/jobs/{key}").json["state"] != "cancelled":
             assert time.monotonic() < deadline
             visitor.page.wait_for_timeout(50)
+
+
+def test_own_data(visitor, server, tmp_path):
+    path = tmp_path / "bags.csv"
+    path.write_text(table(40))
+    visitor.open("view=data")
+    visitor.page.set_input_files("#file", path)
+    visitor.wait("document.querySelector('#study').innerText.includes('ill (')")
+    assert len(server.files()) == 1
+    visitor.wait("document.querySelectorAll('#sequences tbody button').length === 10", 240)
+    second = visitor.page.locator("#sequences tbody button").nth(1)
+    second.click()
+    assert visitor.page.locator("#sequences button[aria-pressed=true]").all_inner_texts() == [
+        second.inner_text()
+    ]
+    visitor.wait("document.querySelectorAll('#study .js-plotly-plot').length >= 2")
+    assert "attention" in visitor.page.inner_text("#study")
+    visitor.page.goto("about:blank")
+    deadline = time.monotonic() + 60
+    while server.files():
+        assert time.monotonic() < deadline
+        visitor.page.wait_for_timeout(50)
 
 
 def test_downloads(visitor):

@@ -1,8 +1,10 @@
 import csv
 import json
+import threading
 
 import numpy as np
 import pytest
+from rich.progress import Progress
 
 import sparsetoken as st
 
@@ -254,3 +256,19 @@ def test_recall_needs_enough_negatives(run, tmp_path):
     assert 0.5 < json.loads(fitted[1])["held_out_auc"] <= 1.0
     _, out, _ = run("predict", model, data)
     assert "recall at 1 % false positives" in out
+
+
+def test_waiting_shows_on_a_terminal_only(monkeypatch, capsys):
+    from sparsetoken.cli import waiting
+
+    with waiting.waiting("fitting"):
+        pass
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    with waiting.waiting("fitting"):
+        pass  # too short to be worth it
+    assert capsys.readouterr().err == ""
+    started = threading.Event()
+    monkeypatch.setattr(Progress, "start", lambda self: started.set())
+    monkeypatch.setattr(waiting, "_PATIENCE", 0.0)
+    with waiting.waiting("fitting"):
+        assert started.wait(10)

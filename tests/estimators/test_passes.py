@@ -48,32 +48,91 @@ def test_query_gradient(data, vectors):
     assert passes.query_gradient(X, slope, readout) == pytest.approx(wanted, abs=tolerance)
 
 
-def test_joint_gradient_against_differences(data, vectors):
-    X, parts, tolerance = data
-    query, readout, share, sign = vectors
-    point = np.concatenate([query, readout, [0.3]])
-
-    def value(point):
-        score = [part.T @ softmax(part @ point[:6]) @ point[6:12] + point[12] for part in parts]
-        return share @ Logistic().value(np.array(score), sign)
-
-    found = passes.joint_gradient(X, sign, share, query, readout, 0.3)
-    assert found.value == pytest.approx(value(point), abs=tolerance)
-    gradient = np.concatenate([found.query, found.readout, [found.bias]])
-    steps = 1e-6 * np.eye(13)
-    differences = [(value(point + step) - value(point - step)) / 2e-6 for step in steps]
-    assert gradient == pytest.approx(differences, abs=1e-8 + 10 * tolerance)
-
-
-def test_joint_gradient_starts_with_the_two_steps(data, vectors):
-    """At q = 0 the gradient in the query is that of the protocol's second step."""
-    X, _, tolerance = data
-    query, readout, share, sign = vectors
-    found = passes.joint_gradient(X, sign, share, 0 * query, readout, 0.1)
-    slope = share * Logistic().derivative(passes.pooled_features(X) @ readout + 0.1, sign)
-    assert found.query == pytest.approx(
-        passes.query_gradient(X, slope, readout), abs=10 * tolerance
+@pytest.fixture
+def heads():
+    rng = np.random.default_rng(2)
+    return passes.Heads(
+        rng.standard_normal(6), rng.random(6), *rng.standard_normal((2, 6, 3)), rng.random(3)
     )
+
+
+SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, 1.0]])
+SHARES = np.array([[0.1, 0.5], [0.2, 0.0], [0.3, 0.2], [0.4, 0.3]])
+SIGN_OF, SHARE_OF = np.array([0, 1, 1]), np.array([1, 0, 1])
+
+
+def reference_score(part, heads, k):
+    scaled = (part - heads.mean) * heads.scale
+    return scaled.T @ softmax(scaled @ heads.queries[:, k]) @ heads.readouts[:, k] + heads.biases[k]
+
+
+def test_head_gradients_against_differences(data, heads):
+    """Each head against its own labels and weights, one sequence at a time."""
+    X, parts, _ = data
+
+    def values(heads):
+        return np.array(
+            [
+                SHARES[:, SHARE_OF[k]]
+                @ Logistic().value(
+                    np.array([reference_score(part, heads, k) for part in parts]),
+                    SIGNS[:, SIGN_OF[k]],
+                )
+                for k in range(3)
+            ]
+        )
+
+    found = passes.head_gradients(X, SIGNS, SHARES, heads, SIGN_OF, SHARE_OF)
+    assert found.values == pytest.approx(values(heads), abs=1e-6)
+    step = 1e-6
+    for name in ("queries", "readouts"):
+        for j in range(6):
+            change = np.zeros((6, 1))
+            change[j] = step
+            above = heads._replace(**{name: getattr(heads, name) + change})
+            below = heads._replace(**{name: getattr(heads, name) - change})
+            differences = (values(above) - values(below)) / (2 * step)
+            assert getattr(found, name)[j] == pytest.approx(differences, abs=1e-5)
+    above, below = (heads._replace(biases=heads.biases + s) for s in (step, -step))
+    assert found.biases == pytest.approx((values(above) - values(below)) / (2 * step), abs=1e-6)
+
+
+def test_head_scores(data, heads):
+    X, parts, tolerance = data
+    wanted = [[reference_score(part, heads, k) for k in range(3)] for part in parts]
+    assert passes.head_scores(X, heads) == pytest.approx(np.array(wanted), abs=1e-5)
+    scaled = Sequences(passes.scaled_tokens(X, heads.mean, heads.scale), X.offsets)
+    plain = heads._replace(mean=None, scale=None)
+    assert passes.head_scores(scaled, plain) == pytest.approx(np.array(wanted), abs=1e-5)
+    linear = passes.linear_scores(X, heads.queries, heads.readouts)
+    wanted = [
+        [part.T @ softmax(part @ heads.queries[:, k]) @ heads.readouts[:, k] for k in range(3)]
+        for part in parts
+    ]
+    assert linear == pytest.approx(np.array(wanted), abs=10 * tolerance)
+
+
+def test_gradients_start_with_the_two_steps(data, heads):
+    """At q = 0 the gradient in the query is that of the protocol's second step."""
+    X, _, _ = data
+    heads = heads._replace(queries=0.0 * heads.queries)
+    found = passes.head_gradients(X, SIGNS, SHARES, heads, SIGN_OF, SHARE_OF)
+    pooled = (passes.pooled_features(X) - heads.mean) * heads.scale
+    scores = pooled @ heads.readouts + heads.biases
+    slopes = SHARES[:, SHARE_OF] * Logistic().derivative(scores, SIGNS[:, SIGN_OF])
+    expected = passes.query_gradients(X, slopes, heads.mean, heads.scale, heads.readouts)
+    assert found.queries == pytest.approx(expected, abs=1e-5)
+
+
+def test_contributions(data, heads):
+    X, _, tolerance = data
+    weights, centre = np.array([0.5, 0.2, 0.3]), np.arange(6.0)
+    found = passes.linear_contributions(X, heads.queries, heads.readouts, weights, centre)
+    assert np.add.reduceat(found[:, 0], X.offsets[:-1]) == pytest.approx(np.ones(4))
+    scores = passes.linear_scores(X, heads.queries, heads.readouts) @ weights
+    baseline = centre @ heads.readouts @ weights
+    sums = np.add.reduceat(found[:, 1], X.offsets[:-1])
+    assert sums == pytest.approx(scores - baseline, abs=10 * tolerance)
 
 
 def test_moments(data, vectors):
@@ -82,10 +141,14 @@ def test_moments(data, vectors):
     weights = [np.full(len(p), s / len(p)) for s, p in zip(share, parts, strict=True)]
     centred = np.concatenate(parts) - mean
     covariance = (centred.T * np.concatenate(weights)) @ centred
-    found = passes.token_covariance(X, share, mean)
-    assert found == pytest.approx(covariance, abs=10 * tolerance)
-    found = passes.token_variances(X, share, mean)
-    assert found == pytest.approx(np.diag(covariance), abs=10 * tolerance)
+    scale = np.arange(1.0, 7.0)
+    covariance *= np.outer(scale, scale)
+    found = passes.token_covariance(X, share, mean, scale)
+    assert found == pytest.approx(covariance, abs=100 * tolerance)
+    found = passes.token_variances(X, share, mean, scale)
+    assert found == pytest.approx(np.diag(covariance), abs=100 * tolerance)
+    largest = np.abs(np.concatenate(parts)).max(axis=0)
+    assert passes.largest_magnitudes(X)[0] == pytest.approx(largest, abs=tolerance)
 
 
 def test_scores_of_any_size_do_not_overflow(data):

@@ -197,12 +197,13 @@ def test_frames_are_grouped_in_order_of_appearance(kind):
     assert X.feature_names.tolist() == ["x", "count"]
     assert [part.tolist() for part in X] == [[[1, 1], [3, 3]], [[2, 2], [5, 5]], [[4, 4]]]
     assert Sequences.per_sequence(df["ill"], df["bag"]).tolist() == [1, 0, 0]
-    chosen = Sequences.from_frame(df, by="bag", features=["count"])
-    assert chosen.feature_names.tolist() == ["count"]
+    for features in (["count"], "count"):
+        chosen = Sequences.from_frame(df, by="bag", features=features)
+        assert chosen.feature_names.tolist() == ["count"]
     part = X[[2, 0]]
     assert (part.ids.tolist(), part.feature_names.tolist()) == (["c", "b"], ["x", "count"])
     with pytest.raises(
-        ValueError, match=r"no column 'bags', it has \['bag', 'x', 'count', 'ill'\]"
+        ValueError, match="the frame: there is no 'bags'; the nearest names are 'bag'"
     ):
         Sequences.from_frame(df, by="bags")
 

@@ -171,9 +171,8 @@ def test_residual_error_compares_with_pooling():
 def test_attention_map_shows_each_weight_and_marks_the_signal():
     rows = invented("attention-map")
     axes = draw_figure("attention-map", rows).axes
-    panels = [(label, stage) for label in (1, 0) for stage in ("before", "after")]
-    for ax, (label, stage) in zip(axes, panels, strict=False):
-        here = select(rows, label=label, stage=stage)
+    for ax, label in zip(axes, (1, 0), strict=False):
+        here = select(rows, label=label)
         shown = ax.collections[0].get_array().ravel().tolist()
         assert shown == [row["value"] for row in here]
         marked = {(r["token"] + 0.5, r["sequence"] + 0.5) for r in here if r["carries_signal"]}

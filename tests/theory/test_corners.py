@@ -8,8 +8,12 @@ import pytest
 from sparsetoken import SparseTokenProblem
 from sparsetoken.losses import Hinge
 from sparsetoken.theory import (
+    alignment,
     capacity,
+    oracle_error,
+    required_signal,
     risk,
+    risk_curve,
     two_step_risk,
 )
 
@@ -109,3 +113,51 @@ def test_rare_samples_that_hold_the_readout_show_in_the_error_bar():
     )
     bar = math.hypot(rough.uncertainty, fine.uncertainty)
     assert abs(rough.test_error - fine.test_error) < 6 * bar  # it was 24
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda given: risk(given, "pooled", alpha=1.0, reg=0.1),
+        lambda given: capacity(given, "attention", cosine=0.5, sharpness=1.0),
+        lambda given: oracle_error(given, "bayes"),
+        lambda given: required_signal(given, "pooled", error=0.1),
+        lambda given: alignment(given, alpha=1.0),
+        lambda given: two_step_risk(given, alpha0=1.0, alpha1=1.0, reg=0.1),
+        lambda given: risk(SparseTokenProblem(3), "pooled", alpha=1.0, reg=0.1).on(given),
+    ],
+)
+@pytest.mark.parametrize("given", ["no problem", None, 3.0])
+def test_what_is_no_problem_is_named(call, given):
+    with pytest.raises(ValueError, match="problem must be a SparseTokenProblem or a Population"):
+        call(given)
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"reg": 5e-324}, "reg"),
+        ({"reg": 1e-200}, "reg"),
+        ({"reg": 1e300}, "reg"),
+        ({"alpha": 5e-324}, "alpha"),
+        ({"alpha": 1e300}, "alpha"),
+        ({"sharpness": 1e300}, "sharpness"),
+        ({"problem": SparseTokenProblem(5, 1, 1e300)}, "signal"),
+    ],
+)
+def test_numbers_beyond_arithmetic_are_named(change, name):
+    good = {"problem": SparseTokenProblem(5), "alpha": 1.0, "reg": 0.1, "sharpness": 1.0}
+    with pytest.raises(ValueError, match=f"^{name} must be"):
+        risk(model="attention", cosine=0.5, **{**good, **change})
+
+
+def test_a_curve_needs_a_list():
+    with pytest.raises(ValueError, match="alphas must be a list of numbers, got 3"):
+        risk_curve(SparseTokenProblem(5), "pooled", alphas=3, reg=0.1)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "square", "hinge"])
+def test_the_ends_of_the_allowed_numbers(loss):
+    problem = SparseTokenProblem(6, 2, 2.0, 0.3)
+    for alpha, reg in ((1e-6, 1e-12), (1e-6, 1e12), (1e9, 1e-12), (1e9, 1e12), (0.5, 1e-12)):
+        assert risk(problem, "pooled", alpha=alpha, reg=reg, loss=loss).converged

@@ -51,6 +51,63 @@ def test_likelihood_ratio_against_enumeration():
     assert log_likelihood_ratio(x, problem) == pytest.approx(np.log(ratios), rel=1e-10)
 
 
+def log_symmetric(exponents, degree):
+    """Log of the elementary symmetric polynomial by the textbook recursion, in logarithms."""
+    sums = np.full(degree + 1, -np.inf)
+    sums[0] = 0.0
+    for exponent in exponents:
+        sums[1:] = np.logaddexp(sums[1:], sums[:-1] + exponent)
+    return sums[degree]
+
+
+@pytest.mark.parametrize(
+    ("n_tokens", "n_signal", "signal"),
+    [(1, 1, 2.0), (7, 3, 0.0), (37, 18, 1e3), (200, 3, 4.0), (201, 100, 0.5), (300, 297, 2.0)],
+)
+def test_likelihood_ratio_against_the_recursion(n_tokens, n_signal, signal):
+    problem, rng = SparseTokenProblem(n_tokens, n_signal, signal), np.random.default_rng(1)
+    x = rng.standard_normal((6, n_tokens))
+    x[:3, :n_signal] += signal
+    subsets = math.log(math.comb(n_tokens, n_signal))
+    expected = [
+        log_symmetric(signal * row, n_signal) - subsets - 0.5 * n_signal * signal**2 for row in x
+    ]
+    assert log_likelihood_ratio(x, problem) == pytest.approx(expected, rel=1e-12, abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        SparseTokenProblem(97, 1, 6.05, 0.001),
+        SparseTokenProblem(20, 2, 4.0, 1e-4),
+        SparseTokenProblem(30, 25, 1.0, 0.999),
+    ],
+    ids=str,
+)
+def test_no_oracle_is_below_bayes_for_rare_classes(problem):
+    bayes = oracle_error(problem, "bayes", n_points=4096)
+    assert bayes.uncertainty < 0.02 * bayes
+    for model in MODELS:
+        found = oracle_error(problem, model, n_points=4096)
+        assert found >= bayes - 3 * math.hypot(bayes.uncertainty, found.uncertainty)
+
+
+def test_bayes_error_of_rare_classes_against_simulation():
+    """Many negatives, few positives: plain Monte Carlo of the rule itself."""
+    problem, rng = SparseTokenProblem(5, 1, 4.0, 0.01), np.random.default_rng(0)
+    x = rng.standard_normal((400_000, 5))
+    positive = np.arange(400_000) < 20_000
+    x[positive, 0] += 4.0
+    called = log_likelihood_ratio(x, problem) + math.log(0.01 / 0.99) > 0
+    missed, alarm = (~called[positive]).mean(), called[~positive].mean()
+    error = 0.01 * missed + 0.99 * alarm
+    noise = math.hypot(
+        0.01 * math.sqrt(missed * (1 - missed) / 20_000), 0.99 * math.sqrt(alarm / 380_000)
+    )
+    found = oracle_error(problem, "bayes")
+    assert abs(found - error) < Z_LIMIT * math.hypot(noise, found.uncertainty)
+
+
 def test_bayes_error_against_simulation():
     problem = SparseTokenProblem(12, 2, 2.0, 0.3)
     X, y = problem.sample(60_000, 1, random_state=0, direction=[1.0])

@@ -18,6 +18,7 @@ __all__ = [
     "describe",
     "make_problem",
     "select",
+    "spreads",
     "values_model",
 ]
 
@@ -165,16 +166,17 @@ def select(values: Values, *groups: str) -> Values:
 
 
 def make_problem(values: Values) -> Any:
-    """Return the problem of a visitor: a population of equal shares where something is spread."""
-    chosen = select(values, "problem")
-    kinds = [chosen]
-    for name in ("signal", "n_tokens"):
-        spread = values.get("length_spread" if name == "n_tokens" else "signal_spread", 0.0)
-        if spread:
-            kinds = [
-                kind | {name: type(kind[name])(round(kind[name] * (1.0 + sign * spread), 9))}
-                for kind in kinds
-                for sign in (-1.0, 1.0)
-            ]
-    problems = [st.SparseTokenProblem(**kind) for kind in kinds]
-    return problems[0] if len(problems) == 1 else st.Population(problems)
+    """Return the problem of a visitor: a population of two kinds for each quantity that varies."""
+    problem = st.SparseTokenProblem(**select(values, "problem"))
+    varying = spreads(values)
+    return st.Population.spread(problem, n_nodes=2, **varying) if varying else problem
+
+
+def spreads(values: Values) -> dict[str, tuple[str, float, float]]:
+    """Return the distributions of the quantities that vary; two nodes stand for each."""
+    asked = {"signal": "signal_spread", "n_tokens": "length_spread"}
+    return {
+        name: ("normal", float(values[name]), values[spread] * values[name])
+        for name, spread in asked.items()
+        if values.get(spread) and values[name]
+    }

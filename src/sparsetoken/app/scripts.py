@@ -1,10 +1,7 @@
 """Scripts and command lines that compute what a view shows."""
 
-from typing import Any
-
-import sparsetoken as st
 from sparsetoken.app.content import Values
-from sparsetoken.app.parameters import make_problem, select
+from sparsetoken.app.parameters import select, spreads
 
 __all__ = ["keywords", "problem_code", "theory_command", "training_code"]
 
@@ -16,15 +13,11 @@ def keywords(given: Values) -> str:
 
 def problem_code(values: Values) -> str:
     """Return the lines that import the package and make the problem."""
-    problem = _code(make_problem(values))
+    problem = f"st.SparseTokenProblem({keywords(select(values, 'problem'))})"
+    varying = spreads(values)
+    if varying:
+        problem = f"st.Population.spread({problem}, n_nodes=2, {keywords(varying)})"
     return f"import numpy as np\nimport sparsetoken as st\n\nproblem = {problem}\n"
-
-
-def _code(problem: Any) -> str:
-    if isinstance(problem, st.SparseTokenProblem):
-        return f"st.{problem!r}"
-    kinds = "".join(f"    {_code(kind)},\n" for kind in problem.problems)
-    return f"st.Population([\n{kinds}])"
 
 
 def training_code(values: Values) -> str:

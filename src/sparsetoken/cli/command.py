@@ -16,6 +16,7 @@ app = typer.Typer(
     help="Find the few tokens that matter in a sequence.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help comes in half the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo.demo)
@@ -23,9 +24,9 @@ app.command()(theory.theory)
 app.command()(figure.figure)
 app.add_typer(sweep.app, name="sweep")
 app.command()(estimate.fit)
-app.command()(estimate.predict)
+app.command(short_help="Score sequences with a saved model.")(estimate.predict)
 app.command()(plan.plan)
-app.command()(report.report)
+app.command(short_help="Write a page about a model and labelled sequences.")(report.report)
 app.command()(serve.serve)
 
 # Typer brings its own copy of click, or takes the installed one: the class is known by its child.

@@ -23,7 +23,7 @@ def demo(
     trials: Annotated[int, typer.Option(min=2, help=PARAMETERS["trials"].help)] = 8,
     as_json: AsJson = False,
 ) -> None:
-    """Learning curves of three classifiers: the theory beside simulation.
+    """Compare theory and simulation of three classifiers.
 
     One of ten tokens carries a weak signal in half of the sequences. Averaging all tokens (pooled)
     and weighing each position (vectorized) drown it; attention finds it. The theory knew before.

@@ -43,10 +43,11 @@ def figure(
     time_limit: TimeLimit = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute a named figure: theory as lines, simulation as points with error bars.
+    """Compute and draw a named figure.
 
-    Beside the picture go its table (.csv) and the results (.db), so that a figure that was stopped
-    goes on, and one that is done is only drawn again.
+    Theory is drawn as lines, simulation as points with error bars. Beside the picture go its table
+    (.csv) and the results (.db), so that a figure that was stopped goes on, and one that is done is
+    only drawn again.
     """
     if name is None:
         summaries = {known: get_recipe(known).summary for known in figure_names()}

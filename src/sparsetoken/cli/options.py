@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sparsetoken.cli.output import CommandError
-from sparsetoken.vocabulary import PARAMETERS, Quantity
+from sparsetoken.vocabulary import MODELS, PARAMETERS, Quantity
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -60,6 +60,8 @@ def _option(quantity: Quantity) -> Any:
     word = isinstance(quantity.default, str)
     kind, metavar = (int, "INTEGER") if quantity.whole else (float, "NUMBER")
     text = f"{quantity.help} ({quantity.symbol})" if quantity.symbol else quantity.help
+    if quantity.name == "model":
+        text = f"One of {', '.join(MODELS)}, or the import path of a pooling."
     option = typer.Option(
         quantity.option,
         help=text,

@@ -108,7 +108,7 @@ def _read(path: Path) -> tuple[Any, Any]:
 
 
 def _check_left_out(given: dict[str, Any], error: float | None, metric: str) -> float:
-    """Return the target; what does not go with ``--pilot``, whose data tell the rest, is refused."""
+    """Return the target; refuse what does not go with ``--pilot``, whose data tell the rest."""
     if error is None:
         raise ValueError("--error must be given with --pilot: the error to plan for")
     if metric != "error":

@@ -77,8 +77,9 @@ def report(
 
 def _texts(dataset: "Dataset", column: str) -> dict[str, list[str]]:
     """Return the text of each token, by name of the sequence."""
+    from sparsetoken.estimators.foreign import find_name
     from sparsetoken.estimators.readers import is_table
-    from sparsetoken.estimators.readers.dataset import ending, find_name
+    from sparsetoken.estimators.readers.dataset import ending
     from sparsetoken.estimators.readers.text import read_rows
 
     if not is_table(dataset.path):

@@ -15,9 +15,9 @@ def serve(
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
     ] = True,
 ) -> None:
-    """Open the explorer: a page where the theory answers while a slider moves.
+    """Open the explorer in a browser.
 
-    It serves this machine alone.
+    It is a page where the theory answers while a slider moves. It serves this machine alone.
     """
     try:
         from sparsetoken.app.server import serve as run

@@ -16,6 +16,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from sparsetoken.estimators.passes import scaled_tokens
 from sparsetoken.estimators.sequences import Sequences, as_sequences
 
 __all__ = ["ChunkedData", "Data", "MemoryData", "Passes", "is_dask"]
@@ -98,6 +99,11 @@ class MemoryData:
         if token_map is None:
             return self
         return MemoryData(_map_tokens(self.sequences, token_map), self.n_jobs, self.passes)
+
+    def scaled(self, mean: Array, scale: Array) -> "MemoryData":
+        """Return the sequences of tokens (x − mean)·scale."""
+        tokens = self.per_sample(scaled_tokens, mean, scale)
+        return MemoryData(Sequences(tokens, self.sequences.offsets), self.n_jobs, self.passes)
 
     @cached_property
     def _blocks(self) -> list[tuple[slice, Sequences]]:

@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
-from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from sparsetoken.estimators.data import Data, MemoryData
 from sparsetoken.estimators.passes import attention_features, pooled_features
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.estimators.sequences import Sequences
-from sparsetoken.estimators.trial import class_signs
+from sparsetoken.estimators.trial import class_signs, mean_auc
 from sparsetoken.losses import Logistic
 
 __all__ = ["Diagnosis", "Finding", "diagnose"]
@@ -89,17 +88,17 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
     scores = model._decide(data).reshape(len(data), -1)
     queries = model._leading_queries()
     attends = bool(np.any(queries))
-    auc = {"model": _auc(scores, signs)}
+    auc = {"model": mean_auc(scores, signs)}
     held_out = getattr(model, "held_out_scores_", None)
     if held_out is not None and np.isfinite(held_out).all(axis=1).any():
         seen = np.isfinite(held_out).all(axis=1)
-        auc["held out"] = _auc(held_out[seen], class_signs(model.held_out_classes_)[seen])
+        auc["held out"] = mean_auc(held_out[seen], class_signs(model.held_out_classes_)[seen])
     pooled = mapped.per_sample(pooled_features)
     auc["pooled"] = _readout_auc([pooled], signs)
     turned = [[mapped.per_sample(attention_features, s * q) for q in queries] for s in (1.0, -1.0)]
     auc["attention"], auc["reversed"] = (_readout_auc(rows, signs) for rows in turned)
     auc["spread"] = _readout_auc([mapped.per_sample(_spread)], signs)
-    auc["length"] = _auc(np.log(data.lengths)[:, np.newaxis], signs[:, :1])
+    auc["length"] = mean_auc(np.log(data.lengths)[:, np.newaxis], signs[:, :1])
 
     smaller, n_samples = int(counts.min()), len(index)
     # Of an AUC without any signal; and of a good one, roughly.
@@ -131,11 +130,6 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
     return Diagnosis(findings, auc, float(ndtr(-above["model"])), kind, more)
 
 
-def _auc(scores: Floats, signs: Floats) -> float:
-    columns = zip(signs.T, np.broadcast_to(scores, signs.shape).T, strict=True)
-    return float(np.mean([roc_auc_score(sign, score) for sign, score in columns]))
-
-
 def _readout_auc(features: list[Floats], signs: Floats) -> float:
     """Return the cross-validated AUC of ridge readouts; features are one array, or one a class."""
     found = np.empty(signs.shape)
@@ -146,7 +140,7 @@ def _readout_auc(features: list[Floats], signs: Floats) -> float:
         for rows, held_out in splitter.split(scaled, sign):
             coef, intercept = fit_readout(scaled[rows], sign[rows], 0.1, Logistic())
             found[held_out, column] = scaled[held_out] @ coef + intercept
-    return _auc(found, signs)
+    return mean_auc(found, signs)
 
 
 def _scaled(features: Floats) -> Floats:

@@ -22,7 +22,6 @@ from sparsetoken.estimators.passes import Heads, linear_scores
 from sparsetoken.estimators.randomness import generator
 from sparsetoken.estimators.search import Fold, check_groups, split, tuning_rows
 from sparsetoken.estimators.serving import ServingMixin
-from sparsetoken.estimators.standardize import Standard
 from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.estimators.trial import Others, Trial, class_signs, in_data, run_trial
 
@@ -216,13 +215,12 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
     def _fit_others(
         self,
         data: MemoryData,
-        standard: Standard,
         index: Indices,
         share: Floats,
         folds: list[Fold],
         seed: int,
     ) -> Others:
-        """Fit members that are no heads: none here."""
+        """Fit members that are no heads to scaled tokens: none here."""
         return Others(None, np.empty((0, len(index), class_signs(index).shape[1])))
 
     def _keep(self, best: Trial, heads: Heads) -> None:
@@ -234,19 +232,18 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
             (*candidate, auc) for candidate, auc in zip(best.candidates, best.aucs, strict=True)
         ]
         self.head_weights_ = best.stack.weights[:n_heads]
-        self.head_queries_, self.head_coefs_, self.head_intercepts_ = in_data(heads, best.stack)
+        self.head_queries_, self.head_coefs_, self.head_intercepts_ = in_data(
+            heads, best.standard, best.stack
+        )
         found = self.heads_
         leading = found[int(np.argmax(self.head_weights_))]
         self.query_, self.coef_, self.intercept_ = leading.query, leading.coef, leading.intercept
         self.chosen_ = {
             name: getattr(leading, name) for name in ("model", "shrinkage", "reg", "auc")
         }
-        for head in (*found, leading):
+        for head in found:
             auc = "" if head.auc is None else f", AUC {head.auc:.4f}"
-            self._report(
-                f"{'leading: ' if head is leading else ''}{Candidate(*head[:3])}{auc}, "
-                f"weight {head.weight:.3f}"
-            )
+            self._report(f"{Candidate(*head[:3])}{auc}, weight {head.weight:.3f}")
 
     def _class_weights(self, index: Indices) -> Floats:
         weights = compute_class_weight(

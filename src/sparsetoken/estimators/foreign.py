@@ -4,7 +4,8 @@ Nothing is imported for this: an object shows by its attributes what it is, and 
 object it is has been imported already.
 """
 
-from collections.abc import Iterable
+import difflib
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ __all__ = [
     "as_floats",
     "as_names",
     "column_names",
+    "find_name",
     "frame_column",
     "frame_tokens",
     "is_frame",
@@ -75,10 +77,19 @@ def is_frame(value: Any) -> bool:
 def column_names(frame: Any) -> list[Any]:
     """Return the names of the columns, each once."""
     names = list(getattr(frame, "column_names", frame.columns))
-    repeated = sorted({str(name) for name in names if names.count(name) > 1})
-    if repeated:
-        raise ValueError(f"X has two columns named {repeated[0]!r}")
+    if len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"X has two columns named {repeated!r}")
     return names
+
+
+def find_name(name: str, known: Sequence[str], where: str) -> str:
+    """Return ``name`` if it is known, or raise ValueError with the three nearest names."""
+    if name in known:
+        return name
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.0)
+    listed = ", ".join(repr(other) for other in near) or "none"
+    raise ValueError(f"{where}: there is no {name!r}; the nearest names are {listed}")
 
 
 def frame_column(frame: Any, name: Any) -> Array:

@@ -46,9 +46,10 @@ def one_per_group(values: Any, ids: Array, codes: Codes) -> Array:
     values = _column(values)
     if values.shape != codes.shape:
         raise ValueError(f"values must have shape {codes.shape}, got {values.shape}")
-    first = np.unique(codes, return_index=True)[1]
+    first = _first_rows(codes)
     shared = values[first]
-    differs = np.array(shared[codes] != values, dtype=bool)
+    missing = np.array(values != values, dtype=bool)
+    differs = np.array(shared[codes] != values, dtype=bool) & ~(missing & missing[first][codes])
     if differs.any():
         row = int(differs.argmax())
         before = int(first[codes[row]])
@@ -65,7 +66,7 @@ def constant_columns(tokens: Array, codes: Codes) -> Codes:
     That is how a label looks. To tell it from chance, at least two of its values must be shared
     by two sequences of two tokens or more.
     """
-    first = np.unique(codes, return_index=True)[1]
+    first = _first_rows(codes)
     long = np.bincount(codes) > 1
     found = []
     for column in range(tokens.shape[1]):
@@ -77,6 +78,11 @@ def constant_columns(tokens: Array, codes: Codes) -> Codes:
         if (counts > 1).sum() > 1:
             found.append(column)
     return np.array(found, dtype=np.int64)
+
+
+def _first_rows(codes: Codes) -> Codes:
+    """Return the first row of each sequence: they are numbered as they appear."""
+    return np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1))
 
 
 def _column(values: Any) -> Array:

@@ -79,7 +79,7 @@ def fit_heads(
     start : Heads, optional
         Where to start instead of the two-step queries, for instance a fit to some of the samples.
     """
-    size = len(standard.mean)
+    size = data.dim
     zero = np.zeros((2, size, len(jobs)))
     found = Heads(standard.mean, standard.scale, *zero, np.zeros(len(jobs)))
     for model, fit in (("attention", _fit_attention), ("pooled", _fit_pooled)):
@@ -107,7 +107,7 @@ def _fit_attention(
     steps: int,
     start: Heads | None,
 ) -> Heads:
-    size, frame = len(standard.mean), _Frame(standard, jobs)
+    size, frame = data.dim, _Frame(standard, jobs)
     regs = np.array([job.candidate.reg for job in jobs])[:, np.newaxis]
     sign_of, share_of = _columns_of(jobs)
 
@@ -158,7 +158,7 @@ def _fit_attention(
     return heads_at(points, everyone)
 
 
-_TOLERANCE = 1e-5
+_TOLERANCE = 1e-4
 
 
 def two_step_queries(
@@ -175,7 +175,7 @@ def two_step_queries(
     everyone = np.arange(len(jobs))
     sign_of, share_of = _columns_of(jobs)
     sign, share = signs[:, sign_of], shares[:, share_of]
-    pooled = (data.per_sample(pooled_features) - standard.mean) * standard.scale
+    pooled = standard.centred(data.per_sample(pooled_features))
     readout = frame.from_scaled((_balanced(sign, share).T @ pooled), everyone)
     spread = 1.0 - 1.0 / data.lengths[:, np.newaxis]
     (gradient,) = data.total(
@@ -216,7 +216,7 @@ def _fit_pooled(
     frame = _Frame(standard, jobs)
     regs = np.array([job.candidate.reg for job in jobs])
     sign_of, share_of = _columns_of(jobs)
-    features = (data.per_sample(pooled_features) - standard.mean) * standard.scale
+    features = standard.centred(data.per_sample(pooled_features))
 
     def objective(points: Floats, which: Indices) -> tuple[Floats, Floats]:
         readout = frame.to_scaled(points[:, :-1], which)
@@ -229,7 +229,7 @@ def _fit_pooled(
         by_readout += regs[which, np.newaxis] * points[:, :-1]
         return values, np.column_stack([by_readout, slope.sum(axis=0)])
 
-    zero = np.zeros((len(jobs), len(standard.mean) + 1))
+    zero = np.zeros((len(jobs), data.dim + 1))
     points = minimize_many(objective, zero, _POOLED_STEPS, _POOLED_TOLERANCE)
     readouts = frame.to_scaled(points[:, :-1], np.arange(len(jobs))).T
     queries = np.zeros_like(readouts)

@@ -1,5 +1,6 @@
 """What people ask of a model with attention: which tokens, and how sure."""
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -147,11 +148,11 @@ class InsightMixin:
         baselines = {column: self._linear(column).baseline() for column in set(columns.tolist())}
         found = []
         offsets = data.sequences.offsets
-        for i, (low, high) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        for i, (low, high) in enumerate(pairwise(offsets)):
             weights, parts = per_token[low:high].T
             order = np.argsort(-weights, kind="stable")[:top]
             baseline = sign * baselines[int(columns[i])]
-            score = sign * (float(parts.sum()) + whole[i]) + baseline
+            score = sign * float(parts.sum() + whole[i]) + baseline
             found.append(
                 Explanation(
                     order,

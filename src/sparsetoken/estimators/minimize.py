@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 __all__ = ["minimize_many"]
@@ -93,22 +94,30 @@ class _History:
 
     def direction(self, gradients: Floats, which: Indices) -> Floats:
         """Return minus the inverse Hessian times each gradient; of length one without history."""
-        found, shares = -gradients, []
-        slots = [(self.latest[which] - age) % _MEMORY for age in range(_MEMORY)]
-        for slot in slots:
-            share = self.inverse[slot, which] * _dot(self.steps[slot, which], found)
-            found -= share[:, np.newaxis] * self.changes[slot, which]
-            shares.append(share)
-        last = self.changes[slots[0], which]
-        known = self.inverse[slots[0], which] > 0
-        curvature = self.inverse[slots[0], which] * _dot(last, last)
-        first = np.maximum(np.linalg.norm(gradients, axis=1), 1e-300)
-        found /= np.where(known, curvature, first)[:, np.newaxis]
-        for slot, share in zip(reversed(slots), reversed(shares), strict=True):
-            back = self.inverse[slot, which] * _dot(self.changes[slot, which], found)
-            found += (share - back)[:, np.newaxis] * self.steps[slot, which]
+        found = -gradients
+        _two_loops(found, which, self.steps, self.changes, self.inverse, self.latest)
         return found
 
 
 def _dot(first: Floats, second: Floats) -> Floats:
     return np.einsum("kp,kp->k", first, second)
+
+
+@njit(cache=True, nogil=True)
+def _two_loops(found, which, steps, changes, inverse, latest):  # type: ignore[no-untyped-def]
+    share = np.empty(_MEMORY)
+    for row in range(which.size):
+        k, vector = which[row], found[row]
+        for age in range(_MEMORY):
+            slot = (latest[k] - age) % _MEMORY
+            share[age] = inverse[slot, k] * np.dot(steps[slot, k], vector)
+            vector -= share[age] * changes[slot, k]
+        last = latest[k] % _MEMORY
+        if inverse[last, k] > 0.0:
+            vector /= inverse[last, k] * np.dot(changes[last, k], changes[last, k])
+        else:
+            vector /= max(np.sqrt(np.dot(vector, vector)), 1e-300)
+        for age in range(_MEMORY - 1, -1, -1):
+            slot = (latest[k] - age) % _MEMORY
+            back = inverse[slot, k] * np.dot(changes[slot, k], vector)
+            vector += (share[age] - back) * steps[slot, k]

@@ -1,9 +1,9 @@
 """Passes over the tokens: everything the estimators ever compute from them.
 
 Each function takes one block of sequences, so that the same text serves for data in memory and for
-the chunks of a Dask array. Results per sample are float64 unless the tokens are float32. The passes
-of the refinement serve many heads at once and compute in float32, on tokens that are centred and
-scaled block by block: nothing as large as the data is ever copied.
+the chunks of a Dask array. Products with the tokens keep their type, so that float32 data are never
+copied to float64. The passes of the refinement serve many heads at once, on tokens that are centred
+and scaled block by block: nothing as large as the data is ever copied.
 """
 
 from typing import Any, NamedTuple
@@ -70,7 +70,11 @@ def query_gradient(sequences: Sequences, slope: Floats, readout: Floats) -> Floa
 
 
 def query_gradients(
-    sequences: Sequences, slopes: Floats, mean: Floats, scale: Floats, readouts: Floats
+    sequences: Sequences,
+    slopes: Floats,
+    mean: Floats | None,
+    scale: Floats | None,
+    readouts: Floats,
 ) -> Floats:
     """Return :func:`query_gradient` of each column, in scaled coordinates (x − mean)·scale."""
     return _query_gradients(sequences, scaled_tokens(sequences, mean, scale), slopes, readouts)
@@ -79,8 +83,9 @@ def query_gradients(
 class Heads(NamedTuple):
     """Heads in scaled coordinates z = (x − mean)·scale, a column each."""
 
-    mean: Floats
-    scale: Floats
+    mean: Floats | None
+    scale: Floats | None
+    """Both None for tokens that are scaled already."""
     queries: Floats
     readouts: Floats
     biases: Floats
@@ -147,7 +152,7 @@ def linear_scores(sequences: Sequences, queries: Floats, coefs: Floats) -> Float
 def linear_contributions(
     sequences: Sequences, queries: Floats, coefs: Floats, weights: Floats, centre: Floats
 ) -> Floats:
-    """Return, for each token, its attention and what it adds to Σ weight·score, averaged over heads.
+    """Return each token's Σ weight·attention and its contribution to Σ weight·score over heads.
 
     The contribution is counted from that of the token ``centre``.
     """
@@ -170,12 +175,14 @@ def _pool(sequences: Sequences, attention: Array, along: Array) -> Floats:
     return np.add.reduceat(attention * along, starts, dtype=np.float64) / total
 
 
-def scaled_tokens(sequences: Sequences, mean: Floats, scale: Floats) -> Array:
-    """Return (x − mean)·scale of all tokens, in float32."""
+def scaled_tokens(sequences: Sequences, mean: Floats | None, scale: Floats | None) -> Array:
+    """Return (x − mean)·scale of all tokens; the tokens themselves without a scale."""
+    if mean is None or scale is None:
+        return sequences.tokens
     kind = sequences.dtype
     scaled = sequences.tokens - mean.astype(kind)
     scaled *= scale.astype(kind)
-    return scaled.astype(np.float32, copy=False)
+    return scaled
 
 
 def token_variances(sequences: Sequences, share: Floats, mean: Floats, scale: Floats) -> Floats:
@@ -218,12 +225,12 @@ def _weighted_sums(sequences: Sequences, weights: Floats) -> Floats:
 
 
 def _forward(sequences: Sequences, heads: Heads) -> tuple[Array, Array, Array]:
-    """Return scaled tokens, e^(attention score − its largest), and readout scores, in float32."""
+    """Return scaled tokens, e^(attention score − its largest), and readout scores."""
     tokens = scaled_tokens(sequences, heads.mean, heads.scale)
-    attention = tokens @ heads.queries.astype(np.float32)
+    attention = tokens @ heads.queries.astype(tokens.dtype)
     _subtract_largest(attention, sequences.offsets)
     np.exp(attention, out=attention)
-    return tokens, attention, tokens @ heads.readouts.astype(np.float32)
+    return tokens, attention, tokens @ heads.readouts.astype(tokens.dtype)
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})

@@ -12,6 +12,7 @@ from sparsetoken.estimators.foreign import (
     as_floats,
     as_names,
     column_names,
+    find_name,
     frame_column,
     frame_tokens,
     is_frame,
@@ -125,7 +126,7 @@ class Sequences:
         cls,
         frame: Any,
         by: str,
-        features: Sequence[str] | None = None,
+        features: str | Sequence[str] | None = None,
         ignore: str | Sequence[str] = (),
     ) -> "Sequences":
         """Group the rows of a pandas, polars or Arrow table: one token a row.
@@ -139,7 +140,7 @@ class Sequences:
             The table.
         by : str
             The column that names the sequence of each row; its values become ``ids``.
-        features : sequence of str, optional
+        features : str or sequence of str, optional
             The columns that are features; by default all but ``by`` and ``ignore``. A column with
             one value in each sequence, as a label has, is then refused: it would give the answer
             away. If it is a feature, name the features.
@@ -160,10 +161,10 @@ class Sequences:
         if not is_frame(frame):
             raise ValueError(f"frame must be a table with columns, got {type(frame).__name__}")
         known = column_names(frame)
+        features = [features] if isinstance(features, str) else features
         left_out = [by, *([ignore] if isinstance(ignore, str) else ignore)]
         for name in [*left_out, *(features or ())]:
-            if name not in known:
-                raise ValueError(f"the frame has no column {name!r}, it has {known}")
+            find_name(name, known, "the frame")
         chosen = [n for n in known if n not in left_out] if features is None else list(features)
         tokens = frame_tokens(frame, chosen)
         ids, codes = group_rows(frame_column(frame, by), by)

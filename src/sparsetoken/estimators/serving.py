@@ -76,8 +76,8 @@ class ServingMixin:
         Returns
         -------
         threshold : float
-            To be compared with :meth:`decision_function`. Where ``fpr`` is smaller than the held-out
-            negatives can show, the tail of their scores is continued exponentially.
+            To be compared with :meth:`decision_function`. Where ``fpr`` is smaller than the
+            held-out negatives can show, the tail of their scores is continued exponentially.
         """
         check_is_fitted(self)
         fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
@@ -104,7 +104,7 @@ class ServingMixin:
         rng: np.random.Generator,
     ) -> None:
         self.held_out_scores_, self.held_out_classes_ = best.held_out, index
-        parts = [in_data(heads, best.stack) for heads in best.search.of_folds]
+        parts = [in_data(heads, best.standard, best.stack) for heads in best.search.of_folds]
         self.fold_heads_ = [np.stack(each) for each in zip(*parts, strict=True)]
         fold_of = np.full(len(index), -1)
         for number, fold in enumerate(folds):

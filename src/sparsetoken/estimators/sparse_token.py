@@ -9,7 +9,6 @@ from sparsetoken.estimators.data import Data, MemoryData
 from sparsetoken.estimators.ensemble import Ensemble
 from sparsetoken.estimators.passes import Heads
 from sparsetoken.estimators.search import Fold
-from sparsetoken.estimators.standardize import Standard
 from sparsetoken.estimators.trees import cross_fit_forests, forest_scores, token_statistics
 from sparsetoken.estimators.trial import Others, Trial
 
@@ -96,13 +95,12 @@ class SparseTokenClassifier(Ensemble):
     def _fit_others(
         self,
         data: MemoryData,
-        standard: Standard,
         index: Indices,
         share: Floats,
         folds: list[Fold],
         seed: int,
     ) -> Others:
-        rows = data.per_sample(token_statistics, standard.mean, standard.scale)
+        rows = data.per_sample(token_statistics)
         rng = np.random.default_rng(seed)
         forests, scores = cross_fit_forests(rows, index, share, folds, rng, self.n_jobs)
         return Others(forests, scores[np.newaxis])

@@ -4,7 +4,7 @@ A token x is seen as z = (x − mean)·scale, feature by feature; a query or rea
 coordinates is carried to those of z by a matrix, so that no token is ever multiplied by one.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,19 @@ Floats = NDArray[np.float64]
 class Standard(NamedTuple):
     """The scaled tokens z = (x − mean)·scale, and coordinates Mᵀz for each shrinkage."""
 
-    mean: Floats
-    scale: Floats
+    mean: Any
+    scale: Any
+    """Both None if the tokens are scaled already."""
     matrices: dict[float | None, Floats | None]
     """M of each shrinkage of the correlations, None for the identity."""
+
+    def of_scaled(self) -> "Standard":
+        """Return the same coordinates for tokens that are scaled already."""
+        return self._replace(mean=None, scale=None)
+
+    def centred(self, rows: Floats) -> Floats:
+        """Return scaled rows, such as mean tokens."""
+        return rows if self.scale is None else (rows - self.mean) * self.scale
 
     def to_scaled(self, vectors: Floats, shrinkage: float | None) -> Floats:
         """Return M of a vector, or of each row: its product with z is the vector's with Mᵀz."""

@@ -15,10 +15,10 @@ import os
 import secrets
 import shutil
 import struct
+import sys
 import tokenize
 import zipfile
 import zlib
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ __all__ = ["load", "save"]
 
 _FORMAT = "sparsetoken model"
 _VERSION = 2
-_RELEASE = metadata.version("sparsetoken")
+_RELEASE = sys.modules["sparsetoken"].__version__  # the parent is there, installed or not
 _WRITERS = {1: "0.1"}  # versions of the format that did not name the sparsetoken that wrote them
 _HEADER, _DIGEST = "header", "digest"
 # Whatever a zip file, an array or JSON that is not what it says can raise.

@@ -25,7 +25,9 @@ _TREES = 300  # in all folds together
 _SURE = 0.02  # added to both probabilities: so many trees cannot be surer
 
 
-def token_statistics(sequences: Sequences, mean: Floats, scale: Floats) -> NDArray[np.float32]:
+def token_statistics(
+    sequences: Sequences, mean: Floats | None = None, scale: Floats | None = None
+) -> NDArray[np.float32]:
     """Return mean, max, min and deviation of each sequence's scaled tokens, by feature."""
     tokens, starts = scaled_tokens(sequences, mean, scale), sequences.offsets[:-1]
     lengths = sequences.lengths[:, np.newaxis]
@@ -79,7 +81,7 @@ _PARTS = ("roots", "left", "right", "feature", "threshold", "value")
 
 
 def _check(forest: Forest, n_features: int) -> None:
-    """Refuse arrays, from a file perhaps, that are no trees: the walk would not end, or go astray."""
+    """Refuse arrays, from a file perhaps, that are no trees: a walk in them might never end."""
     n_nodes = len(forest["left"])
     if any(len(forest[name]) != n_nodes for name in _PARTS[2:]):
         raise ValueError("the arrays of a forest differ in length")

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
+from scipy.stats import rankdata
 
 from sparsetoken.estimators.data import MemoryData
 from sparsetoken.estimators.heads import Candidate, Job, fit_heads, score_heads
@@ -14,7 +14,7 @@ from sparsetoken.estimators.search import Fold, Search, cross_fit, halves
 from sparsetoken.estimators.stacking import Stack, log_losses, stack
 from sparsetoken.estimators.standardize import Standard, standardize
 
-__all__ = ["Others", "Trial", "class_signs", "in_data", "run_trial"]
+__all__ = ["Others", "Trial", "class_signs", "in_data", "mean_auc", "run_trial"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -33,6 +33,7 @@ class Trial(NamedTuple):
 
     token_map: Any
     data: MemoryData
+    """Mapped and scaled."""
     signs: Floats
     standard: Standard
     candidates: list[Candidate]
@@ -60,10 +61,10 @@ class Trial(NamedTuple):
             return None
         n_classes = self.signs.shape[1]
         jobs = [Job(candidate, c, half) for half in range(2) for c in range(n_classes)]
-        heads = fit_heads(self.data, self.signs, parts, self.standard, jobs, steps)
+        heads = fit_heads(self.data, self.signs, parts, self.standard.of_scaled(), jobs, steps)
         scores = score_heads(self.data, heads).reshape(len(index), 2, n_classes)
         auc = [
-            _mean_auc(scores[parts[:, half] == 0, half], self.signs[parts[:, half] == 0])
+            mean_auc(scores[parts[:, half] == 0, half], self.signs[parts[:, half] == 0])
             for half in range(2)
         ]
         queries = self.standard.to_standard(heads.queries.T, candidate.shrinkage)
@@ -85,32 +86,34 @@ def run_trial(
     candidates: list[Candidate],
     folds: list[Fold],
     steps: int,
-    fit_others: Callable[[MemoryData, Standard], Others],
+    fit_others: Callable[[MemoryData], Others],
 ) -> Trial:
     """Fit all members to mapped tokens, with and without each fold, and weigh them."""
     signs = class_signs(index)
     shrinkages = tuple(dict.fromkeys(candidate.shrinkage for candidate in candidates))
     standard = standardize(data, share, shrinkages)
-    search = cross_fit(data, signs, share, standard, candidates, folds, steps)
-    others = fit_others(data, standard)
+    data = data.scaled(standard.mean, standard.scale)  # once, instead of in every pass
+    frame = standard.of_scaled()
+    search = cross_fit(data, signs, share, frame, candidates, folds, steps)
+    others = fit_others(data)
     scores = np.concatenate([search.scores, others.scores])
     stacked = stack(scores, index, share, _prior(candidates, len(others.scores)))
     held_out = stacked.combine(scores)
     seen = np.isfinite(held_out).all(axis=1)
     loss = float(log_losses(held_out[seen], index[seen]).mean()) if seen.any() else np.inf
-    aucs = [_mean_auc(part[seen], signs[seen]) if seen.any() else None for part in search.scores]
+    aucs = [mean_auc(part[seen], signs[seen]) if seen.any() else None for part in search.scores]
     return Trial(
         token_map, data, signs, standard, candidates, search, others, stacked, held_out, loss, aucs
     )
 
 
-def in_data(heads: Heads, stacked: Stack) -> tuple[Floats, Floats, Floats]:
+def in_data(heads: Heads, standard: Standard, stacked: Stack) -> tuple[Floats, Floats, Floats]:
     """Return calibrated queries and coefs (heads, classes, d) and intercepts, for raw tokens."""
-    n_classes, dim = len(stacked.shift), len(heads.mean)
-    shape = (-1, n_classes, dim)
-    queries = (heads.queries.T * heads.scale).reshape(shape)
-    coefs = (heads.readouts.T * heads.scale).reshape(shape)
-    intercepts = heads.biases.reshape(-1, n_classes) - coefs @ heads.mean
+    n_classes = len(stacked.shift)
+    shape = (-1, n_classes, len(heads.queries))
+    queries = (heads.queries.T * standard.scale).reshape(shape)
+    coefs = (heads.readouts.T * standard.scale).reshape(shape)
+    intercepts = heads.biases.reshape(-1, n_classes) - coefs @ standard.mean
     scales = stacked.scales[: len(coefs), np.newaxis]
     return queries, coefs * scales[..., np.newaxis], intercepts * scales + stacked.shift
 
@@ -121,6 +124,14 @@ def _prior(candidates: list[Candidate], n_others: int) -> Floats:
     return np.array([1.0 / len(set(kinds)) / kinds.count(kind) for kind in kinds])
 
 
-def _mean_auc(scores: Floats, signs: Floats) -> float:
-    both = [c for c in range(signs.shape[1]) if np.ptp(signs[:, c]) > 0]
-    return float(np.mean([roc_auc_score(signs[:, c], scores[:, c]) for c in both] or [0.5]))
+def mean_auc(scores: Floats, signs: Floats) -> float:
+    """Return the AUC, averaged over the columns in which both signs occur."""
+    ranks, positive = rankdata(scores, axis=0), signs > 0
+    found = []
+    for column in range(signs.shape[1]):
+        n_positive = int(positive[:, column].sum())
+        pairs = n_positive * (len(signs) - n_positive)
+        if pairs:
+            above = ranks[positive[:, column], column].sum() - n_positive * (n_positive + 1) / 2
+            found.append(above / pairs)
+    return float(np.mean(found)) if found else 0.5

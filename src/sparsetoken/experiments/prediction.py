@@ -6,8 +6,9 @@ from typing import Any
 from sparsetoken.estimate import Estimate
 from sparsetoken.experiments.cell import LINEAR, TWO_STEPS, Cell
 from sparsetoken.theory import Alignment, alignment, capacity, oracle_error, required_signal
+from sparsetoken.theory.curves import solve_along
 from sparsetoken.theory.models import Model, get_model
-from sparsetoken.theory.trained import Risk, solve_along
+from sparsetoken.theory.trained import Risk
 from sparsetoken.vocabulary import MEASURED
 
 __all__ = ["curves", "predict"]

@@ -46,8 +46,8 @@ Floats = NDArray[Any]
 _RATES = group("two steps")
 # The hinge loss with a ridge that matters only to separators as long as √(2/(n·ridge)).
 _SEPARATING_RIDGE = 1e-9
-_NUMBERS = 2_000_000  # normals drawn to judge one readout, within these numbers of points
-_LEAST_POINTS, _MOST_POINTS = 2_000, 50_000
+_NUMBERS = 600_000  # tokens drawn to judge one readout, within these numbers of points
+_LEAST_POINTS, _MOST_POINTS = 2_048, 16_384
 
 
 def simulate(cell: Cell) -> dict[str, Estimate]:

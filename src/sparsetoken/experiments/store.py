@@ -13,7 +13,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -202,10 +202,10 @@ class Store:
         ended = threading.Event()
 
         def renew() -> None:
+            renewal = "UPDATE cells SET lease = ? WHERE owner = ?"
             while not ended.wait(_LEASE / 4):
-                self._execute(
-                    "UPDATE cells SET lease = ? WHERE owner = ?", (time.time() + _LEASE, self.owner)
-                )
+                with suppress(StoreError):  # a file in trouble is for the next result to tell
+                    self._execute(renewal, (time.time() + _LEASE, self.owner))
 
         thread = threading.Thread(target=renew, daemon=True)
         thread.start()

@@ -1,8 +1,8 @@
 """What may be chosen for each architecture, and the best choice.
 
 The theory predicts the performance of a choice in the high-dimensional limit; averaging over the
-fluctuations of a finite sample gives what to expect. The best choice has the best expectation. It is
-searched on a few points of the feature law, always the same, so that the search sees no noise.
+fluctuations of a finite sample gives what to expect. The best choice has the best expectation. It
+is searched on a few points of the feature law, always the same, so that the search sees no noise.
 The limit alone would choose badly: a strong ridge would shrink the scores until they drown in the
 noise of the bias.
 """
@@ -25,8 +25,8 @@ from sparsetoken.estimators import (
 from sparsetoken.planner.finite import average, possible_cosines, possible_rates
 from sparsetoken.planner.request import Case
 from sparsetoken.theory import Alignment, Risk, alignment, risk
+from sparsetoken.theory.curves import solve_along
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
-from sparsetoken.theory.trained import solve_along
 
 __all__ = ["ARCHITECTURES", "Architecture", "Choice"]
 

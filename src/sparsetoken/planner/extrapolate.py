@@ -1,19 +1,21 @@
 """Learning curves that agree with the errors on a pilot.
 
-Curves are drawn from a prior and weighted by how well they agree with the held-out errors and
-ranking scores. Two families are averaged, each in proportion to its evidence:
+Curves are drawn from a prior and weighted by how well they agree with the held-out errors and with
+how well the held-out scores rank. The family is the theory's: the scores of the two classes lie d
+apart, in units of their spread, and
 
-* power laws with a floor, e = c [f + (1 − f) (1 + n/n₀)^−b], c the error of chance;
-* the theory's curves: classes that lie d apart in units of their spread, d² = S² x/(1 + x) with
-  x = (n/n₀)^b, of which a fraction ρ of the rarer class carries no signal. A linear classifier has
-  b = 1; a query that must be found first has a larger b: the error stays at chance and then falls.
+    d² = S² x / (1 + x),    x = (n / n₀)^b,
+
+where a fraction ρ of the rarer class carries no signal. A linear readout has b = 1. A query must be
+found first, which makes b larger: the error stays at chance, then falls. S and ρ set the floor, n₀
+grows with the effective dimension.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +24,13 @@ from scipy.stats import qmc
 
 from sparsetoken.planner.observe import Observed
 
-__all__ = ["Posterior", "Summary", "extrapolate", "summarise"]
+__all__ = ["Curves", "Posterior", "Summary", "TheoryCurves", "draws", "extrapolate", "summarise"]
 
 Array = NDArray[np.float64]
 
-_CURVES = 2**13  # of each family
-_TEST = 1.4  # variance of the errors, in units of that between the tested sequences
-_TRAINING = 0.15  # standard deviation that training on one pilot adds, for 30 sequences
-_RANKING = (0.0, 0.25)  # scores rank better than errors tell: by how much, mean and deviation
+_CURVES = 2**14
+_TRAINING = 0.3  # variance that training on one pilot adds, next to 0.25 that testing on it has
+_RANKING = 0.25  # scores may rank better or worse than errors tell: deviation in units of d/2
 
 
 class Summary(NamedTuple):
@@ -87,55 +88,30 @@ def _placements(scores: Array, positive: NDArray[np.bool_]) -> Array:
     return np.nanmean(place, axis=1)
 
 
-class Family:
+class Curves(Protocol):
     """Learning curves drawn from a prior; sizes are in units of the pilot's."""
 
-    def __init__(self, chance: float) -> None:
-        self.chance = chance
-
     def error(self, size: Array) -> Array:
         """Return the error of each curve at each size."""
-        raise NotImplementedError
+        ...
 
     def auc(self, size: Array, gain: Array) -> Array:
-        """Return the area under the ROC curve; ``gain`` is how much better the scores rank."""
-        raise NotImplementedError
+        """Return the area under the ROC curve if the classes are ``gain`` further apart."""
+        ...
 
 
-class PowerLaws(Family):
-    """Power laws with a floor."""
-
-    def __init__(self, chance: float) -> None:
-        super().__init__(chance)
-        draws = _draws(3, 1)
-        normal = ndtri(draws[:, :2])
-        self.exponent = np.exp(math.log(0.8) + 0.6 * normal[:, :1])
-        self.scale = np.exp(-0.5 + 1.8 * normal[:, 1:])
-        self.floor = betaincinv(0.5, 3.0, draws[:, 2:])
-
-    def error(self, size: Array) -> Array:
-        """Return the error of each curve at each size."""
-        fall = (1.0 + size / self.scale) ** -self.exponent
-        return self.chance * (self.floor + (1.0 - self.floor) * fall)
-
-    def auc(self, size: Array, gain: Array) -> Array:
-        """Return the area of two Gaussian classes with this error."""
-        grid = np.linspace(12.0, 0.0, 1201)
-        half = 0.5 * np.interp(self.error(size), _error(grid, self.chance, 0.0), grid)
-        return ndtr(math.sqrt(2.0) * np.maximum(half + gain, 0.0))
-
-
-class TheoryCurves(Family):
-    """Two Gaussian classes that come apart as the signal is learned; some carry none."""
+class TheoryCurves:
+    """Two Gaussian classes that come apart as the signal is learned."""
 
     def __init__(self, chance: float) -> None:
-        super().__init__(chance)
-        draws = _draws(4, 2)
-        normal = ndtri(draws[:, :3])
-        self.exponent = np.exp(math.log(1.2) + 0.5 * normal[:, :1])
-        self.scale = np.exp(-0.5 + 1.5 * normal[:, 1:2])
-        self.largest = np.exp(math.log(3.0) + 0.5 * normal[:, 2:])
-        self.silent = betaincinv(0.3, 3.0, draws[:, 3:])
+        self.rate = min(chance, 0.5)  # of the rarer class
+        self.many = chance / self.rate  # more than one if there are more than two classes
+        uniform = draws()[:, 1:]
+        normal = ndtri(uniform[:, :3])
+        self.exponent = 1.6 * np.exp(0.7 * normal[:, :1])
+        self.scale = 0.6 * np.exp(1.5 * normal[:, 1:2])
+        self.largest = 3.0 * np.exp(0.5 * normal[:, 2:])
+        self.silent = betaincinv(0.3, 3.0, uniform[:, 3:])
 
     def _distance(self, size: Array) -> Array:
         learned = (size / self.scale) ** self.exponent
@@ -143,11 +119,11 @@ class TheoryCurves(Family):
 
     def error(self, size: Array) -> Array:
         """Return the error of each curve at each size."""
-        return _error(self._distance(size), self.chance, self.silent)
+        return self.many * _error(self._distance(size), self.rate, self.silent)
 
     def auc(self, size: Array, gain: Array) -> Array:
-        """Return the area under the ROC curve."""
-        half = np.maximum(0.5 * self._distance(size) + gain, 0.0)
+        """Return the area under the ROC curve if the classes are ``gain`` further apart."""
+        half = np.maximum(0.5 * (self._distance(size) + gain), 0.0)
         return (1.0 - self.silent) * ndtr(math.sqrt(2.0) * half) + 0.5 * self.silent
 
 
@@ -164,9 +140,13 @@ def _error(distance: Array, rate: float, silent: Array | float) -> Array:
     return rate * missed + (1.0 - rate) * ndtr(-threshold)
 
 
-@lru_cache
-def _draws(dimension: int, seed: int) -> Array:
-    return qmc.Sobol(dimension, scramble=True, rng=np.random.default_rng(seed)).random(_CURVES)
+@lru_cache(maxsize=1)
+def draws() -> Array:
+    """Return points that fill the unit cube evenly: a row for each curve.
+
+    The first column is for the ranking, the others are for the parameters of a curve.
+    """
+    return qmc.Sobol(5, scramble=True, rng=np.random.default_rng(0)).random(_CURVES)
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,61 +154,63 @@ class Posterior:
     """Learning curves, and how well each agrees with the pilot."""
 
     summary: Summary
-    families: tuple[Family, ...]
+    curves: Curves
     weights: Array
-    """Of the curves of all families, in a row."""
 
     def errors(self, sizes: Array, levels: Sequence[float]) -> Array:
         """Return quantiles of the error at each size, shape (sizes, levels)."""
-        curves = self._curves(sizes)
-        return np.stack([_quantiles(errors, self.weights, levels) for errors in curves.T])
+        errors = self._errors(sizes)
+        return np.stack([_quantiles(column, self.weights, levels) for column in errors.T])
 
-    def _curves(self, sizes: Array) -> Array:
-        size = np.asarray(sizes, dtype=float) / self.summary.n_samples
-        return np.concatenate([family.error(size) for family in self.families])
+    def _errors(self, sizes: Array) -> Array:
+        return self.curves.error(np.asarray(sizes, dtype=float) / self.summary.n_samples)
 
     def sizes(self, target: float, levels: Sequence[float], largest: float) -> Array:
         """Return quantiles of the number of samples that reach a target; infinite beyond."""
-        grid = np.geomspace(1.0, largest, 400)
-        met = self._curves(grid) <= target
+        grid = np.geomspace(4.0, largest, 400)
+        met = self._errors(grid) <= target
         first = np.where(met.any(axis=1), grid[met.argmax(axis=1)], np.inf)
         return _quantiles(first, self.weights, levels)
 
     def reaches(self, target: float, n_samples: float) -> float:
         """Return the probability that ``n_samples`` reach a target."""
-        return float(self.weights @ (self._curves(np.array([n_samples]))[:, 0] <= target))
+        return float(self.weights @ (self._errors(np.array([n_samples]))[:, 0] <= target))
 
 
-def extrapolate(observed: Observed) -> Posterior:
+def extrapolate(summary: Summary, curves: Curves | None = None) -> Posterior:
     """Return the learning curves that agree with what was observed."""
-    summary = summarise(observed)
-    families = (PowerLaws(summary.chance), TheoryCurves(summary.chance))
-    fits = np.concatenate([_log_likelihood(family, summary) for family in families])
-    weights = np.exp(fits - fits.max())
-    return Posterior(summary, families, weights / weights.sum())
+    curves = TheoryCurves(summary.chance) if curves is None else curves
+    fit = _log_likelihood(curves, summary)
+    weights = np.exp(fit - fit.max())
+    return Posterior(summary, curves, weights / weights.sum())
 
 
-def _log_likelihood(family: Family, summary: Summary) -> Array:
-    """Return how well each curve agrees, up to a constant.
+def _log_likelihood(curves: Curves, summary: Summary) -> Array:
+    """Return how well each curve agrees with the errors and areas, up to a constant.
 
-    The angle arcsin √e of an error has the same deviation 1/(2√n) at all errors.
+    Both are compared as angles arcsin √e, whose variance on n tested sequences is about 1/(4n) for
+    all e. The errors of all sizes come from the same pilot, so they are correlated: by the tested
+    sequences, and by the training sequences, which neighbouring sizes have in common.
     """
-    size = summary.sizes / summary.n_samples
-    gain = _RANKING[0] + _RANKING[1] * ndtri(_draws(1, 3))
-    expected, seen = [family.error(size)], [summary.error]
+    n, size = summary.n_samples, summary.sizes / summary.n_samples
+    expected, seen = curves.error(size), summary.error
+    blocks = np.ones((1, 1))
     if summary.auc.size:
-        expected.append(1.0 - family.auc(size, gain))
-        seen.append(1.0 - summary.auc)
-    rates = (np.concatenate(seen) * summary.n_samples + 0.5) / (summary.n_samples + 1.0)
-    slope = 0.5 / np.sqrt(rates * (1.0 - rates))
-    covariance = _TEST * summary.covariance * np.outer(slope, slope)
-    covariance += np.diag(np.maximum(0.125 / summary.n_samples - np.diag(covariance), 0.0) + 1e-5)
-    near = np.exp(-np.abs(np.subtract.outer(np.log(size), np.log(size))))
-    training = _TRAINING**2 * 30 / summary.n_samples * np.sqrt(np.outer(size, size)) * near
-    covariance += np.kron([[1.0, 0.9], [0.9, 1.0]] if summary.auc.size else [[1.0]], training)
-    residual = _angle(rates) - _angle(np.hstack(expected))
+        gain = 2.0 * _RANKING * ndtri(draws()[:, :1])
+        expected = np.hstack([expected, 1.0 - curves.auc(size, gain)])
+        seen = np.concatenate([seen, 1.0 - summary.auc])
+        blocks = np.array([[1.0, 0.9], [0.9, 1.0]])
+    seen = (n * seen + 0.5) / (n + 1.0)
+    slope = 0.5 / np.sqrt(seen * (1.0 - seen))
+    tested = summary.covariance * np.outer(slope, slope)
+    tested += np.diag(np.maximum(0.125 / n - np.diag(tested), 0.0))  # no error seen is no proof
+    common = np.exp(-np.abs(np.subtract.outer(np.log(size), np.log(size))))
+    trained = _TRAINING / n * np.sqrt(np.outer(size, size)) * common
+    covariance = tested + np.kron(blocks, trained) + 1e-5 * np.eye(seen.size)
+    residual = _angle(seen) - _angle(expected)
     scaled = np.linalg.solve(np.linalg.cholesky(covariance), residual.T)
-    return -0.5 * (scaled**2).sum(axis=0)
+    fit: Array = -0.5 * (scaled**2).sum(axis=0)
+    return fit
 
 
 def _angle(rate: Array) -> Array:

@@ -5,6 +5,7 @@ neighbouring ones, and so on, and tested on all the others; each fold takes its 
 sequence is tested equally often at each size, and no group is on both sides.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,43 +51,56 @@ def observe(
     y: NDArray[Any],
     *,
     groups: ArrayLike | None = None,
-    repeats: int = 2,
-    random_state: int = 0,
+    seeds: Sequence[int] = (0, 1),
     progress: Progress = silent,
 ) -> Observed:
-    """Train ``estimator`` on parts of the pilot and test it on the others."""
+    """Train ``estimator`` on parts of the pilot and test it on the others.
+
+    The pilot is cut anew with each of ``seeds``. A part that it cannot be trained on is left out,
+    and so is a size at which some sequence was never tested. If nothing is left, ValueError says
+    why.
+    """
     labels = np.unique(y, return_inverse=True)[1]
-    cuts = [_cut(labels, groups, random_state + repeat) for repeat in range(repeats)]
-    n_folds = min(map(len, cuts))
+    cuts = [_cut(labels, groups, seed) for seed in seeds]
+    n_folds = len(cuts[0])
     starts = [(folds, first) for folds in cuts for first in range(n_folds)]
     shape = (n_folds - 1, len(starts), labels.size)
     size, wrong, scores = np.zeros(shape[:2]), np.full(shape, np.nan), np.full(shape, np.nan)
+    reason: object = "each part has sequences of one class only"
     for step in range(n_folds - 1):
         for row, (folds, first) in enumerate(starts):
-            progress(
-                f"training {1 + step * len(starts) + row} of {size.size} on parts of the pilot"
-            )
+            count = step * len(starts) + row + 1
+            progress(f"training {count} of {size.size} on parts of the pilot")
             turned = [*folds[first:], *folds[:first]]
-            train, test = (
-                np.concatenate(part) for part in (turned[: step + 1], turned[step + 1 :])
-            )
+            train = np.sort(np.concatenate(turned[: step + 1]))
+            test = np.concatenate(turned[step + 1 :])
             size[step, row] = train.size
-            fitted = clone(estimator).fit(X[np.sort(train)], y[np.sort(train)])
+            if np.unique(labels[train]).size <= labels.max():
+                continue
+            try:
+                fitted = clone(estimator).fit(X[train], y[train])
+            except (ValueError, ArithmeticError, np.linalg.LinAlgError) as failure:
+                reason = failure
+                continue
             wrong[step, row, test] = fitted.predict(X[test]) != y[test]
             if labels.max() == 1:
                 scores[step, row, test] = _score(fitted, X[test])
-    return Observed(labels, size.mean(axis=1), wrong, scores)
+    tested = np.isfinite(wrong).any(axis=1).all(axis=1)
+    if not tested.any():
+        raise ValueError(f"X must have parts to train on and to test on: {reason}")
+    return Observed(labels, size.mean(axis=1)[tested], wrong[tested], scores[tested])
 
 
-def _cut(
-    labels: NDArray[np.int64], groups: ArrayLike | None, random_state: int
-) -> list[NDArray[np.int64]]:
+def _cut(labels: NDArray[np.int64], groups: ArrayLike | None, seed: int) -> list[NDArray[np.int64]]:
     """Return the folds: stratified, and with no group in two of them."""
     n_folds = min(_FOLDS, int(np.bincount(labels).min()))
     if groups is None:
-        cut = StratifiedKFold(n_folds, shuffle=True, random_state=random_state)
+        cut = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     else:
-        cut = StratifiedGroupKFold(n_folds, shuffle=True, random_state=random_state)
+        n_folds = min(n_folds, np.unique(groups).size)
+        if n_folds < 2:
+            raise ValueError("groups must be at least two, got one")
+        cut = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
     return [part for _, part in cut.split(labels, labels, groups)]
 
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsetoken._validation import check_count, check_real
-from sparsetoken.estimators import AttentionClassifier
+from sparsetoken._validation import check_real
+from sparsetoken.estimators import SparseTokenClassifier
 from sparsetoken.estimators.sequences import Sequences, as_sequences
-from sparsetoken.planner.extrapolate import Posterior, extrapolate
+from sparsetoken.planner.extrapolate import Posterior, extrapolate, summarise
 from sparsetoken.planner.observe import Observed, observe
 from sparsetoken.planner.request import Progress, silent
+from sparsetoken.problem import RandomState
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,8 +111,8 @@ class PilotPlan:
         summary = self.posterior.summary
         bars = np.sqrt(np.diag(summary.covariance))
         last = summary.sizes.size - 1
-        better = summary.chance - summary.error[last] > 2.0 * bars[last]
-        ranked = summary.auc.size > 0 and summary.auc[last] - 0.5 > 2.0 * bars[-1]
+        better = summary.chance - summary.error[last] > 3.0 * bars[last]
+        ranked = summary.auc.size > 0 and summary.auc[last] - 0.5 > 3.0 * bars[-1]
         return bool(better or ranked)
 
     @property
@@ -215,34 +216,41 @@ def plan_from_pilot(
     estimator: Any = None,
     groups: ArrayLike | None = None,
     effort: float = 1.0,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     progress: Progress = silent,
 ) -> PilotPlan:
     """Observe the classifier on parts of the pilot and extrapolate; see Planner.from_pilot."""
     error = check_real("error", error, low=0.0, high=1.0, above=True)
     repeats = max(1, round(_REPEATS * check_real("effort", effort, low=0.0, above=True)))
-    random_state = check_count("random_state", random_state, 0)
-    X, labels = _check(X, y)
+    X, labels = _check(X, y, groups)
+    chance = 1.0 - np.unique(labels, return_counts=True)[1].max() / labels.size
+    if error >= chance:
+        raise ValueError(
+            f"error must be below {chance:.3g}, that of always predicting the commonest class, "
+            f"got {error:g}"
+        )
+    *seeds, seed = np.random.default_rng(random_state).integers(2**31, size=repeats + 1).tolist()
     if estimator is None:
-        estimator = AttentionClassifier(random_state=random_state)
+        estimator = SparseTokenClassifier(random_state=seed)
     observed = observe(
         estimator,
         X,
         labels,
         groups=groups,
-        repeats=repeats,
-        random_state=random_state,
+        seeds=seeds,
         progress=progress,
     )
     progress("fitting learning curves")
-    return PilotPlan(error, observed, extrapolate(observed))
+    return PilotPlan(error, observed, extrapolate(summarise(observed)))
 
 
-def _check(X: Any, y: ArrayLike) -> tuple[Sequences, NDArray[Any]]:
+def _check(X: Any, y: ArrayLike, groups: ArrayLike | None) -> tuple[Sequences, NDArray[Any]]:
     sequences = as_sequences(X)
     labels = np.asarray(y)
-    if labels.shape != (len(sequences),):
-        raise ValueError(f"y must have shape ({len(sequences)},), got {labels.shape}")
+    for name, values in (("y", labels), ("groups", labels if groups is None else groups)):
+        if np.shape(values) != (len(sequences),):
+            shape = np.shape(values)
+            raise ValueError(f"{name} must have shape ({len(sequences)},), got {shape}")
     classes, counts = np.unique(labels, return_counts=True)
     if classes.size < 2:
         raise ValueError(f"y must have at least two labels, got {classes.size}")

@@ -120,8 +120,9 @@ def make_request(metric: Metric, **given: Any) -> Request:
         check_count("n_signal", values["n_signal"], maximum=values["n_tokens"])
     if unknown != "n_samples" and values["n_samples"] < fewest_samples(rate):
         raise ValueError(
-            f"n_samples must be at least {fewest_samples(rate)}, ten of the rarer class at positive_"
-            f"rate={rate:g}, got {values['n_samples']}; with fewer, chance decides too much"
+            f"n_samples must be at least {fewest_samples(rate)}, ten of the rarer class at "
+            f"positive_rate={rate:g}, got {values['n_samples']}: with fewer, chance decides too "
+            "much"
         )
     if unknown != "error":
         values["error"] = metric.check(given["error"], rate)

@@ -15,6 +15,7 @@ from sparsetoken.plotting.style import (
     save_picture,
     select,
     styled,
+    with_subscripts,
 )
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "save_picture",
     "select",
     "styled",
+    "with_subscripts",
 ]

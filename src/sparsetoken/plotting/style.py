@@ -1,6 +1,7 @@
 """What all pictures share: size, words, and how curves and points are drawn."""
 
 import math
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ __all__ = [
     "save_picture",
     "select",
     "styled",
+    "with_subscripts",
 ]
 
 Rows = Sequence[dict[str, Any]]
@@ -112,7 +114,10 @@ def curve(
     dashes: str = "-",
     transform: Any = None,
 ) -> None:
-    """Draw the theory among the rows as a line and the simulation as points with error bars."""
+    """Draw the theory among the rows as a line and the simulation as points with error bars.
+
+    The legend shows both, as far as there are both.
+    """
     transform = transform or (lambda value: value)
     theory = sorted(select(rows, source="theory"), key=lambda row: row[x])
     if theory:
@@ -121,7 +126,6 @@ def curve(
             [transform(row["value"]) for row in theory],
             dashes,
             color=color,
-            label=label,
         )
     simulation = sorted(select(rows, source="simulation"), key=lambda row: row[x])
     if simulation:
@@ -135,8 +139,18 @@ def curve(
             markeredgewidth=0.8,
             elinewidth=0.8,
             capsize=1.5,
-            label=None if theory else label,
             zorder=3,
+        )
+    if label is not None:
+        axes.plot(
+            [],
+            [],
+            ls=dashes if theory else "none",
+            marker=marker if simulation else "",
+            color=color,
+            markerfacecolor="white",
+            markeredgewidth=0.8,
+            label=label,
         )
 
 
@@ -167,10 +181,15 @@ def label_axes(axes: Axes, x: str, y: str) -> None:
     """Label and scale both axes as the vocabulary has it; a name it does not know is the label."""
     for axis, name in ((axes.xaxis, x), (axes.yaxis, y)):
         known = name in PARAMETERS or name in MEASURED
-        axis.set_label_text(quantity(name).axis if known else name)
+        axis.set_label_text(with_subscripts(quantity(name).axis if known else name))
         if known and quantity(name).logarithmic:
             (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
             plain_log(axis)
+
+
+def with_subscripts(text: str) -> str:
+    """Return text for a picture: the b of η_b is set lower."""
+    return re.sub(r"_(\w)", r"$_{\1}$", text)
 
 
 def plain_log(axis: Any) -> None:

@@ -2,6 +2,7 @@
 
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.performance import Performance
+from sparsetoken.theory.curves import Curve, risk, risk_curve
 from sparsetoken.theory.dynamics.best import BestTraining, best_training
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.train import training
@@ -9,13 +10,14 @@ from sparsetoken.theory.joint import JointRisk, joint_risk
 from sparsetoken.theory.oracle import oracle_error, required_signal
 from sparsetoken.theory.protocol import two_step_curve, two_step_risk
 from sparsetoken.theory.separation import capacity
-from sparsetoken.theory.trained import Risk, risk, risk_curve
+from sparsetoken.theory.trained import Risk
 from sparsetoken.theory.two_steps import Alignment, alignment, best_bias_rate
 
 __all__ = [
     "Alignment",
     "BestTraining",
     "ConvergenceWarning",
+    "Curve",
     "Estimate",
     "JointRisk",
     "Performance",

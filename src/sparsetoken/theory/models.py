@@ -105,6 +105,6 @@ def get_model(
         name,
         pooling,
         check_real("cosine", cosine, low=-1.0, high=1.0),
-        1.0 if sharpness is None else check_real("sharpness", sharpness, low=0.0),
+        1.0 if sharpness is None else check_real("sharpness", sharpness, low=0.0, high=1e15),
         check_count("n_points", n_points, minimum=256),
     )

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,17 @@ from scipy.stats import hypergeom
 from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.pooling import Elementwise, Pooling, Softmax
+from sparsetoken.population import check_problem
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.bayes import bayes_error
+from sparsetoken.theory.bayes import (
+    bayes_error,
+    error_shares,
+    log_likelihood_ratio,
+    standard_error,
+    token_scores,
+)
 from sparsetoken.theory.models import DEFAULT_POINTS
-from sparsetoken.theory.points import attention_law
+from sparsetoken.theory.points import BATCHES
 
 __all__ = ["oracle_error", "required_signal"]
 
@@ -60,6 +67,7 @@ def oracle_error(
     """
     check_choice("model", model, _ORACLES)
     n_points = check_count("n_points", n_points, minimum=256)
+    check_problem(problem)
     if min(problem.positive_rate, 1.0 - problem.positive_rate) == 0.0:
         return Estimate(0.0)
     return _ORACLES[model](problem, n_points)
@@ -97,6 +105,7 @@ def required_signal(
     """
     check_choice("model", model, _ORACLES)
     error = check_real("error", error, low=0.0, high=1.0, above=True)
+    check_problem(problem)
     if error >= min(problem.positive_rate, 1.0 - problem.positive_rate):
         return 0.0
 
@@ -174,10 +183,14 @@ def _least(error: Callable[[Array], Array], low: float, high: float, rate: float
 def _pooling_oracle(pooling: Pooling) -> Callable[[SparseTokenProblem, int], Estimate]:
     def oracle(problem: SparseTokenProblem, n_points: int) -> Estimate:
         """Search the sharpness on some of the points, which it does not move; then use all."""
-        fewer = max(256, n_points // 4)
+        some, all_of_them = (_error_shares(problem, n) for n in (max(256, n_points // 4), n_points))
 
         def at(log_sharpness: float) -> float:
-            return _threshold_error(problem, pooling, math.exp(log_sharpness), fewer)[0]
+            return _threshold_error(problem, pooling, math.exp(log_sharpness), some)[0]
+
+        def reach(sharpness: float) -> Estimate:
+            found = _threshold_error(problem, pooling, sharpness, all_of_them)
+            return Estimate(*found, sharpness=sharpness)
 
         grid = np.linspace(math.log(0.1), math.log(30.0), 13)
         values = np.array([at(point) for point in grid])
@@ -186,53 +199,81 @@ def _pooling_oracle(pooling: Pooling) -> Callable[[SparseTokenProblem, int], Est
         for index in 1 + np.flatnonzero(lower[:-1] & ~lower[1:]):
             bracket = float(grid[index - 1]), float(grid[index + 1])
             found = minimize_scalar(at, bounds=bracket, method="bounded", options={"xatol": 0.05})
-            sharpness = math.exp(float(found.x))
-            error, uncertainty = _threshold_error(problem, pooling, sharpness, n_points)
-            reached.append(Estimate(error, uncertainty, sharpness=sharpness))
+            reached.append(reach(math.exp(float(found.x))))
         if isinstance(pooling, Softmax):  # its limits are known exactly
             reached.append(Estimate(_pooled(problem, 0), sharpness=0.0))
             reached.append(Estimate(_hardmax(problem, 0), sharpness=math.inf))
         else:
-            for point in grid[[0, -1]]:
-                error, uncertainty = _threshold_error(problem, pooling, math.exp(point), n_points)
-                reached.append(Estimate(error, uncertainty, sharpness=math.exp(point)))
+            reached += [reach(math.exp(point)) for point in grid[[0, -1]]]
         return min(reached)
 
     return oracle
 
 
+class _Shares(NamedTuple):
+    """What the points of both classes, shape (batches, points), add to the error."""
+
+    n_points: int
+    missed: Array
+    """If they are called negative."""
+    alarm: Array
+    """If they are called positive."""
+
+
+def _error_shares(problem: SparseTokenProblem, n_points: int) -> _Shares:
+    """Both classes are drawn equally often, and weighted by the likelihood ratio (bayes.py)."""
+    both = [
+        error_shares(
+            log_likelihood_ratio(token_scores(problem, n_points, batch), problem),
+            problem.positive_rate,
+        )
+        for batch in range(BATCHES)
+    ]
+    return _Shares(n_points, *(np.stack(shares) for shares in zip(*both, strict=True)))
+
+
 def _threshold_error(
-    problem: SparseTokenProblem, pooling: Pooling, sharpness: float, n_points: int
+    problem: SparseTokenProblem, pooling: Pooling, sharpness: float, shares: _Shares
 ) -> tuple[float, float]:
     """Least error of a threshold on the feature along the signal, and its standard error.
 
-    The distribution functions are smoothed by a kernel of fourth order, 2Φ(·/h) − Φ(·/√2h): steps
-    at the points would favour the threshold that suits the sample, and spoil the Sobol points.
+    The step at the threshold is smoothed by a kernel of fourth order, 2Φ(·/h) − Φ(·/√2h): steps at
+    the points would favour the threshold that suits the sample, and spoil the Sobol points. No rule
+    is better on the points than that of the likelihood ratio.
     """
-    law = attention_law(problem, pooling, 1.0, sharpness, n_points)
-    scores = np.concatenate([law.positive.along_query, law.negative.along_query])
-    sign = np.repeat([1.0, -1.0], law.positive.weight.size)
-    weight = law.points.weight
-    width = 0.15 * float(law.negative.along_query.std()) + 1e-12
+    _, missed, alarm = shares
+    scores = np.stack(
+        [
+            _features(token_scores(problem, shares.n_points, batch), pooling, sharpness)
+            for batch in range(BATCHES)
+        ]
+    )
+    width = 0.1 * float(scores[:, scores.shape[1] // 2 :].std()) + 1e-12
 
-    def wrong(threshold: float) -> Array:
-        z = sign * (threshold - scores) / width
-        return 2.0 * ndtr(z) - ndtr(z / math.sqrt(2.0))
+    def each(threshold: float) -> Array:
+        z = (threshold - scores) / width
+        below = 2.0 * ndtr(z) - ndtr(z / math.sqrt(2.0))
+        return alarm + (missed - alarm) * below
 
     # Start from the best threshold of the points themselves.
-    order = np.argsort(scores)
-    best = int(np.argmin(np.cumsum((sign * weight)[order])))
-    start = float(scores[order[best]])
+    order = np.argsort(scores, axis=None)
+    best = int(np.argmin(np.cumsum((missed - alarm).ravel()[order])))
+    start = float(scores.ravel()[order[best]])
     found = minimize_scalar(
-        lambda t: float(weight @ wrong(t)),
+        lambda t: float(each(t).mean()),
         bounds=(start - 5 * width, start + 5 * width),
         method="bounded",
         options={"xatol": 0.02 * width},
     )
-    batches = law.by_batch(wrong(float(found.x)))
-    error = float(np.std(batches, ddof=1)) / math.sqrt(law.batches)
+    batches = each(float(found.x)).mean(axis=1)
+    error = standard_error(batches, problem.positive_rate, scores.size)
+    least = float(np.minimum(missed, alarm).mean())
     trivial = min(problem.positive_rate, 1.0 - problem.positive_rate)
-    return min(max(float(found.fun), 0.0), trivial), error  # such a kernel is negative in places
+    return min(max(float(found.fun), least), trivial), error
+
+
+def _features(x: Array, pooling: Pooling, sharpness: float) -> Array:
+    return np.einsum("nl,nl->n", pooling.weights(sharpness * x), x)
 
 
 def _bayes(problem: SparseTokenProblem, n_points: int) -> Estimate:

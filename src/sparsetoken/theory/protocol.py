@@ -1,11 +1,12 @@
 """The published protocol from end to end (docs/theory, sections 3 and 4 together)."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 from sparsetoken.population import AnyProblem
+from sparsetoken.theory.curves import Curve, solve_along
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
-from sparsetoken.theory.trained import Risk, solve_along
+from sparsetoken.theory.trained import Risk
 from sparsetoken.theory.two_steps import alignment
 
 __all__ = ["two_step_curve", "two_step_risk"]
@@ -16,7 +17,7 @@ def two_step_risk(
     *,
     alpha0: float,
     alpha1: float,
-    reg: float,
+    reg: float | Literal["best"],
     loss: Any = "logistic",
     beta: float = 1.0,
     lr_readout: float = 1.0,
@@ -37,8 +38,8 @@ def two_step_risk(
         Samples per dimension for the query.
     alpha1 : float
         Samples per dimension for the readout.
-    reg : float
-        Ridge of the readout.
+    reg : float or "best"
+        Ridge of the readout, as in :func:`risk`.
     loss : str or object, default="logistic"
         The loss, of both stages.
     beta, lr_readout, lr_bias, lr_query : float
@@ -79,11 +80,11 @@ def two_step_curve(
     *,
     alphas0: Iterable[float],
     alphas1: Iterable[float],
-    reg: float,
+    reg: float | Literal["best"],
     loss: Any = "logistic",
     n_points: int = DEFAULT_POINTS,
     **rates: float,
-) -> list[Risk]:
+) -> Curve:
     """Return :func:`two_step_risk` at each pair of sample ratios, each solved from the one before.
 
     Parameters

@@ -39,7 +39,7 @@ class Problem(NamedTuple):
     @property
     def largest_log_step(self) -> float:
         """Bound of log χ: at the saddle point 1/(αχ) ≥ λ."""
-        return -math.log(max(self.alpha * self.reg, 1e-14)) if math.isfinite(self.alpha) else 0.0
+        return -math.log(self.alpha * self.reg or 1e-14) if math.isfinite(self.alpha) else 0.0
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from sparsetoken.estimate import Estimate, warn_not_converged
 from sparsetoken.law import FeatureLaw, Points
 from sparsetoken.pooling import Pooling
-from sparsetoken.population import AnyProblem
+from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
 
 __all__ = ["capacity", "law_capacity"]
@@ -53,7 +53,7 @@ def capacity(
     Estimate(2.30491 ± ...)
     """
     chosen = get_model(model, cosine, sharpness, n_points)
-    threshold = law_capacity(chosen.law(problem))
+    threshold = law_capacity(chosen.law(check_problem(problem)))
     if not threshold.converged:
         warn_not_converged(f"capacity of {chosen.name}")
     factor = 1.0 / chosen.ratio(problem, 1.0)

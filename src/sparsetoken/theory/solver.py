@@ -69,7 +69,7 @@ def solve(problem: Problem, start: Readout | None = None, tolerance: float = 1e-
         saddle = _minimise(problem, start, tolerance)
         if saddle.converged:
             return saddle
-    return follow(problem, tolerance)
+    return follow(problem)
 
 
 def _minimise(problem: Problem, start: Readout | None, tolerance: float) -> Saddle:
@@ -175,12 +175,14 @@ def descend(problem: Problem, start: Readout | None = None, tolerance: float = 1
         if gain > 0.0 and drop >= 1e-3 * gain - noise:
             damping = 0.0 if drop > 0.25 * gain else damping
             readout, done, moments, here = trial, trial_done, trial_moments, there
-        else:
-            damping = max(4.0 * damping, 1e-3)
+        else:  # from what shortens the step by a third
+            curvature = float(move @ here.hessian @ move)
+            least = 0.5 * curvature / (float(move @ done.metric @ move) + 1e-300)
+            damping = max(4.0 * damping, min(max(least, 1e-12), 1e-3))
     return Saddle(readout, here.value, here, moments, passes, problem.smoothing, False)
 
 
-def follow(problem: Problem, tolerance: float = 1e-12) -> Saddle:
+def follow(problem: Problem) -> Saddle:
     """Follow the solution from a smooth loss and a strong ridge to those asked for."""
     readout: Readout | None = None
     scale = problem.points.average(problem.points.scale**2)
@@ -188,13 +190,13 @@ def follow(problem: Problem, tolerance: float = 1e-12) -> Saddle:
     smoothings = (0.0,) if problem.loss.smooth else _SMOOTHINGS
     for smoothing in smoothings:
         smooth = problem._replace(reg=reg, smoothing=smoothing)
-        saddle = _minimise(smooth, readout, max(tolerance, 1e-9))
+        saddle = _minimise(smooth, readout, 1e-9)
         readout = saddle.readout
     if reg > problem.reg:
         lowered = _lower_ridge(smooth, saddle.readout, problem.reg)
         if not lowered.converged:  # as when nothing can be learned and the readout is near zero
             target = smooth._replace(reg=problem.reg)
-            lowered = _minimise(target, saddle.readout, max(tolerance, 1e-9))
+            lowered = _minimise(target, saddle.readout, 1e-9)
         saddle = lowered
     if smoothing > 0.0:  # the smoothing that is left changes little, but none is better
         exact = newton(problem, saddle.readout)
@@ -275,12 +277,30 @@ def _eliminate(done: Pass, readout: Readout, bound: float) -> Reduced:
 def _default_start(problem: Problem) -> Readout:
     """Scores of moderate size, or what a strong ridge leaves of them: τ = |ℓ′|c/(√α·λ)."""
     scale = problem.points.average(problem.points.scale)
+    bias, slope = _constant(problem)
+    most = slope * scale / max(problem.reg, 1e-300)
+    along = min(0.1, most)
+    if not math.isfinite(problem.alpha):
+        return Readout(along, along, bias, 0.0, 0.0)
     root = math.sqrt(problem.alpha)
-    along = min(0.1, scale / max(problem.reg, 1e-300))
-    if math.isinf(root):
-        return Readout(along, along, 0.0, 0.0, 0.0)
-    spread = min(0.3 / scale, 0.5 * scale / max(root * problem.reg, 1e-300))
-    return Readout(along, along, 0.0, spread, math.log(2 * spread / (root * scale)))
+    spread = min(0.3 / scale, most / root)
+    log_step = math.log(spread / (slope * root * scale))
+    return Readout(along, along, bias, spread, log_step)
+
+
+def _constant(problem: Problem) -> tuple[float, float]:
+    """Return the best constant score, where the classes are unequal, and the slopes' size there."""
+    loss, rate = problem.loss, problem.points.average(problem.points.label > 0)
+    low, high = -20.0, 20.0
+    bias = 0.0
+    while high - low > 0.1 and not 0.2 < rate < 0.8:
+        tilt = rate * loss.derivative(bias, 1.0) + (1.0 - rate) * loss.derivative(bias, -1.0)
+        low, high = (bias, high) if tilt < 0.0 else (low, bias)
+        bias = 0.5 * (low + high)
+    squares = [
+        share * loss.derivative(bias, y) ** 2 for y, share in ((1.0, rate), (-1.0, 1 - rate))
+    ]
+    return bias, max(math.sqrt(sum(squares)), 1e-3)
 
 
 def _fit_step(problem: Problem, readout: Readout) -> tuple[Readout, Pass, Moments, int]:

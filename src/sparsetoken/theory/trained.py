@@ -1,30 +1,27 @@
 """Test error and training loss of the trained readout (docs/theory, section 4)."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from sparsetoken._validation import check_real
-from sparsetoken.estimate import Estimate, warn_not_converged
+from sparsetoken.estimate import Estimate
 from sparsetoken.law import FeatureLaw, Readout, score_mean
-from sparsetoken.losses import Loss, get_loss
+from sparsetoken.losses import Loss
 from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
-from sparsetoken.pooling import Pooling
-from sparsetoken.population import AnyProblem
-from sparsetoken.theory.models import DEFAULT_POINTS, Model, get_model
+from sparsetoken.population import AnyProblem, check_problem
+from sparsetoken.theory.models import Model
 from sparsetoken.theory.saddle import Problem, assemble
 from sparsetoken.theory.separation import law_capacity
 from sparsetoken.theory.smoothing import Moments
 from sparsetoken.theory.solver import Saddle, solve, solve_scaled
 from sparsetoken.theory.verification import is_stationary
 
-__all__ = ["Risk", "risk", "risk_curve", "solve_along"]
+__all__ = ["RESOLUTION", "Risk", "any_bias", "solve_point"]
 
 RESOLUTION = 3.0  # of the averages over G, see smoothing.py
 _RIDGELESS = 1e-10  # stands for the limit of no ridge, where the saddle point has one
@@ -39,7 +36,7 @@ class Risk(Performance):
     ``uncertainty``, their numerical error; ``uncertainty`` itself is that of ``test_error``;
     ``converged`` says whether the solver reached its accuracy, and whether there is one solution to
     reach: with a strong ridge the hinge loss leaves the bias of balanced classes free.
-    :func:`risk` makes them.
+    :func:`~sparsetoken.theory.risk` makes them.
     """
 
     problem: AnyProblem
@@ -107,7 +104,7 @@ class Risk(Performance):
         """The step χ of a training sample's score towards its label; zero at infinite alpha."""
         if math.isinf(self.alpha):
             return Estimate(0.0, 0.0, self.converged)
-        scale = self.model.readout_scale(self.problem) ** -2
+        scale = self.model.readout_scale(self.problem) ** 2
         return self._state(lambda x: scale * math.exp(x.log_step))
 
     def _state(self, number: Callable[[Readout], float]) -> Estimate:
@@ -147,7 +144,7 @@ class Risk(Performance):
         >>> r.on(st.SparseTokenProblem(n_tokens=20, signal=5.0))
         Performance(test_error=0.360508 ± 1e-08)
         """
-        law = self.model.law_on(problem, self.problem)
+        law = self.model.law_on(check_problem(problem), self.problem)
         return Performance(
             law,
             self.readout,
@@ -165,114 +162,7 @@ class Risk(Performance):
         )
 
 
-def risk(
-    problem: AnyProblem,
-    model: str | Pooling,
-    *,
-    alpha: float,
-    reg: float,
-    loss: Any = "logistic",
-    cosine: float | None = None,
-    sharpness: float | None = None,
-    n_points: int = DEFAULT_POINTS,
-) -> Risk:
-    """Predict the performance of a trained classifier in the high-dimensional limit.
-
-    Parameters
-    ----------
-    problem : SparseTokenProblem or Population
-        The model of the data.
-    model : {"vectorized", "pooled", "attention", "hardmax", "elementwise"} or Pooling
-        The classifier. All but the first two need ``cosine`` and, except "hardmax", ``sharpness``.
-    alpha : float
-        Training samples per dimension; ``math.inf`` for the population limit.
-    reg : float
-        Ridge λ ≥ 0. Zero is the limit of a vanishing ridge: the minimum-norm solution for the
-        square loss, and for the others defined above capacity only.
-    loss : str or object, default="logistic"
-        "logistic", "square", "hinge" or a loss object.
-    cosine, sharpness : float, optional
-        Cosine ⟨q, ξ⟩/‖q‖ between the frozen query and the signal, and β‖q‖.
-    n_points : int, default=16384
-        Points per class for the law of the attention features; accuracy against time.
-
-    Returns
-    -------
-    Risk
-
-    Examples
-    --------
-    >>> import sparsetoken as st
-    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
-    >>> st.theory.risk(problem, "pooled", alpha=2.0, reg=1e-2)
-    Risk(pooled, test_error=0.293358 ± 1e-08, train_loss=0.31439, alpha=2, reg=0.01)
-    >>> r = st.theory.risk(problem, "attention", alpha=2.0, reg=1e-2, cosine=0.95, sharpness=1.0)
-    >>> round(r.test_error, 3), round(r.auc, 3)
-    (0.033, 0.996)
-    """
-    options = {"loss": loss, "cosine": cosine, "sharpness": sharpness, "n_points": n_points}
-    return risk_curve(problem, model, alphas=[alpha], reg=reg, **options)[0]
-
-
-def risk_curve(
-    problem: AnyProblem,
-    model: str | Pooling,
-    *,
-    alphas: Iterable[float],
-    reg: float,
-    loss: Any = "logistic",
-    cosine: float | None = None,
-    sharpness: float | None = None,
-    n_points: int = DEFAULT_POINTS,
-) -> list[Risk]:
-    """Return :func:`risk` at each of ``alphas``, each solved from the one before.
-
-    Examples
-    --------
-    >>> import sparsetoken as st
-    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
-    >>> curve = st.theory.risk_curve(problem, "pooled", alphas=[1.0, 2.0, 4.0], reg=1e-2)
-    >>> [round(r.test_error, 3) for r in curve]
-    [0.329, 0.293, 0.262]
-    """
-    chosen = get_model(model, cosine, sharpness, n_points)
-    return solve_along(problem, [(chosen, alpha) for alpha in alphas], reg, loss)
-
-
-def solve_along(
-    problem: AnyProblem, places: Iterable[tuple[Model, float]], reg: float, loss: Any
-) -> list[Risk]:
-    """Solve for each model with its samples per dimension, from the solutions before it."""
-    reg = check_real("reg", reg, low=0.0)
-    loss = get_loss(loss)
-    check_real("positive_rate", problem.positive_rate, low=1e-6, high=1.0 - 1e-6)
-    results: list[Risk] = []
-    for model, given in places:
-        alpha = check_real("alpha", given, low=0.0, above=True, infinite=True)
-        start = _predict(results, alpha)
-        results.append(_risk(problem, model, model.law(problem), alpha, reg, loss, start))
-    if not all(result.converged for result in results):
-        warn_not_converged(f"risk of {results[0].model.name}")
-    return results
-
-
-def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | None:
-    """Extrapolate the readouts of a curve's last points to the next one, linearly in log α."""
-    known = [r for r in results[-2:] if r.converged and math.isfinite(r.alpha)]
-    if not known or not math.isfinite(alpha):
-        return None
-    if len(known) == 1 or known[0].alpha == known[1].alpha:
-        return known[-1].path
-    before, last = known
-    share = math.log(alpha / last.alpha) / math.log(last.alpha / before.alpha)
-    share = min(max(share, 0.0), 1.0)  # not further than the last step went
-    moved = np.array(last.path) + share * (np.array(last.path) - np.array(before.path))
-    moved[:, 3] = np.maximum(moved[:, 3], 0.5 * np.array(last.path)[:, 3])
-    coarse, fine = (Readout(*row) for row in moved.tolist())
-    return coarse, fine
-
-
-def _risk(
+def solve_point(
     problem: AnyProblem,
     model: Model,
     law: FeatureLaw,
@@ -281,6 +171,7 @@ def _risk(
     loss: Loss,
     before: tuple[Readout, Readout] | None,
 ) -> Risk:
+    """Solve for one classifier; ``before`` is the path of a neighbouring one, to start from."""
     ratio, ridge = model.ratio(problem, alpha), model.ridge(problem, reg)
     if ridge == 0.0 and math.isfinite(ratio):
         ridge = _without_ridge(law, ratio, alpha, loss)
@@ -289,7 +180,7 @@ def _risk(
     if not converged:  # once more from scratch, without grids
         coarse, saddle, converged = _solve_law(law, task._replace(resolution=math.inf), None)
     x = saddle.readout
-    converged = converged and not _any_bias(saddle, loss)
+    converged = converged and not any_bias(saddle, loss)
     moves = _batch_moves(law, task, saddle)
     result = Risk(
         law=law,
@@ -346,9 +237,11 @@ def _train_loss(
     return Estimate(max(value, 0.0), max(error, LEAST_UNCERTAINTY), converged)
 
 
-def _any_bias(saddle: Saddle, loss: Loss) -> bool:
+def any_bias(saddle: Saddle, loss: Loss) -> bool:
     """Whether the bias is free: a strong ridge keeps every margin of balanced classes below 1."""
-    return not loss.smooth and saddle.reduced.hessian[2, 2] < 1e-12
+    pull = saddle.moments.hh
+    all_pull = float(pull.min()) > 0.999 * float(pull.max())
+    return not loss.smooth and all_pull and saddle.reduced.hessian[2, 2] < 1e-12
 
 
 def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> float:
@@ -382,7 +275,7 @@ def _solve_law(
         if before is not None:
             start = Readout(*np.add(start, np.subtract(before[1], before[0])).tolist())
             start = start._replace(spread=max(start.spread, 0.5 * first.spread))
-        fine = task._replace(smoothing=begun.smoothing)
+        fine = task._replace(smoothing=begun.smoothing if begun.converged else 0.0)
         tolerance = 1e-5 if task.loss.smooth else 1e-9  # Newton is slower at a kink
         saddle = solve(fine, start if begun.converged else None, tolerance)
     solved = task._replace(smoothing=saddle.smoothing)

@@ -9,10 +9,12 @@ from scipy.optimize import minimize_scalar
 
 from sparsetoken._validation import check_real
 from sparsetoken.losses import Loss, get_loss
-from sparsetoken.population import AnyProblem
+from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.smoothing import envelope_moments
 
 __all__ = ["Alignment", "alignment", "best_bias_rate"]
+
+_LARGEST = 1e12  # rate or inverse temperature: products of them stay finite
 
 
 @dataclass(frozen=True)
@@ -89,11 +91,12 @@ def alignment(
     False
     """
     alpha = check_real("alpha", alpha, low=0.0, above=True, infinite=True)
-    beta = check_real("beta", beta, low=0.0)
+    beta = check_real("beta", beta, low=0.0, high=_LARGEST)
     rates = {"lr_readout": lr_readout, "lr_bias": lr_bias, "lr_query": lr_query}
     for name, rate in rates.items():
-        check_real(name, rate, low=0.0)
+        check_real(name, rate, low=0.0, high=_LARGEST)
     loss = get_loss(loss)
+    check_problem(problem)
     steps = _two_steps(problem, loss, alpha, lr_readout, lr_bias, centre)
     limit = _two_steps(problem, loss, math.inf, lr_readout, lr_bias, centre)
     factor = lr_query * beta / steps.longest

@@ -74,8 +74,6 @@ function axisOf(axis, values, colors, options) {
         fixedrange: true,
         ...options.place,
     };
-    const count = (text, value) =>
-        axis.samples && options.dim ? `${text}<br>n=${plain(Math.round(value * options.dim))}` : text;
     let [low, high] = axis.ends || [Math.min(...values), Math.max(...values)];
     if (!axis.logarithmic) {
         return axis.ends || options.mapped ? { ...base, range: [low, high] } : base;
@@ -86,13 +84,15 @@ function axisOf(axis, values, colors, options) {
     if (!axis.ends && !options.mapped) {
         [low, high] = [low / 1.25, high * 1.25];
     }
-    const ticks = logTicks(low, high, options.room);
+    const counted = axis.samples && options.dim && options.across;
+    const ticks = logTicks(low, high, counted ? 0.7 * options.room : options.room);
     return {
         ...base,
         ...(options.mapped ? {} : { type: "log" }),
         range: [Math.log10(low), Math.log10(high)],
         tickvals: options.mapped ? ticks.map(Math.log10) : ticks,
-        ticktext: ticks.map((value) => count(plain(value), value)),
+        ticktext: ticks.map((value) =>
+            plain(value) + (counted ? `<br>n=${Math.round(value * options.dim)}` : "")),
     };
 }
 
@@ -105,7 +105,7 @@ function traces(curve, number, colors, at, faint) {
     const y = curve.y.map(at.y);
     const base = { ...where, x: x, y: y, type: "scatter", legendgroup: curve.name };
     if (curve.look === "bars") {
-        return [{ ...base, type: "bar", marker: { color: shade } }];
+        return [{ ...base, type: "bar", width: 0.85, marker: { color: shade } }];
     }
     if (["points", "cross", "star"].includes(curve.look)) {
         const symbol = { points: "circle-open", cross: "x", star: "star" }[curve.look];
@@ -186,7 +186,7 @@ export function plot(element, panels, { pinned = [], dim = null } = {}) {
         paper_bgcolor: colors.paper, plot_bgcolor: colors.paper,
         margin: narrow() ? { l: 48, r: 10, t: 24, b: 44 } : { l: 64, r: 16, t: 36, b: 56 },
         legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: narrow() ? 11 : 13 } },
-        hovermode: "closest", dragmode: false, bargap: 0.15, barmode: "overlay",
+        hovermode: "closest", dragmode: false, barmode: "overlay",
         shapes: [], annotations: [],
     };
     if (!panels.length) {
@@ -205,7 +205,7 @@ export function plot(element, panels, { pinned = [], dim = null } = {}) {
         const extent = (axis) => finite(curves.flatMap((c) => [...c[axis], ...((axis === "y" && c.low) || []), ...((axis === "y" && c.high) || [])]));
         const shared = { dim: dim, mapped: mapped };
         layout[`xaxis${number}`] = axisOf(panel.x, mapped ? panel.map.x : extent("x"), colors,
-            { ...shared, room: narrow() ? 5 : 12 / panels.length, place: { domain: spots[index].x, anchor: `y${number}` } });
+            { ...shared, across: true, room: narrow() ? 5 : 12 / panels.length, place: { domain: spots[index].x, anchor: `y${number}` } });
         layout[`yaxis${number}`] = axisOf(panel.y, mapped ? panel.map.y : extent("y"), colors,
             { ...shared, room: narrow() ? 6 : 9, place: { domain: spots[index].y, anchor: `x${number}` } });
         if (mapped) {

@@ -7,7 +7,7 @@ from sparsetoken.app.content import Content, Line, Mark, Panel, PanelAxis, Value
 from sparsetoken.app.parameters import GROUPS, make_problem
 from sparsetoken.app.scripts import problem_code, theory_command, training_code
 from sparsetoken.app.views.alignment import align
-from sparsetoken.app.views.learning import THREE
+from sparsetoken.app.views.learning import models
 from sparsetoken.app.views.phase import along
 from sparsetoken.theory import capacity
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS
@@ -50,14 +50,14 @@ def draw(values: Values) -> Iterator[Content]:
     for step, places in enumerate((grid[::_STRIDE], grid)):
         rows = [
             (model, x, capacity_at(values | {name: x}, model, step))
-            for model in THREE
+            for model in models(values)
             for x in places
         ]
-        here = {model: capacity_at(values, model, step) for model in THREE}
+        here = {model: capacity_at(values, model, step) for model in models(values)}
         yield Content(
             panels=[_panel(values, rows)],
             sentence=_sentence(values, here),
-            facts={f"capacity of {MODELS[model].label}": _text(here[model]) for model in THREE},
+            facts={f"capacity of {MODELS[model].label}": _text(here[model]) for model in here},
             table={
                 "model": [model for model, _, _ in rows],
                 name: [x for _, x, _ in rows],
@@ -72,7 +72,7 @@ def draw(values: Values) -> Iterator[Content]:
 def _panel(values: Values, rows: list[tuple[str, float, Any]]) -> Panel:
     name = values["capacity_axis"]
     curves = []
-    for model in THREE:
+    for model in models(values):
         shown = [(x, float(y)) for own, x, y in rows if own == model and y is not None]
         xs, ys = [x for x, _ in shown], [y for _, y in shown]
         curves.append(Line(name=MODELS[model].label, model=model, x=xs, y=ys))
@@ -92,14 +92,21 @@ def _text(found: Any) -> str:
 
 
 def _sentence(values: Values, here: dict[str, Any]) -> str:
-    dim = values["features"]
-    two_step, pooled, vectorized = (
-        f"more than {_HIGHEST:g} samples per dimension" if found is None else samples(found, dim)
-        for found in here.values()
+    told = {
+        model: f"more than {_HIGHEST:g} samples per dimension"
+        if found is None
+        else samples(found, values["features"])
+        for model, found in here.items()
+    }
+    more = (
+        f"; a readout of all {values['n_tokens']} tokens, which has more weights, of "
+        f"{told['vectorized']}"
+        if "vectorized" in told
+        else ""
     )
     return (
-        f"Attention can fit every training label of {two_step}, pooling of {pooled}, and a readout "
-        f"of all {values['n_tokens']} tokens, which has more weights, of {vectorized}."
+        f"Attention can fit every training label of {told['two-step']}, pooling of "
+        f"{told['pooled']}{more}."
     )
 
 
@@ -111,7 +118,7 @@ def _python(values: Values) -> str:
         + 'print("attention", st.theory.capacity(\n'
         + '    problem, "attention", cosine=query.cosine, sharpness=query.sharpness,\n'
         + f"    n_points={_points(values, 1)}))\n"
-        + 'for model in ("pooled", "vectorized"):\n'
+        + f"for model in {models(values)[1:]!r}:\n"
         + "    print(model, st.theory.capacity(problem, model))\n"
     )
 

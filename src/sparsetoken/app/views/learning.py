@@ -24,7 +24,7 @@ from sparsetoken.experiments import compute, make_cell
 from sparsetoken.theory import oracle_error, risk_curve, two_step_curve
 from sparsetoken.vocabulary import MEASURED, MODELS
 
-__all__ = ["THREE", "VIEW", "curve"]
+__all__ = ["VIEW", "curve", "models"]
 
 THREE = ("two-step", "pooled", "vectorized")
 _CALLED = {"two-step": "attention", "pooled": "pooling"}
@@ -39,6 +39,11 @@ _MOST_FLOOR = 20_000  # tokens times signal tokens up to which the Bayes floor i
 def points(values: Values, step: int) -> int:
     """Return how many points the law of the attention features gets: fewer for long sequences."""
     return 256 if not step else 4096 if values["n_tokens"] <= 128 else 1024
+
+
+def models(values: Values) -> tuple[str, ...]:
+    """Return the models that there are: a readout of all tokens needs sequences of one length."""
+    return THREE[:2] if values["length_spread"] else THREE
 
 
 def curve(values: Values, model: str, alphas: list[float], step: int) -> tuple[list[float], Any]:
@@ -81,7 +86,7 @@ def draw(values: Values) -> Iterator[Content]:
     """Draw the curves through few points, then through all."""
     grid = [float(f"{a:.6g}") for a in np.geomspace(_LOWEST, values["alpha_max"], _GRID)]
     for step, alphas in enumerate((grid[::_STRIDE], grid)):
-        found = {model: curve(values, model, alphas, step) for model in THREE}
+        found = {model: curve(values, model, alphas, step) for model in models(values)}
         curves = [
             Line(name=MODELS[model].label, model=model, x=x, y=[float(value(r, values)) for r in y])
             for model, (x, y) in found.items()
@@ -211,7 +216,7 @@ def _cells(values: Values) -> list[tuple[str, float, Any]]:
     highest = min(values["alpha_max"], _MOST_SAMPLES / values["dim"])
     found = []
     for alpha in np.geomspace(0.3, highest, _SIMULATED).tolist():
-        for model in THREE:
+        for model in models(values):
             numbers = alpha * values["n_tokens"] * values["dim"] ** 2
             chosen = select(values, "problem", "training", "two steps")
             chosen |= {"dim": values["dim"], "trials": values["trials"], "model": model}
@@ -236,7 +241,7 @@ def _python(values: Values) -> str:
         "curves = {",
         f"    model: st.theory.risk_curve(problem, model, alphas=alphas, reg={values['reg']!r}, "
         "loss=training['loss'])",
-        '    for model in ("pooled", "vectorized")',
+        f"    for model in {models(values)[1:]!r}",
         "}",
     ]
     if values["query_by"] == "alpha0":

@@ -18,7 +18,7 @@ from sparsetoken.app.content import (
 )
 from sparsetoken.app.parameters import CONTROLS, GROUPS
 from sparsetoken.app.scripts import problem_code, theory_command, training_code
-from sparsetoken.app.views.learning import THREE, curve
+from sparsetoken.app.views.learning import curve, models
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS
 
 __all__ = ["VIEW"]
@@ -29,14 +29,16 @@ def draw(values: Values) -> Iterator[Content]:
     low, high = CONTROLS["fpr"].slider or (0.0, 0.0)
     for step, size in enumerate((9, 41)):
         rates = [float(f"{rate:.6g}") for rate in np.geomspace(low, high, size)]
-        risks = {model: curve(values, model, [values["alpha"]], step)[1][0] for model in THREE}
+        risks = {
+            model: curve(values, model, [values["alpha"]], step)[1][0] for model in models(values)
+        }
         found = {m: [float(risk.recall(fpr=r)) for r in rates] for m, risk in risks.items()}
         here = {model: risk.recall(fpr=values["fpr"]) for model, risk in risks.items()}
         yield Content(
             panels=[_panel(values, rates, found)],
             sentence=_sentence(values, here),
-            facts={f"recall of {MODELS[model].label}": _text(here[model]) for model in THREE}
-            | {f"AUC of {MODELS[model].label}": _text(risks[model].auc) for model in THREE},
+            facts={f"recall of {MODELS[model].label}": _text(here[model]) for model in here}
+            | {f"AUC of {MODELS[model].label}": _text(risks[model].auc) for model in here},
             table={"fpr": rates} | found,
             python=_python(values),
             command=theory_command("auc", values, "alpha", "split"),
@@ -80,7 +82,7 @@ def _python(values: Values) -> str:
         + "    problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg=reg, **training\n"
         + ")\n"
         + f"print(attention.recall(fpr={values['fpr']!r}))\n"
-        + 'for model in ("pooled", "vectorized"):\n'
+        + f"for model in {models(values)[1:]!r}:\n"
         + "    result = st.theory.risk(problem, model, alpha=alpha, reg=reg, "
         + 'loss=training["loss"])\n'
         + f"    print(result.recall(fpr={values['fpr']!r}))\n"

@@ -2,21 +2,20 @@
 
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.estimators.foreign import as_floats
+from sparsetoken.estimators.foreign import as_floats, find_name
 from sparsetoken.estimators.grouping import group_rows, one_per_group
 from sparsetoken.estimators.readers.dataset import (
     Dataset,
+    Rows,
     Selection,
-    find_name,
     make_dataset,
-    stack,
 )
 from sparsetoken.estimators.sequences import Sequences, as_sequences
 
@@ -139,13 +138,14 @@ def read_archive(path: Path, selection: Selection) -> Dataset:
 
 def read_folder(path: Path, suffix: str, selection: Selection) -> Dataset:
     """Read a folder with a file a sequence; its name without the ending names the sequence."""
-    files = sorted(path.glob(f"*{suffix}"))
-    parts: dict[str, Array] = {}
-    for file in files:
-        arrays = _open(file)
-        name = _name_of_tokens(file, arrays, selection, alone=True)
-        parts[file.stem] = _token_array(file, arrays[str(name)])
-    return _from_parts(path, parts, selection)
+
+    def parts() -> Iterator[tuple[str, Array]]:
+        for file in sorted(path.glob(f"*{suffix}")):
+            arrays = _open(file)
+            name = _name_of_tokens(file, arrays, selection, alone=True)
+            yield file.stem, _token_array(file, arrays[str(name)])
+
+    return _from_parts(path, parts(), selection)
 
 
 def _name_of_tokens(
@@ -243,27 +243,26 @@ def _per_sequence(
 
 
 def _one_array_each(path: Path, arrays: Arrays, selection: Selection) -> Dataset:
-    parts = {
-        name: _token_array(path, array, name) for name, array in arrays.items() if array.ndim == 2
-    }
+    parts = ((n, _token_array(path, array, n)) for n, array in arrays.items() if array.ndim == 2)
     return _from_parts(path, parts, selection)
 
 
-def _from_parts(path: Path, parts: dict[str, Array], selection: Selection) -> Dataset:
-    names = np.array(list(parts))
-    blocks = list(parts.values())
-    parts.clear()
-    dims = [block.shape[1] for block in blocks]
-    odd = int(np.argmax(np.array(dims) != dims[0]))
-    if dims[odd] != dims[0]:
-        raise ValueError(
-            f"{path}: sequence {names[odd].item()!r} has {dims[odd]} features per token, "
-            f"{names[0].item()!r} has {dims[0]}"
-        )
-    lengths = [len(block) for block in blocks]
+def _from_parts(path: Path, parts: Iterable[tuple[str, Array]], selection: Selection) -> Dataset:
+    tokens = Rows()
+    names: list[str] = []
+    lengths: list[int] = []
+    for name, part in parts:
+        if tokens.array is not None and part.shape[1] != tokens.array.shape[1]:
+            raise ValueError(
+                f"{path}: sequence {name!r} has {part.shape[1]} features per token, "
+                f"{names[0]!r} has {tokens.array.shape[1]}"
+            )
+        tokens.add(part)
+        names.append(name)
+        lengths.append(len(part))
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     rows = np.concatenate([np.arange(length) for length in lengths])
-    sequences = _checked(path, Sequences(stack(blocks), offsets), names, None)
+    sequences = _checked(path, Sequences(tokens.whole(), offsets), np.array(names), None)
     return make_dataset(path, sequences, None, None, rows, selection)
 
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sparsetoken.estimators.readers.dataset import Selection, find_name, find_names
+from sparsetoken.estimators.foreign import find_name
+from sparsetoken.estimators.readers.dataset import Selection, find_names
 
 __all__ = ["Columns", "choose_columns"]
 
@@ -26,9 +27,9 @@ class Columns(NamedTuple):
 def choose_columns(path: Path, header: Sequence[str], selection: Selection) -> Columns:
     """Decide what each column is."""
     where = f"{path}, columns"
-    twice = [name for i, name in enumerate(header) if name in header[:i]]
-    if twice:
-        raise ValueError(f"{path} has two columns named {twice[0]!r}")
+    if len(set(header)) < len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise ValueError(f"{path} has two columns named {twice!r}")
     if selection.by in header or (selection.by and "by" not in selection.remembered):
         by = find_name(str(selection.by), header, where)
     else:

@@ -1,6 +1,5 @@
 """What is read from a file, and what of the file is what."""
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -10,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken.estimators.foreign import find_name
 from sparsetoken.estimators.sequences import Sequences
 
 __all__ = [
     "Dataset",
+    "Rows",
     "Selection",
     "ending",
-    "find_name",
     "find_names",
     "is_missing",
     "make_dataset",
-    "stack",
 ]
 
 Array = NDArray[Any]
@@ -123,23 +122,13 @@ def ending(path: Path) -> str:
     return path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
 
 
-def find_name(name: str, known: Sequence[str], where: str) -> str:
-    """Return ``name`` if it is known, or raise ValueError with the three nearest names."""
-    if name in known:
-        return name
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.0)
-    listed = ", ".join(repr(other) for other in near) or "none"
-    raise ValueError(f"{where}: there is no {name!r}; the nearest names are {listed}")
-
-
 def find_names(patterns: Iterable[str], known: Sequence[str], where: str) -> list[str]:
     """Return the names that patterns stand for, each once; every pattern must stand for some."""
     found: dict[str, None] = {}
+    exact = set(known)
     for pattern in patterns:
-        matched = [name for name in known if fnmatchcase(name, pattern)]
-        if pattern in known or not matched:
-            matched = [find_name(pattern, known, where)]
-        found.update(dict.fromkeys(matched))
+        matched = [pattern] if pattern in exact else [n for n in known if fnmatchcase(n, pattern)]
+        found.update(dict.fromkeys(matched or [find_name(pattern, known, where)]))
     return list(found)
 
 
@@ -160,16 +149,33 @@ def _as_labels(values: Sequence[Any]) -> Array:
     return np.array(values if len(kinds) == 1 else [str(value) for value in values])
 
 
-def stack(blocks: list[Array]) -> Array:
-    """Concatenate blocks and empty the list, so that nothing is held twice for long."""
-    total = sum(len(block) for block in blocks)
-    dtype = np.result_type(*{block.dtype for block in blocks})
-    whole = np.empty((total, *blocks[0].shape[1:]), dtype)
-    while blocks:
-        block = blocks.pop()
-        total -= len(block)
-        whole[total : total + len(block)] = block
-    return whole
+class Rows:
+    """Rows that are put into one growing array: hardly anything is held twice."""
+
+    def __init__(self) -> None:
+        self.array: Array | None = None
+        self.count = 0
+
+    def add(self, block: Array) -> None:
+        """Append a block; the type becomes that of the widest."""
+        if self.array is None:
+            self.array = np.empty((len(block), *block.shape[1:]), block.dtype)
+        dtype = np.result_type(self.array, block)
+        if dtype != self.array.dtype:
+            self.array = self.array.astype(dtype)
+        needed = self.count + len(block)
+        if needed > len(self.array):
+            room = max(needed, len(self.array) * 5 // 4)
+            self.array.resize((room, *block.shape[1:]), refcheck=False)
+        self.array[self.count : needed] = block
+        self.count = needed
+
+    def whole(self) -> Array:
+        """Return the array; no more can be added."""
+        if self.array is None:
+            raise ValueError("there are no rows")
+        self.array.resize((self.count, *self.array.shape[1:]), refcheck=False)
+        return self.array
 
 
 def make_dataset(

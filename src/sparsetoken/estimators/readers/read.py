@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sparsetoken.estimators.foreign import find_name
 from sparsetoken.estimators.readers.arrays import OPENERS, read_archive, read_folder
 from sparsetoken.estimators.readers.dataset import (
     Dataset,
     Selection,
     ending,
-    find_name,
     is_missing,
     make_dataset,
 )
@@ -54,7 +54,7 @@ def read_dataset(
     ...     _ = path.write_text("bag,label,x\nb,ill,1\na,well,2\nb,ill,3\n")
     ...     data = read_dataset(path)
     >>> data.sequences
-    Sequences(n_sequences=2, total_tokens=3, dim=1, lengths=1…2, dtype=float64, features=[x],
+    Sequences(n_sequences=2, total_tokens=3, dim=1, lengths=1…2, dtype=float32, features=[x],
     ids=[b, a])
     >>> data.labels.tolist(), data.rows.tolist()
     (['ill', 'well'], [0, 2, 1])

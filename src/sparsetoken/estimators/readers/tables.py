@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken.estimators.foreign import find_name
 from sparsetoken.estimators.grouping import constant_columns
 from sparsetoken.estimators.readers.columns import Columns, choose_columns
 from sparsetoken.estimators.readers.dataset import (
     Dataset,
+    Rows,
     Selection,
-    find_name,
     is_missing,
     make_dataset,
-    stack,
 )
 from sparsetoken.estimators.readers.text import (
     CELLS,
@@ -118,7 +118,7 @@ def _collect(
     codes: dict[Any, int] = {}
     labels: list[Any] = []
     groups: list[Any] = []
-    of_row, numbers, values = [], [], []
+    tokens, of_token, numbers = Rows(), Rows(), Rows()
     first = 0
     for whole in blocks:
         block, rows = _without_blanks(whole, first)
@@ -135,19 +135,19 @@ def _collect(
                     f"{path}, {where(rows[odd], str(column))}, but {known[own[odd]]!r} before in "
                     f"sequence {block.ids[odd]!r}"
                 )
-        values.append(block.values)
-        of_row.append(np.array(own, dtype=np.int64))
-        numbers.append(rows)
+        tokens.add(block.values)
+        of_token.add(np.array(own, dtype=np.int32))
+        numbers.add(rows)
     if not codes:
         raise ValueError(f"{path} has no tokens: only the line with the columns")
-    tokens, of_token, rows = stack(values), stack(of_row), stack(numbers)
+    values, own_codes, rows = tokens.whole(), of_token.whole(), numbers.whole()
     if selection.features is None:
-        _check_no_label(path, columns, tokens, of_token)
-    if (np.diff(of_token) < 0).any():
-        order = np.argsort(of_token, kind="stable")
-        tokens, rows = tokens[order], rows[order]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(of_token))])
-    sequences = Sequences(tokens, offsets, columns.features, np.array(list(codes)))
+        _check_no_label(path, columns, values, own_codes)
+    if (np.diff(own_codes) < 0).any():
+        order = np.argsort(own_codes, kind="stable")
+        values, rows = values[order], rows[order]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(own_codes))])
+    sequences = Sequences(values, offsets, columns.features, np.array(list(codes)))
     return make_dataset(
         path,
         sequences,
@@ -188,7 +188,7 @@ def _check_no_label(path: Path, columns: Columns, tokens: Array, of_token: Array
 
 def _without_blanks(block: Block, first: int) -> tuple[Block, Array]:
     """Return a block without rows of empty cells, as spreadsheets write, and its rows' numbers."""
-    rows = np.arange(first, first + len(block.ids))
+    rows = np.arange(first, first + len(block.ids), dtype=np.int32)
     if "" not in block.ids and None not in block.ids:
         return block, rows
     kept = [

@@ -1,4 +1,4 @@
-"""Token weights on sequences drawn from the model, before and after the two steps."""
+"""Token weights on sequences drawn from the model, after the two steps."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def weights(
     n_sequences: int,
     random_state: int,
 ) -> list[dict[str, Any]]:
-    """Draw a query and as many positive as negative sequences; one row per token and stage."""
+    """Draw a query and as many positive as negative sequences; one row per token."""
     problem = SparseTokenProblem(n_tokens, n_signal, signal)
     rng = np.random.default_rng(random_state)
     learned = sample_query(
@@ -40,21 +40,20 @@ def weights(
         X, _, truth = drawn.sample(
             n_sequences, dim, direction=learned.direction, random_state=rng, return_truth=True
         )
-        for stage, query in (("before", np.zeros(dim)), ("after", learned.query)):
-            found = Softmax().weights(learned.beta * X @ query)
-            rows += [
-                fixed
-                | {"dim": dim, "label": int(rate), "sequence": sequence, "token": token}
-                | {"carries_signal": bool(truth.positions[sequence, token]), "stage": stage}
-                | {"source": "simulation", "quantity": "weight", "value": float(weight)}
-                for (sequence, token), weight in np.ndenumerate(found)
-            ]
+        found = Softmax().weights(learned.beta * X @ learned.query)
+        rows += [
+            fixed
+            | {"dim": dim, "label": int(rate), "sequence": sequence, "token": token}
+            | {"carries_signal": bool(truth.positions[sequence, token])}
+            | {"source": "simulation", "quantity": "weight", "value": float(weight)}
+            for (sequence, token), weight in np.ndenumerate(found)
+        ]
     return rows
 
 
 @figure(
     "attention-map",
-    "attention weights on drawn sequences, before and after the two steps",
+    "attention weights on drawn sequences, after the two steps",
     data=weights,
     full={
         "n_tokens": 20,
@@ -69,26 +68,23 @@ def weights(
     quick={"dim": 300},
 )
 def draw(rows: Rows) -> Figure:
-    """Draw a map for each class and stage; a dot marks a token that carries the signal."""
-    drawn, axes = new_figure(2, 2, height=3.4)
+    """Draw a map for each class; a dot marks a token that carries the signal."""
+    drawn, axes = new_figure(1, 2, height=2.4)
     top = max(row["value"] for row in rows)
-    for line, (label, kind) in zip(axes, ((1, "positive"), (0, "negative")), strict=True):
-        for ax, stage in zip(line, ("before", "after"), strict=True):
-            chosen = select(rows, label=label, stage=stage)
-            shape = [1 + max(row[name] for row in chosen) for name in ("sequence", "token")]
-            shown = np.zeros(shape)
-            for row in chosen:
-                shown[row["sequence"], row["token"]] = row["value"]
-            image = ax.pcolormesh(shown, cmap="cividis", vmin=0.0, vmax=top, lw=0)
-            marked = select(chosen, carries_signal=True)
-            x, y = ([row[name] + 0.5 for row in marked] for name in ("token", "sequence"))
-            ax.plot(x, y, "o", ms=2.4, color=COLORS[1])
-            ax.set_title(f"{kind} sequences, {stage} the two steps")
-            ax.set(xticks=[], yticks=[])
-            ax.invert_yaxis()
-        line[0].set_ylabel("sequence")
-    for ax in axes[1]:
-        ax.set_xlabel("token")
+    for ax, (label, kind) in zip(axes[0], ((1, "positive"), (0, "negative")), strict=True):
+        chosen = select(rows, label=label)
+        shape = [1 + max(row[name] for row in chosen) for name in ("sequence", "token")]
+        shown = np.zeros(shape)
+        for row in chosen:
+            shown[row["sequence"], row["token"]] = row["value"]
+        image = ax.pcolormesh(shown, cmap="cividis", vmin=0.0, vmax=top, lw=0)
+        marked = select(chosen, carries_signal=True)
+        x, y = ([row[name] + 0.5 for row in marked] for name in ("token", "sequence"))
+        ax.plot(x, y, "o", ms=2.4, color=COLORS[1])
+        ax.set(title=f"{kind} sequences", xlabel="token", xticks=[], yticks=[])
+        ax.invert_yaxis()
+    axes[0][0].set_ylabel("sequence")
     drawn.colorbar(image, ax=axes, label="attention weight", shrink=0.8)
-    caption(drawn, rows, "Where the query looks", ["dots: tokens that carry the signal"])
+    notes = ["dots: tokens that carry the signal", f"before training each weight is 1/{shape[1]}"]
+    caption(drawn, rows, "Where the query looks after two steps", notes)
     return drawn

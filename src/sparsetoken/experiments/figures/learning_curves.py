@@ -76,8 +76,8 @@ def draw(rows: Rows) -> Figure:
             curve(ax, here, "alpha", chosen.color, chosen.marker, chosen.label)
         label_axes(ax, "alpha", quantity)
     plain_log(axes[0][0].yaxis)
-    lines_and_points(axes[0][0])
-    axes[0][0].legend(loc="lower left")
-    note = "two-step attention gives half of the samples to its query"
+    lines_and_points(axes[0][1])
+    axes[0][1].legend(loc="upper left")
+    note = "two-step: half for the query"
     caption(drawn, rows, "Learning curves of three classifiers", [note])
     return drawn

@@ -83,12 +83,18 @@ def draw(rows: Rows) -> Figure:
     left.set_yscale("log")
     _models(right, select(rows, quantity="test_error"), "{}, trained", dashes={})
     _models(right, select(rows, quantity="oracle_error"), "{}, signal known")
-    label_axes(right, "n_tokens", "error")
-    right.set(yscale="log", ylim=(2e-4, 0.8))
+    label_axes(right, "n_tokens", "test_error")
+    right.set_ylim(2e-4, 0.8)
     left.legend(loc="upper left")
     right.legend(loc="lower right")
     fixed = [row for row in rows if row["quantity"] != "required_signal"]
-    caption(drawn, fixed, "What longer sequences cost", ["right: given θ"])
+    notes = ["right: given θ"]
+    integrated = [row["n_tokens"] for row in required if row["model"] in _INTEGRATED]
+    if integrated:
+        notes.append(
+            f"attention, elementwise and Bayes are integrals, here up to L = {max(integrated)}"
+        )
+    caption(drawn, fixed, "What longer sequences cost", notes)
     return drawn
 
 

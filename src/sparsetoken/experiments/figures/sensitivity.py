@@ -16,8 +16,9 @@ from sparsetoken.plotting import (
     new_figure,
     present,
     select,
+    with_subscripts,
 )
-from sparsetoken.vocabulary import COLORS, quantity
+from sparsetoken.vocabulary import COLORS
 
 __all__ = ["draw", "sweep"]
 
@@ -94,10 +95,13 @@ def draw(rows: Rows) -> Figure:
         positives = select(rows, panel="positives", quantity=name)
         for rate, look in looks(present(positives, "lr_bias")):
             chosen = select(positives, lr_bias=rate)
-            curve(line[1], chosen, "positive_rate", *look, f"η_b = {rate:g}")
+            label = with_subscripts(f"η_b = {rate:g}")
+            curve(line[1], chosen, "positive_rate", *look, label)
         curve(line[2], select(rows, panel="beta", quantity=name), "beta", COLORS[0])
         for ax, x in zip(line, ("lr_readout", "positive_rate", "beta"), strict=True):
-            label_axes(ax, x, "lr_bias" if ax is line[0] else quantity(name).short)
+            label_axes(ax, x, "lr_bias" if ax is line[0] else "")
+            if ax is not line[0]:
+                ax.set_ylabel(name.replace("_", " "))
     for ax in axes[0]:
         ax.set_xlabel("")
     axes[0][1].axhline(0.0, color="0.6", lw=0.8, ls="--", zorder=0)
@@ -106,7 +110,7 @@ def draw(rows: Rows) -> Figure:
     lines_and_points(axes[0][2])
     axes[0][2].legend(loc="lower right")
     rare = present(select(rows, panel="rates"), "positive_rate")
-    note = f"left: π = {min(rare):g}, anti-aligned below the white line"
+    note = f"left: π = {min(rare):g}, anti-aligned below white"
     caption(drawn, rows, "What decides whether the query finds the signal", [note])
     return drawn
 
@@ -128,4 +132,4 @@ def _plane(drawn: Figure, ax: Any, rows: Rows, name: str) -> None:
     image.set_rasterized(True)
     if min(map(min, grid("cosine"))) < 0.0:
         ax.contour(x, y, grid("cosine"), levels=[0.0], colors="white", linewidths=1.4)
-    drawn.colorbar(image, ax=ax).set_label(quantity(name).short, labelpad=1)
+    drawn.colorbar(image, ax=ax).set_label(name.replace("_", " "), labelpad=1)

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.losses import Loss, get_loss
-from sparsetoken.population import AnyProblem
+from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.schedule import Schedule
 from sparsetoken.theory.dynamics.train import DEFAULT_POINTS, check_smooth, follow_training
@@ -89,6 +89,7 @@ def best_training(
     True
     """
     alpha = check_real("alpha", alpha, low=0.0, above=True)
+    check_problem(problem)
     steps = check_count("steps", steps, minimum=2)
     check_choice("batches", batches, ("reused", "fresh"))
     smooth = check_smooth(get_loss(loss))

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from sparsetoken._validation import check_choice, check_count
 from sparsetoken.losses import Loss
 from sparsetoken.population import AnyProblem
+from sparsetoken.theory.curves import risk
 from sparsetoken.theory.dynamics.schedule import Schedule
-from sparsetoken.theory.trained import Risk, risk
+from sparsetoken.theory.trained import Risk
 
 __all__ = ["Training"]
 

@@ -1,0 +1,280 @@
+"""Predicted errors of trained classifiers along curves, and the best ridge of each point."""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+import numpy as np
+
+from sparsetoken._validation import check_real
+from sparsetoken.estimate import warn_not_converged
+from sparsetoken.law import FeatureLaw, Readout
+from sparsetoken.losses import Loss, get_loss
+from sparsetoken.performance import Performance
+from sparsetoken.pooling import Pooling
+from sparsetoken.population import AnyProblem, check_problem
+from sparsetoken.theory.models import DEFAULT_POINTS, Model, get_model
+from sparsetoken.theory.saddle import Problem
+from sparsetoken.theory.solver import solve
+from sparsetoken.theory.trained import RESOLUTION, Risk, any_bias, solve_point
+
+__all__ = ["Curve", "risk", "risk_curve", "solve_along"]
+
+_NUMBERS = ("test_error", "train_loss", "train_error", "test_loss", "auc")
+_STATE = (
+    "bias",
+    "readout_along_query",
+    "readout_along_rest",
+    "readout_overlap",
+    "readout_spread",
+    "readout_norm",
+    "step",
+)
+_RIDGES = -6.0, 3.0  # decades of the ridge among which the best is searched
+_LEAST_RIDGE, _LARGEST_RIDGE = 1e-12, 1e12
+_LEAST_RATIO, _LARGEST_RATIO = 1e-6, 1e9
+
+
+class Curve(list[Risk]):
+    """The results along a curve: a list of :class:`Risk`.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0, positive_rate=0.2)
+    >>> curve = st.theory.risk_curve(problem, "pooled", alphas=[1.0, 2.0, 4.0], reg="best")
+    >>> curve.to_frame()[["alpha", "reg", "test_error", "auc"]].round(3)
+       alpha    reg  test_error    auc
+    0    1.0  0.024       0.195  0.717
+    1    2.0  0.014       0.186  0.761
+    2    4.0  0.009       0.175  0.799
+    """
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame: a row for each result, each number beside its error bar."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("to_frame needs pandas: pip install 'sparsetoken[data]'") from None
+        return pd.DataFrame([_row(result) for result in self])
+
+
+def _row(result: Risk) -> dict[str, Any]:
+    row: dict[str, Any] = {"model": result.model.name, "alpha": result.alpha, "reg": result.reg}
+    if result.model.pooling is not None:
+        row |= {"cosine": result.cosine, "sharpness": result.sharpness}
+    for name in (*_NUMBERS, *_STATE):
+        number = getattr(result, name)
+        row |= {name: float(number), f"{name}_uncertainty": number.uncertainty}
+    return row | {"converged": result.converged}
+
+
+def risk(
+    problem: AnyProblem,
+    model: str | Pooling,
+    *,
+    alpha: float,
+    reg: float | Literal["best"],
+    loss: Any = "logistic",
+    cosine: float | None = None,
+    sharpness: float | None = None,
+    n_points: int = DEFAULT_POINTS,
+) -> Risk:
+    """Predict the performance of a trained classifier in the high-dimensional limit.
+
+    Parameters
+    ----------
+    problem : SparseTokenProblem or Population
+        The model of the data.
+    model : {"vectorized", "pooled", "attention", "hardmax", "elementwise"} or Pooling
+        The classifier. All but the first two need ``cosine`` and, except "hardmax", ``sharpness``.
+    alpha : float
+        Training samples per dimension; ``math.inf`` for the population limit.
+    reg : float or "best"
+        Ridge λ ≥ 0. Zero is the limit of a vanishing ridge: the minimum-norm solution for the
+        square loss, and for the others defined above capacity only. "best" is the one with the
+        least test error, to a tenth of a decade, of 1e-6 … 1e3 times the variance of a feature;
+        the result has it as ``reg``.
+    loss : str or object, default="logistic"
+        "logistic", "square", "hinge" or a loss object.
+    cosine, sharpness : float, optional
+        Cosine ⟨q, ξ⟩/‖q‖ between the frozen query and the signal, and β‖q‖.
+    n_points : int, default=16384
+        Points per class for the law of the attention features; accuracy against time.
+
+    Returns
+    -------
+    Risk
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+    >>> st.theory.risk(problem, "pooled", alpha=2.0, reg=1e-2)
+    Risk(pooled, test_error=0.293358 ± 1e-08, train_loss=0.31439, alpha=2, reg=0.01)
+    >>> r = st.theory.risk(problem, "attention", alpha=2.0, reg=1e-2, cosine=0.95, sharpness=1.0)
+    >>> round(r.test_error, 3), round(r.auc, 3)
+    (0.033, 0.996)
+    """
+    options = {"loss": loss, "cosine": cosine, "sharpness": sharpness, "n_points": n_points}
+    return risk_curve(problem, model, alphas=[alpha], reg=reg, **options)[0]
+
+
+def risk_curve(
+    problem: AnyProblem,
+    model: str | Pooling,
+    *,
+    alphas: Iterable[float],
+    reg: float | Literal["best"],
+    loss: Any = "logistic",
+    cosine: float | None = None,
+    sharpness: float | None = None,
+    n_points: int = DEFAULT_POINTS,
+) -> Curve:
+    """Return :func:`risk` at each of ``alphas``, each solved from the one before.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+    >>> curve = st.theory.risk_curve(problem, "pooled", alphas=[1.0, 2.0, 4.0], reg=1e-2)
+    >>> [round(r.test_error, 3) for r in curve]
+    [0.329, 0.293, 0.262]
+    """
+    if not isinstance(alphas, Iterable):
+        raise ValueError(f"alphas must be a list of numbers, got {alphas!r}")
+    chosen = get_model(model, cosine, sharpness, n_points)
+    return solve_along(problem, [(chosen, alpha) for alpha in alphas], reg, loss)
+
+
+def solve_along(
+    problem: AnyProblem,
+    places: Iterable[tuple[Model, float]],
+    reg: float | Literal["best"],
+    loss: Any,
+) -> Curve:
+    """Solve for each model with its samples per dimension, from the solutions before it."""
+    best = isinstance(reg, str) and reg == "best"
+    fixed = 0.0 if best else _check_within("reg", reg, _LEAST_RIDGE, _LARGEST_RIDGE, 0.0)
+    loss = get_loss(loss)
+    check_problem(problem)
+    check_real("positive_rate", problem.positive_rate, low=1e-6, high=1.0 - 1e-6)
+    results = Curve()
+    for model, given in places:
+        alpha = _check_within("alpha", given, _LEAST_RATIO, _LARGEST_RATIO, math.inf)
+        law = model.law(problem)
+        if best:
+            before = results[-1] if results else None
+            fixed, start = _best_ridge(problem, model, law, alpha, loss, before)
+        else:
+            start = _predict(results, alpha)
+        results.append(solve_point(problem, model, law, alpha, fixed, loss, start))
+    if not all(result.converged for result in results):
+        warn_not_converged(f"risk of {results[0].model.name}")
+    return results
+
+
+def _check_within(name: str, value: Any, low: float, high: float, limit: float) -> float:
+    """Return a number between bounds that arithmetic can do with, or the limit beyond them."""
+    number = check_real(name, value, low=0.0, infinite=True)
+    if number != limit and not low <= number <= high:
+        raise ValueError(f"{name} must be {limit:g} or in [{low:g}, {high:g}], got {value!r}")
+    return number
+
+
+def _best_ridge(
+    problem: AnyProblem,
+    model: Model,
+    law: FeatureLaw,
+    alpha: float,
+    loss: Loss,
+    before: Risk | None,
+) -> tuple[float, tuple[Readout, Readout] | None]:
+    """Return the ridge of the least test error, and the solution there on the first batch.
+
+    The first batch of points suffices: the error is flat around the best ridge.
+    """
+    coarse = law.first_batch if law.batches > 1 else law
+    resolution = RESOLUTION / 2 if law.batches > 1 else math.inf
+    variance = coarse.points.average(coarse.points.scale**2)
+    unit = variance / model.ridge(problem, 1.0)  # a ridge of as much as a feature varies
+    found: dict[float, tuple[float, Readout]] = {}
+
+    def error(decade: float) -> float:
+        if decade not in found:
+            near = min(found, key=lambda other: abs(other - decade), default=None)
+            start = found[near][1] if near is not None else before and before.path[0]
+            task = Problem(
+                coarse.points,
+                loss,
+                model.ratio(problem, alpha),
+                model.ridge(problem, unit * 10.0**decade),
+                resolution=resolution,
+            )
+            saddle = solve(task, start, 1e-6)
+            tested = float(Performance(coarse, saddle.readout, loss).test_error)
+            known = saddle.converged and not any_bias(saddle, loss)
+            found[decade] = tested if known else math.inf, saddle.readout
+        return found[decade][0]
+
+    begin = 0.0 if before is None else math.log10(max(before.reg / unit, 1e-300))
+    decade = _descend(error, min(max(round(begin, 3), _RIDGES[0]), _RIDGES[1]))
+    readout = found[decade][1]
+    return unit * 10.0**decade, (readout, readout)
+
+
+def _descend(value: Callable[[float], float], start: float) -> float:
+    """Minimise a function of the decade that falls, then rises: by decades, then by parabolas."""
+    low, high = _RIDGES
+    best = start
+    while True:
+        sides = [min(max(best + move, low), high) for move in (-1.0, 1.0)]
+        lower = min(sides, key=value)
+        if not value(lower) < value(best):
+            break
+        best = lower
+    left, right = sides
+    while right - left > 0.3:
+        target = _vertex(value, left, best, right)
+        if target is None:  # halve the wider side
+            target = 0.5 * (best + (left if best - left > right - best else right))
+        gain = value(best) - value(target)
+        if gain > 0.0:
+            left, best, right = (left, target, best) if target < best else (best, target, right)
+        else:
+            left, right = (target, right) if target < best else (left, target)
+        if abs(gain) <= 3e-4 * value(best):
+            break
+    return best
+
+
+def _vertex(
+    value: Callable[[float], float], left: float, middle: float, right: float
+) -> float | None:
+    """Return where the parabola through three points is least; None if it has no such place."""
+    ends = value(left), value(right)
+    if not left < middle < right or not all(map(math.isfinite, ends)):
+        return None
+    slopes = (
+        (value(middle) - ends[0]) / (middle - left),
+        (ends[1] - value(middle)) / (right - middle),
+    )
+    bend = (slopes[1] - slopes[0]) / (right - left)
+    place = 0.5 * (left + middle) - 0.5 * slopes[0] / bend if bend > 0.0 else middle
+    return place if abs(place - middle) > 0.03 else None
+
+
+def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | None:
+    """Extrapolate the readouts of a curve's last points to the next one, linearly in log α."""
+    known = [r for r in results[-2:] if r.converged and math.isfinite(r.alpha)]
+    if not known or not math.isfinite(alpha):
+        return None
+    if len(known) == 1 or known[0].alpha == known[1].alpha:
+        return known[-1].path
+    before, last = known
+    share = math.log(alpha / last.alpha) / math.log(last.alpha / before.alpha)
+    share = min(max(share, 0.0), 1.0)  # not further than the last step went
+    moved = np.array(last.path) + share * (np.array(last.path) - np.array(before.path))
+    moved[:, 3] = np.maximum(moved[:, 3], 0.5 * np.array(last.path)[:, 3])
+    coarse, fine = (Readout(*row) for row in moved.tolist())
+    return coarse, fine

@@ -1,0 +1,277 @@
+"""Plans from pilot data."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+import sparsetoken as st
+from sparsetoken.planner.extrapolate import Summary, TheoryCurves, extrapolate, summarise
+from sparsetoken.planner.observe import Observed, observe
+
+PROBLEM = st.SparseTokenProblem(n_tokens=4, n_signal=2, signal=3.0)
+CHEAP = st.PooledClassifier(reg=0.1)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return PROBLEM.sample(80, 20, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def pilot(data):
+    return st.plan.from_pilot(*data, error=0.12, estimator=CHEAP)
+
+
+class Remembers(ClassifierMixin, BaseEstimator):
+    """Knows which sequences it has seen, by their first number."""
+
+    tests: list = []
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.seen_ = X.tokens[X.offsets[:-1], 0]
+        return self
+
+    def predict(self, X):
+        tested = X.tokens[X.offsets[:-1], 0]
+        self.tests.append((self.seen_, tested))
+        return np.full(len(X), self.classes_[0])
+
+    def decision_function(self, X):
+        return np.zeros(len(X))
+
+
+def test_every_sequence_is_tested_equally_often_and_groups_stay_together():
+    n = 40
+    X = np.zeros((n, 2, 3))
+    X[:, :, 0] = np.arange(n)[:, np.newaxis]
+    groups = np.arange(n) // 4
+    Remembers.tests.clear()
+    found = observe(
+        Remembers(), st.Sequences.from_list(list(X)), np.arange(n) % 2, groups=groups, seeds=(0, 1)
+    )
+    assert found.sizes.tolist() == [8, 16, 24, 32]
+    assert len(Remembers.tests) == 4 * 10
+    for seen, tested in Remembers.tests:
+        assert not set(groups[seen.astype(int)]) & set(groups[tested.astype(int)])
+        assert len(seen) + len(tested) == n
+    times = np.isfinite(found.wrong).sum(axis=1)
+    assert np.all(times == times[:, :1])
+    assert summarise(found).error == pytest.approx([0.5] * 4)
+    assert summarise(found).auc == pytest.approx([0.5] * 4)  # all scores are tied
+
+
+def test_areas_are_those_of_all_pairs():
+    rng = np.random.default_rng(0)
+    labels = np.arange(12) % 2
+    scores = rng.integers(0, 4, (1, 1, 12)).astype(float)
+    found = summarise(Observed(labels, np.array([6.0]), np.zeros((1, 1, 12)), scores))
+    pairs = scores[0, 0, labels == 1][:, np.newaxis] - scores[0, 0, labels == 0]
+    assert found.auc == pytest.approx([np.mean(pairs > 0) + 0.5 * np.mean(pairs == 0)])
+
+
+def test_bars_are_how_tested_sequences_vary():
+    """Against the deviation over many sets of test sequences, with training that does not vary."""
+    rng = np.random.default_rng(0)
+    errors, areas, bars = [], [], []
+    for _ in range(300):
+        labels = np.arange(60) % 2
+        scores = rng.standard_normal(60) + 1.5 * labels - 0.75
+        wrong = (scores > 0) != labels
+        found = summarise(
+            Observed(labels, np.array([30.0]), wrong[np.newaxis, np.newaxis], scores[None, None])
+        )
+        errors.append(found.error[0])
+        areas.append(found.auc[0])
+        bars.append(np.sqrt(np.diag(found.covariance)))
+    predicted = np.mean(bars, axis=0)
+    assert predicted == pytest.approx([np.std(errors), np.std(areas)], rel=0.15)
+
+
+def test_error_of_a_curve_is_that_of_its_gaussians():
+    """The closed form against drawn scores with every threshold tried."""
+    rng = np.random.default_rng(0)
+    for rate in (0.5, 0.2):
+        curves = TheoryCurves(rate)
+        errors = curves.error(np.array([1.0]))[:4, 0]
+        distances = curves._distance(np.array([1.0]))[:4, 0]
+        for error, distance, silent in zip(errors, distances, curves.silent[:4, 0], strict=True):
+            n = 200_000
+            positive = rng.random(n) < rate
+            speaks = positive & (rng.random(n) >= silent)
+            order = np.argsort(rng.standard_normal(n) + distance * speaks)
+            below = np.concatenate([[0], np.cumsum(positive[order])])
+            wrong = below + (n - positive.sum()) - (np.arange(n + 1) - below)
+            assert error == pytest.approx(wrong.min() / n, abs=0.004)
+
+
+@pytest.mark.parametrize("which", range(6))
+def test_intervals_cover_curves_of_the_family(which):
+    """Errors drawn from a curve, by the noise that is assumed: the curve is found again."""
+    rng = np.random.default_rng(which)
+    curves = TheoryCurves(0.5)
+    sizes = np.array([24.0, 48.0, 72.0, 96.0])
+    index = int(rng.integers(2**13))
+    true = curves.error(np.append(sizes / 120, [2.0, 4.0]))[index]
+    covered = []
+    for _ in range(4):
+        seen = rng.binomial(120, true[:4]) / 120
+        bars = np.diag(np.maximum(seen * (1 - seen), 1e-4) / 120)
+        found = extrapolate(Summary(120, 0.5, sizes, seen, np.empty(0), bars))
+        low, _, high = found.errors(np.array([240.0, 480.0]), (0.05, 0.5, 0.95)).T
+        covered += ((low <= true[4:]) & (true[4:] <= high)).tolist()
+    assert np.mean(covered) >= 0.5
+
+
+def test_answer_interval_and_predictions_agree(pilot):
+    low, high = pilot.interval
+    assert low <= pilot.n_samples <= high
+    lower, median, upper = pilot.predict([low, pilot.n_samples, high]).T
+    assert lower[0] == pytest.approx(0.12, rel=0.1)
+    assert median[1] == pytest.approx(0.12, rel=0.1)
+    assert upper[2] == pytest.approx(0.12, rel=0.1)
+    assert np.all((lower <= median) & (median <= upper))
+    assert np.all(np.diff(pilot.curve.median) <= 0)
+    with pytest.raises(ValueError, match="sizes must be numbers of samples >= 1"):
+        pilot.predict([0.0])
+
+
+def test_the_prediction_comes_true(pilot, data):
+    """On the data's own law, for the mean over studies."""
+    _, _, truth = PROBLEM.sample(80, 20, random_state=0, return_truth=True)
+    errors = []
+    for seed in range(30):
+        X, y = PROBLEM.sample(160, 20, random_state=[1, seed], direction=truth.direction)
+        fresh = PROBLEM.sample(500, 20, random_state=[2, seed], direction=truth.direction)
+        errors.append(1 - CHEAP.fit(X, y).score(*fresh))
+    low, _, high = pilot.predict([160])[0]
+    assert low < np.mean(errors) < high
+
+
+def test_observed_errors_do_not_depend_on_the_target(data, pilot):
+    other = st.plan.from_pilot(*data, error=0.3, estimator=CHEAP)
+    assert other.to_dict()["observed"] == pilot.to_dict()["observed"]
+    assert other.n_samples < pilot.n_samples
+    moved = st.plan.from_pilot(*data, error=0.3, estimator=CHEAP, random_state=1)
+    assert moved.to_dict()["observed"] != pilot.to_dict()["observed"]
+
+
+def test_summary_json_and_picture(pilot):
+    text = pilot.summary()
+    places = [text.index(w) for w in ("About", "80 % interval", "Trust:", "held-out", "expected")]
+    assert places == sorted(places)
+    data = json.loads(json.dumps(pilot.to_dict()))
+    assert data["interval"] == list(pilot.interval)
+    (ax,) = pilot.plot().axes
+    assert ax.lines[0].get_ydata().tolist() == list(pilot.curve.median)
+    assert repr(pilot) == f"PilotPlan({pilot.answer})"
+
+
+def test_progress_counts_the_trainings(data):
+    said = []
+    st.plan.from_pilot(*data, error=0.2, estimator=CHEAP, effort=0.5, progress=said.append)
+    assert said[0] == "training 1 of 20 on parts of the pilot"
+    assert len(said) == 21
+
+
+def test_needles_stay_at_chance_and_then_fall():
+    """Errors at chance in the pilot leave it open whether they will fall."""
+    labels = np.arange(80) % 2
+    rng = np.random.default_rng(0)
+    wrong = (rng.random((4, 10, 80)) < 0.5).astype(float)
+    seen = Observed(labels, np.array([16.0, 32.0, 48.0, 64.0]), wrong, rng.random((4, 10, 80)))
+    low, median, high = extrapolate(summarise(seen)).errors(np.array([320.0]), (0.1, 0.5, 0.9))[0]
+    assert low < 0.25 < median < high
+    assert high > 0.4
+
+
+def pilot_without_signal():
+    return st.SparseTokenProblem(5, 1, 0.0).sample(60, 10, random_state=0)
+
+
+def rare():
+    X, _ = PROBLEM.sample(60, 5, random_state=0)
+    y = np.arange(60) < 5
+    X[y, 0] += 6.0
+    return X, y
+
+
+ODD = {
+    "no signal": pilot_without_signal(),
+    "four of each class": (PROBLEM.sample(8, 5, random_state=0)[0], np.arange(8) % 2),
+    "a rare class": rare(),
+    "one token each": (PROBLEM.sample(40, 5, random_state=0)[0][:, :1], np.arange(40) % 2),
+    "identical sequences": (np.ones((20, 3, 4)), np.arange(20) % 2),
+    "a constant feature": (
+        PROBLEM.sample(40, 5, random_state=0)[0] * [1, 1, 0, 1, 1],
+        np.arange(40) % 2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_no_pilot_breaks_it(name):
+    found = st.plan.from_pilot(*ODD[name], error=0.05, estimator=CHEAP)
+    assert found.trust
+    assert found.answer in found.summary()
+    assert np.all(np.isfinite(found.predict([100])))
+    if name in ("no signal", "identical sequences"):
+        assert found.interval is None
+        assert found.trust.startswith("Little: on the pilot the classifier does not clearly beat")
+    found.plot()
+
+
+def test_the_default_is_the_classifier_for_real_data():
+    X, y = st.SparseTokenProblem(2, 2, 6.0).sample(16, 3, random_state=0)
+    found = st.plan.from_pilot(X, y, error=0.3, effort=0.5)
+    assert found.n_samples is not None
+
+
+def test_three_classes_by_errors_alone():
+    X, _ = PROBLEM.sample(60, 5, random_state=0)
+    y = np.arange(60) % 3
+    X[y == 1, :, 0] += 4.0
+    X[y == 2, :, 1] += 4.0
+    found = st.plan.from_pilot(X, y, error=0.2, estimator=NearestMean())
+    assert found.posterior.summary.auc.size == 0
+    assert found.posterior.summary.chance == pytest.approx(2 / 3)
+    assert found.n_samples < 60
+
+
+class NearestMean(ClassifierMixin, BaseEstimator):
+    """The class whose mean token is nearest."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        means = np.array([x.mean(axis=0) for x in X])
+        self.centres_ = np.array([means[y == c].mean(axis=0) for c in self.classes_])
+        return self
+
+    def predict(self, X):
+        means = np.array([x.mean(axis=0) for x in X])
+        far = np.linalg.norm(means[:, np.newaxis] - self.centres_, axis=2)
+        return self.classes_[far.argmin(axis=1)]
+
+
+def test_bad_arguments_are_named(data):
+    X, y = data
+    with pytest.raises(ValueError, match=r"y must have shape \(80,\), got \(79,\)"):
+        st.plan.from_pilot(X, y[:-1], error=0.1)
+    with pytest.raises(ValueError, match=r"groups must have shape \(80,\), got \(2,\)"):
+        st.plan.from_pilot(X, y, error=0.1, groups=[0, 1])
+    with pytest.raises(ValueError, match="y must have at least two labels, got 1"):
+        st.plan.from_pilot(X, np.zeros(80), error=0.1)
+    with pytest.raises(ValueError, match="y must have at least 4 samples of True, got 1"):
+        st.plan.from_pilot(X, np.arange(80) == 0, error=0.01)
+    with pytest.raises(ValueError, match=r"error must be a finite number in \(0, 1\]"):
+        st.plan.from_pilot(X, y, error=0.0)
+    with pytest.raises(ValueError, match="error must be below 0.4.*commonest class, got 0.6"):
+        st.plan.from_pilot(X, y, error=0.6)
+    with pytest.raises(ValueError, match="effort must be"):
+        st.plan.from_pilot(X, y, error=0.1, effort=0.0)
+    with pytest.raises(ValueError, match="parts to train on.*one class only"):
+        st.plan.from_pilot(X, y, error=0.1, groups=y, estimator=CHEAP)
+    with pytest.raises(ValueError, match="groups must be at least two"):
+        st.plan.from_pilot(X, y, error=0.1, groups=np.zeros(80), estimator=CHEAP)
