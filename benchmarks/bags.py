@@ -1,8 +1,9 @@
-"""Accuracy on real bags: 5 × StratifiedKFold(10), default arguments. Takes a quarter of an hour.
+"""Accuracy on bags: 5 × StratifiedKFold(10), the same folds for all. Takes hours with all peers.
 
-``python -m benchmarks.bags --data FOLDER`` with ``tiger.npz`` and ``fox.npz`` in the folder: arrays
-``X`` (all instances stacked), ``bag`` (bag of each instance, sorted) and ``y`` (0/1 per bag). Sets
-that are missing are skipped. With torch installed, an attention-MIL network runs on the same folds.
+``python -m benchmarks.bags --data FOLDER`` with ``tiger.npz``, ``fox.npz`` and ``musk1.npz`` in the
+folder: arrays ``X`` (all instances stacked), ``bag`` (bag of each instance, sorted) and ``y`` (0/1
+per bag). Sets that are missing are skipped, and so are peers that are not installed.
+``--curves 20`` shows learning curves from 20 random splits instead of the folds.
 """
 
 import argparse
@@ -16,14 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_digits
-from sklearn.kernel_approximation import Nystroem
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
-from sparsetoken import AttentionClassifier, Sequences
+from sparsetoken import AttentionClassifier, PooledClassifier, Sequences, SparseTokenClassifier
 
 Labels = NDArray[np.int64]
 
@@ -78,34 +80,84 @@ class MeanPooling(BaseEstimator):  # type: ignore[misc]
         return np.add.reduceat(X.tokens, X.offsets[:-1]) / X.lengths[:, np.newaxis]
 
 
-class AttentionNetwork(BaseEstimator):  # type: ignore[misc]
-    """A plain attention-MIL network in torch: embedding, attention, readout; Adam."""
+class Statistics(BaseEstimator):  # type: ignore[misc]
+    """Any classifier on mean, max, min and standard deviation of a bag's instances."""
 
-    def fit(self, X: Sequences, y: Labels) -> "AttentionNetwork":
-        """Train for 50 epochs."""
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def fit(self, X: Sequences, y: Labels) -> "Statistics":
+        """Fit the classifier to the statistics."""
+        self.model.fit(self._rows(X), y)
+        return self
+
+    def decision_function(self, X: Sequences) -> NDArray[np.float64]:
+        """Return the probability of a positive bag, less one half."""
+        return self.model.predict_proba(self._rows(X))[:, 1] - 0.5
+
+    def _rows(self, X: Sequences) -> NDArray[np.float64]:
+        tokens, starts = X.tokens.astype(float), X.offsets[:-1]
+        mean = np.add.reduceat(tokens, starts) / X.lengths[:, np.newaxis]
+        centred = (tokens - np.repeat(mean, X.lengths, axis=0)) ** 2
+        spread = np.sqrt(np.add.reduceat(centred, starts) / X.lengths[:, np.newaxis])
+        ends = np.maximum.reduceat(tokens, starts), np.minimum.reduceat(tokens, starts)
+        return np.concatenate([mean, *ends, spread], axis=1)
+
+
+class InstanceMachine(BaseEstimator):  # type: ignore[misc]
+    """MI-SVM: an rbf support vector machine on the instance of each positive bag it ranks first."""
+
+    def fit(self, X: Sequences, y: Labels) -> "InstanceMachine":
+        """Alternate between choosing instances and fitting, at most ten times."""
+        self.scaler_ = StandardScaler().fit(X.tokens)
+        tokens = self.scaler_.transform(X.tokens)
+        negative = np.repeat(y == 0, X.lengths)
+        mean = np.add.reduceat(tokens, X.offsets[:-1]) / X.lengths[:, np.newaxis]
+        chosen = mean[y == 1]
+        before: Any = None
+        for _ in range(10):
+            rows = np.concatenate([chosen, tokens[negative]])
+            labels = np.arange(len(rows)) < len(chosen)
+            self.model_ = SVC(class_weight="balanced").fit(rows, labels)
+            scores = self.model_.decision_function(tokens)
+            parts = np.split(scores, X.offsets[1:-1])
+            best = [int(low + part.argmax()) for low, part in zip(X.offsets, parts, strict=False)]
+            picked = np.array(best)[y == 1]
+            if before is not None and np.array_equal(picked, before):
+                break
+            before, chosen = picked, tokens[picked]
+        return self
+
+    def decision_function(self, X: Sequences) -> NDArray[np.float64]:
+        """Return the largest score of a bag's instances."""
+        scores = self.model_.decision_function(self.scaler_.transform(X.tokens))
+        return np.maximum.reduceat(scores, X.offsets[:-1])
+
+
+class AttentionProbe(BaseEstimator):  # type: ignore[misc]
+    """An attention probe in torch: one query and one readout from zero, L-BFGS, weight decay."""
+
+    def fit(self, X: Sequences, y: Labels) -> "AttentionProbe":
+        """Minimise the log-loss of all bags."""
         import torch
 
         torch.manual_seed(0)
         torch.set_num_threads(1)
         self.scaler_ = StandardScaler().fit(X.tokens)
-        dim, width = X.dim, 64
-        self.embed_ = torch.nn.Sequential(torch.nn.Linear(dim, width), torch.nn.ReLU())
-        self.attend_ = torch.nn.Sequential(
-            torch.nn.Linear(width, 32), torch.nn.Tanh(), torch.nn.Linear(32, 1)
-        )
-        self.readout_ = torch.nn.Linear(width, 1)
-        parts = (self.embed_, self.attend_, self.readout_)
-        parameters = [p for part in parts for p in part.parameters()]
-        optimiser = torch.optim.Adam(parameters, lr=1e-3, weight_decay=1e-3)
-        bags, targets = self._bags(X), torch.tensor(y, dtype=torch.float32)
+        tokens, bag, targets = self._tensors(X), self._bag(X), torch.tensor(y, dtype=torch.float32)
+        self.parameters_ = [torch.zeros(X.dim, 2, requires_grad=True)]
+        self.parameters_.append(torch.zeros(1, requires_grad=True))
+        optimiser = torch.optim.LBFGS(self.parameters_, max_iter=200, line_search_fn="strong_wolfe")
         loss = torch.nn.BCEWithLogitsLoss()
-        rng = np.random.default_rng(0)
-        for _ in range(50):
-            for rows in np.array_split(rng.permutation(len(y)), max(1, len(y) // 16)):
-                scores = torch.stack([self._score(bags[i]) for i in rows])
-                optimiser.zero_grad()
-                loss(scores, targets[rows]).backward()
-                optimiser.step()
+
+        def closure() -> Any:
+            optimiser.zero_grad()
+            decay = 0.005 * (self.parameters_[0] ** 2).sum()
+            value = loss(self._scores(tokens, bag, len(y)), targets) + decay
+            value.backward()
+            return value
+
+        optimiser.step(closure)
         return self
 
     def decision_function(self, X: Sequences) -> NDArray[np.float64]:
@@ -113,17 +165,69 @@ class AttentionNetwork(BaseEstimator):  # type: ignore[misc]
         import torch
 
         with torch.no_grad():
-            return np.array([float(self._score(bag)) for bag in self._bags(X)])
+            return self._scores(self._tensors(X), self._bag(X), len(X)).numpy().astype(float)
 
-    def _bags(self, X: Sequences) -> list[Any]:
+    def _tensors(self, X: Sequences) -> Any:
         import torch
 
-        scaled = Sequences(self.scaler_.transform(X.tokens).astype(np.float32), X.offsets)
-        return [torch.from_numpy(bag) for bag in scaled]
+        return torch.from_numpy(self.scaler_.transform(X.tokens).astype(np.float32))
 
-    def _score(self, bag: Any) -> Any:
-        hidden = self.embed_(bag)
-        return self.readout_(self.attend_(hidden).softmax(dim=0).T @ hidden).squeeze()
+    def _bag(self, X: Sequences) -> Any:
+        import torch
+
+        return torch.from_numpy(np.repeat(np.arange(len(X)), X.lengths))
+
+    def _scores(self, tokens: Any, bag: Any, n_bags: int) -> Any:
+        import torch
+
+        weights, bias = self.parameters_
+        attention, values = (tokens @ weights).T
+        top = torch.zeros(n_bags).scatter_reduce(0, bag, attention, "amax", include_self=False)
+        exponential = torch.exp(attention - top[bag].detach())
+        total = torch.zeros(n_bags).index_add(0, bag, exponential)
+        return torch.zeros(n_bags).index_add(0, bag, exponential * values) / total + bias
+
+
+class EmbeddedABMIL(BaseEstimator):  # type: ignore[misc]
+    """torchmil's attention-based MIL with a 64-unit embedding of the tokens; Adam."""
+
+    def fit(self, X: Sequences, y: Labels) -> "EmbeddedABMIL":
+        """Train for 50 epochs in batches of 16 bags."""
+        import torch
+        from torchmil.models import ABMIL
+
+        torch.manual_seed(0)
+        torch.set_num_threads(1)
+        self.scaler_ = StandardScaler().fit(X.tokens)
+        embedding = torch.nn.Sequential(torch.nn.Linear(X.dim, 64), torch.nn.ReLU())
+        self.model_ = ABMIL(in_shape=(X.dim,), feat_ext=embedding)
+        optimiser = torch.optim.Adam(self.model_.parameters(), lr=1e-3, weight_decay=1e-3)
+        loss, targets = torch.nn.BCEWithLogitsLoss(), torch.tensor(y, dtype=torch.float32)
+        rng = np.random.default_rng(0)
+        self.model_.train()
+        for _ in range(50):
+            for rows in np.array_split(rng.permutation(len(y)), max(1, len(y) // 16)):
+                bags, mask = self._padded(X[np.sort(rows)])
+                optimiser.zero_grad()
+                loss(self.model_(bags, mask).reshape(-1), targets[np.sort(rows)]).backward()
+                optimiser.step()
+        return self
+
+    def decision_function(self, X: Sequences) -> NDArray[np.float64]:
+        """Return the log-odds."""
+        import torch
+
+        self.model_.eval()
+        with torch.no_grad():
+            return self.model_(*self._padded(X)).reshape(-1).numpy().astype(float)
+
+    def _padded(self, X: Sequences) -> tuple[Any, Any]:
+        import torch
+
+        bags = np.zeros((len(X), X.lengths.max(), X.dim), dtype=np.float32)
+        mask = np.arange(X.lengths.max()) < X.lengths[:, np.newaxis]
+        bags[mask] = self.scaler_.transform(X.tokens)
+        return torch.from_numpy(bags), torch.from_numpy(mask)
 
 
 def evaluate(
@@ -134,26 +238,56 @@ def evaluate(
     for seed in range(seeds):
         splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
         for train, test in splitter.split(y, y):
-            start = time.perf_counter()
-            fitted = model().fit(X[train], y[train])
-            seconds.append(time.perf_counter() - start)
-            scores = fitted.decision_function(X[test])
+            scores, took = _fit(model, X, y, train, test)
+            seconds.append(took)
             accuracy.append(float(np.mean((scores > 0) == y[test])))
             auc.append(float(roc_auc_score(y[test], scores)))
     # Folds of one seed share no test sample; those of different seeds repeat them.
     error = float(np.std(auc, ddof=1) / np.sqrt(folds))
+    return _result(accuracy, auc, error, seconds)
+
+
+def _result(accuracy: list[float], auc: list[float], error: float, seconds: list[float]) -> Result:
     return Result(float(np.mean(accuracy)), float(np.mean(auc)), error, float(np.mean(seconds)))
 
 
-def rbf_map() -> Any:
-    """Return the token map for informative tokens that are not a shifted mean."""
-    return make_pipeline(MinMaxScaler(), Nystroem(gamma=0.3, n_components=300, random_state=0))
+def learning_curve(
+    model: Callable[[], Any], X: Sequences, y: Labels, sizes: tuple[int, ...], repeats: int
+) -> list[tuple[int, Result]]:
+    """Return the means over random splits, the same for every model: train on some, test on all
+    the others.
+    """  # noqa: D205
+    found = []
+    for size in sizes:
+        if size > 0.85 * len(y):
+            continue
+        accuracy, auc, seconds = [], [], []
+        for seed in range(repeats):
+            train, test = train_test_split(
+                np.arange(len(y)), train_size=size, stratify=y, random_state=seed
+            )
+            scores, took = _fit(model, X, y, np.sort(train), test)
+            seconds.append(took)
+            accuracy.append(float(np.mean((scores > 0) == y[test])))
+            auc.append(float(roc_auc_score(y[test], scores)))
+        error = float(np.std(auc, ddof=1) / np.sqrt(repeats))
+        found.append((size, _result(accuracy, auc, error, seconds)))
+    return found
+
+
+def _fit(
+    model: Callable[[], Any], X: Sequences, y: Labels, train: Labels, test: Labels
+) -> tuple[NDArray[np.float64], float]:
+    start = time.perf_counter()
+    fitted = model().fit(X[train], y[train])
+    took = time.perf_counter() - start
+    return fitted.decision_function(X[test]), took
 
 
 def sets(folder: Path | None, chosen: list[str]) -> Iterator[tuple[str, Sequences, Labels]]:
     if "needle" in chosen:
         yield "needle", *needle_digits()
-    for name in ("tiger", "fox"):
+    for name in ("tiger", "fox", "musk1"):
         if name not in chosen:
             continue
         path = None if folder is None else folder / f"{name}.npz"
@@ -167,33 +301,44 @@ def sets(folder: Path | None, chosen: list[str]) -> Iterator[tuple[str, Sequence
 
 
 def main() -> None:
+    models: dict[str, Callable[[], Any]] = {
+        "sparsetoken": lambda: SparseTokenClassifier(random_state=0),
+        "attention": lambda: AttentionClassifier(random_state=0),
+        "pooled": PooledClassifier,
+        "mean": MeanPooling,
+        "extra": lambda: Statistics(ExtraTreesClassifier(500, random_state=0)),
+        "forest": lambda: Statistics(RandomForestClassifier(500, random_state=0)),
+        "misvm": InstanceMachine,
+        "probe": AttentionProbe,
+        "abmil": EmbeddedABMIL,
+    }
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder with tiger.npz and fox.npz")
+    parser.add_argument("--data", type=Path, help="folder with tiger.npz, fox.npz and musk1.npz")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--sets", default="needle,tiger,fox,noise")
-    parser.add_argument("--models", default="pooled,attention,mapped,torch")
+    parser.add_argument("--sets", default="needle,tiger,fox,musk1,noise")
+    parser.add_argument("--models", default=",".join(models))
+    parser.add_argument("--curves", type=int, default=0, help="learning curves of so many splits")
     options = parser.parse_args()
     wanted = options.models.split(",")
-    models: dict[str, Callable[[], Any]] = {
-        "pooled": MeanPooling,
-        "attention": lambda: AttentionClassifier(random_state=0),
-        "mapped": lambda: AttentionClassifier(token_map=rbf_map(), random_state=0),
-        "torch": AttentionNetwork,
-    }
-    if "torch" in wanted and importlib.util.find_spec("torch") is None:
-        print("torch: skipped, not installed")
-        wanted.remove("torch")
-    print(f"{'set':<8} {'model':<10} {'accuracy':>8} {'AUC':>8} {'± s.e.':>7} {'s a fit':>8}")
+    for name, needs in (("probe", "torch"), ("abmil", "torchmil")):
+        if name in wanted and importlib.util.find_spec(needs) is None:
+            print(f"{name}: skipped, {needs} is not installed")
+            wanted.remove(name)
+    print(
+        f"{'set':<8} {'model':<12} {'n':>4} {'accuracy':>8} {'AUC':>8} {'± s.e.':>7} {'s a fit':>8}"
+    )
     for name, X, y in sets(options.data, options.sets.split(",")):
         for label in wanted:
-            if label == "mapped" and name != "fox":
-                continue
-            result = evaluate(models[label], X, y, options.seeds)
-            print(
-                f"{name:<8} {label:<10} {result.accuracy:>8.3f} {result.auc:>8.3f} "
-                f"{result.auc_error:>7.3f} {result.seconds:>8.2f}",
-                flush=True,
-            )
+            if options.curves:
+                rows = learning_curve(models[label], X, y, (20, 40, 80, 160), options.curves)
+            else:
+                rows = [(round(0.9 * len(y)), evaluate(models[label], X, y, options.seeds))]
+            for size, result in rows:
+                print(
+                    f"{name:<8} {label:<12} {size:>4} {result.accuracy:>8.3f} {result.auc:>8.3f} "
+                    f"{result.auc_error:>7.3f} {result.seconds:>8.2f}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -14,10 +14,12 @@ from sparsetoken import (
     AttentionClassifier,
     PooledClassifier,
     Sequences,
+    SparseTokenClassifier,
     SparseTokenProblem,
     TwoStepAttentionClassifier,
 )
-from sparsetoken.estimators.passes import joint_gradient
+from sparsetoken.estimators.data import MemoryData
+from sparsetoken.estimators.passes import Heads, head_gradients
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.losses import Hinge, Logistic
 
@@ -25,10 +27,13 @@ from sparsetoken.losses import Hinge, Logistic
 def rows() -> Iterator[Row]:
     X, y = needle_digits()
 
-    def default_fit() -> Any:
-        return AttentionClassifier(random_state=0).fit(X, y)
-
-    yield at_most("attention, default fit on needle digits", seconds(default_fit, 3), 5.0, "s")
+    few, labels = X[np.arange(300) % 10 > 0], y[np.arange(300) % 10 > 0]
+    for model, bound in ((AttentionClassifier, 0.4), (SparseTokenClassifier, 1.5)):
+        fit = partial(model(random_state=0).fit, few, labels)
+        name = f"{model.__name__}, default fit on 270 bags of needle digits"
+        yield at_most(name, seconds(fit, 5), bound, "s")
+        yield at_most(f"{name}: passes", fit().n_passes_, 200, "")
+    yield from _large()
     yield from _scaling(X, y)
     for dtype in (np.float64, np.float32):
         yield _gradient(dtype)
@@ -58,19 +63,35 @@ def _scaling(X: Sequences, y: Any) -> Iterator[Row]:
     yield at_most("two-step, ragged lengths / even lengths, same number of tokens", cost, 1.3)
 
 
+def _large() -> Iterator[Row]:
+    """Two million tokens of 32 features in memory."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100_000, 20, 32), dtype=np.float32)
+    y = np.arange(100_000) % 2
+    X[y == 1, 0, 0] += 3.0
+    fit = partial(AttentionClassifier(random_state=0).fit, X, y)
+    yield at_most("attention, 2 million tokens × 32 in float32", seconds(fit, 1, False), 30.0, "s")
+    peak = peak_bytes(fit) / X.nbytes
+    yield at_most("attention, 2 million tokens: memory beyond the data / data", peak, 0.3)
+
+
 def _gradient(dtype: Any) -> Row:
     rng = np.random.default_rng(0)
     tokens = rng.standard_normal((400_000, 64)).astype(dtype)
     X = Sequences(tokens, np.arange(0, 400_001, 20))
-    sign, share = np.where(np.arange(20_000) % 2, 1.0, -1.0), np.full(20_000, 5e-5)
-    query, readout = rng.standard_normal((2, 64))
-    vector, weights = query.astype(dtype), rng.standard_normal(400_000).astype(dtype)
+    signs, shares = np.where(np.arange(20_000) % 2, 1.0, -1.0)[:, None], np.full((20_000, 1), 5e-5)
+    queries, readouts = rng.standard_normal((2, 64, 24))
+    heads = Heads(None, None, queries, readouts, np.zeros(24))
+    which, data = np.zeros(24, dtype=int), MemoryData(X)
+    columns = rng.standard_normal((64, 24)).astype(dtype)
+    weights = rng.standard_normal((400_000, 24)).astype(dtype)
     cost = ratio(
-        lambda: joint_gradient(X, sign, share, query, readout, 0.0),
-        lambda: (tokens @ vector, tokens @ vector, weights @ tokens),
+        lambda: data.total(head_gradients, (signs, shares), heads, which, which),
+        lambda: (tokens @ columns, tokens @ columns, tokens.T @ weights, tokens.T @ weights),
+        repeats=3,
     )
     name = np.dtype(dtype).name
-    return at_most(f"refinement, {name}: one gradient / 3 passes over the tokens", cost, 1.0)
+    return at_most(f"refinement, {name}: gradients of 24 heads / their matrix products", cost, 3.0)
 
 
 def _memory() -> Iterator[Row]:

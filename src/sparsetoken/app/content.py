@@ -16,6 +16,7 @@ __all__ = [
     "Progress",
     "Values",
     "View",
+    "majority",
     "per_cent",
     "plural",
     "samples",
@@ -144,6 +145,19 @@ def samples(alpha: float, dim: int | None = None) -> str:
     number = f"{alpha:.3g}" if alpha < 99.5 else f"{alpha:.0f}"
     counted = f" (n = {alpha * dim:.0f})" if dim else ""
     return f"{number} {'sample' if number == '1' else 'samples'} per dimension{counted}"
+
+
+def majority(values: Values, ends: list[float]) -> tuple[list[Line], str]:
+    """Return what always answering the larger class gives: a line, and words if it is good enough.
+
+    There is nothing to say where the classes are equal.
+    """
+    error = min(values["positive_rate"], 1.0 - values["positive_rate"])
+    if error == 0.5:
+        return [], ""
+    words = f" Always answering the larger class errs on {per_cent(error)} without any data."
+    line = Line(name="always the larger class", look="dash", x=ends, y=[error] * 2)
+    return [line], words if error <= values.get("error", 0.0) else ""
 
 
 def plural(count: int, noun: str) -> str:

@@ -35,6 +35,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     reg: Any
     coef_: Floats
     intercept_: float
+    feature_names_in_: NDArray[Any]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to sequences and their labels.

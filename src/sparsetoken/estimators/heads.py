@@ -80,8 +80,8 @@ def fit_heads(
         Where to start instead of the two-step queries, for instance a fit to some of the samples.
     """
     size = data.dim
-    zero = np.zeros((2, size, len(jobs)))
-    found = Heads(standard.mean, standard.scale, *zero, np.zeros(len(jobs)))
+    queries, readouts = np.zeros((2, size, len(jobs)))
+    found = Heads(standard.mean, standard.scale, queries, readouts, np.zeros(len(jobs)))
     for model, fit in (("attention", _fit_attention), ("pooled", _fit_pooled)):
         chosen = [k for k, job in enumerate(jobs) if job.candidate.model == model]
         if chosen:
@@ -220,12 +220,13 @@ def _fit_pooled(
 
     def objective(points: Floats, which: Indices) -> tuple[Floats, Floats]:
         readout = frame.to_scaled(points[:, :-1], which)
-        score = features @ readout.T + points[:, -1]
+        score = features @ readout.T.astype(features.dtype) + points[:, -1]
         sign, share = signs[:, sign_of[which]], shares[:, share_of[which]]
-        values = (share * Logistic.value(score, sign)).sum(axis=0)
+        values = np.einsum("nk,nk->k", share, Logistic.value(score, sign))
         values += 0.5 * regs[which] * (points[:, :-1] ** 2).sum(axis=1)
         slope = share * Logistic.derivative(score, sign)
-        by_readout = frame.from_scaled(slope.T @ features, which)
+        by_features = slope.T.astype(features.dtype) @ features
+        by_readout = frame.from_scaled(by_features.astype(np.float64), which)
         by_readout += regs[which, np.newaxis] * points[:, :-1]
         return values, np.column_stack([by_readout, slope.sum(axis=0)])
 

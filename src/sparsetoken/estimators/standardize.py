@@ -35,9 +35,13 @@ class Standard(NamedTuple):
         """Return the same coordinates for tokens that are scaled already."""
         return self._replace(mean=None, scale=None)
 
-    def centred(self, rows: Floats) -> Floats:
-        """Return scaled rows, such as mean tokens."""
-        return rows if self.scale is None else (rows - self.mean) * self.scale
+    def centred(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return scaled rows, such as mean tokens, in their own type."""
+        if self.scale is None:
+            return rows
+        rows = rows - self.mean.astype(rows.dtype)
+        rows *= self.scale.astype(rows.dtype)
+        return rows
 
     def to_scaled(self, vectors: Floats, shrinkage: float | None) -> Floats:
         """Return M of a vector, or of each row: its product with z is the vector's with Mᵀz."""
@@ -60,7 +64,7 @@ class Standard(NamedTuple):
             return rows
         if matrix.ndim == 1:
             return np.divide(rows, matrix, out=np.zeros_like(rows), where=matrix > 0)
-        return np.linalg.solve(matrix, rows.T).T
+        return np.asarray(np.linalg.solve(matrix, rows.T).T, dtype=np.float64)
 
 
 def standardize(data: Data, share: Floats, shrinkages: tuple[float | None, ...]) -> Standard:

@@ -71,7 +71,7 @@ def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:
     chances = np.zeros((len(rows), forests[0]["value"].shape[1]))
     for forest in forests:
         _check(forest, rows.shape[1])
-        _add_chances(rows, *(forest[name] for name in _PARTS), chances)
+        _add_chances(rows, chances, *(forest[name] for name in _PARTS))
     chances /= sum(len(forest["roots"]) for forest in forests)
     logs = np.log(chances + _SURE)
     return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs
@@ -117,7 +117,7 @@ def _as_arrays(trees: ExtraTreesClassifier, n_classes: int) -> Forest:
 
 @njit(cache=True, nogil=True)
 def _add_chances(  # type: ignore[no-untyped-def]
-    rows, roots, left, right, feature, threshold, value, chances
+    rows, chances, roots, left, right, feature, threshold, value
 ):
     for i in range(rows.shape[0]):
         for root in roots:

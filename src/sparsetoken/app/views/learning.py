@@ -15,6 +15,7 @@ from sparsetoken.app.content import (
     Progress,
     Values,
     View,
+    majority,
     per_cent,
     samples,
 )
@@ -29,7 +30,7 @@ __all__ = ["VIEW", "curve", "models"]
 THREE = ("two-step", "pooled", "vectorized")
 _CALLED = {"two-step": "attention", "pooled": "pooling"}
 _LOWEST = 0.1
-_GRID, _STRIDE = 25, 6  # alphas, and which of them the first picture has
+_GRID, _STRIDE = 25, 8  # alphas, and which of them the first picture has
 _SIMULATED = 6
 _MOST_SAMPLES = 4000  # of a simulation
 _MOST_NUMBERS = 1_500_000  # in the matrix that a vectorized simulation fits
@@ -126,9 +127,7 @@ def _lines(values: Values, step: int) -> list[Line]:
         return []
     ends = [_LOWEST, values["alpha_max"]]
     found = [Line(name="target", look="dot", x=ends, y=[values["error"]] * 2)]
-    rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
-    if rare < 0.5:
-        found.append(Line(name="always the larger class", look="dash", x=ends, y=[rare] * 2))
+    found += majority(values, ends)[0]
     size = values["n_tokens"] * values["n_signal"]
     if step and size <= _MOST_FLOOR:
         n_points = 256 if size > 2000 else 1024
@@ -146,13 +145,7 @@ def _sentence(values: Values, curves: list[Line], step: int) -> str:
             f"{', '.join(ends[:-1])} and {ends[-1]}."
         )
     told = [_reach(values, c, step) for c in curves if c.model in _CALLED]
-    rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
-    baseline = (
-        f" Always answering the larger class errs on {per_cent(rare)}."
-        if rare <= values["error"]
-        else ""
-    )
-    return f"At these settings {told[0]}; {told[1]}.{baseline}"
+    return f"At these settings {told[0]}; {told[1]}.{majority(values, [])[1]}"
 
 
 def _reach(values: Values, drawn: Line, step: int) -> str:

@@ -152,12 +152,10 @@ def _sentence(values: Values, known: dict[Any, Errors | None], here: Errors) -> 
     gains = [found for pair in known.values() if (found := gain(pair)) is not None]
     won = sum(found > 0 for found in gains) / max(1, len(gains))
     across, up = PARAMETERS[values["x_axis"]].label, PARAMETERS[values["y_axis"]].label
-    rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
-    baseline = f"; always answering the larger class errs on {per_cent(rare)}" if rare < 0.5 else ""
     return (
         f"Attention beats pooling on {per_cent(won)} of this map of {across} and {up}; at the "
         f"cross its error is {per_cent(here[0].test_error)}, that of pooling "
-        f"{per_cent(here[1].test_error)}{baseline}."
+        f"{per_cent(here[1].test_error)}."
     )
 
 

@@ -12,6 +12,7 @@ from sparsetoken.app.content import (
     Progress,
     Values,
     View,
+    majority,
     per_cent,
 )
 from sparsetoken.app.parameters import select
@@ -103,13 +104,7 @@ def _sentence(values: Values, plan: Any, alternatives: dict[str, float] | None) 
             f"{per_cent(error)} with {MODELS[model].label}" for model, error in others.items()
         )
         told += f"; as many give {listed}; no classifier gets below {per_cent(floor)}"
-    rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
-    baseline = (
-        f" Always answering the larger class errs on {per_cent(rare)} without any data."
-        if rare <= values["error"]
-        else ""
-    )
-    return f"{told}.{baseline}{f' {plan.caution}.' if plan.caution else ''}"
+    return f"{told}.{majority(values, [])[1]}{f' {plan.caution}.' if plan.caution else ''}"
 
 
 def _panel(
@@ -122,13 +117,9 @@ def _panel(
         drawn.append(Line(name=MODELS[model].label, model=model, x=x, y=y))
         ends = [min(ends[0], x[0]), max(ends[1], x[-1])]
     drawn.append(Line(name="target", look="dot", x=ends, y=[values["error"]] * 2))
-    rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
-    if rare < 0.5:
-        drawn.append(Line(name="always the larger class", look="dash", x=ends, y=[rare] * 2))
-    place = {"x": [plan.n_samples]}
-    drawn.append(
-        Line(name="the plan", model=plan.model, look="star", y=[float(plan.error)], **place)
-    )
+    drawn += majority(values, ends)[0]
+    here = {"x": [plan.n_samples], "y": [float(plan.error)]}
+    drawn.append(Line(name="the plan", model=plan.model, look="star", **here))
     if alternatives.get("bayes", 0.0) > 0.0:
         floor = [alternatives["bayes"]] * 2
         drawn.append(Line(name="Bayes floor", model="bayes", look="dash", x=ends, y=floor))

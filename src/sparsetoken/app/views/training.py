@@ -3,7 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sparsetoken.app.content import Content, Line, Panel, PanelAxis, Values, View, per_cent
+from sparsetoken.app.content import (
+    Content,
+    Line,
+    Panel,
+    PanelAxis,
+    Values,
+    View,
+    majority,
+    per_cent,
+)
 from sparsetoken.app.parameters import GROUPS, make_problem, select
 from sparsetoken.app.scripts import keywords, problem_code
 from sparsetoken.theory import training
@@ -32,12 +41,8 @@ def _content(values: Values, found: Any, steps: int) -> Content:
         for series in (found.cosine, found.readout_cosine, found.test_error)
     )
     title = PanelAxis(title="gradient step", ends=(1, max(2, values["steps"])))
-    rare = min(values["positive_rate"], 1.0 - values["positive_rate"])
     learned = [Line(name="test error", model="two-step", x=x, y=error)]
-    if rare < 0.5:
-        learned.append(
-            Line(name="always the larger class", look="dash", x=[1, values["steps"]], y=[rare] * 2)
-        )
+    learned += majority(values, [1.0, values["steps"]])[0]
     best = min(range(steps), key=error.__getitem__)
     return Content(
         panels=[
