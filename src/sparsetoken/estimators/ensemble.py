@@ -17,7 +17,7 @@ from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.data import Data, MemoryData
 from sparsetoken.estimators.heads import Candidate, Job, fit_heads
-from sparsetoken.estimators.insight import InsightMixin, Linear, reliability
+from sparsetoken.estimators.insight import InsightMixin, HeadMaps, reliability
 from sparsetoken.estimators.passes import Heads, linear_scores
 from sparsetoken.estimators.randomness import generator
 from sparsetoken.estimators.search import Fold, check_groups, split, tuning_rows
@@ -263,8 +263,8 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
         scores = np.einsum("nmc,m->nc", parts + self.head_intercepts_, self.head_weights_)
         return scores + self._whole_scores(data)
 
-    def _linear(self, label: int) -> Linear:
-        return Linear(
+    def _linear(self, label: int) -> HeadMaps:
+        return HeadMaps(
             self.head_queries_[:, label].T,
             self.head_coefs_[:, label].T,
             self.head_intercepts_[:, label],
