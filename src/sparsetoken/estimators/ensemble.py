@@ -17,7 +17,7 @@ from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.data import Data, MemoryData
 from sparsetoken.estimators.heads import Candidate, Job, fit_heads
-from sparsetoken.estimators.insight import InsightMixin, HeadMaps, reliability
+from sparsetoken.estimators.insight import HeadMaps, InsightMixin, reliability
 from sparsetoken.estimators.passes import Heads, linear_scores
 from sparsetoken.estimators.randomness import generator
 from sparsetoken.estimators.search import Fold, check_groups, split, tuning_rows

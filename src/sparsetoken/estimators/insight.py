@@ -14,7 +14,7 @@ from sparsetoken.estimators.diagnosis import Diagnosis, diagnose
 from sparsetoken.estimators.passes import linear_contributions
 from sparsetoken.estimators.sequences import Sequences
 
-__all__ = ["Explanation", "InsightMixin", "HeadMaps", "reliability"]
+__all__ = ["Explanation", "HeadMaps", "InsightMixin", "reliability"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

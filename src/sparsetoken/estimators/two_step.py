@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.data import Data
-from sparsetoken.estimators.insight import InsightMixin, HeadMaps, reliability
+from sparsetoken.estimators.insight import HeadMaps, InsightMixin, reliability
 from sparsetoken.estimators.passes import attention_features, pooled_features, query_gradient
 from sparsetoken.estimators.randomness import generator
 from sparsetoken.estimators.readout import fit_readout
