@@ -103,7 +103,7 @@ class Architecture:
         return math.log(max(average(results, case.metric, choice.n_readout(case)), 1e-300))
 
 
-class LinearArchitecture(Architecture):
+class LinearModel(Architecture):
     """The pooled or the vectorized classifier: only the ridge is free.
 
     The loss is the logistic one, whose population minimiser is the optimal rule for the two
@@ -286,7 +286,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     found.name: found
     for found in (
         TwoStep(),
-        LinearArchitecture("pooled", PooledClassifier),
-        LinearArchitecture("vectorized", VectorizedClassifier),
+        LinearModel("pooled", PooledClassifier),
+        LinearModel("vectorized", VectorizedClassifier),
     )
 }
