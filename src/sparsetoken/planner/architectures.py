@@ -245,7 +245,7 @@ class TwoStep(Architecture):
             "loss": choice.loss,
         }
 
-    def _learned(self, case: Case, choice: Choice, rates: dict[str, float]) -> Alignment:
+    def _learned(self, case: Case, choice: Choice, rates: dict[str, Any]) -> Alignment:
         """Return what a query step of unit rate learns."""
         alpha = choice.split * case.alpha
         return alignment(case.problem, alpha=alpha, loss=choice.loss, lr_query=1.0, **rates)
@@ -270,8 +270,8 @@ def _best_rates(case: Case, choice: Choice) -> dict[str, float]:
     problems = [case.with_rate(sampled).problem for sampled in rates]
 
     def misalignment(factor: float) -> float:
-        rates = {"lr_readout": _LR_READOUT, "lr_bias": factor * calibrated}
-        return -sum(
+        rates: dict[str, Any] = {"lr_readout": _LR_READOUT, "lr_bias": factor * calibrated}
+        return -math.fsum(
             alignment(problem, alpha=alpha, loss=choice.loss, **rates).cosine
             for problem in problems
         )

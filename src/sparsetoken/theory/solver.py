@@ -290,7 +290,7 @@ def _default_start(problem: Problem) -> Readout:
 
 def _constant(problem: Problem) -> tuple[float, float]:
     """Return the best constant score, where the classes are unequal, and the slopes' size there."""
-    loss, rate = problem.loss, problem.points.average(problem.points.label > 0)
+    loss, rate = problem.loss, float(problem.points.weight[problem.points.label > 0].sum())
     low, high = -20.0, 20.0
     bias = 0.0
     while high - low > 0.1 and not 0.2 < rate < 0.8:
