@@ -133,6 +133,36 @@ def test_recall():
     assert [numbers[0], numbers[2], numbers[4]] == pytest.approx(facts[:3], abs=2e-3)
 
 
+def test_training():
+    given = {"steps": 4, "signal": 4.0, "batches": "reused"}
+    content = draw("training", given, 1)
+    values = check("training", given)
+    found = st.theory.training(
+        st.SparseTokenProblem(10, 1, 4.0),
+        steps=4,
+        alpha=2.0,
+        batches="reused",
+        reg=values["reg"],
+        n_points=16384,
+        **rates(values),
+    )
+    assert curve(content, "query").y == pytest.approx(found.cosine)
+    assert curve(content, "test error", 1).y == pytest.approx(found.test_error)
+    assert printed(content) == pytest.approx([*found.cosine, *found.test_error], abs=2e-5)
+
+
+def test_populations():
+    given = ODD | {"signal_spread": 0.25, "length_spread": 0.4}
+    content = draw("learning", given, 1)
+    assert set(content.table["model"]) == {"two-step", "pooled"}  # one length for vectorized
+    kinds = [
+        st.SparseTokenProblem(n_tokens, 1, signal, 0.4) for signal in (3, 5) for n_tokens in (6, 14)
+    ]
+    found = st.theory.risk(st.Population(kinds), "pooled", alpha=20.0, reg=0.01, loss="square")
+    assert content.table["test_error"][-1] == pytest.approx(found.test_error, rel=1e-5)
+    assert printed(content)[:25] == pytest.approx(content.table["test_error"][-25:], abs=2e-5)
+
+
 def test_alignment():
     given = {"alpha0": 4.0, "positive_rate": 0.2}
     content = draw("alignment", given, 1)

@@ -8,9 +8,10 @@ from sparsetoken.app.views import (
     phase,
     planner,
     recall,
+    training,
 )
 
 __all__ = ["VIEWS"]
 
-_ORDER = (learning, recall, alignment, phase, capacity, attention_map, planner)
+_ORDER = (learning, recall, alignment, training, phase, capacity, attention_map, planner)
 VIEWS = {module.VIEW.name: module.VIEW for module in _ORDER}

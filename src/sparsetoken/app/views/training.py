@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from sparsetoken.app.content import (
     Content,
     Line,
@@ -28,19 +30,28 @@ def arguments(values: Values) -> Values:
 
 
 def draw(values: Values) -> Iterator[Content]:
-    """Draw cosines and test error against the steps: the first few, then all."""
-    for steps in dict.fromkeys((min(values["steps"], 4), values["steps"])):
-        found = training(make_problem(values), **arguments(values) | {"steps": steps})
-        yield _content(values, found, steps)
+    """Draw cosines and test error against the steps, from few points and then from more."""
+    coarse, fine = _points(values)
+    for n_points in (coarse, fine):
+        found = training(make_problem(values), n_points=n_points, **arguments(values))
+        if not found.cosine.size:
+            raise ValueError("the first step already runs away: the learning rates are too large")
+        yield _content(values, found, more=n_points == coarse)
 
 
-def _content(values: Values, found: Any, steps: int) -> Content:
+def _points(values: Values) -> tuple[int, int]:
+    """Return how many points the averages get; one sample at a time takes many small steps."""
+    return (256, 2048) if values["batches"] == "online" else (2048, 16384)
+
+
+def _content(values: Values, found: Any, more: bool) -> Content:
+    shown = zip(found.cosine, found.readout_cosine, found.test_error, strict=True)
+    finite = [row for row in shown if np.all(np.isfinite(row))]
+    cosine, readout, error = (list(map(float, series)) for series in zip(*finite, strict=True))
+    steps = len(finite)  # fewer than asked for if it cannot be followed to the end
+    stops = " Further steps cannot be followed." if steps < values["steps"] else ""
     x: Any = list(range(1, steps + 1))
-    cosine, readout, error = (
-        [float(number) for number in series]
-        for series in (found.cosine, found.readout_cosine, found.test_error)
-    )
-    title = PanelAxis(title="gradient step", ends=(1, max(2, values["steps"])))
+    title = PanelAxis(title="gradient step", ends=(1, values["steps"]))
     learned = [Line(name="test error", model="two-step", x=x, y=error)]
     learned += majority(values, [1.0, values["steps"]])[0]
     best = min(range(steps), key=error.__getitem__)
@@ -63,15 +74,16 @@ def _content(values: Values, found: Any, steps: int) -> Content:
         sentence=(
             f"After {steps} steps the query has a cosine of {cosine[-1]:.3f} with the signal and "
             f"the test error is {per_cent(error[-1])}; it is lowest after step {best + 1}, at "
-            f"{per_cent(error[best])}."
+            f"{per_cent(error[best])}.{stops}"
         ),
         table={"step": x, "cosine": cosine, "readout_cosine": readout, "test_error": error},
         python=(
             problem_code(values)
-            + f"t = st.theory.training(problem, {keywords(arguments(values))})\n"
+            + f"asked = dict(n_points={_points(values)[-1]}, {keywords(arguments(values))})\n"
+            + "t = st.theory.training(problem, **asked)\n"
             + "print(np.round(t.cosine, 5), np.round(t.test_error, 5))\n"
         ),
-        more=steps < values["steps"],
+        more=more,
     )
 
 
