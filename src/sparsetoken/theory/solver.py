@@ -243,8 +243,6 @@ def solve_scaled(matrix: Array, vector: Array) -> Array:
 
     A system that is not finite has no solution: NaN, which no method takes for convergence.
     """
-    if not np.isfinite(matrix).all() or not np.isfinite(vector).all():
-        return np.full(vector.size, math.nan)
     size = np.maximum(np.abs(matrix.diagonal()), 1e-12 * np.abs(matrix).max(axis=0)) + 1e-300
     scale = 1.0 / np.sqrt(size)
     scaled = scale[:, np.newaxis] * matrix * scale
@@ -254,6 +252,8 @@ def solve_scaled(matrix: Array, vector: Array) -> Array:
             return scale * solution
     except np.linalg.LinAlgError:
         pass
+    if not np.isfinite(scaled).all() or not np.isfinite(vector).all():
+        return np.full(vector.size, math.nan)
     return scale * np.linalg.lstsq(scaled, scale * vector, rcond=1e-14)[0]
 
 
