@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken import SparseTokenProblem
+from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Hinge, Loss, Square
+from sparsetoken.population import AnyProblem
 from sparsetoken.sampling.features import draw_token_sums
 from sparsetoken.theory import ConvergenceWarning, Risk, risk
 
@@ -31,7 +32,7 @@ _DRAWN = 4000  # points of the second check, per class
 
 
 def random_setting(rng: np.random.Generator, models: Any = MODELS) -> dict[str, Any]:
-    """Draw the arguments of a risk, the corners often."""
+    """Draw the arguments of a risk, the corners often; a tenth are populations."""
 
     def log_uniform(low: float, high: float) -> float:
         return float(np.exp(rng.uniform(np.log(low), np.log(high))))
@@ -44,8 +45,14 @@ def random_setting(rng: np.random.Generator, models: Any = MODELS) -> dict[str, 
     rate = log_uniform(1e-4, 0.05) if rng.random() < 0.2 else float(rng.uniform(0.05, 0.95))
     rate = 1.0 - rate if rng.random() < 0.2 else 0.5 if rng.random() < 0.2 else rate
     model = str(rng.choice(models))
+    problem: AnyProblem
+    problem = single = SparseTokenProblem(n_tokens, n_signal, signal, rate)
+    if rng.random() < 0.1 and model != "vectorized":
+        other = SparseTokenProblem(int(rng.integers(1, 51)), 1, float(rng.uniform(0, 10)), rate)
+        share, *errors = rng.uniform(0.05, [0.95, 0.3, 0.3]).tolist()
+        problem = Population([single, other], [share, 1.0 - share], errors)
     setting = {
-        "problem": SparseTokenProblem(n_tokens, n_signal, signal, rate),
+        "problem": problem,
         "model": model,
         "alpha": math.inf if rng.random() < 0.05 else log_uniform(0.05, 1e3),
         "reg": 0.0 if rng.random() < 0.1 else log_uniform(1e-8, 1e3),
@@ -61,7 +68,7 @@ def random_setting(rng: np.random.Generator, models: Any = MODELS) -> dict[str, 
 
 def stationarity(result: Risk) -> float:
     """Largest violation of the five conditions, over six standard errors and one percent."""
-    label, along_query, along_rest, scale, weight = _draw(result)
+    label, along_query, along_rest, scale, weight, group = _draw(result)
     x, loss = result.readout, result.loss
     finite = math.isfinite(result.alpha)
     chi, norm = math.exp(x.log_step) if finite else 0.0, max(x.norm_rest, 1e-300)
@@ -100,42 +107,38 @@ def stationarity(result: Risk) -> float:
     worst = 0.0
     for constant, each, size in conditions:
         missing = constant + float(weight @ each)
-        noise = _standard_error(label, weight, each)
+        noise = _standard_error(group, weight, each)
         worst = max(worst, abs(missing) / (6.0 * noise + 0.01 * size + 1e-300))
     return worst
 
 
 def _draw(result: Risk) -> tuple[Any, ...]:
-    """Points of the features, by plain Monte Carlo, in the units of the solver."""
-    problem, model = result.problem, result.model
-    rates = (problem.positive_rate, 1.0 - problem.positive_rate)
-    if model.pooling is None:
-        label, one = np.array([1.0, -1.0]), np.ones(2)
-        return label, np.zeros(2), np.array([problem.snr, 0.0]), one, np.array(rates)
+    """Points of the features by plain Monte Carlo, and the group of each."""
+    model, groups = result.model, result.problem.groups
+    if model.pooling is None:  # one point each is exact
+        points = result.law.points
+        return *points, np.arange(points.weight.size)
     rng = np.random.default_rng(0)
-    n = min(_DRAWN, max(200, 10_000_000 // problem.n_tokens))
     columns = []
-    for positive, rate in zip((True, False), rates, strict=True):
+    for index, (kind, positive, label, probability) in enumerate(groups):
+        n = min(2 * _DRAWN // len(groups), max(200, 10_000_000 // kind.n_tokens))
         mask = np.full(n, positive)
-        sums = draw_token_sums(problem, mask, model.cosine, model.sharpness, model.pooling, rng)
-        along = problem.signal * model.cosine * sums.signal + sums.noise
-        rest = problem.signal * math.sqrt(1.0 - model.cosine**2) * sums.signal
-        label = np.full(n, 1.0 if positive else -1.0)
-        columns.append((label, along, rest, sums.scale, np.full(n, rate / n)))
-    return tuple(np.concatenate(pair) for pair in zip(*columns, strict=True))
+        sums = draw_token_sums(kind, mask, model.cosine, model.sharpness, model.pooling, rng)
+        along = kind.signal * model.cosine * sums.signal + sums.noise
+        rest = kind.signal * math.sqrt(1.0 - model.cosine**2) * sums.signal
+        facts = np.full(n, label), np.full(n, probability / n), np.full(n, index)
+        columns.append((facts[0], along, rest, sums.scale, *facts[1:]))
+    return tuple(np.concatenate(column) for column in zip(*columns, strict=True))
 
 
 def _size(weight: Any, along: Any, scale: Any) -> float:
     return math.sqrt(float(weight @ (along**2 + scale**2)))
 
 
-def _standard_error(label: Any, weight: Any, each: Any) -> float:
-    """Monte Carlo error of an average over two classes, each drawn separately."""
-    total = 0.0
-    for y in (-1.0, 1.0):
-        values, share = each[label == y], float(weight[label == y].sum())
-        total += share**2 * float(values.var()) / values.size
-    return math.sqrt(total)
+def _standard_error(group: Any, weight: Any, each: Any) -> float:
+    """Monte Carlo error of an average over groups, each drawn separately."""
+    parts = [group == index for index in np.unique(group)]
+    return math.sqrt(sum(weight[p].sum() ** 2 * each[p].var() / p.sum() for p in parts))
 
 
 def _slope(loss: Loss, r: Any, label: Any, scale: Any) -> Any:

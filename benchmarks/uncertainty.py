@@ -47,11 +47,11 @@ def main(n_settings: int = 200, seed: int = 0, n_points: int = 1024) -> None:
             for name, number in NUMBERS.items():
                 scores[name].append(_bars(number(rough), number(fine)))
         query = {name: setting[name] for name in ("cosine", "sharpness")}
-        found = [
+        both = [
             capacity(setting["problem"], "attention", n_points=n, **query)
             for n in (n_points, 16 * n_points)
         ]
-        scores["capacity"].append(_bars(*found))
+        scores["capacity"].append(_bars(*both))
     print("error over bar: share within 3, quantiles 50, 90, 95, 99 %")
     for name, found in scores.items():
         inside = 100 * np.mean(np.array(found) <= 3)

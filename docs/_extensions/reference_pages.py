@@ -25,6 +25,7 @@ PACKAGES = (
     "plotting",
     "losses",
     "pooling",
+    "vocabulary",
 )
 
 

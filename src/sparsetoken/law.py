@@ -166,17 +166,17 @@ class FeatureLaw:
 
     def batch(self, index: int) -> "FeatureLaw":
         """Return the law of one batch alone."""
-        some = Points(*(column[self.rows(index)] for column in self.points))
+        rows = self.rows(index)
+        some = Points(*(np.concatenate([column[r] for r in rows]) for column in self.points))
         some = some._replace(weight=some.weight * self.batches)
         sizes = tuple(size // self.batches for size in self.sizes)
         return FeatureLaw(some, sizes, self.signal, 1)
 
-    def rows(self, index: int) -> NDArray[np.int64]:
-        """Return which of the points are those of one batch."""
-        return np.concatenate(
-            [start + size // self.batches * index + np.arange(size // self.batches)
-             for start, size in zip(self._starts, self.sizes, strict=True)]
-        )  # fmt: skip
+    def rows(self, index: int) -> list[slice]:
+        """Return where the points of one batch are, in each part."""
+        sizes = [size // self.batches for size in self.sizes]
+        starts = [start + index * size for start, size in zip(self._starts, sizes, strict=True)]
+        return [slice(start, start + size) for start, size in zip(starts, sizes, strict=True)]
 
     def by_batch(self, values: Array) -> Array:
         """Average ``values``, one row per entry of :attr:`points`, within each batch."""

@@ -132,7 +132,8 @@ class Population:
             axes.append([(name, *node) for node in _nodes(name, distribution, n_nodes)])
         kinds, shares = [], []
         for nodes in itertools.product(*axes):
-            kinds.append(replace(problem, **{name: value for name, value, _ in nodes}))
+            values: dict[str, Any] = {name: value for name, value, _ in nodes}
+            kinds.append(replace(problem, **values))
             shares.append(math.prod(weight for *_, weight in nodes))
         return cls(kinds, shares, label_errors)
 
@@ -258,9 +259,9 @@ def _nodes(name: str, distribution: Any, n_nodes: int) -> list[tuple[float, floa
         nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
         values = first * np.exp(second * nodes) if form == "lognormal" else first + second * nodes
     if name in ("n_tokens", "n_signal"):
-        whole = np.arange(math.ceil(first), math.floor(second) + 1)
+        whole = np.arange(math.ceil(first), math.floor(second) + 1.0)
         if form == "uniform" and 0 < whole.size <= n_nodes:
             values, weights = whole, np.ones(whole.size)
-        values = np.maximum(np.rint(values), 1).astype(int)
-    weights = weights / weights.sum()
-    return list(zip(values.tolist(), weights.tolist(), strict=True))
+        values = np.maximum(np.rint(values), 1.0)
+        return list(zip(map(int, values), weights / weights.sum(), strict=True))
+    return list(zip(values.tolist(), weights / weights.sum(), strict=True))

@@ -1,7 +1,7 @@
 """The statistical model: a weak signal in a few tokens of a long sequence."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -11,9 +11,9 @@ from sparsetoken._validation import (
     check_count,
     check_float_type,
     check_random_state,
-    check_real,
     check_unit_vector,
 )
+from sparsetoken.vocabulary import PARAMETERS
 
 __all__ = [
     "DrawnSamples",
@@ -109,15 +109,10 @@ class SparseTokenProblem:
     positive_rate: float = 0.5
 
     def __post_init__(self) -> None:
-        n_tokens = check_count("n_tokens", self.n_tokens)
-        clean = {
-            "n_tokens": n_tokens,
-            "n_signal": check_count("n_signal", self.n_signal, maximum=n_tokens),
-            "signal": check_real("signal", self.signal, low=0.0),
-            "positive_rate": check_real("positive_rate", self.positive_rate, low=0.0, high=1.0),
-        }
-        for name, value in clean.items():
-            object.__setattr__(self, name, value)
+        for field in fields(self):
+            value = PARAMETERS[field.name].check(getattr(self, field.name))
+            object.__setattr__(self, field.name, value)
+        check_count("n_signal", self.n_signal, maximum=self.n_tokens)
 
     @property
     def sparsity(self) -> float:

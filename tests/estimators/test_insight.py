@@ -125,3 +125,60 @@ def test_bad_arguments():
         model.diagnose(X, Y[:5])
     with pytest.raises(ValueError, match="at least two samples of each class"):
         model.diagnose(X[:3], [0, 0, 1])
+
+
+def needle(n_samples=200, seed=0):
+    problem = st.SparseTokenProblem(10, 1, 4.0)
+    data, y, truth = problem.sample(n_samples, 10, random_state=seed, return_truth=True)
+    return data, y, *problem.sample(200, 10, random_state=seed + 1, direction=truth.direction)
+
+
+def faulty(kind):
+    """Return samples for fit and for diagnose, with one known fault."""
+    rng = np.random.default_rng(0)
+    data, y, new, y_new = needle()
+    if kind == "nothing beats chance":
+        return data, rng.permutation(y), new, rng.permutation(y_new)
+    if kind == "scores the wrong way round":
+        return data, y, new, 1 - y_new
+    if kind == "duplicated sequences":
+        data, y = np.repeat(data[:80], 2, axis=0), np.repeat(y[:80], 2)
+        return data, y, data, y
+    if kind == "constant features":
+        data, new = (np.concatenate([a, np.ones((*a.shape[:2], 2))], axis=2) for a in (data, new))
+        return data, y, new, y_new
+    y = np.arange(200) % 2
+    if kind == "length predicts the label":
+        parts = [rng.standard_normal((10 if label else 6, 5)) for label in np.tile(y, 2)]
+        return parts[:200], y, parts[200:], y
+    parts = rng.standard_normal((2, 200, 8, 4))
+    parts[:, y == 1, 0] *= 4.0  # "spread tells more than the model"
+    return parts[0], y, parts[1], y
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "nothing beats chance",
+        "scores the wrong way round",
+        "duplicated sequences",
+        "constant features",
+        "length predicts the label",
+        "spread tells more than the model",
+    ],
+)
+def test_the_fault_is_the_first_finding(kind):
+    data, y, new, y_new = faulty(kind)
+    model = st.AttentionClassifier(random_state=0, cv=3, refine_steps=30).fit(data, y)
+    found = model.diagnose(new, y_new)
+    assert found.problems[0].name == kind
+    assert found.problems[0].advice in str(found)
+
+
+def test_few_samples_of_a_class():
+    data, y, _, _ = needle(300)
+    rows = np.concatenate([np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:5]])
+    model = st.SparseTokenClassifier(random_state=0, cv=3, refine_steps=30).fit(data[rows], y[rows])
+    assert [p.name for p in model.diagnose(data[rows], y[rows]).problems] == [
+        "few samples of a class"
+    ]

@@ -1,6 +1,7 @@
 import itertools
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 from scipy.special import ndtr
 from statistical import Z_LIMIT, standard_score
 
-from sparsetoken import SparseTokenProblem
+from populations import LABEL_ERRORS, POPULATIONS, STRENGTHS, TWO_LENGTHS
+from sparsetoken import Population, SparseTokenProblem
+from sparsetoken.population import map_kinds
 from sparsetoken.theory import oracle_error, required_signal
 from sparsetoken.theory.bayes import log_likelihood_ratio
 
@@ -189,3 +192,87 @@ def test_bad_argument_is_named(call, match):
 def test_no_error_is_negative(model):
     error = oracle_error(SparseTokenProblem(50, 50, 1.5), model)
     assert 0.0 <= error <= 1e-4
+
+
+# --- populations ------------------------------------------------------------------------------
+
+
+def tokens_along_signal(population, n, seed):
+    """Draw tokens in one dimension; returns them with recorded labels, true classes and kinds."""
+    X, y, truth = population.sample(n, 1, random_state=seed, direction=[1.0], return_truth=True)
+    return [tokens[:, 0] for tokens in X], y == 1, truth
+
+
+def least_error(scores, label, thresholds):
+    return min(np.mean((scores > t) != label) for t in thresholds)
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_populations_against_monte_carlo(name):
+    population, n = POPULATIONS[name], 30_000
+    X, label, _ = tokens_along_signal(population, n, 0)
+    rules = {
+        "pooled": np.array([x.mean() for x in X]),
+        "hardmax": np.array([x.max() for x in X]),
+    }
+    best = oracle_error(population, "attention", n_points=4096)
+    sharpness = min(best.sharpness, 50.0)
+    weights = [np.exp(sharpness * (x - x.max())) for x in X]
+    rules["attention"] = np.array([w @ x / w.sum() for w, x in zip(weights, X, strict=True)])
+    for model, scores in rules.items():
+        found = oracle_error(population, model, n_points=4096)
+        noise = math.hypot(math.sqrt(found * (1 - found) / n), found.uncertainty)
+        best = least_error(scores, label, np.linspace(scores.min(), scores.max(), 400))
+        assert abs(found - best) < Z_LIMIT * noise + 1e-3, model
+        assert found > oracle_error(population, "bayes", n_points=4096) - 4e-4
+    # The likelihood ratio given the length, its kinds mixed, and the recorded labels.
+    missed, invented = population.label_errors
+    right = []
+    for x, y in zip(X, label, strict=True):
+        positive = negative = 0.0
+        for kind, share in population:
+            if kind.n_tokens == x.size:
+                ratio = math.exp(log_likelihood_ratio(x[np.newaxis], kind)[0])
+                positive += share * kind.positive_rate * ratio
+                negative += share * (1 - kind.positive_rate)
+        recorded = (1 - missed) * positive + invented * negative
+        other = missed * positive + (1 - invented) * negative
+        right.append((recorded > other) == y)
+    floor = oracle_error(population, "bayes", n_points=4096)
+    assert abs(standard_score(~np.array(right), floor)) < Z_LIMIT
+
+
+def test_one_kind_has_the_oracles_of_the_problem():
+    problem = SparseTokenProblem(12, 2, 2.0, 0.3)
+    for model in MODELS:
+        expected = oracle_error(problem, model, n_points=2048)
+        for one in (Population([problem]), Population([problem, problem], [0.4, 0.6])):
+            assert oracle_error(one, model, n_points=2048) == expected
+    unit = SparseTokenProblem(12, 2, 1.0, 0.3)
+    for model in ("pooled", "hardmax"):
+        expected = required_signal(problem, model, error=0.05)
+        assert required_signal(Population([unit]), model, error=0.05) == expected
+
+
+def test_required_factor_of_a_population():
+    for model in ("pooled", "hardmax"):
+        factor = required_signal(TWO_LENGTHS, model, error=0.06, n_points=2048)
+        strong = map_kinds(TWO_LENGTHS, lambda k, f=factor: replace(k, signal=f * k.signal))
+        assert oracle_error(strong, model, n_points=2048) == pytest.approx(0.06, abs=1e-5)
+        assert 0 < factor.uncertainty < 0.01 * factor
+    with pytest.raises(ValueError, match=r"error must be reachable: hardmax stays above 0\.01"):
+        required_signal(LABEL_ERRORS, "hardmax", error=0.01)
+
+
+def test_label_errors_set_a_floor():
+    strong = Population([SparseTokenProblem(5, 1, 30.0, 0.4)], label_errors=(0.2, 0.05))
+    for model in ("hardmax", "attention", "bayes"):
+        floor = oracle_error(strong, model, n_points=1024)
+        assert floor == pytest.approx(0.4 * 0.2 + 0.6 * 0.05, abs=2e-3)
+
+
+def test_vectorized_oracle_needs_one_length():
+    with pytest.raises(ValueError, match="'vectorized' needs sequences of one length"):
+        oracle_error(TWO_LENGTHS, "vectorized")
+    # A readout of all tokens does no worse than one of their mean.
+    assert oracle_error(STRENGTHS, "vectorized") <= oracle_error(STRENGTHS, "pooled") + 1e-9

@@ -154,7 +154,6 @@ def _as_heads(learned: dict[str, Any]) -> dict[str, Any]:
         "held_out_scores_": np.empty((0, 1)),
         "held_out_classes_": np.empty(0, dtype=np.int64),
         "kept_classes_": np.empty(0, dtype=np.int64),
-        "kept_folds_": np.empty(0, dtype=np.int64),
         "kept_length_": 1.0,
     }
 

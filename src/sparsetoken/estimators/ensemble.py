@@ -17,7 +17,7 @@ from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.data import Data, MemoryData
 from sparsetoken.estimators.heads import Candidate, Job, fit_heads
-from sparsetoken.estimators.insight import InsightMixin, Linear, reliability
+from sparsetoken.estimators.insight import HeadMaps, InsightMixin, reliability
 from sparsetoken.estimators.passes import Heads, linear_scores
 from sparsetoken.estimators.randomness import generator
 from sparsetoken.estimators.search import Fold, check_groups, split, tuning_rows
@@ -168,7 +168,7 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
                 heads,
             )
         self._keep(best, heads)
-        self._keep_for_serving(best, few, folds, some, rng)
+        self._keep_for_serving(best, few, some, rng)
         found = best.half_fits(some, part, steps, rng)
         self.half_auc_ = None if found is None else found[1]
         self.query_reliability_ = (
@@ -251,25 +251,20 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
         )
         return weights[index]
 
-    def _decide(self, data: Data, fold: int | None = None) -> Floats:
-        """Return the scores by all members, or by those of a fold, which have not seen it."""
-        score = self._decide_mapped(data.mapped(self.token_map_), fold)
+    def _decide(self, data: Data) -> Floats:
+        score = self._decide_mapped(data.mapped(self.token_map_))
         return score[:, 0] if score.shape[1] == 1 else score
 
-    def _decide_mapped(self, data: Data, fold: int | None = None) -> Floats:
-        queries, coefs, intercepts = (
-            (self.head_queries_, self.head_coefs_, self.head_intercepts_)
-            if fold is None
-            else (part[fold] for part in self.fold_heads_)
-        )
-        n_heads, n_classes, dim = queries.shape
-        columns = (part.reshape(-1, dim).T for part in (queries, coefs))
+    def _decide_mapped(self, data: Data) -> Floats:
+        """Return the scores (n, classes) of mapped tokens by all members."""
+        n_heads, n_classes, dim = self.head_queries_.shape
+        columns = (part.reshape(-1, dim).T for part in (self.head_queries_, self.head_coefs_))
         parts = data.per_sample(linear_scores, *columns).reshape(-1, n_heads, n_classes)
-        scores = np.einsum("nmc,m->nc", parts + intercepts, self.head_weights_)
-        return scores + self._whole_scores(data, fold)
+        scores = np.einsum("nmc,m->nc", parts + self.head_intercepts_, self.head_weights_)
+        return scores + self._whole_scores(data)
 
-    def _linear(self, label: int) -> Linear:
-        return Linear(
+    def _linear(self, label: int) -> HeadMaps:
+        return HeadMaps(
             self.head_queries_[:, label].T,
             self.head_coefs_[:, label].T,
             self.head_intercepts_[:, label],

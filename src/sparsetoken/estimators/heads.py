@@ -221,7 +221,7 @@ def _fit_pooled(
     def objective(points: Floats, which: Indices) -> tuple[Floats, Floats]:
         readout = frame.to_scaled(points[:, :-1], which)
         score = features @ readout.T.astype(features.dtype) + points[:, -1]
-        sign, share = signs[:, sign_of[which]], shares[:, share_of[which]]
+        sign, share = _pick(signs, sign_of[which]), _pick(shares, share_of[which])
         values = np.einsum("nk,nk->k", share, Logistic.value(score, sign))
         values += 0.5 * regs[which] * (points[:, :-1] ** 2).sum(axis=1)
         slope = share * Logistic.derivative(score, sign)
@@ -238,6 +238,13 @@ def _fit_pooled(
 
 
 _POOLED_STEPS, _POOLED_TOLERANCE = 100, 1e-6
+
+
+def _pick(columns: Floats, chosen: Indices) -> Floats:
+    """Return some columns; without a copy where there is one only."""
+    if columns.shape[1] > 1:
+        return columns[:, chosen]
+    return np.broadcast_to(columns, (len(columns), len(chosen)))
 
 
 def _columns_of(jobs: list[Job]) -> tuple[Indices, Indices]:

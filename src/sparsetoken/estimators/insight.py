@@ -14,13 +14,13 @@ from sparsetoken.estimators.diagnosis import Diagnosis, diagnose
 from sparsetoken.estimators.passes import linear_contributions
 from sparsetoken.estimators.sequences import Sequences
 
-__all__ = ["Explanation", "InsightMixin", "Linear", "reliability"]
+__all__ = ["Explanation", "HeadMaps", "InsightMixin", "reliability"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-class Linear(NamedTuple):
+class HeadMaps(NamedTuple):
     """Heads of one class, a column each: the score is Σ weight·(⟨coef, feature⟩ + intercept)."""
 
     queries: Floats
@@ -184,10 +184,10 @@ class InsightMixin:
         index = self._known_labels(y, len(data))  # type: ignore[attr-defined]
         return diagnose(self, data, index)
 
-    def _linear(self, column: int) -> Linear:
+    def _linear(self, column: int) -> HeadMaps:
         raise NotImplementedError
 
-    def _whole_scores(self, data: Data, fold: int | None = None) -> Floats:
+    def _whole_scores(self, data: Data) -> Floats:
         """Return what members that are no heads add to the scores, (n, classes)."""
         return np.zeros((len(data), max(1, len(self.classes_) * (len(self.classes_) > 2))))
 
@@ -253,5 +253,5 @@ def reliability(queries: Floats, share: float) -> float:
     return float(np.mean(found))
 
 
-def _attention_of(sequences: Sequences, linear: Linear) -> Floats:
+def _attention_of(sequences: Sequences, linear: HeadMaps) -> Floats:
     return linear.per_token(sequences)[:, 0]

@@ -28,6 +28,7 @@ __all__ = ["LinearReadout", "fit_readout"]
 
 Floats = NDArray[np.float64]
 
+_LARGEST = 1e100  # squares of features, and products of these, must be floats
 _PRECISION = 1e-12  # of the objective at its minimum
 
 
@@ -72,6 +73,12 @@ def fit_readout(
     if not used.all():  # a sample of weight zero is no sample
         features, sign, share = features[used], sign[used], share[used]
     share = share / share.sum()
+    largest = np.abs(features).max()
+    if largest > _LARGEST or 0.0 < largest < 1.0 / _LARGEST:
+        raise ValueError(
+            f"features must lie between {1 / _LARGEST:g} and {_LARGEST:g} in magnitude, got "
+            f"{largest:g}; scale them first, for instance by PerToken()"
+        )
     if loss.quadratic:
         ridge = Ridge(alpha=reg * len(sign), solver="svd")
         ridge.fit(features, sign, sample_weight=share * len(sign))

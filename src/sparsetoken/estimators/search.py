@@ -31,11 +31,10 @@ class Fold(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Heads of all candidates, fitted to all samples and to each fold."""
+    """Heads of all candidates, and what fits without a fold say about it."""
 
     heads: Heads
-    """Of all samples: a column for each candidate and class, classes running faster."""
-    of_folds: list[Heads]
+    """Fitted to all samples: a column for each candidate and class, classes running faster."""
     scores: Floats
     """(candidates, n, classes): from fits without the sample; NaN if it was never held out."""
 
@@ -106,13 +105,12 @@ def cross_fit(
     kinds = [(candidate, c) for candidate in candidates for c in range(n_classes)]
     jobs = [Job(candidate, c, f) for f in range(n_fits) for candidate, c in kinds]
     heads = fit_heads(data, signs, shares, standard, jobs, steps)
-    parts = [heads.some(slice(f * len(kinds), (f + 1) * len(kinds))) for f in range(n_fits)]
     scores = np.full((len(candidates), len(share), n_classes), np.nan)
     if folds:
         found = score_heads(data, heads).reshape(len(share), n_fits, len(candidates), n_classes)
         for number, fold in enumerate(folds, start=1):
             scores[:, fold.held_out] = found[fold.held_out, number].swapaxes(0, 1)
-    return Search(parts[0], parts[1:], scores)
+    return Search(heads.some(slice(len(kinds))), scores)
 
 
 def halves(index: Indices, share: Floats, rng: np.random.Generator) -> Floats | None:

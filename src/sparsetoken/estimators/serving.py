@@ -8,9 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimators.data import Data, MemoryData
-from sparsetoken.estimators.search import Fold
 from sparsetoken.estimators.sequences import Sequences
-from sparsetoken.estimators.trial import Trial, in_data
+from sparsetoken.estimators.trial import Trial
 
 __all__ = ["ServingMixin"]
 
@@ -20,6 +19,7 @@ Indices = NDArray[np.int64]
 _KEPT_NUMBERS = 2**20  # in the held-out tokens that thresholds for other lengths are drawn from
 _DRAWS = 4000  # sequences that such a threshold is the quantile of
 _BATCH_NUMBERS = 2**22
+_BLUR = 1.06
 _TAIL = 0.1  # part of the scores that the tail is fitted to, where the quantile is beyond them
 
 
@@ -66,8 +66,9 @@ class ServingMixin:
         n_tokens : int, optional
             The length of the sequences to be scored. By default they are like those of ``fit``,
             and the threshold is a quantile of the scores of negatives that were held out. For
-            another length, sequences of that many tokens are drawn from the held-out negatives'
-            tokens, and scored by the heads that have not seen them.
+            another length, sequences of that many tokens are drawn from the negatives' tokens in
+            ``fit``, slightly blurred. Rates far below one over their number are uncertain by a
+            factor of a few.
         window : int, optional
             As in :meth:`decision_function`, where the threshold is to be used.
         label : optional
@@ -96,50 +97,42 @@ class ServingMixin:
         return _upper_quantile(scores, fpr)
 
     def _keep_for_serving(
-        self,
-        best: Trial,
-        few: MemoryData,
-        folds: list[Fold],
-        index: Indices,
-        rng: np.random.Generator,
+        self, best: Trial, few: MemoryData, index: Indices, rng: np.random.Generator
     ) -> None:
         self.held_out_scores_, self.held_out_classes_ = best.held_out, index
-        parts = [in_data(heads, best.standard, best.stack) for heads in best.search.of_folds]
-        self.fold_heads_ = [np.stack(each) for each in zip(*parts, strict=True)]
-        fold_of = np.full(len(index), -1)
-        for number, fold in enumerate(folds):
-            fold_of[fold.held_out] = number
-        order = rng.permutation(np.flatnonzero(fold_of >= 0))
+        order = rng.permutation(len(index))
         fits = np.cumsum(few.lengths[order]) * few.dim <= _KEPT_NUMBERS
-        rows = np.sort(order[fits | (np.arange(len(order)) < 1)])
-        kept: Sequences = few.sequences[rows]
+        kept = few.sequences[np.sort(order[fits])]
         self.kept_tokens_ = kept.tokens.copy()
-        self.kept_folds_ = np.repeat(fold_of[rows], kept.lengths)
-        self.kept_classes_ = np.repeat(index[rows], kept.lengths)
+        self.kept_classes_ = np.repeat(index[np.sort(order[fits])], kept.lengths)
         self.kept_length_ = float(np.mean(few.lengths))
 
     def _drawn_scores(
         self, n_tokens: int | None, window: int | None, column: int, negative: NDArray[np.bool_]
     ) -> Floats:
         length = check_count("n_tokens", round(self.kept_length_) if n_tokens is None else n_tokens)
+        rows = np.flatnonzero(negative[self.kept_classes_])
+        if not rows.size:
+            return np.empty(0)
         rng = np.random.default_rng(0)
-        usable = negative[self.kept_classes_]
+        # A kernel density in place of the tokens: long sequences hold rarer ones than were seen,
+        # and those that were seen in fit score too low.
+        blur = _BLUR * self.kept_tokens_[rows].std(axis=0) * len(rows) ** -0.2
+        batch = max(1, _BATCH_NUMBERS // (length * self.kept_tokens_.shape[1]))
         parts = []
-        for fold in np.unique(self.kept_folds_[usable]):
-            rows = np.flatnonzero(usable & (self.kept_folds_ == fold))
-            draws = round(_DRAWS * len(rows) / usable.sum())
-            batch = max(1, _BATCH_NUMBERS // (length * self.kept_tokens_.shape[1]))
-            for low in range(0, draws, batch):
-                count = min(batch, draws - low)
-                tokens = self.kept_tokens_[rng.choice(rows, count * length)]
-                drawn = MemoryData(Sequences(tokens, np.arange(count + 1) * length))
-                found = self._windowed(drawn, window, int(fold))
-                parts.append(found if found.ndim == 1 else found[:, column])
-        return np.concatenate(parts) if parts else np.empty(0)
+        for low in range(0, _DRAWS, batch):
+            count = min(batch, _DRAWS - low)
+            tokens = self.kept_tokens_[rng.choice(rows, count * length)]
+            tokens += blur * rng.standard_normal(tokens.shape, dtype=tokens.dtype)
+            found = self._windowed(
+                MemoryData(Sequences(tokens, np.arange(count + 1) * length)), window
+            )
+            parts.append(found if found.ndim == 1 else found[:, column])
+        return np.concatenate(parts)
 
-    def _windowed(self, data: Data, window: int | None, fold: int | None = None) -> Floats:
+    def _windowed(self, data: Data, window: int | None) -> Floats:
         if window is None:
-            return self._decide(data, fold)  # type: ignore[attr-defined]
+            return self._decide(data)  # type: ignore[attr-defined]
         window = check_count("window", window)
         if not isinstance(data, MemoryData):
             raise ValueError("window needs X in memory, got a Dask array; pass part of it")
@@ -151,7 +144,7 @@ class ServingMixin:
         ) // np.repeat(counts, counts)
         offsets = np.append(starts, len(data.sequences.tokens))
         cut = MemoryData(Sequences(data.sequences.tokens, offsets), data.n_jobs)
-        return np.maximum.reduceat(self._decide(cut, fold), first)  # type: ignore[attr-defined]
+        return np.maximum.reduceat(self._decide(cut), first)  # type: ignore[attr-defined]
 
 
 def _upper_quantile(scores: Floats, share: float) -> float:

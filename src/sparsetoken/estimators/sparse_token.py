@@ -119,8 +119,8 @@ class SparseTokenClassifier(Ensemble):
         }
         self.members_ = {**weights, "statistics": float(best.stack.weights[-1])}
 
-    def _whole_scores(self, data: Data, fold: int | None = None) -> Floats:
+    def _whole_scores(self, data: Data) -> Floats:
         rows = data.per_sample(token_statistics, self.token_mean_, self.token_scale_)
-        forests = self.forests_ if fold is None else [self.forests_[fold]]
-        scores = self.statistics_scale_ * forest_scores(rows, forests) + self.statistics_shift_
+        scores = self.statistics_scale_ * forest_scores(rows, self.forests_)
+        scores += self.statistics_shift_
         return self.members_["statistics"] * scores

@@ -15,6 +15,7 @@ __all__ = ["Stack", "log_losses", "stack"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+_MOST = 30.0  # of the logarithm of a scale
 _SHIFT = 0.35  # prior deviation of a shift, in units of the calibrated score (log-odds)
 _PULL = 10.0  # of the weights towards equal ones: like that many samples
 
@@ -23,7 +24,7 @@ class Stack(NamedTuple):
     """The score Σ weightᵢ·(scaleᵢ·scoreᵢ + shift) of all members together."""
 
     weights: Floats
-    """How much each member counts: not negative, their sum is one."""
+    """Each member's part in the spread of the score: not negative, their sum is one."""
     scales: Floats
     shift: Floats
     """One entry, or one for each class."""
@@ -75,8 +76,10 @@ def stack(scores: Floats, index: Indices, share: Floats, prior: Floats) -> Stack
     weights, shift = point[:n_members], point[n_members:]
     if weights.sum() < _LEAST:  # nothing helps; keep the order that the members suggest
         weights = _LEAST * prior
-    total = weights.sum()
-    return Stack(weights / total, total * scales, shift + weights @ shifts)
+    # A member whose scores were scaled down to nothing has no part, whatever its factor.
+    spread = np.maximum(calibrated.std(axis=(1, 2)), 1e-9)
+    total = float(weights @ spread)
+    return Stack(weights * spread / total, total / spread * scales, shift + weights @ shifts)
 
 
 _LEAST = 1e-3
@@ -113,7 +116,7 @@ def _calibrate(scores: Floats, index: Indices, share: Floats) -> tuple[Floats, F
     unit = 1.0 / np.where(spread > 0, np.maximum(spread, 1.0), 1.0)
 
     def objective(points: Floats, which: Indices) -> tuple[Floats, Floats]:
-        scale = np.exp(points[:, 0])
+        scale = np.exp(np.clip(points[:, 0], -_MOST, _MOST))  # a trial step may be too long
         scaled = (scale * unit[which])[:, np.newaxis, np.newaxis] * scores[which]
         values, slope = _loss(scaled + points[:, np.newaxis, 1:], index, share)
         by_scale = (slope * scaled).sum(axis=(1, 2)) + points[:, 0] / n_samples
@@ -124,4 +127,4 @@ def _calibrate(scores: Floats, index: Indices, share: Floats) -> tuple[Floats, F
 
     start = np.zeros((len(scores), 1 + scores.shape[2]))
     points = minimize_many(objective, start, 100, 1e-9)
-    return np.exp(points[:, 0]) * unit, points[:, 1:]
+    return np.exp(np.clip(points[:, 0], -_MOST, _MOST)) * unit, points[:, 1:]

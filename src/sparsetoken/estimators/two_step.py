@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.data import Data
-from sparsetoken.estimators.insight import InsightMixin, Linear, reliability
+from sparsetoken.estimators.insight import HeadMaps, InsightMixin, reliability
 from sparsetoken.estimators.passes import attention_features, pooled_features, query_gradient
 from sparsetoken.estimators.randomness import generator
 from sparsetoken.estimators.readout import fit_readout
@@ -143,10 +143,10 @@ class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
     def _leading_queries(self) -> Floats:
         return self._effective_query()[np.newaxis]
 
-    def _linear(self, column: int) -> Linear:
+    def _linear(self, column: int) -> HeadMaps:
         one = np.ones(1)
         query, coef = self._effective_query()[:, np.newaxis], self.coef_[:, np.newaxis]
-        return Linear(query, coef, self.intercept_ * one, one, np.zeros_like(self.coef_))
+        return HeadMaps(query, coef, self.intercept_ * one, one, np.zeros_like(self.coef_))
 
 
 def two_gradient_steps(

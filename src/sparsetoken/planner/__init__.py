@@ -4,16 +4,16 @@ from sparsetoken.planner.estimation import PilotEstimate, PilotWarning, estimate
 from sparsetoken.planner.floors import UnreachableError
 from sparsetoken.planner.pilot import PilotPlan
 from sparsetoken.planner.planner import Planner, plan
-from sparsetoken.planner.record import Curve, Plan
+from sparsetoken.planner.record import Plan, PlanCurve
 from sparsetoken.planner.request import QUANTITIES
 
 __all__ = [
     "QUANTITIES",
-    "Curve",
     "PilotEstimate",
     "PilotPlan",
     "PilotWarning",
     "Plan",
+    "PlanCurve",
     "Planner",
     "UnreachableError",
     "estimate_problem",

@@ -103,7 +103,7 @@ class Architecture:
         return math.log(max(average(results, case.metric, choice.n_readout(case)), 1e-300))
 
 
-class Linear(Architecture):
+class LinearModel(Architecture):
     """The pooled or the vectorized classifier: only the ridge is free.
 
     The loss is the logistic one, whose population minimiser is the optimal rule for the two
@@ -245,7 +245,7 @@ class TwoStep(Architecture):
             "loss": choice.loss,
         }
 
-    def _learned(self, case: Case, choice: Choice, rates: dict[str, float]) -> Alignment:
+    def _learned(self, case: Case, choice: Choice, rates: dict[str, Any]) -> Alignment:
         """Return what a query step of unit rate learns."""
         alpha = choice.split * case.alpha
         return alignment(case.problem, alpha=alpha, loss=choice.loss, lr_query=1.0, **rates)
@@ -270,8 +270,8 @@ def _best_rates(case: Case, choice: Choice) -> dict[str, float]:
     problems = [case.with_rate(sampled).problem for sampled in rates]
 
     def misalignment(factor: float) -> float:
-        rates = {"lr_readout": _LR_READOUT, "lr_bias": factor * calibrated}
-        return -sum(
+        rates: dict[str, Any] = {"lr_readout": _LR_READOUT, "lr_bias": factor * calibrated}
+        return -math.fsum(
             alignment(problem, alpha=alpha, loss=choice.loss, **rates).cosine
             for problem in problems
         )
@@ -286,7 +286,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     found.name: found
     for found in (
         TwoStep(),
-        Linear("pooled", PooledClassifier),
-        Linear("vectorized", VectorizedClassifier),
+        LinearModel("pooled", PooledClassifier),
+        LinearModel("vectorized", VectorizedClassifier),
     )
 }

@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 
 _CURVES = 2**14
 _TRAINING = 0.3  # variance that training on one pilot adds, next to 0.25 that testing on it has
+_HOPELESS = 0.03  # probability that the classifier learns next to nothing from any data
 _RANKING = 0.25  # scores may rank better or worse than errors tell: deviation in units of d/2
 
 
@@ -107,10 +108,10 @@ class TheoryCurves:
         self.rate = min(chance, 0.5)  # of the rarer class
         self.many = chance / self.rate  # more than one if there are more than two classes
         uniform = draws()[:, 1:]
-        normal = ndtri(uniform[:, :3])
+        normal = ndtri(uniform[:, :2])
         self.exponent = 1.6 * np.exp(0.7 * normal[:, :1])
-        self.scale = 0.6 * np.exp(1.5 * normal[:, 1:2])
-        self.largest = 3.0 * np.exp(0.5 * normal[:, 2:])
+        self.scale = 0.6 * np.exp(1.5 * normal[:, 1:])
+        self.largest = _largest(uniform[:, 2:3])
         self.silent = betaincinv(0.3, 3.0, uniform[:, 3:])
 
     def _distance(self, size: Array) -> Array:
@@ -125,6 +126,13 @@ class TheoryCurves:
         """Return the area under the ROC curve if the classes are ``gain`` further apart."""
         half = np.maximum(0.5 * (self._distance(size) + gain), 0.0)
         return (1.0 - self.silent) * ndtr(math.sqrt(2.0) * half) + 0.5 * self.silent
+
+
+def _largest(uniform: Array) -> Array:
+    """Return the distance of the classes after endless training: sometimes hardly any."""
+    learnable = (uniform - _HOPELESS) / (1.0 - _HOPELESS)
+    normal = ndtri(np.clip(learnable, 1e-12, 1.0))
+    return np.where(learnable > 0.0, 3.0 * np.exp(0.5 * normal), 0.5 * uniform / _HOPELESS)
 
 
 def _error(distance: Array, rate: float, silent: Array | float) -> Array:
@@ -167,10 +175,13 @@ class Posterior:
 
     def sizes(self, target: float, levels: Sequence[float], largest: float) -> Array:
         """Return quantiles of the number of samples that reach a target; infinite beyond."""
-        grid = np.geomspace(4.0, largest, 400)
-        met = self._errors(grid) <= target
-        first = np.where(met.any(axis=1), grid[met.argmax(axis=1)], np.inf)
-        return _quantiles(first, self.weights, levels)
+        grid = np.geomspace(4.0, largest, 80)
+        errors = self._errors(grid)
+        rows, found = np.arange(len(errors)), (errors <= target).argmax(axis=1)
+        above, below = errors[rows, np.maximum(found - 1, 0)], errors[rows, found]
+        part = np.where(above > below, (above - target) / np.maximum(above - below, 1e-300), 1.0)
+        reached = grid[found] * (grid[1] / grid[0]) ** (np.minimum(part, 1.0) - 1.0)
+        return _quantiles(np.where(below <= target, reached, np.inf), self.weights, levels)
 
     def reaches(self, target: float, n_samples: float) -> float:
         """Return the probability that ``n_samples`` reach a target."""

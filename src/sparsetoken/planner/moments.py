@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Moments", "TokenSummary", "estimate_moments", "summarise"]
+__all__ = ["TokenMoments", "TokenSummary", "estimate_moments", "summarise"]
 
 Array = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ class TokenSummary(NamedTuple):
         return TokenSummary(*(t - part[group] for t, part in zip(totals, self, strict=True)))
 
 
-class Moments(NamedTuple):
+class TokenMoments(NamedTuple):
     """Estimates of the moments and of what follows from them."""
 
     mean: float
@@ -97,7 +97,7 @@ def summarise(tokens: Array, offsets: NDArray[np.int64], groups: NDArray[np.int6
     return TokenSummary(size, mean, outer, second, turned, own)
 
 
-def estimate_moments(positive: TokenSummary, negative: TokenSummary) -> Moments:
+def estimate_moments(positive: TokenSummary, negative: TokenSummary) -> TokenMoments:
     """Return the unbiased moments from the sums over the samples of both classes."""
     n_pos, n_neg = float(positive.size), float(negative.size)
     dim = positive.mean.size
@@ -113,7 +113,7 @@ def estimate_moments(positive: TokenSummary, negative: TokenSummary) -> Moments:
     triple += 2.0 * own - float(np.sum(second * outer))
     triple /= distinct
     if mean <= 0:
-        return Moments(mean, 0.0)
+        return TokenMoments(mean, 0.0)
     # The trace removes what is the same in all directions: noise that differs between the classes,
     # or the imperfect whitening of the tokens.
-    return Moments(mean, (triple / mean - float(np.trace(second)) / dim) / (1.0 - 1.0 / dim))
+    return TokenMoments(mean, (triple / mean - float(np.trace(second)) / dim) / (1.0 - 1.0 / dim))

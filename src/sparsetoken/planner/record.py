@@ -26,13 +26,13 @@ from sparsetoken.vocabulary import PARAMETERS, look
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Curve", "Plan"]
+__all__ = ["Plan", "PlanCurve"]
 
 _POINTS = 9
 _FEW = 60  # samples, below which simulated errors leave the expected one behind
 
 
-class Curve(NamedTuple):
+class PlanCurve(NamedTuple):
     """Expected error against a quantity, the settings chosen anew at each value."""
 
     quantity: str
@@ -150,7 +150,7 @@ class Plan:
         return self.solution.architecture.classifier(**self.settings, **more)
 
     @cached_property
-    def curve(self) -> Curve:
+    def curve(self) -> PlanCurve:
         """Expected error against the quantity solved for, or the number of samples."""
         quantity = "n_samples" if self.solved_for == "error" else self.solved_for
         values = _around(quantity, self)
@@ -162,7 +162,7 @@ class Plan:
                 start = found[index + step].choice
                 found[index] = predict(self.solution.architecture, request, self.progress, start)
         errors = tuple(found[index].expected for index in range(len(values)))
-        return Curve(quantity, tuple(values), errors)
+        return PlanCurve(quantity, tuple(values), errors)
 
     @cached_property
     def alternatives(self) -> dict[str, Estimate]:

@@ -167,9 +167,8 @@ def _draw_samples(problem: AnyProblem, n_samples: int, rng: np.random.Generator)
         np.array([getattr(kind, name) for kind in problem.kinds], dtype=float)[drawn.kind]
         for name in ("n_tokens", "n_signal", "signal")
     )
-    return _Samples(
-        2.0 * drawn.label - 1.0, length, n_signal, np.where(drawn.positive, signal, 0.0)
-    )
+    sign = np.where(drawn.label == 1, 1.0, -1.0)
+    return _Samples(sign, length, n_signal, np.where(drawn.positive, signal, 0.0))
 
 
 def _readout_step(

@@ -2,7 +2,7 @@
 
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.performance import Performance
-from sparsetoken.theory.curves import Curve, risk, risk_curve
+from sparsetoken.theory.curves import RiskCurve, risk, risk_curve
 from sparsetoken.theory.dynamics.best import BestTraining, best_training
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.train import training
@@ -17,11 +17,11 @@ __all__ = [
     "Alignment",
     "BestTraining",
     "ConvergenceWarning",
-    "Curve",
     "Estimate",
     "JointRisk",
     "Performance",
     "Risk",
+    "RiskCurve",
     "Training",
     "alignment",
     "best_bias_rate",

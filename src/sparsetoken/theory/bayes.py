@@ -1,19 +1,23 @@
 """The likelihood ratio, and the error of the rule that uses it: the floor for any classifier."""
 
 import math
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, gammaln
+from scipy.special import gammaln
 
 from sparsetoken.estimate import Estimate
+from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.points import BATCHES, token_noise
 
 __all__ = [
     "bayes_error",
     "error_shares",
+    "kinds_by_length",
     "log_likelihood_ratio",
     "standard_error",
     "token_scores",
@@ -22,17 +26,11 @@ __all__ = [
 Array = NDArray[np.float64]
 
 
-def bayes_error(problem: SparseTokenProblem, n_points: int) -> Estimate:
-    """Return the least error of any rule that sees the tokens along the signal.
-
-    With p₊ and p₋ the densities of the classes it is the average of min(πp₊, (1−π)p₋)/p under
-    p = (p₊ + p₋)/2: both classes are drawn equally often however rare one is, and the ratio is
-    bounded by the rates.
-    """
+def bayes_error(problem: AnyProblem, n_points: int) -> Estimate:
+    """Return the least error of any rule that sees the tokens along the signal."""
     batches = []
     for batch in range(BATCHES):
-        x = token_scores(problem, n_points, batch)
-        missed, alarm = error_shares(log_likelihood_ratio(x, problem), problem.positive_rate)
+        missed, alarm = error_shares(problem, token_scores(problem, n_points, batch))
         batches.append(float(np.minimum(missed, alarm).mean()))
     size = BATCHES * missed.size
     return Estimate(float(np.mean(batches)), standard_error(batches, problem.positive_rate, size))
@@ -41,26 +39,70 @@ def bayes_error(problem: SparseTokenProblem, n_points: int) -> Estimate:
 def standard_error(batches: ArrayLike, rate: float, n_points: int) -> float:
     """Return the error of the mean, with what is too rare for the points to show."""
     unseen = 0.02 * min(rate, 1.0 - rate) / n_points
-    return math.hypot(float(np.std(batches, ddof=1)) / math.sqrt(BATCHES), unseen)
+    return math.hypot(
+        float(np.std(np.asarray(batches, dtype=float), ddof=1)) / math.sqrt(BATCHES), unseen
+    )
 
 
-def token_scores(problem: SparseTokenProblem, n_points: int, batch: int) -> Array:
-    """Return tokens along the signal, one row per sample: positives first, then as many negatives.
+def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Array]:
+    """Return tokens along the signal, one row per sample, for each length.
 
-    The columns of the signal tokens come first.
+    Of each kind positives come first, then as many negatives. The columns of the signal tokens come
+    first.
     """
-    noise = token_noise(problem, n_points, batch)
-    x = np.concatenate([noise, noise])
-    x[: len(noise), : problem.n_signal] += problem.signal
-    return x
+    by_length = kinds_by_length(problem)
+    found = []
+    for kinds in by_length.values():
+        rows = []
+        each = max(n_points // (len(by_length) * len(kinds)), min(n_points, 256))
+        drawn: Counter[int] = Counter()
+        for kind in kinds:
+            noise = token_noise(kind, each, batch + BATCHES * drawn[kind.n_signal])
+            drawn[kind.n_signal] += 1
+            positive = noise.copy()
+            positive[:, : kind.n_signal] += kind.signal
+            rows += [positive, noise]
+        found.append(np.concatenate(rows))
+    return found
 
 
-def error_shares(log_ratio: Array, rate: float) -> tuple[Array, Array]:
-    """Return what each sample adds to the error if it is called negative, and if positive.
+def error_shares(problem: AnyProblem, scores: list[Array]) -> tuple[Array, Array]:
+    """Return what each sample adds to the mean error if it is called negative, and if positive.
 
-    They are πp₊/p and (1−π)p₋/p under the equal mixture p of both classes.
+    With m₊ and m₋ the densities of samples of a length recorded as positive and as negative, the
+    error of a rule is the average of m₊/p or m₋/p under any density p. That of the rows is an equal
+    mixture of both true classes: each is drawn equally often however rare it is.
     """
-    return 2.0 * rate * expit(log_ratio), 2.0 * (1.0 - rate) * expit(-log_ratio)
+    missed, invented = getattr(problem, "label_errors", (0.0, 0.0))
+    total = sum(map(len, scores))
+    shares = []
+    for (length, kinds), x in zip(kinds_by_length(problem).items(), scores, strict=True):
+        logs = np.stack([np.zeros(len(x)), *(log_likelihood_ratio(x, kind) for kind in kinds)])
+        ratios = np.exp(logs - logs.max(axis=0))
+        density = 0.5 * ratios[0] + 0.5 * ratios[1:].mean(axis=0)
+        positive, negative = 0.0, 0.0
+        for kind, carries, _, probability in problem.groups:
+            if carries and kind.n_tokens == length:
+                index = kinds.index(replace(kind, positive_rate=0.5))
+                positive = positive + probability * ratios[1 + index]
+            elif kind.n_tokens == length:
+                negative = negative + probability * ratios[0]
+        shares.append(
+            [
+                ((1.0 - missed) * positive + invented * negative) / density * (total / len(x)),
+                (missed * positive + (1.0 - invented) * negative) / density * (total / len(x)),
+            ]
+        )
+    found = [np.concatenate(column) for column in zip(*shares, strict=True)]
+    return found[0], found[1]
+
+
+def kinds_by_length(problem: AnyProblem) -> dict[int, list[SparseTokenProblem]]:
+    """Return the kinds that differ in more than their positive rate."""
+    found: dict[int, list[SparseTokenProblem]] = {}
+    for kind in dict.fromkeys(replace(kind, positive_rate=0.5) for kind in problem.kinds):
+        found.setdefault(kind.n_tokens, []).append(kind)
+    return found
 
 
 def log_likelihood_ratio(x: Array, problem: SparseTokenProblem) -> Array:

@@ -18,7 +18,7 @@ from sparsetoken.theory.saddle import Problem
 from sparsetoken.theory.solver import solve
 from sparsetoken.theory.trained import RESOLUTION, Risk, any_bias, solve_point
 
-__all__ = ["Curve", "risk", "risk_curve", "solve_along"]
+__all__ = ["RiskCurve", "risk", "risk_curve", "solve_along"]
 
 _NUMBERS = ("test_error", "train_loss", "train_error", "test_loss", "auc")
 _STATE = (
@@ -35,7 +35,7 @@ _LEAST_RIDGE, _LARGEST_RIDGE = 1e-12, 1e12
 _LEAST_RATIO, _LARGEST_RATIO = 1e-6, 1e9
 
 
-class Curve(list[Risk]):
+class RiskCurve(list[Risk]):
     """The results along a curve: a list of :class:`Risk`.
 
     Examples
@@ -130,7 +130,7 @@ def risk_curve(
     cosine: float | None = None,
     sharpness: float | None = None,
     n_points: int = DEFAULT_POINTS,
-) -> Curve:
+) -> RiskCurve:
     """Return :func:`risk` at each of ``alphas``, each solved from the one before.
 
     Examples
@@ -152,14 +152,14 @@ def solve_along(
     places: Iterable[tuple[Model, float]],
     reg: float | Literal["best"],
     loss: Any,
-) -> Curve:
+) -> RiskCurve:
     """Solve for each model with its samples per dimension, from the solutions before it."""
     best = isinstance(reg, str) and reg == "best"
     fixed = 0.0 if best else _check_within("reg", reg, _LEAST_RIDGE, _LARGEST_RIDGE, 0.0)
     loss = get_loss(loss)
     check_problem(problem)
     check_real("positive_rate", problem.positive_rate, low=1e-6, high=1.0 - 1e-6)
-    results = Curve()
+    results = RiskCurve()
     for model, given in places:
         alpha = _check_within("alpha", given, _LEAST_RATIO, _LARGEST_RATIO, math.inf)
         law = model.law(problem)
@@ -203,7 +203,8 @@ def _best_ridge(
     def error(decade: float) -> float:
         if decade not in found:
             near = min(found, key=lambda other: abs(other - decade), default=None)
-            start = found[near][1] if near is not None else before and before.path[0]
+            first = None if before is None else before.path[0]
+            start = first if near is None else found[near][1]
             task = Problem(
                 coarse.points,
                 loss,

@@ -14,7 +14,7 @@ from scipy.stats import qmc
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.losses import Loss, get_loss
-from sparsetoken.population import AnyProblem
+from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.problem import Group, SparseTokenProblem
 from sparsetoken.theory.dynamics.averages import signal_tokens
 from sparsetoken.theory.dynamics.fresh import NewSamples, Parameters, observe
@@ -104,6 +104,7 @@ def joint_risk(
     >>> j.stable, round(j.test_error, 3), round(j.train_loss, 3)
     (True, 0.137, 0.249)
     """
+    check_problem(problem)
     alpha = check_real("alpha", alpha, low=0.0, above=True)
     ridges = np.array(
         [

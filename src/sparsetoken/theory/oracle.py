@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +14,12 @@ from scipy.stats import hypergeom
 from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.pooling import Elementwise, Pooling, Softmax
-from sparsetoken.population import check_problem
+from sparsetoken.population import AnyProblem, check_problem, lengths, map_kinds
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.bayes import (
     bayes_error,
     error_shares,
-    log_likelihood_ratio,
+    kinds_by_length,
     standard_error,
     token_scores,
 )
@@ -32,9 +33,7 @@ Array = NDArray[np.float64]
 _LARGEST_SIGNAL = 1e6
 
 
-def oracle_error(
-    problem: SparseTokenProblem, model: str, *, n_points: int = DEFAULT_POINTS
-) -> Estimate:
+def oracle_error(problem: AnyProblem, model: str, *, n_points: int = DEFAULT_POINTS) -> Estimate:
     """Return the least error of an architecture whose weights are chosen with the signal known.
 
     No amount of data brings a trained classifier below it. The readout is along the signal, the
@@ -43,8 +42,9 @@ def oracle_error(
 
     Parameters
     ----------
-    problem : SparseTokenProblem
-        The model of the data.
+    problem : SparseTokenProblem or Population
+        The model of the data. A population has one threshold for all its kinds, except that "bayes"
+        sees the length.
     model : {"pooled", "vectorized", "attention", "hardmax", "elementwise", "bayes"}
         The architecture; "bayes" is the floor for any classifier. Pooled, vectorized and hardmax
         are exact at any length.
@@ -74,20 +74,26 @@ def oracle_error(
 
 
 def required_signal(
-    problem: SparseTokenProblem, model: str, *, error: float, n_points: int = 4096
-) -> float:
+    problem: AnyProblem, model: str, *, error: float, n_points: int = 4096
+) -> Estimate:
     """Return the signal at which an architecture can reach a given error.
 
     Parameters
     ----------
-    problem : SparseTokenProblem
-        Length, sparsity and rate; its signal is ignored.
+    problem : SparseTokenProblem or Population
+        Length, sparsity and rate; the signal of a problem is ignored. Of a population the strengths
+        are multiplied by a common factor, which is returned.
     model : {"pooled", "vectorized", "attention", "hardmax", "elementwise", "bayes"}
         The architecture.
     error : float
         The error to reach, above 0. At or above min(rate, 1 − rate) no signal is needed.
     n_points : int, default=4096
         Points per class where there is no closed form.
+
+    Returns
+    -------
+    Estimate
+        A float with ``uncertainty``.
 
     Examples
     --------
@@ -107,65 +113,98 @@ def required_signal(
     error = check_real("error", error, low=0.0, high=1.0, above=True)
     check_problem(problem)
     if error >= min(problem.positive_rate, 1.0 - problem.positive_rate):
-        return 0.0
+        return Estimate(0.0)
 
-    def excess(signal: float) -> float:
-        strong = SparseTokenProblem(
-            problem.n_tokens, problem.n_signal, signal, problem.positive_rate
-        )
-        return float(oracle_error(strong, model, n_points=n_points)) - error
+    base = replace(problem, signal=1.0) if isinstance(problem, SparseTokenProblem) else problem
+
+    def reached(factor: float) -> Estimate:
+        strong = map_kinds(base, lambda kind: replace(kind, signal=factor * kind.signal))
+        return oracle_error(strong, model, n_points=n_points)
 
     high = 1.0
-    while excess(high) > 0.0:
+    while reached(high) > error:
         high *= 2.0
         if high > _LARGEST_SIGNAL:
             raise ValueError(
                 f"error must be reachable: {model} stays above {error:g} up to signal {high / 2:g}"
             )
     low = 0.5 * high if high > 1.0 else 0.0
-    return float(brentq(excess, low, high, xtol=1e-6 * high, rtol=1e-6))
+    found = brentq(lambda x: float(reached(x)) - error, low, high, xtol=1e-6 * high, rtol=1e-6)
+    slope = (float(reached(1.01 * found)) - float(reached(0.99 * found))) / (0.02 * found)
+    bar = max(reached(found).uncertainty, 1e-6 * error)  # the root is not better than that
+    return Estimate(found, bar / max(abs(slope), 1e-300))
 
 
-def _pooled(problem: SparseTokenProblem, n_points: int) -> Estimate:
-    return Estimate(_mixture_error(np.array([problem.snr]), np.ones(1), problem.positive_rate))
+# The probabilities that a sample of a kind, with or without the signal, is below a threshold and
+# above it, as functions of the threshold.
+Tails = Callable[[SparseTokenProblem, bool, Array], tuple[Array, Array]]
 
 
-def _vectorized(problem: SparseTokenProblem, n_points: int) -> Estimate:
+def _best_threshold(problem: AnyProblem, tails: Tails, low: float, high: float) -> float:
+    """Return the least error of a common threshold between ``low`` and ``high``."""
+
+    def error(threshold: Array) -> Array:
+        total = np.zeros_like(threshold)
+        for kind, positive, label, probability in problem.groups:
+            below, above = tails(kind, positive, threshold)
+            total += probability * (below if label > 0 else above)
+        return total
+
+    return _least(error, low, high, problem.positive_rate)
+
+
+def _pooled(problem: AnyProblem, n_points: int) -> Estimate:
+    longest = lengths(problem)[-1]  # its noise is the unit
+
+    def tails(kind: SparseTokenProblem, positive: bool, threshold: Array) -> tuple[Array, Array]:
+        z = threshold * math.sqrt(kind.n_tokens / longest) - positive * kind.snr
+        return ndtr(z), ndtr(-z)
+
+    top = max((kind.snr + 9.0) * math.sqrt(longest / kind.n_tokens) for kind in problem.kinds)
+    return Estimate(_best_threshold(problem, tails, -top if len(problem.kinds) > 1 else -9.0, top))
+
+
+def _vectorized(problem: AnyProblem, n_points: int) -> Estimate:
     """Best even spread over some number of tokens: a mixture, by how many of them carry signal."""
-    n_tokens, n_signal = problem.n_tokens, problem.n_signal
-    counts = np.unique(np.geomspace(1, n_tokens, 60).round().astype(int))
+    n_tokens = lengths(problem)[0]
+    if len(lengths(problem)) > 1:
+        raise ValueError(
+            "model 'vectorized' needs sequences of one length, "
+            f"got lengths {', '.join(map(str, lengths(problem)))}"
+        )
     best = math.inf
-    for count in counts:
-        low, high = hypergeom.interval(1 - 1e-12, n_tokens, n_signal, count)
-        found = np.arange(max(low - 1, 0), min(high + 1, n_signal, count) + 1)
-        share = hypergeom.pmf(found, n_tokens, n_signal, count)
-        means = problem.signal * found / math.sqrt(count)
-        best = min(best, _mixture_error(means, share / share.sum(), problem.positive_rate))
+    for count in np.unique(np.geomspace(1, n_tokens, 60).round().astype(int)):
+
+        def tails(
+            kind: SparseTokenProblem, positive: bool, threshold: Array, count: int = count
+        ) -> tuple[Array, Array]:
+            if not positive:
+                return ndtr(threshold), ndtr(-threshold)
+            low, high = hypergeom.interval(1 - 1e-12, n_tokens, kind.n_signal, count)
+            found = np.arange(max(low - 1, 0), min(high + 1, kind.n_signal, count) + 1)
+            share = hypergeom.pmf(found, n_tokens, kind.n_signal, count)
+            share = share / share.sum()
+            gap = np.subtract.outer(threshold, kind.signal * found / math.sqrt(count))
+            return ndtr(gap) @ share, ndtr(-gap) @ share
+
+        top = max(
+            kind.signal * min(kind.n_signal, count) / math.sqrt(count) for kind in problem.kinds
+        )
+        best = min(best, _best_threshold(problem, tails, -9.0, top + 9.0))
     return Estimate(best)
 
 
-def _hardmax(problem: SparseTokenProblem, n_points: int) -> Estimate:
+def _hardmax(problem: AnyProblem, n_points: int) -> Estimate:
     """All the weight on the largest token: the law of a maximum, in closed form."""
-    others = problem.n_tokens - problem.n_signal
 
-    def error(threshold: Array) -> Array:
-        below = problem.n_signal * log_ndtr(threshold - problem.signal)
-        below = below + others * log_ndtr(threshold)
-        above = -np.expm1(problem.n_tokens * log_ndtr(threshold))
-        return problem.positive_rate * np.exp(below) + (1.0 - problem.positive_rate) * above
+    def tails(kind: SparseTokenProblem, positive: bool, threshold: Array) -> tuple[Array, Array]:
+        marked = kind.n_signal if positive else 0
+        below = marked * log_ndtr(threshold - kind.signal)
+        below = below + (kind.n_tokens - marked) * log_ndtr(threshold)
+        return np.exp(below), -np.expm1(below)
 
-    top = problem.signal + math.sqrt(2 * math.log(problem.n_tokens + 1)) + 9.0
-    return Estimate(_least(error, -9.0, top, problem.positive_rate))
-
-
-def _mixture_error(means: Array, share: Array, rate: float) -> float:
-    """Least error of a threshold between N(0, 1) and a mixture of N(mean, 1)."""
-
-    def error(threshold: Array) -> Array:
-        missed = ndtr(np.subtract.outer(threshold, means)) @ share
-        return rate * missed + (1.0 - rate) * ndtr(-threshold)
-
-    return _least(error, -9.0, float(means.max()) + 9.0, rate)
+    top = max(kind.signal + math.sqrt(2 * math.log(kind.n_tokens + 1)) for kind in problem.kinds)
+    return Estimate(_best_threshold(problem, tails, -9.0, top + 9.0))
 
 
 def _least(error: Callable[[Array], Array], low: float, high: float, rate: float) -> float:
@@ -180,8 +219,8 @@ def _least(error: Callable[[Array], Array], low: float, high: float, rate: float
     return min(float(found.fun), float(values[best]), rate, 1.0 - rate)
 
 
-def _pooling_oracle(pooling: Pooling) -> Callable[[SparseTokenProblem, int], Estimate]:
-    def oracle(problem: SparseTokenProblem, n_points: int) -> Estimate:
+def _pooling_oracle(pooling: Pooling) -> Callable[[AnyProblem, int], Estimate]:
+    def oracle(problem: AnyProblem, n_points: int) -> Estimate:
         """Search the sharpness on some of the points, which it does not move; then use all."""
         some, all_of_them = (_error_shares(problem, n) for n in (max(256, n_points // 4), n_points))
 
@@ -214,26 +253,25 @@ class _Shares(NamedTuple):
     """What the points of both classes, shape (batches, points), add to the error."""
 
     n_points: int
+    n_noise: int
+    """How many points, the last ones, are negatives of one kind."""
     missed: Array
     """If they are called negative."""
     alarm: Array
     """If they are called positive."""
 
 
-def _error_shares(problem: SparseTokenProblem, n_points: int) -> _Shares:
+def _error_shares(problem: AnyProblem, n_points: int) -> _Shares:
     """Both classes are drawn equally often, and weighted by the likelihood ratio (bayes.py)."""
-    both = [
-        error_shares(
-            log_likelihood_ratio(token_scores(problem, n_points, batch), problem),
-            problem.positive_rate,
-        )
-        for batch in range(BATCHES)
-    ]
-    return _Shares(n_points, *(np.stack(shares) for shares in zip(*both, strict=True)))
+    scores = [token_scores(problem, n_points, batch) for batch in range(BATCHES)]
+    both = [error_shares(problem, tokens) for tokens in scores]
+    n_kinds = len(list(kinds_by_length(problem).values())[-1])
+    n_noise = len(scores[0][-1]) // (2 * n_kinds)
+    return _Shares(n_points, n_noise, *(np.stack(shares) for shares in zip(*both, strict=True)))
 
 
 def _threshold_error(
-    problem: SparseTokenProblem, pooling: Pooling, sharpness: float, shares: _Shares
+    problem: AnyProblem, pooling: Pooling, sharpness: float, shares: _Shares
 ) -> tuple[float, float]:
     """Least error of a threshold on the feature along the signal, and its standard error.
 
@@ -241,14 +279,19 @@ def _threshold_error(
     the points would favour the threshold that suits the sample, and spoil the Sobol points. No rule
     is better on the points than that of the likelihood ratio.
     """
-    _, missed, alarm = shares
+    *_, missed, alarm = shares
     scores = np.stack(
         [
-            _features(token_scores(problem, shares.n_points, batch), pooling, sharpness)
+            np.concatenate(
+                [
+                    _features(x, pooling, sharpness)
+                    for x in token_scores(problem, shares.n_points, batch)
+                ]
+            )
             for batch in range(BATCHES)
         ]
     )
-    width = 0.1 * float(scores[:, scores.shape[1] // 2 :].std()) + 1e-12
+    width = 0.1 * float(scores[:, -shares.n_noise :].std()) + 1e-12
 
     def each(threshold: float) -> Array:
         z = (threshold - scores) / width
@@ -276,14 +319,14 @@ def _features(x: Array, pooling: Pooling, sharpness: float) -> Array:
     return np.einsum("nl,nl->n", pooling.weights(sharpness * x), x)
 
 
-def _bayes(problem: SparseTokenProblem, n_points: int) -> Estimate:
+def _bayes(problem: AnyProblem, n_points: int) -> Estimate:
     """Take the likelihood ratio's error; rules whose error is known exactly bound it from above."""
     bounds = [_pooled(problem, 0), _hardmax(problem, 0)]
     estimate = bayes_error(problem, n_points)
     return Estimate(min(estimate, *bounds), estimate.uncertainty)
 
 
-_ORACLES: dict[str, Callable[[SparseTokenProblem, int], Any]] = {
+_ORACLES: dict[str, Callable[[AnyProblem, int], Any]] = {
     "pooled": _pooled,
     "vectorized": _vectorized,
     "attention": _pooling_oracle(Softmax()),

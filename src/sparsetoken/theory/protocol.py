@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from sparsetoken.population import AnyProblem
-from sparsetoken.theory.curves import Curve, solve_along
+from sparsetoken.theory.curves import RiskCurve, solve_along
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
 from sparsetoken.theory.trained import Risk
 from sparsetoken.theory.two_steps import alignment
@@ -83,8 +83,8 @@ def two_step_curve(
     reg: float | Literal["best"],
     loss: Any = "logistic",
     n_points: int = DEFAULT_POINTS,
-    **rates: float,
-) -> Curve:
+    **rates: Any,
+) -> RiskCurve:
     """Return :func:`two_step_risk` at each pair of sample ratios, each solved from the one before.
 
     Parameters

@@ -8,6 +8,7 @@ At α = ∞ the readout has no component outside the plane of query and signal: 
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -93,8 +94,14 @@ def score_moments(problem: Problem, readout: Readout) -> Moments:
     return m if norm >= 0 else m._replace(gh=-m.gh, gk=-m.gk, ghk=-m.ghk)
 
 
-def assemble(problem: Problem, readout: Readout, m: Moments) -> Pass:
-    """Sum up the averages of the points."""
+def assemble(
+    problem: Problem,
+    readout: Readout,
+    m: Moments,
+    rows: Sequence[slice] = (slice(None),),
+    factor: float = 1.0,
+) -> Pass:
+    """Sum up the averages of the points, or of those in ``rows`` with ``factor`` their weight."""
     points, alpha, reg = problem.points, problem.alpha, problem.reg
     finite = math.isfinite(alpha)
     norm = readout.norm_rest if finite else readout.along_rest
@@ -105,7 +112,13 @@ def assemble(problem: Problem, readout: Readout, m: Moments) -> Pass:
     if finite:
         slopes[[1, 3]] = readout.along_rest / norm, readout.spread / norm
     gradient, hessian, cross, metric = np.zeros(4), np.zeros((4, 4)), np.zeros(4), np.zeros((4, 4))
-    value, used, saved, pull = _sum_up(*points[1:], *m, slopes, gradient, hessian, cross, metric)
+    sums = np.zeros(4)
+    for part in rows:
+        columns = [column[part] for column in (*points[1:], *m)]
+        sums += _sum_up(*columns, slopes, gradient, hessian, cross, metric)
+    for total in (sums, gradient, hessian, cross, metric):
+        total *= factor
+    value, used, saved, pull = sums.tolist()
     x = np.array(readout[:4])
     ridge = reg * np.array([1.0, 1.0, 0.0, 1.0])
     value += 0.5 * float(ridge @ x**2)

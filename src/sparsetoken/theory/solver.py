@@ -243,8 +243,6 @@ def solve_scaled(matrix: Array, vector: Array) -> Array:
 
     A system that is not finite has no solution: NaN, which no method takes for convergence.
     """
-    if not np.isfinite(matrix).all() or not np.isfinite(vector).all():
-        return np.full(vector.size, math.nan)
     size = np.maximum(np.abs(matrix.diagonal()), 1e-12 * np.abs(matrix).max(axis=0)) + 1e-300
     scale = 1.0 / np.sqrt(size)
     scaled = scale[:, np.newaxis] * matrix * scale
@@ -254,6 +252,8 @@ def solve_scaled(matrix: Array, vector: Array) -> Array:
             return scale * solution
     except np.linalg.LinAlgError:
         pass
+    if not np.isfinite(scaled).all() or not np.isfinite(vector).all():
+        return np.full(vector.size, math.nan)
     return scale * np.linalg.lstsq(scaled, scale * vector, rcond=1e-14)[0]
 
 
@@ -290,7 +290,7 @@ def _default_start(problem: Problem) -> Readout:
 
 def _constant(problem: Problem) -> tuple[float, float]:
     """Return the best constant score, where the classes are unequal, and the slopes' size there."""
-    loss, rate = problem.loss, problem.points.average(problem.points.label > 0)
+    loss, rate = problem.loss, float(problem.points.weight[problem.points.label > 0].sum())
     low, high = -20.0, 20.0
     bias = 0.0
     while high - low > 0.1 and not 0.2 < rate < 0.8:

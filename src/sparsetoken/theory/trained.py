@@ -17,7 +17,6 @@ from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.models import Model
 from sparsetoken.theory.saddle import Problem, assemble
 from sparsetoken.theory.separation import law_capacity
-from sparsetoken.theory.smoothing import Moments
 from sparsetoken.theory.solver import Saddle, solve, solve_scaled
 from sparsetoken.theory.verification import is_stationary
 
@@ -209,7 +208,8 @@ def _agrees(result: Risk) -> bool:
     if batches == 1:
         return True
     bar = math.sqrt(batches) * result.uncertainty + 1e-4 * result.test_error
-    return abs(result._error(result.law, coarse) - result.test_error) <= _FAR * bar
+    here, there = (result._error(result.law.first_batch, x) for x in (result.readout, coarse))
+    return abs(here - there) <= _FAR * bar
 
 
 def _train_loss(
@@ -291,11 +291,10 @@ def _batch_moves(law: FeatureLaw, task: Problem, saddle: Saddle) -> NDArray[np.f
     """
     if law.batches == 1:
         return np.zeros((1, 4))
-    systems = []
-    for batch in range(law.batches):
-        moments = Moments(*(moment[law.rows(batch)] for moment in saddle.moments))
-        part = task._replace(points=law.batch(batch).points)
-        systems.append(assemble(part, saddle.readout, moments).system)
+    systems = [
+        assemble(task, saddle.readout, saddle.moments, law.rows(batch), law.batches).system
+        for batch in range(law.batches)
+    ]
     matrices, gradients = (np.stack(parts) for parts in zip(*systems, strict=True))
     gradients -= gradients.mean(axis=0)
     others = (matrices.sum(axis=0) - matrices) / (law.batches - 1)

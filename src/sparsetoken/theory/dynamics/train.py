@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sparsetoken._validation import check_choice, check_count
 from sparsetoken.estimate import ConvergenceWarning
 from sparsetoken.losses import Loss, get_loss
-from sparsetoken.population import AnyProblem
+from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.dynamics.fresh import NewSamples, run_fresh, run_online
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.reused import MOST_STEPS, run_reused
@@ -91,6 +91,7 @@ def training(
     >>> float(t.cosine[-1].round(6)), round(st.theory.alignment(problem, alpha=2.0).cosine, 6)
     (0.793276, 0.793276)
     """
+    check_problem(problem)
     check_choice("batches", batches, _BATCHES)
     schedule = Schedule.make(steps, alpha, reg, beta, lr_query, lr_readout, lr_bias)
     if batches == "reused":
