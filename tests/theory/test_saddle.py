@@ -75,8 +75,8 @@ def test_a_bad_start_is_noticed():
 def test_a_wrong_solution_fails_the_second_look():
     problem = Problem(LAW.points, Logistic(), 0.7, 1e-3)
     saddle = solve(problem)
-    right, pull = saddle.readout, saddle.moments.hh
-    assert is_stationary(LAW, problem, right, pull)
+    right, found = saddle.readout, saddle.moments
+    assert is_stationary(LAW, problem, right, found)
     wrong = {
         "spread": (0.8 * right.spread, 0.0, math.nan),
         "along_query": (1.3 * right.along_query,),
@@ -86,7 +86,7 @@ def test_a_wrong_solution_fails_the_second_look():
     }
     for name, values in wrong.items():
         for value in values:
-            assert not is_stationary(LAW, problem, right._replace(**{name: value}), pull)
+            assert not is_stationary(LAW, problem, right._replace(**{name: value}), found)
 
 
 def test_a_system_that_is_not_finite_has_no_solution():
