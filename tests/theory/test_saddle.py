@@ -91,3 +91,18 @@ def test_a_wrong_solution_fails_the_second_look():
 
 def test_a_system_that_is_not_finite_has_no_solution():
     assert np.isnan(solve_scaled(np.full((2, 2), np.nan), np.ones(2))).all()
+
+
+def test_a_grid_too_coarse_is_noticed(monkeypatch):
+    """Averages that are off by a tenth let the solver converge, but not pass the second look."""
+    law = attention_law(SparseTokenProblem(10, 1, 4.0, 0.4), Softmax(), 0.7, 1.0, 4096)
+    exact = Problem(law.points, Logistic(), 0.7, 1e-3)
+
+    def off(average, *arguments):
+        return 1.1 * np.stack(average(arguments[0], *arguments[1:3]))
+
+    monkeypatch.setattr("sparsetoken.theory.smoothing.interpolate", off)
+    coarse = exact._replace(resolution=3.0)
+    saddle = solve(coarse)
+    assert saddle.converged
+    assert not is_stationary(law, coarse, saddle.readout, saddle.moments)

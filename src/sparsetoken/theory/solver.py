@@ -178,7 +178,7 @@ def descend(problem: Problem, start: Readout | None = None, tolerance: float = 1
         else:  # from what shortens the step by a third
             curvature = float(move @ here.hessian @ move)
             least = 0.5 * curvature / (float(move @ done.metric @ move) + 1e-300)
-            damping = max(4.0 * damping, min(max(least, 1e-12), 1e-3))
+            damping = max(10.0 * damping, min(max(least, 1e-12), 1e-3))
     return Saddle(readout, here.value, here, moments, passes, problem.smoothing, False)
 
 
