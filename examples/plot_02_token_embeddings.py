@@ -30,7 +30,6 @@ from sklearn.metrics import roc_auc_score
 
 import sparsetoken as st
 from sparsetoken.plotting import styled
-from sparsetoken.vocabulary import COLORS, MODELS
 
 MODULES = """
 argparse ast asyncio calendar codecs collections configparser contextlib csv ctypes datetime decimal
@@ -160,7 +159,9 @@ with styled():
                 word = "_" * 6
             else:
                 shade = min(1.0, next(weight) / 0.5)
-                look["bbox"] = {"facecolor": (*plt.matplotlib.colors.to_rgb(COLORS[0]), shade)}
+                look["bbox"] = {
+                    "facecolor": (*plt.matplotlib.colors.to_rgb(st.vocabulary.COLORS[0]), shade)
+                }
                 look["bbox"] |= {"edgecolor": "none", "pad": 1.0}
                 look["color"] = "white" if shade > 0.5 else "black"
             axes.text(10 + column, line, word, **look)
@@ -183,8 +184,12 @@ top = [word for word, _ in share.most_common(12)]
 with styled():
     figure, ax = plt.subplots(figsize=(3.4, 2.7), layout="constrained")
     place = np.arange(len(top))
-    ax.barh(place - 0.2, [share[word] for word in top], 0.4, color=MODELS["attention"].color)
-    ax.barh(place + 0.2, [common[word] for word in top], 0.4, color=MODELS["pooled"].color)
+    ax.barh(
+        place - 0.2, [share[word] for word in top], 0.4, color=st.vocabulary.look("attention").color
+    )
+    ax.barh(
+        place + 0.2, [common[word] for word in top], 0.4, color=st.vocabulary.look("pooled").color
+    )
     ax.set_yticks(place, top)
     ax.invert_yaxis()
     ax.set_xlabel("mean share of the weight in a positive excerpt")

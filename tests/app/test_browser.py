@@ -172,7 +172,7 @@ def test_links_restore_everything_with_what_is_pinned(visitor, browser, server):
     assert visitor.page.locator('[data-count="alpha"]').inner_text() == "n = 200"
     context, other = visit(browser, server)
     other.open(urlsplit(visitor.page.url).query)
-    other.wait("!document.querySelector('#unpin').hidden")
+    other.wait("document.querySelector('#figure').data.some((t) => t.name === 'pooled, pinned')")
     assert other.values == visitor.values
     assert other.trace("pooled") == visitor.trace("pooled")
     assert other.trace("pooled, pinned") == pinned

@@ -14,7 +14,7 @@ from sparsetoken.app.processes import RefusedError, Task
 
 def with_jobs(play, slots=1, **options):
     async def run():
-        jobs = Jobs(tasks.nothing, slots, **options)
+        jobs = Jobs(slots, **options)
         jobs.start()
         try:
             return await play(jobs)

@@ -48,8 +48,6 @@ class Jobs:
 
     Parameters
     ----------
-    warm_up : callable
-        What each process does first.
     slots : int
         Jobs that run at once.
     most_waiting : int
@@ -62,13 +60,12 @@ class Jobs:
 
     def __init__(
         self,
-        warm_up: Callable[[], None],
         slots: int = 2,
         most_waiting: int = 16,
         patience: float = 90.0,
         longest: float = 600.0,
     ) -> None:
-        self._warm_up, self._slots = warm_up, slots
+        self._slots = slots
         self._most_waiting, self._patience, self._longest = most_waiting, patience, longest
         self._jobs: OrderedDict[str, _Job] = OrderedDict()
         self._heard: dict[str, float] = {}
@@ -161,9 +158,7 @@ class Jobs:
     async def _work(self, slot: int) -> None:
         while True:
             if slot not in self._workers or not self._workers[slot].alive:
-                self._workers[slot] = await asyncio.to_thread(
-                    Worker, self._warm_up, background=True
-                )
+                self._workers[slot] = await asyncio.to_thread(Worker, background=True)
             async with self._changed:
                 await self._changed.wait_for(lambda: self._next() is not None)
                 job = self._next()

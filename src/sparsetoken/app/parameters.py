@@ -172,7 +172,7 @@ def make_problem(values: Values) -> Any:
     return st.Population.spread(problem, n_nodes=2, **varying) if varying else problem
 
 
-def spreads(values: Values) -> dict[str, tuple[str, float, float]]:
+def spreads(values: Values) -> dict[str, Any]:
     """Return the distributions of the quantities that vary; two nodes stand for each."""
     asked = {"signal": "signal_spread", "n_tokens": "length_spread"}
     return {

@@ -40,13 +40,15 @@ class Worker:
 
     Parameters
     ----------
-    warm_up : callable
+    warm_up : callable, optional
         Called by the process before anything else, so that no visitor waits for compiled code.
     background : bool, default=False
         Whether others go first on a busy machine.
     """
 
-    def __init__(self, warm_up: Callable[[], None], *, background: bool = False) -> None:
+    def __init__(
+        self, warm_up: Callable[[], None] | None = None, *, background: bool = False
+    ) -> None:
         # Spawned, not forked: a fork copies locks that threads of this process may hold.
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
@@ -96,7 +98,7 @@ class Worker:
         self._process.join()
 
 
-def _serve(pipe: Any, warm_up: Callable[[], None], background: bool) -> None:
+def _serve(pipe: Any, warm_up: Callable[[], None] | None, background: bool) -> None:
     """Answer with steps of tasks until the pipe closes."""
     end_with_parent()
     warnings.simplefilter("ignore")  # a server has nobody to warn; results say what they are
@@ -104,7 +106,8 @@ def _serve(pipe: Any, warm_up: Callable[[], None], background: bool) -> None:
         os.nice(10)
     suspended: OrderedDict[str, tuple[int, Iterator[BaseModel]]] = OrderedDict()
     with threadpool_limits(limits=1):
-        warm_up()
+        if warm_up is not None:
+            warm_up()
         pipe.send(True)
         while True:
             try:

@@ -2,6 +2,7 @@
 
 from sparsetoken.app.content import Values
 from sparsetoken.app.parameters import select, spreads
+from sparsetoken.vocabulary import PARAMETERS
 
 __all__ = ["keywords", "problem_code", "theory_command", "training_code"]
 
@@ -29,5 +30,5 @@ def theory_command(quantities: str, values: Values, *names: str) -> str:
     """Return the command that prints quantities at the values, with some more of them by name."""
     given = select(values, "problem", "training", "two steps")
     given |= {name: values[name] for name in names}
-    listed = " ".join(f"{name}={value}" for name, value in given.items())
+    listed = " ".join(f"{PARAMETERS[name].option} {value}" for name, value in given.items())
     return f"sparsetoken theory {quantities} {listed}"

@@ -73,7 +73,7 @@ class Explorer(BaseModel):
 def make_app(**options: Any) -> FastAPI:
     """Return the service; options are those of :class:`Jobs`."""
     pictures = Pictures(work.warm_up, max(2, available_workers()))
-    jobs = Jobs(work.warm_up, **options)
+    jobs = Jobs(**options)
     uploads = Uploads()
 
     @asynccontextmanager

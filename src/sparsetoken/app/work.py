@@ -1,7 +1,6 @@
 """What the processes run: generators that yield pictures or progress, by name of the view."""
 
 from collections.abc import Iterator
-from itertools import islice
 
 from sparsetoken.app.content import Content, Progress, Values
 from sparsetoken.app.parameters import CONTROLS
@@ -23,9 +22,8 @@ def work(view: str, values: Values) -> Iterator[Progress]:
 
 
 def warm_up() -> None:
-    """Load compiled code by drawing a little of what it is needed for."""
+    """Load compiled code by drawing what everybody sees first."""
+    view = VIEWS["learning"]
     for loss in CONTROLS["loss"].options:
-        for view in ("learning", "alignment", "capacity"):
-            names = VIEWS[view].names
-            values = {name: CONTROLS[name].default for name in names} | {"loss": loss}
-            list(islice(draw(view, values), 1))
+        values = {name: CONTROLS[name].default for name in view.names} | {"loss": loss}
+        next(view.draw(values))

@@ -15,13 +15,20 @@ export function make(tag, properties = {}, ...children) {
     return element;
 }
 
-export function toPlace(control, value) {
+// A table of a few named values.
+export function facts(pairs) {
+    const rows = Object.entries(pairs).map(([name, value]) =>
+        make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value)));
+    return rows.length ? make("table", {}, make("tbody", {}, ...rows)) : "";
+}
+
+function toPlace(control, value) {
     const { low, high, logarithmic } = control;
     const share = logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
     return Math.round(PLACES * Math.min(Math.max(share, 0), 1));
 }
 
-export function toValue(control, place) {
+function toValue(control, place) {
     const { low, high, logarithmic, whole } = control;
     const share = place / PLACES;
     const value = logarithmic ? low * (high / low) ** share : low + (high - low) * share;

@@ -2,7 +2,7 @@
 
 import { call, visitor, watch, LostError } from "./api.js";
 import { plot } from "./chart.js";
-import { make } from "./controls.js";
+import { facts, make } from "./controls.js";
 
 const get = (id) => document.getElementById(id);
 let study = null; // what is known
@@ -84,12 +84,6 @@ function heard(status, name) {
 
 function section(title, ...children) {
     return make("section", {}, make("h2", {}, title), ...children);
-}
-
-function facts(pairs) {
-    const rows = Object.entries(pairs).map(([name, value]) =>
-        make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value)));
-    return make("table", {}, make("tbody", {}, ...rows));
 }
 
 function picture(panels, label) {

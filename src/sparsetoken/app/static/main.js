@@ -5,7 +5,7 @@
 
 import { call, visitor, watch, LostError } from "./api.js";
 import { learn, narrow, plot } from "./chart.js";
-import { allowed, build, make, parse } from "./controls.js";
+import { allowed, build, facts, make, parse } from "./controls.js";
 import { leaveData, redrawData, startData } from "./data.js";
 
 const OWN = "data"; // the view of one's own data
@@ -113,27 +113,29 @@ async function follow() {
     state.view = known ? view : Object.keys(spec.views)[0];
     setAll({ ...defaults(state.view), ...values });
     complaint = wrong && `This link cannot be shown: ${wrong.slice(0, 200)}.`;
+    const kept = state.pin?.query === pin && state.pin.view === state.view;
+    if (!kept) {
+        state.pin = pin && state.view !== OWN ? { view: state.view, query: pin, curves: [] } : null;
+    }
     moves += 1;
     push = false;
     arrange();
     ask();
-    await followPin(pin);
+    if (state.pin && !kept) {
+        await loadPin(state.pin);
+    }
 }
 
-async function followPin(pin) {
-    if (!pin || state.view === OWN) {
-        state.pin = null;
-    } else if (state.pin?.query !== pin) {
-        const [values] = read(new URLSearchParams(pin));
-        const view = state.view;
-        const asked = current(view, { ...defaults(view), ...values });
-        let got = { more: true };
-        for (let step = 0; got?.more; step += 1) {
-            got = await call("POST", `/api/views/${view}`,
-                { visitor: `${visitor}-pin`, sequence: ++sequence, step: step, values: asked });
-        }
-        state.pin = { view: view, query: pin, curves: pinned(got) };
+// Ask for the curves of a pin that came with a link.
+async function loadPin(pin) {
+    const [values] = read(new URLSearchParams(pin.query));
+    const asked = current(pin.view, { ...defaults(pin.view), ...values });
+    let got = { more: true };
+    for (let step = 0; got?.more; step += 1) {
+        got = await call("POST", `/api/views/${pin.view}`,
+            { visitor: `${visitor}-pin`, sequence: ++sequence, step: step, values: asked });
     }
+    pin.curves = pinned(got);
     show();
 }
 
@@ -307,19 +309,13 @@ function show() {
         return;
     }
     get("sentence").textContent = complaint || shown.sentence;
-    get("facts").replaceChildren(table(shown.facts));
+    get("facts").replaceChildren(facts(shown.facts));
     get("python").textContent = shown.python;
     get("command").textContent = shown.command;
     get("pin").hidden = !pinned(shown).length;
     get("unpin").hidden = state.pin?.view !== state.view;
     const pins = state.pin?.view === state.view ? state.pin.curves : [];
     plot(get("figure"), shown.panels, { pinned: pins, dim: state.values.features });
-}
-
-function table(facts) {
-    const rows = Object.entries(facts).map(([name, value]) =>
-        make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value)));
-    return rows.length ? make("table", {}, make("tbody", {}, ...rows)) : "";
 }
 
 function pinned(shown) {

@@ -19,7 +19,7 @@ from sparsetoken.app.content import (
     per_cent,
     samples,
 )
-from sparsetoken.app.parameters import GROUPS, make_problem, select
+from sparsetoken.app.parameters import GROUPS, make_problem, select, spreads
 from sparsetoken.app.scripts import problem_code, theory_command, training_code
 from sparsetoken.experiments import compute, make_cell
 from sparsetoken.theory import oracle_error, risk_curve, two_step_curve
@@ -129,7 +129,7 @@ def _lines(values: Values, step: int) -> list[Line]:
     found = [Line(name="target", look="dot", x=ends, y=[values["error"]] * 2)]
     found += majority(values, ends)[0]
     size = values["n_tokens"] * values["n_signal"]
-    if step and size <= _MOST_FLOOR:
+    if step and size <= _MOST_FLOOR and not spreads(values):  # known for one problem only
         n_points = 256 if size > 2000 else 1024
         floor = float(oracle_error(make_problem(values), "bayes", n_points=n_points))
         label = f"{MODELS['bayes'].label} floor"
