@@ -13,8 +13,7 @@ themselves are deleted. What is left is a word or two nearby.
 # %%
 # The texts
 # ---------
-# We collect the docstrings of some modules of the standard library, NumPy, SciPy and scikit-learn,
-# and keep them as lists of words.
+# Docstrings of the standard library, NumPy, SciPy and scikit-learn, as lists of words.
 
 import builtins
 import collections

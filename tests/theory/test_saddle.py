@@ -75,8 +75,8 @@ def test_a_bad_start_is_noticed():
 def test_a_wrong_solution_fails_the_second_look():
     problem = Problem(LAW.points, Logistic(), 0.7, 1e-3)
     saddle = solve(problem)
-    right, pull = saddle.readout, saddle.moments.hh
-    assert is_stationary(LAW, problem, right, pull)
+    right, found = saddle.readout, saddle.moments
+    assert is_stationary(LAW, problem, right, found)
     wrong = {
         "spread": (0.8 * right.spread, 0.0, math.nan),
         "along_query": (1.3 * right.along_query,),
@@ -86,8 +86,23 @@ def test_a_wrong_solution_fails_the_second_look():
     }
     for name, values in wrong.items():
         for value in values:
-            assert not is_stationary(LAW, problem, right._replace(**{name: value}), pull)
+            assert not is_stationary(LAW, problem, right._replace(**{name: value}), found)
 
 
 def test_a_system_that_is_not_finite_has_no_solution():
     assert np.isnan(solve_scaled(np.full((2, 2), np.nan), np.ones(2))).all()
+
+
+def test_a_grid_too_coarse_is_noticed(monkeypatch):
+    """Averages that are off by a tenth let the solver converge, but not pass the second look."""
+    law = attention_law(SparseTokenProblem(10, 1, 4.0, 0.4), Softmax(), 0.7, 1.0, 4096)
+    exact = Problem(law.points, Logistic(), 0.7, 1e-3)
+
+    def off(average, *arguments):
+        return 1.1 * np.stack(average(arguments[0], *arguments[1:3]))
+
+    monkeypatch.setattr("sparsetoken.theory.smoothing.interpolate", off)
+    coarse = exact._replace(resolution=3.0)
+    saddle = solve(coarse)
+    assert saddle.converged
+    assert not is_stationary(law, coarse, saddle.readout, saddle.moments)

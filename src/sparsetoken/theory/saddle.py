@@ -114,8 +114,9 @@ def assemble(
     gradient, hessian, cross, metric = np.zeros(4), np.zeros((4, 4)), np.zeros(4), np.zeros((4, 4))
     sums = np.zeros(4)
     for part in rows:
-        columns = [column[part] for column in (*points[1:], *m)]
-        sums += _sum_up(*columns, slopes, gradient, hessian, cross, metric)
+        triples = Points(*(column[part] for column in points))[1:]
+        moments = Moments(*(moment[part] for moment in m))
+        sums += _sum_up(*triples, *moments, slopes, gradient, hessian, cross, metric)
     for total in (sums, gradient, hessian, cross, metric):
         total *= factor
     value, used, saved, pull = sums.tolist()

@@ -178,7 +178,7 @@ def descend(problem: Problem, start: Readout | None = None, tolerance: float = 1
         else:  # from what shortens the step by a third
             curvature = float(move @ here.hessian @ move)
             least = 0.5 * curvature / (float(move @ done.metric @ move) + 1e-300)
-            damping = max(4.0 * damping, min(max(least, 1e-12), 1e-3))
+            damping = max(10.0 * damping, min(max(least, 1e-12), 1e-3))
     return Saddle(readout, here.value, here, moments, passes, problem.smoothing, False)
 
 
@@ -189,16 +189,18 @@ def follow(problem: Problem) -> Saddle:
     reg = max(problem.reg, scale / problem.alpha)
     smoothings = (0.0,) if problem.loss.smooth else _SMOOTHINGS
     for smoothing in smoothings:
-        smooth = problem._replace(reg=reg, smoothing=smoothing)
-        saddle = _minimise(smooth, readout, 1e-9)
-        readout = saddle.readout
+        less = problem._replace(reg=reg, smoothing=smoothing)
+        smoother = _minimise(less, readout, 1e-9)
+        if readout is not None and not smoother.converged and smoothing < 0.01:
+            break  # a readout near zero: what is left of the smoothing changes little
+        smooth, saddle, readout = less, smoother, smoother.readout
     if reg > problem.reg:
         lowered = _lower_ridge(smooth, saddle.readout, problem.reg)
         if not lowered.converged:  # as when nothing can be learned and the readout is near zero
             target = smooth._replace(reg=problem.reg)
             lowered = _minimise(target, saddle.readout, 1e-9)
         saddle = lowered
-    if smoothing > 0.0:  # the smoothing that is left changes little, but none is better
+    if smooth.smoothing > 0.0:  # it changes little, but none is better
         exact = newton(problem, saddle.readout)
         if exact.converged:
             return exact

@@ -279,7 +279,7 @@ def _solve_law(
         tolerance = 1e-5 if task.loss.smooth else 1e-9  # Newton is slower at a kink
         saddle = solve(fine, start if begun.converged else None, tolerance)
     solved = task._replace(smoothing=saddle.smoothing)
-    right = is_stationary(law, solved, saddle.readout, saddle.moments.hh)
+    right = is_stationary(law, solved, saddle.readout, saddle.moments)
     return first, saddle, saddle.converged and right
 
 

@@ -1,8 +1,9 @@
 """A second look at a solution before it is called converged.
 
-The five stationarity conditions of docs/theory, section 4, in their original form, with averages
-point by point instead of on grids, over points that no coarse solution has seen. A wrong solution
-breaks them by far; a right one meets them within the sampling error of the points.
+The five stationarity conditions of docs/theory, section 4, in their original form. The solver's
+averages over G may come from grids; here some of the points, none of which the coarse solution has
+seen, are averaged one by one. How far these differ corrects the averages over all points. A wrong
+solution breaks the conditions by far; a right one meets them within the error of the correction.
 """
 
 import math
@@ -12,81 +13,88 @@ from numpy.typing import NDArray
 
 from sparsetoken.law import FeatureLaw, Points, Readout
 from sparsetoken.theory.saddle import Problem, score_moments
+from sparsetoken.theory.smoothing import Moments
 
 __all__ = ["is_stationary"]
 
 Array = NDArray[np.float64]
 
 _BLOCKS = 8
-_BLOCK = 32  # points per class
-_HEAVIEST = 96
+_SOME = 512  # points looked at, in blocks
+_HEAVIEST = 96  # and those that pull most: they can be rare and still hold the readout in place
 _ACCURACY = 0.02
-_ERRORS = 6.0
+_ERRORS = 6.0  # standard errors of the correction that may be missing, up to
+_MOST = 0.1
 
 
 @np.errstate(all="ignore")
-def is_stationary(law: FeatureLaw, problem: Problem, readout: Readout, pull: Array) -> bool:
+def is_stationary(law: FeatureLaw, problem: Problem, readout: Readout, found: Moments) -> bool:
     """Whether the conditions hold, each relative to the size of its terms.
 
-    ``pull`` says how much each point pulls at the readout: E[ℓ′²].
+    ``found`` has the solver's averages over G of all points.
     """
-    points, blocks = _some_points(law, pull)
-    problem = problem._replace(points=points, resolution=math.inf)
-    m = score_moments(problem, readout)
-    x, c2 = readout, points.scale**2
-    slope = math.sqrt(points.average(m.hh))  # typical ℓ′
-    size = [
-        slope * math.sqrt(points.average(along**2 + c2))
-        for along in (points.along_query, points.along_rest)
-    ]
-    stiffness = c2 * m.k
-    # A constant, what is averaged over the points, and the size of both.
-    conditions = [
-        (problem.reg * x.along_query, points.along_query * m.h, size[0]),
-        (0.0, m.h, slope),
-    ]
+    points = law.points
+    sums = _terms(problem, readout, points, found) @ points.weight
+    index, weight, blocks = _some_points(law, points.weight * np.abs(found.hh))
+    some = Points(*(column[index] for column in points))._replace(weight=weight)
+    look = problem._replace(points=some, resolution=math.inf)
+    exact = score_moments(look, readout)
+    before = Moments(*(moment[index] for moment in found))
+    missed = weight * (_terms(look, readout, some, exact) - _terms(look, readout, some, before))
+    sums += missed.sum(axis=1)
+    errors = [_standard_error(row, blocks) for row in missed]
+    slope = math.sqrt(some.average(exact.hh))  # typical ℓ′
+    along, rest = (
+        slope * math.sqrt(some.average(a**2 + some.scale**2))
+        for a in (some.along_query, some.along_rest)
+    )
+    x = readout
     if math.isfinite(problem.alpha):
-        chi = math.exp(x.log_step)
-        tension = 1.0 / (problem.alpha * chi)
-        conditions += [
-            (tension * x.along_rest, points.along_rest * m.h, size[1]),
-            (-(x.spread**2), problem.alpha * chi**2 * c2 * m.hh, x.spread**2),
-            (problem.reg - tension, stiffness, tension),
-        ]
+        tension = 1.0 / (problem.alpha * math.exp(x.log_step))
+        constants = [0.0, problem.reg * x.along_query, tension * x.along_rest]
+        constants += [-(x.spread**2), problem.reg - tension]
+        sizes = [slope, along, rest, x.spread**2, tension]
     else:
-        rest = points.along_rest * m.h + x.along_rest * stiffness
-        conditions += [(problem.reg * x.along_rest, rest, size[1])]
-    for constant, each, scale in conditions:
-        error = 0.0 if law.batches == 1 else _standard_error(points.weight * each, blocks)
-        missing = abs(constant + points.average(each))
-        if not missing <= _ERRORS * error + _ACCURACY * scale:
-            return False
-    return True
+        constants = [0.0, problem.reg * x.along_query, problem.reg * x.along_rest]
+        sizes = [slope, along, rest]
+    return all(
+        abs(constant + total) <= _ACCURACY * size + min(_ERRORS * error, _MOST * size)
+        for constant, total, error, size in zip(constants, sums, errors, sizes, strict=True)
+    )
 
 
-def _some_points(law: FeatureLaw, pull: Array) -> tuple[Points, Array]:
-    """Return the last points, weighted for all, and the block of each.
+def _terms(problem: Problem, readout: Readout, points: Points, m: Moments) -> Array:
+    """Return what each condition averages over the points."""
+    c2 = points.scale**2
+    terms = [m.h, points.along_query * m.h, points.along_rest * m.h]
+    if math.isfinite(problem.alpha):
+        step = problem.alpha * math.exp(2.0 * readout.log_step)
+        terms += [step * c2 * m.hh, c2 * m.k]
+    else:
+        terms[2] = terms[2] + readout.along_rest * c2 * m.k
+    return np.stack(terms)
 
-    The points that pull most are all there, in no block: they can be rare and still hold the
-    readout in place.
+
+def _some_points(law: FeatureLaw, pull: Array) -> tuple[Array, Array, Array]:
+    """Return some of the points, their weights to stand for all, and the block of each.
+
+    They are the last of each part, in blocks, and the heaviest, in none.
     """
-    p = law.points
+    weight, size = law.points.weight, law.points.weight.size
     if law.batches == 1:
-        return p, np.full(p.weight.size, -1)
+        return np.arange(size), weight, np.full(size, -1)
     heaviest = np.argpartition(-pull, _HEAVIEST)[:_HEAVIEST]
-    rows, blocks, weights = [heaviest], [np.full(_HEAVIEST, -1)], [p.weight[heaviest]]
-    many = max(_BLOCKS * _BLOCK * 2 // len(law.sizes), 8 * _BLOCKS)
+    rows, blocks, weights = [heaviest], [np.full(_HEAVIEST, -1)], [weight[heaviest]]
+    many = max(_SOME // len(law.sizes), 8 * _BLOCKS)
     for end, size in zip(np.cumsum(law.sizes), law.sizes, strict=True):
         chosen = np.arange(end - min(size, many), end)
         others = ~np.isin(chosen, heaviest)
         rows.append(chosen[others])
         blocks.append((np.arange(chosen.size) * _BLOCKS // chosen.size)[others])
         counted = heaviest[(heaviest >= end - size) & (heaviest < end)]
-        rest = p.weight[end - size : end].sum() - p.weight[counted].sum()
-        weights.append(np.full(rows[-1].size, rest / max(rows[-1].size, 1)))
-    index = np.concatenate(rows)
-    some = Points(*(column[index] for column in p))
-    return some._replace(weight=np.concatenate(weights)), np.concatenate(blocks)
+        left = weight[end - size : end].sum() - weight[counted].sum()
+        weights.append(np.full(rows[-1].size, left / max(rows[-1].size, 1)))
+    return np.concatenate(rows), np.concatenate(weights), np.concatenate(blocks)
 
 
 def _standard_error(terms: Array, blocks: Array) -> float:
