@@ -60,8 +60,8 @@ def served() -> Iterator[tuple[str, psutil.Process]]:
     try:
         address = server.stdout.readline().split()[3]
         process = psutil.Process(server.pid)
-        family = [process, *process.children(recursive=True)]
-        while any(member.cpu_percent(interval=0.5) > 10.0 for member in family):
+        time.sleep(5.0)  # until all processes have begun
+        while any(member.cpu_percent(interval=1.0) > 10.0 for member in family_of(process)):
             pass
         yield address, process
     finally:
@@ -190,8 +190,12 @@ def load_rows(address: str, process: psutil.Process) -> Iterator[Row]:
 
 def megabytes(process: psutil.Process) -> float:
     """Return the memory of the server and its processes."""
-    family = [process, *process.children(recursive=True)]
-    return float(sum(member.memory_info().rss for member in family)) / 1e6
+    return float(sum(member.memory_info().rss for member in family_of(process))) / 1e6
+
+
+def family_of(process: psutil.Process) -> list[psutil.Process]:
+    """Return the server and its processes."""
+    return [process, *process.children(recursive=True)]
 
 
 def ending_row(address: str, process: psutil.Process) -> Row:
@@ -199,7 +203,7 @@ def ending_row(address: str, process: psutil.Process) -> Row:
     for number in range(4):
         Visitor(address, number, time.monotonic() + 0.5).start()
     time.sleep(0.5)
-    family = [process, *process.children(recursive=True)]
+    family = family_of(process)
     start = time.perf_counter()
     process.send_signal(signal.SIGINT)
     psutil.wait_procs(family, timeout=30)
