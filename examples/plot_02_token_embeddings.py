@@ -13,8 +13,7 @@ themselves are deleted. What is left is a word or two nearby.
 # %%
 # The texts
 # ---------
-# We collect the docstrings of some modules of the standard library, NumPy, SciPy and scikit-learn,
-# and keep them as lists of words.
+# Docstrings of the standard library, NumPy, SciPy and scikit-learn, as lists of words.
 
 import builtins
 import collections
@@ -30,6 +29,7 @@ from sklearn.metrics import roc_auc_score
 
 import sparsetoken as st
 from sparsetoken.plotting import styled
+from sparsetoken.vocabulary import COLORS, MODELS
 
 MODULES = """
 argparse ast asyncio calendar codecs collections configparser contextlib csv ctypes datetime decimal
@@ -159,9 +159,7 @@ with styled():
                 word = "_" * 6
             else:
                 shade = min(1.0, next(weight) / 0.5)
-                look["bbox"] = {
-                    "facecolor": (*plt.matplotlib.colors.to_rgb(st.vocabulary.COLORS[0]), shade)
-                }
+                look["bbox"] = {"facecolor": (*plt.matplotlib.colors.to_rgb(COLORS[0]), shade)}
                 look["bbox"] |= {"edgecolor": "none", "pad": 1.0}
                 look["color"] = "white" if shade > 0.5 else "black"
             axes.text(10 + column, line, word, **look)
@@ -184,12 +182,8 @@ top = [word for word, _ in share.most_common(12)]
 with styled():
     figure, ax = plt.subplots(figsize=(3.4, 2.7), layout="constrained")
     place = np.arange(len(top))
-    ax.barh(
-        place - 0.2, [share[word] for word in top], 0.4, color=st.vocabulary.look("attention").color
-    )
-    ax.barh(
-        place + 0.2, [common[word] for word in top], 0.4, color=st.vocabulary.look("pooled").color
-    )
+    ax.barh(place - 0.2, [share[word] for word in top], 0.4, color=MODELS["attention"].color)
+    ax.barh(place + 0.2, [common[word] for word in top], 0.4, color=MODELS["pooled"].color)
     ax.set_yticks(place, top)
     ax.invert_yaxis()
     ax.set_xlabel("mean share of the weight in a positive excerpt")
