@@ -232,7 +232,7 @@ def test_moves_that_are_overtaken_are_not_asked_for(visitor):
 
 def test_planner_gives_the_plan(visitor):
     visitor.open("view=planner&plan_model=pooled&features=50&error=0.25")
-    visitor.wait("document.querySelector('#sentence').innerText.includes('no classifier')")
+    visitor.wait("document.querySelector('#sentence').innerText.includes('needs')", 240)
     plan = st.plan(
         dim=50, n_tokens=10, n_signal=1, signal=5.0, positive_rate=0.5, error=0.25, model="pooled"
     )

@@ -43,7 +43,9 @@ class Line(BaseModel):
     x: Numbers
     y: Numbers
     model: str | None = None
-    look: Literal["line", "steps", "dash", "dot", "points", "cross", "star", "bars"] = "line"
+    look: Literal["line", "marked", "steps", "dash", "dot", "points", "cross", "star", "bars"] = (
+        "line"
+    )
     error: Numbers | None = None
     """Standard errors of y."""
     low: Numbers | None = None

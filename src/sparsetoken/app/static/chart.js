@@ -120,7 +120,7 @@ function traces(curve, number, colors, at, faint) {
     const dash = faint ? "dashdot" : { dash: "dash", dot: "dot" }[curve.look] ?? "solid";
     const shape = { line: "spline", steps: "hv" }[curve.look] ?? "linear";
     const drawn = [{
-        ...base, mode: "lines", opacity: faint ? 0.6 : 1,
+        ...base, mode: curve.look === "marked" ? "lines+markers" : "lines", opacity: faint ? 0.6 : 1,
         line: { color: shade, dash: dash, width: dash === "solid" ? 2.5 : 1.8, shape: shape },
     }];
     if (curve.low && curve.high) {

@@ -311,7 +311,7 @@ function show() {
     get("sentence").textContent = complaint || shown.sentence;
     get("facts").replaceChildren(facts(shown.facts));
     get("python").textContent = shown.python;
-    get("command").textContent = shown.command;
+    get("command").textContent = shown.command || "There is no command for this view.";
     get("pin").hidden = !pinned(shown).length;
     get("unpin").hidden = state.pin?.view !== state.view;
     const pins = state.pin?.view === state.view ? state.pin.curves : [];
@@ -320,7 +320,7 @@ function show() {
 
 function pinned(shown) {
     const curves = shown?.panels[0]?.map ? [] : shown?.panels[0]?.curves ?? [];
-    return curves.filter((c) => c.look === "line" && c.model).map((c) => ({ ...c, name: `${c.name}, pinned` }));
+    return curves.filter((c) => ["line", "marked"].includes(c.look) && c.model).map((c) => ({ ...c, name: `${c.name}, pinned` }));
 }
 
 // Show the controls of the view, and of those only what matters.

@@ -15,7 +15,7 @@ from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS
 __all__ = ["VIEW"]
 
 _HIGHEST = 1000.0  # of what is shown
-_GRID, _STRIDE = 17, 4
+_GRID, _STRIDE = 17, 8
 
 
 def capacity_at(values: Values, model: str, step: int) -> Any:

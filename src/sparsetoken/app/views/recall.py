@@ -27,7 +27,7 @@ __all__ = ["VIEW"]
 def draw(values: Values) -> Iterator[Content]:
     """Draw recall against the false-positive rate, for few points and then for more."""
     low, high = CONTROLS["fpr"].slider or (0.0, 0.0)
-    for step, size in enumerate((9, 41)):
+    for step, size in enumerate((5, 41)):
         rates = [float(f"{rate:.6g}") for rate in np.geomspace(low, high, size)]
         risks = {
             model: curve(values, model, [values["alpha"]], step)[1][0] for model in models(values)
@@ -38,7 +38,7 @@ def draw(values: Values) -> Iterator[Content]:
             panels=[_panel(values, rates, found)],
             sentence=_sentence(values, here),
             facts={f"recall of {MODELS[model].label}": _text(here[model]) for model in here}
-            | {f"AUC of {MODELS[model].label}": _text(risks[model].auc) for model in here},
+            | {f"AUC of {MODELS[m].label}": _text(r.auc) for m, r in risks.items() if step},
             table={"fpr": rates} | found,
             python=_python(values),
             command=theory_command("auc", values, "alpha", "split"),

@@ -52,7 +52,7 @@ def _content(values: Values, found: Any, more: bool) -> Content:
     stops = " Further steps cannot be followed." if steps < values["steps"] else ""
     x: Any = list(range(1, steps + 1))
     title = PanelAxis(title="gradient step", ends=(1, values["steps"]))
-    learned = [Line(name="test error", model="two-step", x=x, y=error)]
+    learned = [Line(name="test error", model="two-step", look="marked", x=x, y=error)]
     learned += majority(values, [1.0, values["steps"]])[0]
     best = min(range(steps), key=error.__getitem__)
     return Content(
@@ -61,8 +61,8 @@ def _content(values: Values, found: Any, more: bool) -> Content:
                 x=title,
                 y=PanelAxis(title="cosine with the signal", ends=(-1.05, 1.05)),
                 curves=[
-                    Line(name="query", model="two-step", x=x, y=cosine),
-                    Line(name="readout", model="pooled", x=x, y=readout),
+                    Line(name="query", model="two-step", look="marked", x=x, y=cosine),
+                    Line(name="readout", model="pooled", look="marked", x=x, y=readout),
                 ],
             ),
             Panel(
