@@ -48,8 +48,10 @@ MOVES = (
     ("phase diagram", "view=phase", "reg", 5, 1.0),
 )
 # Where the visitors are; the first view is where everybody begins.
-CROWD = ("learning", "learning", "learning", "recall", "alignment", "attention-map", "phase")
-CROWD += ("capacity",)
+CROWD = (
+    *("learning", "learning", "learning", "recall"),
+    *("alignment", "attention-map", "phase", "capacity"),
+)
 
 
 @contextmanager
