@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -180,10 +181,7 @@ def _vectorized(problem: AnyProblem, n_points: int) -> Estimate:
         ) -> tuple[Array, Array]:
             if not positive:
                 return ndtr(threshold), ndtr(-threshold)
-            low, high = hypergeom.interval(1 - 1e-12, n_tokens, kind.n_signal, count)
-            found = np.arange(max(low - 1, 0), min(high + 1, kind.n_signal, count) + 1)
-            share = hypergeom.pmf(found, n_tokens, kind.n_signal, count)
-            share = share / share.sum()
+            found, share = _signal_among(count, n_tokens, kind.n_signal)
             gap = np.subtract.outer(threshold, kind.signal * found / math.sqrt(count))
             return ndtr(gap) @ share, ndtr(-gap) @ share
 
@@ -192,6 +190,15 @@ def _vectorized(problem: AnyProblem, n_points: int) -> Estimate:
         )
         best = min(best, _best_threshold(problem, tails, -9.0, top + 9.0))
     return Estimate(best)
+
+
+@lru_cache(maxsize=256)
+def _signal_among(count: int, n_tokens: int, n_signal: int) -> tuple[Array, Array]:
+    """Return how many of ``count`` tokens may carry the signal, and with what probabilities."""
+    low, high = hypergeom.interval(1 - 1e-12, n_tokens, n_signal, count)
+    found = np.arange(max(low - 1, 0), min(high + 1, n_signal, count) + 1)
+    share = hypergeom.pmf(found, n_tokens, n_signal, count)
+    return found, share / share.sum()
 
 
 def _hardmax(problem: AnyProblem, n_points: int) -> Estimate:

@@ -7,6 +7,7 @@ solution breaks the conditions by far; a right one meets them within the error o
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from sparsetoken.theory.smoothing import Moments
 __all__ = ["is_stationary"]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.signedinteger[Any]]
 
 _BLOCKS = 8
 _SOME = 512  # points looked at, in blocks
@@ -75,7 +77,7 @@ def _terms(problem: Problem, readout: Readout, points: Points, m: Moments) -> Ar
     return np.stack(terms)
 
 
-def _some_points(law: FeatureLaw, pull: Array) -> tuple[Array, Array, Array]:
+def _some_points(law: FeatureLaw, pull: Array) -> tuple[Index, Array, Index]:
     """Return some of the points, their weights to stand for all, and the block of each.
 
     They are the last of each part, in blocks, and the heaviest, in none.
@@ -97,7 +99,7 @@ def _some_points(law: FeatureLaw, pull: Array) -> tuple[Array, Array, Array]:
     return np.concatenate(rows), np.concatenate(weights), np.concatenate(blocks)
 
 
-def _standard_error(terms: Array, blocks: Array) -> float:
+def _standard_error(terms: Array, blocks: Index) -> float:
     """Return the sampling error of a sum, from the spread of its blocks."""
     sums = np.bincount(blocks[blocks >= 0], terms[blocks >= 0], minlength=_BLOCKS)
     return math.sqrt(_BLOCKS) * float(np.std(sums, ddof=1))
