@@ -103,7 +103,7 @@ def test_limit_is_the_theory_at_the_settings(attention):
     settings = dict(attention.settings)
     clf = attention.classifier(random_state=3)
     assert isinstance(clf, st.TwoStepAttentionClassifier)
-    assert clf.get_params() == {**settings, "random_state": 3}
+    assert clf.get_params() == {**type(clf)().get_params(), **settings, "random_state": 3}
     split = settings.pop("split")
     alpha = attention.n_samples / attention.dim
     exact = st.theory.two_step_risk(
