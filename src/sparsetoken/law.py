@@ -188,7 +188,7 @@ class FeatureLaw:
             total += part.reshape(self.batches, -1, *values.shape[1:]).sum(axis=1)
         return self.batches * total
 
-    @property
+    @cached_property
     def _starts(self) -> list[int]:
         return np.cumsum((0, *self.sizes[:-1])).tolist()
 
