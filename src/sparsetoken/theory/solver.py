@@ -245,7 +245,8 @@ def solve_scaled(matrix: Array, vector: Array) -> Array:
 
     A system that is not finite has no solution: NaN, which no method takes for convergence.
     """
-    size = np.maximum(np.abs(matrix.diagonal()), 1e-12 * np.abs(matrix).max(axis=0)) + 1e-300
+    entries = np.abs(matrix)
+    size = np.maximum(entries.diagonal(), 1e-12 * entries.max(axis=0)) + 1e-300
     scale = 1.0 / np.sqrt(size)
     scaled = scale[:, np.newaxis] * matrix * scale
     try:
@@ -270,7 +271,7 @@ def _eliminate(done: Pass, readout: Readout, bound: float) -> Reduced:
     return Reduced(
         done.value + 0.5 * move * done.step_gradient,
         done.gradient + done.cross * move,
-        done.hessian + np.outer(done.cross, reaction),
+        done.hessian + done.cross[:, np.newaxis] * reaction,
         move,
         reaction,
     )

@@ -292,7 +292,7 @@ def _batch_moves(law: FeatureLaw, task: Problem, saddle: Saddle) -> NDArray[np.f
     if law.batches == 1:
         return np.zeros((1, 4))
     systems = [
-        assemble(task, saddle.readout, saddle.moments, law.rows(batch), law.batches).system
+        assemble(task, saddle.readout, saddle.moments, law.rows(batch), float(law.batches)).system
         for batch in range(law.batches)
     ]
     matrices, gradients = (np.stack(parts) for parts in zip(*systems, strict=True))
