@@ -23,7 +23,7 @@ from sparsetoken.law import Readout
 from sparsetoken.theory.saddle import Pass, Problem, evaluate
 from sparsetoken.theory.smoothing import Moments
 
-__all__ = ["Reduced", "Saddle", "descend", "follow", "newton", "solve", "solve_scaled"]
+__all__ = ["Reduced", "Saddle", "descend", "fits_perfectly", "follow", "newton", "solve", "solve_scaled"]
 
 Array = NDArray[np.float64]
 
@@ -67,9 +67,14 @@ def solve(problem: Problem, start: Readout | None = None, tolerance: float = 1e-
             return saddle
     if problem.loss.smooth or problem.smoothing > 0.0:
         saddle = _minimise(problem, start, tolerance)
-        if saddle.converged:
+        if saddle.converged or fits_perfectly(problem, saddle.value):
             return saddle
     return follow(problem)
+
+
+def fits_perfectly(problem: Problem, value: float) -> bool:
+    """Whether the loss is zero to rounding with no ridge, so that the minimum is out of reach."""
+    return problem.reg == 0.0 and value < 1e-12
 
 
 def _minimise(problem: Problem, start: Readout | None, tolerance: float) -> Saddle:
@@ -79,7 +84,7 @@ def _minimise(problem: Problem, start: Readout | None, tolerance: float) -> Sadd
     hardly matters for the value, as with a strong ridge.
     """
     saddle = descend(problem, start, tolerance)
-    if saddle.converged:
+    if saddle.converged or fits_perfectly(problem, saddle.value):
         return saddle
     finished = newton(problem, saddle.readout)
     return finished if finished.converged else saddle
@@ -151,7 +156,7 @@ def descend(problem: Problem, start: Readout | None = None, tolerance: float = 1
     readout, done, moments, passes = _fit_step(problem, readout)
     here = _eliminate(done, readout, bound)
     damping = 0.0
-    while passes < _MOST_PASSES and damping < 1e12:
+    while passes < _MOST_PASSES and damping < 1e12 and not fits_perfectly(problem, here.value):
         # The metric's share keeps the step along a flat direction finite.
         floor = (damping + 1e-14) * done.metric
         move = -solve_scaled(here.hessian + floor, here.gradient)
