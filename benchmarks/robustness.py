@@ -99,7 +99,11 @@ def stationarity(result: Risk) -> float:
         conditions += [
             (tension * x.along_rest, along_rest * h, rest),
             # a spread of a millionth of the scores changes nothing
-            (-(x.spread**2), alpha * chi**2 * scale**2 * hh, x.spread**2 + 1e-12 * weight @ mean**2),
+            (
+                -(x.spread**2),
+                alpha * chi**2 * scale**2 * hh,
+                x.spread**2 + 1e-12 * weight @ mean**2,
+            ),
             (reg - tension, pull, tension),
         ]
     else:

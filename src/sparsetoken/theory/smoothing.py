@@ -83,14 +83,13 @@ def envelope_moments(
             return _square(*arguments)
         if loss.corner is not None:
             return _hinge(*arguments, loss.corner)
-        if compiled:
+        if loss.logistic:
             return _logistic(*arguments)
         return _any_loss(loss, *arguments)
 
-    compiled = type(loss) is Logistic
     if not math.isfinite(resolution) or loss.quadratic or loss.corner is not None:
         return average(label, mean, scale)
-    if compiled:  # it depends on score and label by the margin alone
+    if loss.logistic:  # it depends on score and label by the margin alone
         one = np.ones_like(label)
         sums = interpolate(average, one, label * mean, scale, chi, norm, resolution)
         return _from_margin(label, sums)

@@ -23,7 +23,16 @@ from sparsetoken.law import Readout
 from sparsetoken.theory.saddle import Pass, Problem, evaluate
 from sparsetoken.theory.smoothing import Moments
 
-__all__ = ["Reduced", "Saddle", "descend", "fits_perfectly", "follow", "newton", "solve", "solve_scaled"]
+__all__ = [
+    "Reduced",
+    "Saddle",
+    "descend",
+    "fits_perfectly",
+    "follow",
+    "newton",
+    "solve",
+    "solve_scaled",
+]
 
 Array = NDArray[np.float64]
 

@@ -176,7 +176,9 @@ def solve_point(
         ridge = _without_ridge(law, ratio, alpha, loss)
     task = Problem(law.points, loss, ratio, ridge, resolution=RESOLUTION)
     coarse, saddle, converged = _solve_law(law, task, before)
-    if not (converged or fits_perfectly(task, saddle.value)):  # once more from scratch, without grids
+    if not (
+        converged or fits_perfectly(task, saddle.value)
+    ):  # once more from scratch, without grids
         coarse, saddle, converged = _solve_law(law, task._replace(resolution=math.inf), None)
     x = saddle.readout
     converged = converged and not any_bias(saddle, loss)

@@ -42,7 +42,9 @@ def is_stationary(law: FeatureLaw, problem: Problem, readout: Readout, found: Mo
     look = problem._replace(points=some, resolution=math.inf)
     exact = score_moments(look, readout)
     before = Moments(*(moment[index] for moment in found))
-    pairs = zip(_terms(look, readout, some, exact), _terms(look, readout, some, before), strict=True)
+    pairs = zip(
+        _terms(look, readout, some, exact), _terms(look, readout, some, before), strict=True
+    )
     missed = [weight * (right - solved) for right, solved in pairs]
     errors = [_standard_error(terms, blocks) for terms in missed]
     slope = math.sqrt(some.average(exact.hh))  # typical ℓ′
