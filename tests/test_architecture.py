@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "sampling": CORE,
     "theory": CORE,
     "estimators": {"_validation", "losses", "pooling", "vocabulary"},
-    "planner": CORE | {"theory", "estimators", "plotting"},  # plot() hands a table over
+    "planner": CORE | {"sampling", "theory", "estimators", "plotting"},  # plot() hands a table over
     "experiments": CORE | {"sampling", "theory", "estimators", "planner", "plotting"},
     "experiments.simulation": CORE | {"sampling", "estimators"},  # draws its own points
     "experiments.vectorized": CORE | {"sampling", "estimators"},

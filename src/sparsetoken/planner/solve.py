@@ -14,6 +14,7 @@ from scipy.optimize import brentq
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.planner.architectures import ARCHITECTURES, Architecture, Choice
+from sparsetoken.planner.draws import few
 from sparsetoken.planner.floors import UnreachableError, floor, why_unreachable
 from sparsetoken.planner.request import FEWEST_OF_A_CLASS, Progress, Request, fewest_samples
 
@@ -195,20 +196,21 @@ class _Search:
         Few points differ from many by nearly the same everywhere, so their root is sought with
         that difference added.
         """
-        if self.architecture.exact:
+        if self.architecture.exact and not few(self.request.at(value).case):
             return value
         for _ in range(6):
             self.progress(f"{self.architecture.name}: expecting at {value:.5g}")
             accurate = self._accurate_excess(value)
-            if abs(accurate) < _ACCURACY:
+            if abs(accurate) < max(_ACCURACY, accurate.uncertainty):
                 break
             difference = accurate - self.excess(value)
             value = self._shifted_root(value, axis, difference)
         return value
 
-    def _accurate_excess(self, value: float) -> float:
+    def _accurate_excess(self, value: float) -> Estimate:
         found = self.architecture.expected(self.request.at(value).case, self.choice)
-        return math.log(max(found, 1e-300)) - self.target
+        error = found.uncertainty / found if found > 0.0 else 0.0
+        return Estimate(math.log(max(found, 1e-300)) - self.target, error)
 
     def _shifted_root(self, value: float, axis: Axis, difference: float) -> float:
         def excess(value: float) -> float:
