@@ -26,11 +26,11 @@ from sparsetoken.vocabulary import group
 
 __all__ = ["FEW_SAMPLES", "drawn_shortfall", "few"]
 
-FEW_SAMPLES = 150
+FEW_SAMPLES = 60
 _MOST_DIMENSIONS = 3000
-_RUNS = 400
+_RUNS = 300
 _SEED = 20261116
-_POINTS = 1024  # per class, to judge one run; their noise averages out over the runs
+_POINTS = 512  # per class, to judge one run; their noise averages out over the runs
 
 
 def few(case: Case) -> bool:

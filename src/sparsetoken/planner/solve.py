@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.planner.architectures import ARCHITECTURES, Architecture, Choice
-from sparsetoken.planner.draws import few
+from sparsetoken.planner.draws import FEW_SAMPLES, few
 from sparsetoken.planner.floors import UnreachableError, floor, why_unreachable
 from sparsetoken.planner.request import FEWEST_OF_A_CLASS, Progress, Request, fewest_samples
 
@@ -204,7 +204,9 @@ class _Search:
             if abs(accurate) < max(_ACCURACY, accurate.uncertainty):
                 break
             difference = accurate - self.excess(value)
-            value = self._shifted_root(value, axis, difference)
+            before, value = value, self._shifted_root(value, axis, difference)
+            if self.request.unknown == "n_samples" and before <= FEW_SAMPLES < value:
+                return FEW_SAMPLES + 1.0  # from there on the target is met
         return value
 
     def _accurate_excess(self, value: float) -> Estimate:
@@ -243,6 +245,9 @@ def _finish(search: _Search, request: Request, value: float, upwards: bool) -> S
         value = math.ceil(value * (1 - 1e-6)) if upwards else max(1, math.floor(value * (1 + 1e-6)))
     final = request.at(value)
     expected = search.architecture.expected(final.case, search.choice)
+    while final.unknown == "n_samples" and few(final.case) and expected > request.error:
+        final = request.at(math.ceil(1.03 * final.n_samples))  # runs have their noise
+        expected = search.architecture.expected(final.case, search.choice)
     side = "above" if upwards else "below"
     return Solution(search.architecture, final, search.choice, expected, side)
 
