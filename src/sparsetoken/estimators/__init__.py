@@ -10,12 +10,13 @@
 """
 
 from sparsetoken.estimators.attention import AttentionClassifier
+from sparsetoken.estimators.conversion import OneTokenWarning
 from sparsetoken.estimators.diagnosis import Diagnosis, Finding
 from sparsetoken.estimators.ensemble import Head
 from sparsetoken.estimators.insight import Explanation
 from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
 from sparsetoken.estimators.per_token import PerToken
-from sparsetoken.estimators.sequences import OneTokenWarning, Sequences
+from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.estimators.sparse_token import SparseTokenClassifier
 from sparsetoken.estimators.storage import load, save
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier

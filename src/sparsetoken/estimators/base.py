@@ -11,9 +11,10 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sparsetoken._validation import check_real
+from sparsetoken.estimators.conversion import as_sequences
 from sparsetoken.estimators.data import ChunkedData, Data, MemoryData, is_dask
 from sparsetoken.estimators.fingerprints import fingerprints
-from sparsetoken.estimators.sequences import Sequences, as_sequences
+from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.losses import Loss, get_loss
 

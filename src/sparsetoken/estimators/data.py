@@ -16,8 +16,9 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from sparsetoken.estimators.conversion import as_sequences
 from sparsetoken.estimators.passes import scaled_tokens
-from sparsetoken.estimators.sequences import Sequences, as_sequences
+from sparsetoken.estimators.sequences import Sequences
 
 __all__ = ["ChunkedData", "Data", "MemoryData", "Passes", "is_dask"]
 
