@@ -5,7 +5,8 @@
 * :class:`SparseTokenClassifier`: the one to reach for: attention, pooling and trees together;
 * :class:`AttentionClassifier`: attention for real data;
 * :class:`PerToken`: any scikit-learn transformer applied to every token, for pipelines;
-* :class:`Sequences`: sequences of any length, without padding;
+* :class:`Sequences`: sequences of any length, without padding; :class:`SequenceWriter` and
+  :class:`StoredSequences`: the same in a folder, for what is larger than memory;
 * :func:`save` and :func:`load`: fitted classifiers in a file, without pickle.
 """
 
@@ -19,6 +20,7 @@ from sparsetoken.estimators.per_token import PerToken
 from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.estimators.sparse_token import SparseTokenClassifier
 from sparsetoken.estimators.storage import load, save
+from sparsetoken.estimators.stored import SequenceWriter, StoredSequences
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
 
 __all__ = [
@@ -30,8 +32,10 @@ __all__ = [
     "OneTokenWarning",
     "PerToken",
     "PooledClassifier",
+    "SequenceWriter",
     "Sequences",
     "SparseTokenClassifier",
+    "StoredSequences",
     "TwoStepAttentionClassifier",
     "VectorizedClassifier",
     "load",

@@ -46,6 +46,9 @@ def as_sequences(X: Any, first: int = 0) -> Sequences:
 def _convert(X: Any) -> Sequences:
     if isinstance(X, Sequences):
         return X
+    if hasattr(X, "to_memory"):  # sequences in a folder
+        stored: Sequences = X.to_memory()
+        return stored
     if is_frame(X):
         tokens, names = named_tokens(X, "X")
         return _one_token_each(tokens, names)

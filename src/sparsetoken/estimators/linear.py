@@ -99,9 +99,9 @@ class VectorizedClassifier(_LinearClassifier):
     def _fit(self, data: Data, sign: Floats, share: Floats) -> None:
         if not isinstance(data, MemoryData):
             raise ValueError(
-                "VectorizedClassifier can predict but not fit a Dask array: its features are the "
-                "tokens themselves, which no sum over chunks replaces. Pass X.compute() if it fits "
-                "in memory; the other classifiers take Dask arrays"
+                "VectorizedClassifier can predict but not fit a Dask array or a folder: its "
+                "features are the tokens themselves, which no sum over chunks replaces. Pass "
+                "X.compute() or X.to_memory() if it fits; the other classifiers take both"
             )
         if data.n_tokens is None:
             raise ValueError(

@@ -1,7 +1,7 @@
 """Sequences of any length in one array of tokens, without padding."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,10 @@ from sparsetoken.estimators.foreign import (
 )
 from sparsetoken.estimators.grouping import constant_columns, group_rows, one_per_group
 
-__all__ = ["Sequences"]
+if TYPE_CHECKING:
+    from sparsetoken.estimators.stored import SequenceWriter, StoredSequences
+
+__all__ = ["Sequences", "describe"]
 
 Array = NDArray[Any]
 
@@ -32,6 +35,7 @@ class Sequences:
 
     Make one from what you have: :meth:`from_frame` (a table with a column that names the
     sequence), :meth:`from_stacked`, :meth:`from_padded`, :meth:`from_offsets`, :meth:`from_list`.
+    What is larger than memory: :meth:`writer` puts it into a folder, :meth:`open` reads it there.
 
     Parameters
     ----------
@@ -273,6 +277,56 @@ class Sequences:
         )
 
     @staticmethod
+    def writer(folder: Any) -> "SequenceWriter":
+        """Return a writer that takes sequences some at a time, and puts them into a folder.
+
+        See :class:`SequenceWriter <sparsetoken.estimators.SequenceWriter>` for an example.
+        """
+        from sparsetoken.estimators.stored import SequenceWriter
+
+        return SequenceWriter(folder)
+
+    @staticmethod
+    def open(
+        folder: Any, memory_limit: float | str = "1 GB", client: Any = None
+    ) -> "StoredSequences":
+        """Open sequences that :meth:`writer` or :meth:`save` put into a folder; read nothing yet.
+
+        Classifiers fit and predict them in passes that read a part at a time.
+
+        Parameters
+        ----------
+        folder : str or path
+            The folder.
+        memory_limit : float or str, default="1 GB"
+            Bytes for tokens in memory: at most half are buffers of a pass, or the random part that
+            ``fit`` chooses its heads on; sequences that fit into a quarter are read at once. Not
+            counted are a few numbers a sequence, and the one sequence that is longer than that.
+        client : distributed.Client, optional
+            A Dask client. The passes are then run by its workers, which read the folder under the
+            same path; a task whose worker dies is run by another.
+
+        Examples
+        --------
+        >>> import tempfile, numpy as np, sparsetoken as st
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> X = st.Sequences.from_list([np.ones((2, 3)), np.zeros((4, 3))])
+        >>> X.save(folder.name, labels=[0, 1])
+        >>> stored = st.Sequences.open(folder.name, memory_limit="200 MB")
+        >>> stored[0].shape, stored.labels
+        ((2, 3), array([0, 1]))
+        >>> folder.cleanup()
+        """
+        from sparsetoken.estimators.stored import StoredSequences
+
+        return StoredSequences(folder, memory_limit, client)
+
+    def save(self, folder: Any, labels: ArrayLike | None = None) -> None:
+        """Write the sequences, and labels if given, to a folder that is empty or does not exist."""
+        with Sequences.writer(folder) as out:
+            out.add(self, labels)
+
+    @staticmethod
     def per_sequence(values: Any, bag: Any) -> Array:
         """Return one value a sequence from one a token: labels, or groups.
 
@@ -340,16 +394,22 @@ class Sequences:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        parts = [f"n_sequences={len(self)}", f"total_tokens={len(self.tokens)}", f"dim={self.dim}"]
-        if len(self):
-            low, high = self.lengths.min(), self.lengths.max()
-            parts.append(f"lengths={low}" if low == high else f"lengths={low}…{high}")
-        parts.append(f"dtype={self.dtype}")
-        for name, held in (("features", self.feature_names), ("ids", self.ids)):
-            if held is not None:
-                shown = ", ".join(str(value) for value in held[:3])
-                parts.append(f"{name}=[{shown}{', …' if len(held) > 3 else ''}]")
-        return f"Sequences({', '.join(parts)})"
+        return describe(self)
+
+
+def describe(X: Any) -> str:
+    """Return what sequences hold, in a line."""
+    total = int(X.offsets[-1] - X.offsets[0])
+    parts = [f"n_sequences={len(X)}", f"total_tokens={total}", f"dim={X.dim}"]
+    if len(X):
+        low, high = X.lengths.min(), X.lengths.max()
+        parts.append(f"lengths={low}" if low == high else f"lengths={low}…{high}")
+    parts.append(f"dtype={X.dtype}")
+    for name, held in (("features", X.feature_names), ("ids", X.ids)):
+        if held is not None:
+            shown = ", ".join(str(value) for value in held[:3])
+            parts.append(f"{name}=[{shown}{', …' if len(held) > 3 else ''}]")
+    return f"{type(X).__name__}({', '.join(parts)})"
 
 
 def _join(parts: list[tuple[Array, Array | None]], what: str) -> Array:
