@@ -245,8 +245,8 @@ class StoredData(LazyData, _Blocks):
     def _parts(self) -> Iterator[Iterable[Block]]:
         bounds = block_bounds(self.stored.offsets, self.stored.dim, _BLOCK)
         most = min(_PART, self.stored.room // 4)
-        number = _numbers(self.stored.offsets, self.stored.dim)[bounds] // most
-        parts = np.split(bounds, np.flatnonzero(np.diff(number[:-1])) + 1)
+        number = _numbers(self.stored.offsets, self.stored.dim)[bounds[:-1]] // most
+        parts = np.split(bounds[:-1], np.flatnonzero(np.diff(number)) + 1)
         ends = [int(part[0]) for part in parts[1:]] + [int(bounds[-1])]
         tasks = [[*part.tolist(), end] for part, end in zip(parts, ends, strict=True)]
         with ThreadPoolExecutor(1) as reader:  # reads one part ahead

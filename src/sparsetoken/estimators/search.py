@@ -87,13 +87,14 @@ def tuning_rows(data: Data, index: Indices, rng: np.random.Generator) -> tuple[I
     if numbers >= data.size and data.size <= data.room:
         return np.arange(n_samples), np.ones(n_samples)
     counts = np.bincount(index)
-    part = min(numbers, data.room) / data.size
-    chosen = np.maximum(np.round(part * counts), np.minimum(counts, _ENOUGH_OF_A_CLASS)).astype(int)
-    if chosen.sum() * each > 2.0 * data.room:
+    least = int(min(_ENOUGH_OF_A_CLASS, data.room / each / len(counts)))
+    if least < 2:
         raise ValueError(
-            f"memory_limit must hold {chosen.sum()} sequences of {each:g} numbers to choose heads "
-            f"by, got room for {int(data.room)} numbers"
+            f"memory_limit must hold some sequences of each class, of {each:g} numbers on average; "
+            f"got room for {int(data.room)} numbers"
         )
+    part = min(numbers, data.room) / data.size
+    chosen = np.maximum((part * counts).astype(int), np.minimum(counts, least))
     found = [
         rng.choice(np.flatnonzero(index == c), chosen[c], replace=False) for c in range(len(counts))
     ]

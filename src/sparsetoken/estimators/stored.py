@@ -66,7 +66,7 @@ class SequenceWriter:
         self._lengths: list[Array] = []
         self._kept: dict[str, list[Array]] = {_LABELS: [], _IDS: []}
         self._first: Sequences | None = None
-        self._file = (self.folder / _TOKENS).open("wb")
+        self._file: Any = None
 
     def add(self, X: Any, labels: Any = None) -> None:
         """Append sequences.
@@ -81,6 +81,7 @@ class SequenceWriter:
         part = as_sequences(X)
         if self._first is None:
             self._first = part[:0]
+            self._file = (self.folder / _TOKENS).open("wb")
             self._write_head(0)
         first = self._first
         if part.dim != first.dim or not np.can_cast(part.dtype, first.dtype):
@@ -137,7 +138,7 @@ class SequenceWriter:
     def __exit__(self, kind: Any, *_: Any) -> None:
         if kind is None:
             self.close()
-        else:
+        elif self._file is not None:
             self._file.close()
 
 
