@@ -21,6 +21,7 @@ from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.estimators.sparse_token import SparseTokenClassifier
 from sparsetoken.estimators.storage import load, save
 from sparsetoken.estimators.stored import SequenceWriter, StoredSequences
+from sparsetoken.estimators.streaming import ScoreStream
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "OneTokenWarning",
     "PerToken",
     "PooledClassifier",
+    "ScoreStream",
     "SequenceWriter",
     "Sequences",
     "SparseTokenClassifier",

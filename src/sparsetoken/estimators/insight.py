@@ -15,6 +15,7 @@ from sparsetoken.estimators.diagnosis import Diagnosis, diagnose
 from sparsetoken.estimators.passes import linear_contributions
 from sparsetoken.estimators.search import tuning_rows
 from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.estimators.streaming import StreamMixin
 
 __all__ = ["Explanation", "HeadMaps", "InsightMixin", "reliability"]
 
@@ -85,7 +86,7 @@ class Explanation(NamedTuple):
         )
 
 
-class InsightMixin:
+class InsightMixin(StreamMixin):
     """Attention, explanations and diagnoses of a classifier with queries.
 
     A subclass gives ``_linear(column)``, the heads of a class, and ``_leading_queries()``, one for

@@ -12,6 +12,7 @@ from sparsetoken.estimators.search import Fold
 from sparsetoken.estimators.trees import (
     check_forests,
     cross_fit_forests,
+    forest_scores,
     statistics_scores,
     token_statistics,
 )
@@ -129,6 +130,17 @@ class SparseTokenClassifier(Ensemble):
         found = data.per_sample(
             statistics_scores, self.token_mean_, self.token_scale_, self.forests_
         )
-        scores = self.statistics_scale_ * found
-        scores += self.statistics_shift_
+        return self._weighed(found)
+
+    def _whole_of_statistics(self) -> tuple[Any, Any]:
+        check_forests(self.forests_, 4 * len(self.token_mean_))
+        return (self.token_mean_, self.token_scale_), self._score_of_statistics
+
+    def _score_of_statistics(self, row: NDArray[np.float32]) -> Floats:
+        score: Floats = self._weighed(forest_scores(row, self.forests_))[0]
+        return score
+
+    def _weighed(self, scores: Floats) -> Floats:
+        """Return the trees' part in the score."""
+        scores = self.statistics_scale_ * scores + self.statistics_shift_
         return self.members_["statistics"] * scores
