@@ -111,7 +111,7 @@ def test_damage_is_noticed(tmp_path):
         st.Sequences.open(tmp_path / "s")
 
 
-@pytest.mark.parametrize("limit", [0, -5, "1 TB", "many", float("nan")])
+@pytest.mark.parametrize("limit", [0, -5, "1 TB", "many", float("nan"), "-1"])
 def test_a_limit_is_a_number_of_bytes(folder, limit):
     with pytest.raises(ValueError, match="memory_limit must be a number of bytes"):
         st.Sequences.open(folder, memory_limit=limit)

@@ -303,8 +303,8 @@ def _as_bytes(limit: float | str) -> int:
         size = float(limit)
     elif text := re.fullmatch(r"\s*([0-9.]+)\s*([kMG]?)B?\s*", limit):
         size = float(text[1]) * _UNITS[text[2]]
-    if not 1.0 <= size < np.inf:
+    if not size >= 1.0:
         raise ValueError(
             f'memory_limit must be a number of bytes, or text such as "500 MB", got {limit!r}'
         )
-    return int(size)
+    return int(min(size, 2.0**62))
