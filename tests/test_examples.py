@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
-ALLOWED = {"sparsetoken", "numpy", "matplotlib", "sklearn", "dask", "h5py"} | sys.stdlib_module_names
+ALLOWED = {
+    "sparsetoken",
+    "numpy",
+    "matplotlib",
+    "sklearn",
+    "dask",
+    "h5py",
+} | sys.stdlib_module_names
 
 
 def test_there_is_a_gallery():

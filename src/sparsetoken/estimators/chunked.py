@@ -110,6 +110,8 @@ class ChunkedData(LazyData):
 
     def _place(self, rows: tuple[Array, ...]) -> list[Any]:
         """Return each chunk's rows, at the workers: many passes in turn use the same ones."""
+        if not rows:
+            return [()] * len(self.blocks)
         same = self._placed is not None and len(rows) == len(self._placed[0])
         if not same or any(a is not b for a, b in zip(rows, self._placed[0], strict=True)):  # type: ignore[index]
             parts = [tuple(row[low:high] for row in rows) for low, high in pairwise(self.bounds)]
