@@ -137,8 +137,9 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
         rng = generator(self.random_state)
         share = share * self._class_weights(index)
         share = share / share.sum()
-        rows = tuning_rows(data, rng)
-        few, some, part = data.take(rows), index[rows], share[rows] / share[rows].sum()
+        rows, stands_for = tuning_rows(data, index, rng)
+        few, some, part = data.take(rows), index[rows], share[rows] * stands_for
+        part = part / part.sum()
         folds = split(self.cv, some, part, None if groups is None else groups[rows], rng)
         seed = int(rng.integers(2**31))
         trials = [

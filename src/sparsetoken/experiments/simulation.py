@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsetoken.estimate import Estimate
+from sparsetoken.estimators.conversion import as_sequences
 from sparsetoken.estimators.data import MemoryData
 from sparsetoken.estimators.passes import (
     Heads,
@@ -22,7 +23,6 @@ from sparsetoken.estimators.passes import (
     pooled_features,
 )
 from sparsetoken.estimators.readout import LinearReadout, fit_readout
-from sparsetoken.estimators.sequences import as_sequences
 from sparsetoken.estimators.two_step import two_gradient_steps
 from sparsetoken.experiments.cell import ONE_SET, Cell
 from sparsetoken.experiments.vectorized import sample_vectorized, vectorized_performance
