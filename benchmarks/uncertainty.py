@@ -7,14 +7,11 @@ times the points.
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from benchmarks.robustness import random_setting
 from sparsetoken.estimate import Estimate
-from sparsetoken.population import Population
 from sparsetoken.theory import ConvergenceWarning, Risk, capacity, risk
 
 NUMBERS: dict[str, Callable[[Risk], Estimate]] = {
@@ -40,8 +37,6 @@ def main(n_settings: int = 200, seed: int = 0, n_points: int = 1024) -> None:
     scores: dict[str, list[float]] = {name: [] for name in (*NUMBERS, "capacity")}
     for _ in range(n_settings):
         setting = random_setting(rng, ["attention"])
-        if rng.random() < 0.5:
-            setting["problem"] = _population(setting["problem"], rng)
         rough, fine = (risk(n_points=n, **setting) for n in (n_points, 16 * n_points))
         if rough.converged and fine.converged:
             for name, number in NUMBERS.items():
@@ -58,17 +53,6 @@ def main(n_settings: int = 200, seed: int = 0, n_points: int = 1024) -> None:
         quantiles = np.round(np.quantile(found, [0.5, 0.9, 0.95, 0.99]), 2)
         verdict = "ok  " if inside >= 95 else "MISS"
         print(f"{verdict} {name:<18} {inside:6.1f} % of {len(found)}  {quantiles}")
-
-
-def _population(problem: Any, rng: np.random.Generator) -> Population:
-    """Return a population around a problem: two lengths, two strengths, some wrong labels."""
-    other = replace(
-        problem,
-        n_tokens=problem.n_tokens + int(rng.integers(0, 20)),
-        signal=problem.signal * rng.uniform(0.5, 1.5),
-    )
-    share = float(rng.uniform(0.1, 0.9))
-    return Population([problem, other], [share, 1 - share], rng.uniform(0, 0.1, 2))
 
 
 def _bars(rough: Estimate, fine: Estimate) -> float:
