@@ -19,7 +19,15 @@ from sparsetoken.problem import (
     prepare_sample,
 )
 
-__all__ = ["AnyProblem", "Population", "check_problem", "lengths", "map_kinds"]
+__all__ = [
+    "AnyProblem",
+    "Population",
+    "check_problem",
+    "lengths",
+    "map_kinds",
+    "windows",
+    "with_rate",
+]
 
 _LARGEST_SIGNAL = 1e9  # what squares and sums of it leave finite
 
@@ -239,6 +247,43 @@ def map_kinds(
     if isinstance(problem, SparseTokenProblem):
         return change(problem)
     return Population(map(change, problem.kinds), problem.shares, problem.label_errors)
+
+
+def windows(problem: AnyProblem, n_windows: int) -> AnyProblem:
+    """Return the problem of one of several equal windows, that with all of the signal if any."""
+    if n_windows == 1:
+        return problem
+    found = lengths(problem)
+    if len(found) > 1:
+        listed = ", ".join(map(str, found))
+        raise ValueError(f"windows need sequences of one length, got lengths {listed}")
+    if found[0] % n_windows:
+        raise ValueError(
+            f"n_windows must divide the number of tokens, got {n_windows} windows of "
+            f"{found[0]} tokens"
+        )
+    return map_kinds(problem, lambda kind: replace(kind, n_tokens=found[0] // n_windows))
+
+
+def with_rate(problem: AnyProblem, positive_rate: float) -> AnyProblem:
+    """Return what the samples are like when another fraction of them is recorded as positive.
+
+    The samples of each recorded label stay as they are; only there are more or fewer of them.
+    """
+    if isinstance(problem, SparseTokenProblem):
+        return replace(problem, positive_rate=positive_rate)
+    more = positive_rate / problem.positive_rate
+    fewer = (1.0 - positive_rate) / (1.0 - problem.positive_rate)
+    missed, invented = problem.label_errors
+    positive = more * (1.0 - missed) + fewer * missed  # how many more true positives there are
+    negative = fewer * (1.0 - invented) + more * invented
+    kinds, shares = [], []
+    for kind, share in problem:
+        rate = kind.positive_rate
+        total = rate * positive + (1.0 - rate) * negative
+        kinds.append(replace(kind, positive_rate=min(rate * positive / total, 1.0)))
+        shares.append(share * total)
+    return Population(kinds, shares, (fewer * missed / positive, more * invented / negative))
 
 
 def _nodes(name: str, distribution: Any, n_nodes: int) -> list[tuple[float, float]]:
