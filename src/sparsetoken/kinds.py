@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sparsetoken._validation import check_real, shown
-from sparsetoken.population import AnyProblem, Population
+from sparsetoken.population import AnyProblem, Population, plain
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import PARAMETERS, check_known
 
@@ -87,9 +87,8 @@ def read_population(
 ) -> AnyProblem:
     """Return the population, or the problem if there is one kind and no label errors."""
     text = kinds_text(kinds, positive_rate)
-    population = _population([parse_kind(kind) for kind in text.split(";")], _errors(label_errors))
-    plain = len(population.kinds) == 1 and not any(population.label_errors)
-    return population.kinds[0] if plain else population
+    parsed = [parse_kind(kind) for kind in text.split(";")]
+    return plain(_population(parsed, _errors(label_errors)))
 
 
 def load_population(path: str | PathLike[str]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ __all__ = [
     "check_problem",
     "lengths",
     "map_kinds",
+    "plain",
     "windows",
     "with_rate",
 ]
@@ -82,10 +83,10 @@ class Population:
             raise ValueError(f"kinds must be one or more SparseTokenProblem, got {shown(listed)}")
         parts = [1.0 / len(listed)] * len(listed) if shares is None else list(shares)
         parts = [check_real("shares", share, low=0.0, high=1.0) for share in parts]
-        if len(parts) != len(listed) or not math.isclose(sum(parts), 1.0, abs_tol=1e-6):
-            raise ValueError(
-                f"shares must be {len(listed)} numbers that add up to 1, got {shown(parts)}"
-            )
+        if len(parts) != len(listed):
+            raise ValueError(f"shares must be {len(listed)} numbers, got {shown(parts)}")
+        if not math.isclose(sum(parts), 1.0, abs_tol=1e-6):
+            raise ValueError(f"shares must add up to 1, got {shown(parts)}")
         errors = tuple(check_real("label_errors", e, low=0.0, high=1.0) for e in label_errors)
         if len(errors) != 2:
             raise ValueError(f"label_errors must be two probabilities, got {shown(errors)}")
@@ -249,6 +250,13 @@ def map_kinds(
     return Population(map(change, problem.kinds), problem.shares, problem.label_errors)
 
 
+def plain(problem: AnyProblem) -> AnyProblem:
+    """Return the problem that a population of one kind without label errors is."""
+    if isinstance(problem, SparseTokenProblem) or any(problem.label_errors):
+        return problem
+    return problem.kinds[0] if len(problem.kinds) == 1 else problem
+
+
 def windows(problem: AnyProblem, n_windows: int) -> AnyProblem:
     """Return the problem of one of several equal windows, that with all of the signal if any."""
     if n_windows == 1:
@@ -283,6 +291,7 @@ def with_rate(problem: AnyProblem, positive_rate: float) -> AnyProblem:
         total = rate * positive + (1.0 - rate) * negative
         kinds.append(replace(kind, positive_rate=min(rate * positive / total, 1.0)))
         shares.append(share * total)
+    shares = [share / sum(shares) for share in shares]
     return Population(kinds, shares, (fewer * missed / positive, more * invented / negative))
 
 
