@@ -386,17 +386,16 @@ def test_round_trip_of_a_population(unknown, metric):
     assert found.solved_for == unknown
     assert getattr(found, unknown) == pytest.approx((sizes | {"signal": 1.0})[unknown], rel=0.02)
     assert (found.n_tokens, found.n_signal) == (None, None)
-    assert "kinds" in found.details()
 
 
 def test_plan_of_a_population_is_what_simulation_finds():
     from sparsetoken.experiments import compute, make_cell
 
-    plan = st.plan(problem=MIXED, n_samples=200, dim=50, model="pooled")
-    values = {"kinds": MIXED, "model": "pooled", "alpha": 4.0, "dim": 50, "trials": 200}
+    plan = st.plan(problem=MIXED, n_samples=60, dim=20, model="pooled")
+    values = {"kinds": MIXED, "model": "pooled", "alpha": 3.0, "dim": 20, "trials": 400}
     found = compute(make_cell("simulation", ["test_error"], values | plan.settings))["test_error"]
-    assert abs(found - plan.error) < 4 * found.uncertainty + 0.01 * plan.error
-    assert abs(found - plan.limit_error) > 4 * found.uncertainty  # it would see that
+    assert abs(found - plan.error) < 4 * found.uncertainty + 0.02 * plan.error
+    assert abs(found - 1.1 * plan.error) > 4 * found.uncertainty  # it would see that
 
 
 def test_one_kind_is_planned_as_the_problem_that_it_is():

@@ -207,7 +207,7 @@ def best_bias_rate(
     >>> round(st.theory.alignment(rare, alpha=2.0, lr_bias=rate).cosine, 2)
     0.85
     """
-    n_samples = check_real("n_samples", n_samples, low=1.0, infinite=True)
+    n_samples = check_real("n_samples", n_samples, low=0.0, above=True, infinite=True)
     check_problem(problem)
     calibrated = _calibrated_rate(get_loss(loss), problem.positive_rate)
     any_rate = math.isinf(alpha) or (len(problem.groups) == 2 and problem.positive_rate == 0.5)
