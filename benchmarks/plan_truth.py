@@ -95,9 +95,11 @@ def drawn_cases(model: str, seed: int) -> Iterator[Case]:
 def simulate(planned: Plan, settings: dict[str, Any], trials: int) -> Achieved:
     """Run the protocol with ``settings`` on fresh samples, again and again."""
     protocol = pooled_error if planned.model == "pooled" else two_step_error
+    problem = planned.problem
+    assert isinstance(problem, SparseTokenProblem)
     errors = [
         protocol(
-            planned.problem,
+            problem,
             settings,
             planned.n_samples,
             planned.dim,

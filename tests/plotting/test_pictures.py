@@ -15,7 +15,7 @@ TINY = {
     "capacity": {"lines": [0.5, 1.5], "ratios": [0.5, 1.5], "dims": [10, 20]},
     "joint-training": {"lines": [1.0, 4.0], "points": [2.0, 4.0]},
     "learning-curves": {"lines": [1.0, 4.0], "points": [1.0, 2.0], "vectorized_points": [1.0]},
-    "length-shift": {"trained": [5, 10], "lines": [2, 20, 40], "points": [2, 20]},
+    "length-shift": {"lines": [10, 40], "points": [10, 40], "window_points": 1024},
     "residual-error": {"lines": [-0.5, 0.5], "points": [0.0], "sharpness": [1.0, 2.0]},
     "scaling": {"lengths": [10, 100], "longest_integrated": 10, "trained_lengths": [4, 40]},
     "sensitivity": {
@@ -33,7 +33,9 @@ PANELS = {
     "alignment": [({"quantity": "cosine"}, "alpha0")],
     "joint-training": [({"quantity": q}, "alpha") for q in ("test_error", "cosine")],
     "learning-curves": [({"quantity": q}, "alpha") for q in ("test_error", "train_loss")],
-    "length-shift": [({"model": m}, "test_n_tokens") for m in ("two-step", "pooled")],
+    "length-shift": [
+        ({"quantity": q}, "test_n_tokens") for q in ("test_error", "false_positives", "recall")
+    ],
     "residual-error": [({"model": "attention"}, "cosine")],
     "scaling": [
         ({"quantity": "required_signal"}, "n_tokens"),

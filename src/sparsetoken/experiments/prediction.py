@@ -5,6 +5,7 @@ from typing import Any
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.experiments.cell import LINEAR, TWO_STEPS, Cell
+from sparsetoken.performance import Performance
 from sparsetoken.theory import Alignment, alignment, capacity, oracle_error, required_signal
 from sparsetoken.theory.curves import solve_along
 from sparsetoken.theory.models import Model, get_model
@@ -49,18 +50,15 @@ def predict(cells: Sequence[Cell]) -> list[dict[str, Estimate]]:
 
 
 def _quantities(cell: Cell, query: Alignment | None, trained: Risk | None) -> dict[str, Estimate]:
-    tested = trained and (
-        trained if cell.test_problem == cell.problem else trained.on(cell.test_problem)
-    )
+    tested = trained and _tested(cell, trained)
     found: dict[str, Estimate] = {}
     for quantity in cell.quantities:
         if MEASURED[quantity].group == "query":
             found[quantity] = Estimate(getattr(query, quantity))
         elif MEASURED[quantity].group == "trained":
-            source: Any = trained if quantity.startswith("train") else tested
-            value = getattr(source, quantity)
-            value = value(fpr=cell.values["fpr"]) if quantity == "recall" else value
-            found[quantity] = _estimate(value, trained is not None and trained.converged)
+            assert trained is not None
+            assert tested is not None
+            found[quantity] = _number(cell, quantity, trained, tested)
         elif quantity in ("capacity", "separable"):
             found[quantity] = capacity(cell.problem, _name(cell), **_given(cell, query))
             if quantity == "separable":
@@ -72,6 +70,24 @@ def _quantities(cell: Cell, query: Alignment | None, trained: Risk | None) -> di
     return found
 
 
+def _tested(cell: Cell, trained: Risk) -> Performance:
+    same = cell.test_problem == cell.problem
+    tested = trained if same else trained.on(cell.test_problem)
+    return tested if cell.n_windows == 1 else tested.windowed(cell.n_windows)
+
+
+def _number(cell: Cell, quantity: str, trained: Risk, tested: Performance) -> Estimate:
+    if quantity == "recall":
+        return tested.recall(fpr=cell.values["fpr"])
+    if quantity == "false_positives":
+        return tested.rates(trained.threshold(fpr=cell.values["fpr"])).fpr
+    state = quantity.removeprefix("trained_")
+    if state != quantity:
+        name = state if state in ("bias", "step") else f"readout_{state}"
+        return _estimate(getattr(trained, name))
+    return _estimate(getattr(trained if quantity.startswith("train") else tested, quantity))
+
+
 def _oracle(cell: Cell, quantity: str) -> Estimate:
     model, points = _name(cell), _points(cell)
     if quantity == "oracle_error":
@@ -79,9 +95,9 @@ def _oracle(cell: Cell, quantity: str) -> Estimate:
     return _estimate(required_signal(cell.problem, model, error=cell.values["error"], **points))
 
 
-def _estimate(value: float, converged: bool = True) -> Estimate:
+def _estimate(value: float) -> Estimate:
     bar, fine = getattr(value, "uncertainty", 0.0), getattr(value, "converged", True)
-    return Estimate(value, bar, converged and fine)
+    return Estimate(value, bar, fine)
 
 
 def _trained(cell: Cell) -> bool:

@@ -67,6 +67,8 @@ def solve_best(models: Sequence[str], request: Request, progress: Progress) -> S
     found: list[Solution] = []
     failures = []
     for name in models:
+        if len(models) > 1 and not ARCHITECTURES[name].takes(request.problem):
+            continue
         try:
             found.append(solve(ARCHITECTURES[name], request, progress))
         except UnreachableError as failure:
@@ -254,7 +256,7 @@ def _finish(search: _Search, request: Request, value: float, upwards: bool) -> S
 
 def _is_trivial(solution: Solution) -> bool:
     """Whether the expected error is that of always predicting the commoner class."""
-    metric, rate = solution.request.metric, solution.request.positive_rate
+    metric, rate = solution.request.metric, solution.request.problem.positive_rate
     return metric.needs_bias and solution.expected > 0.98 * metric.chance(rate)
 
 
@@ -289,7 +291,7 @@ def _finish_whole(search: _Search, axis: Axis, value: float) -> Solution:
 def _axis(request: Request) -> Axis:
     unknown = request.unknown
     if unknown == "n_samples":
-        low = float(fewest_samples(request.positive_rate))
+        low = float(fewest_samples(request.problem.positive_rate))
         return Axis(1, low, max(_LARGEST_RATIO * request.dim, low), 4.0)
     if unknown == "dim":
         return Axis(-1, 1.0, _LARGEST_RATIO * request.n_samples, 4.0)
@@ -299,8 +301,8 @@ def _axis(request: Request) -> Axis:
         # So rare that the samples have few enough of them; not rarer.
         return Axis(1, min(0.5, max(_RAREST, FEWEST_OF_A_CLASS / request.n_samples)), 0.5, 1.6)
     if unknown == "n_tokens":
-        return Axis(-1, request.n_signal, _LONGEST, 2.0, whole=True)
-    return Axis(1, 1, request.n_tokens, 2.0, whole=True)
+        return Axis(-1, request.quantity("n_signal"), _LONGEST, 2.0, whole=True)
+    return Axis(1, 1, request.quantity("n_tokens"), 2.0, whole=True)
 
 
 def _root(excess: Callable[[float], float], bad: float, good: float) -> float:
