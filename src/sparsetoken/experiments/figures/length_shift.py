@@ -17,6 +17,7 @@ from sparsetoken.plotting import (
     present,
     select,
 )
+from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import look
 
 __all__ = ["draw", "sweep"]
@@ -37,7 +38,7 @@ def sweep(
     """Return errors on each length, ``test_n_tokens``."""
     grids = []
     for n_tokens in trained:
-        rate = query_rate(n_tokens, _PROBLEM["signal"], 0.5 * alpha)
+        rate = query_rate(SparseTokenProblem(n_tokens, 1, _PROBLEM["signal"]), 0.5 * alpha)
         fixed = _PROBLEM | {"alpha": alpha, "dim": dim, "trials": trials, "n_tokens": n_tokens}
         fixed |= {"lr_query": rate}
         for lengths, source in ((lines, "theory"), (points, "simulation")):
