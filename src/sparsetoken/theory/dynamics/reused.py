@@ -147,7 +147,7 @@ def _extend_root(matrix: Array, root: Array, start: int, end: int) -> None:
     The matrix is an estimate, so a row may ask for more than its own variance: it gets no more.
     """
     for i in range(start, end):
-        left = float(matrix[i, i])
+        left = max(float(matrix[i, i]), 0.0)
         for j in range(i):
             if root[j, j] > 0.0:
                 entry = (matrix[i, j] - root[i, :j] @ root[j, :j]) / root[j, j]
