@@ -10,7 +10,7 @@ from sparsetoken.losses import Loss
 from sparsetoken.pooling import Softmax
 from sparsetoken.population import AnyProblem
 
-__all__ = ["Step", "descend"]
+__all__ = ["Step", "descend", "gradient"]
 
 Floats = NDArray[np.float64]
 
@@ -51,12 +51,12 @@ def descend(
     rates, alone = np.array([lr_query, lr_readout, lr_bias]), batches == "online"
     for step in range(steps + 1):
         sign = 2.0 * y - 1.0
-        slopes = _gradient(X, sign, query, readout, bias, loss, beta)
+        slopes = gradient(X, sign, query, readout, bias, loss, beta)
         if step:
             yield Step(query, readout, bias, slopes[-1], truth.direction)
         for i in range(n_samples if alone else 1):
             if alone:
-                slopes = _gradient(X[i : i + 1], sign[i : i + 1], query, readout, bias, loss, beta)
+                slopes = gradient(X[i : i + 1], sign[i : i + 1], query, readout, bias, loss, beta)
             moves = rates / dim if alone else rates
             query = query - moves[0] * (slopes[0] + reg * query)
             readout = readout - moves[1] * (slopes[1] + reg * readout)
@@ -65,7 +65,7 @@ def descend(
             X, y = problem.sample(n_samples, dim, random_state=rng, direction=truth.direction)
 
 
-def _gradient(
+def gradient(
     X: Any, sign: Any, query: Floats, readout: Floats, bias: float, loss: Loss, beta: float
 ) -> tuple[Floats, Floats, float, float]:
     """Return the gradient of the mean loss by query, readout and bias, and the mean loss."""

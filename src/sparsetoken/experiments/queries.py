@@ -18,7 +18,7 @@ Floats = NDArray[Any]
 
 # Bounds of |log α₀| where a number of samples is searched, how closely, and where its slope is
 # taken.
-_FURTHEST, _CLOSE, _NEAR = 12.0, 0.01, 0.15
+_FURTHEST, _CLOSE, _NEAR = 12.0, 0.01, 0.5
 
 
 def given_query(cell: Cell, direction: Floats, rng: np.random.Generator) -> LearnedQuery:

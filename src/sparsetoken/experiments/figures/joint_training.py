@@ -1,5 +1,6 @@
 """Training all parameters together: step by step, to the minimum, and against two tuned steps."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ def sweep(
     budgets: list[float],
     budget_points: list[float],
     most_steps: int,
+    n_points: int,
     dim: int,
     trials: int,
 ) -> Sweep:
@@ -50,32 +52,37 @@ def sweep(
 
     ``last_points`` are steps of the same batch beyond those that the theory follows.
     """
-    fixed = _PROBLEM | {"dim": dim, "trials": trials, "reg": reg, "n_points": 1024}
+    fixed = _PROBLEM | {"dim": dim, "trials": trials, "reg": reg, "n_points": n_points}
     descent = fixed | _RATES | {"model": "training", "alpha": alpha}
     joint = fixed | {"model": "joint", "refine_steps": 500}
     grids = []
     for batches, simulated in (("fresh", step_points), ("reused", [*step_points, *last_points])):
-        for source, shown in (("theory", steps), ("simulation", simulated)):
-            here = descent | {"batches": batches}
-            grids.append(_grid("steps", batches, {"steps": shown}, here, [source]))
-    grids.append(_grid("steps", "joint", {}, joint | {"alpha": alpha}, ["theory", "simulation"]))
-    for name, values in (("joint", joint), ("two-step", fixed | {"model": "two-step"})):
-        for source, shown in (("theory", lines), ("simulation", points)):
-            grids.append(_grid("minimum", name, {"alpha": shown}, values, [source]))
-    tuned = fixed | {"tuned": 1, "reg": 0.0, "steps": most_steps, "n_points": 4096}
+        here = descent | {"batches": batches}
+        grids += _both("steps", batches, "steps", steps, simulated, here)
+    grids += _both("steps", "joint", "alpha", [alpha], [alpha], joint)
+    grids += _both("minimum", "joint", "alpha", lines, points, joint)
+    two_step = fixed | {"model": "two-step"}
+    grids += _both("minimum", "two-step", "alpha", lines, points, two_step)
+    tuned = fixed | {"tuned": 1, "reg": 0.0, "steps": most_steps}
     ways: dict[str, dict[str, Any]] = {
         "fresh": {"model": "training", "batches": "fresh"},
         "reused": {"model": "training", "batches": "reused"},
         "two-step": {"model": "two-step"},
     }
     for name, way in ways.items():
-        for source, shown in (("theory", budgets), ("simulation", budget_points)):
-            grids.append(_grid("budget", name, {"alpha": shown}, tuned | way, [source]))
+        grids += _both("budget", name, "alpha", budgets, budget_points, tuned | way)
     return Sweep(grids)
 
 
-def _grid(panel: str, way: str, axes: Any, fixed: Any, sources: list[str]) -> Grid:
-    return Grid(_QUANTITIES, axes, fixed, sources, {"panel": panel, "curve": way})
+def _both(
+    panel: str, way: str, x: str, lines: Sequence[float], points: Sequence[float], fixed: Any
+) -> list[Grid]:
+    """Return the theory on some values of ``x`` and the simulation on others."""
+    mark = {"panel": panel, "curve": way}
+    return [
+        Grid(_QUANTITIES, {x: shown}, fixed, [source], mark)
+        for source, shown in (("theory", lines), ("simulation", points))
+    ]
 
 
 @figure(
@@ -93,6 +100,7 @@ def _grid(panel: str, way: str, axes: Any, fixed: Any, sources: list[str]) -> Gr
         "budgets": np.geomspace(0.5, 16.0, 9).round(3).tolist(),
         "budget_points": [0.5, 1.0, 2.0, 4.0, 8.0, 16.0],
         "most_steps": 8,
+        "n_points": 1024,
         "dim": 200,
         "trials": 16,
     },
@@ -102,10 +110,9 @@ def _grid(panel: str, way: str, axes: Any, fixed: Any, sources: list[str]) -> Gr
         "last_points": [100],
         "lines": [2.0, 8.0],
         "points": [2.0, 8.0],
-        "budgets": [1.0, 4.0],
-        "budget_points": [1.0, 4.0],
-        "most_steps": 4,
-        "dim": 80,
+        "budgets": [2.0, 8.0],
+        "budget_points": [2.0, 8.0],
+        "dim": 100,
         "trials": 6,
     },
 )
@@ -133,7 +140,7 @@ def draw(rows: Rows) -> Figure:
     lines_and_points(axes[0][0])
     axes[0][0].legend(loc="upper right")
     steps = [row for row in rows if row["panel"] != "budget"]
-    notes = ["above: rates 1, joint minimum of the same ridge; right below: no ridge"]
+    notes = ["learning rates 1 above", "tuned: without ridge"]
     caption(drawn, steps, "Query, readout and bias trained together", notes)
     return drawn
 

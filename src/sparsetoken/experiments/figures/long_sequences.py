@@ -1,6 +1,7 @@
 """What happens when the length of the sequences grows with the dimension, or without bound."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -60,30 +61,36 @@ def sweep(
     grids = _proportional(ratios, dims, signal, alpha0, alpha1, trials)
     size = {"dim": dim, "trials": trials}
     for n_signal, strength in budget_signals.items():
-        fixed = {"n_signal": n_signal, "signal": strength, "centre": 1} | size
-        for source, shown in (("theory", budget_lengths), ("simulation", budget_points)):
-            axes = {"n_tokens": [n for n in shown if n >= 4 * n_signal]}
-            mark = {"panel": "budget", "n_signal": n_signal}
-            grids.append(Grid(["required_samples"], axes, fixed, [source], mark))
-    given = size | {"model": "attention", "cosine": cosine, "alpha": alpha, "n_points": 2048}
-    quantities = ["test_error"]
-    for panel, counts, strength in (("many", many, signal), ("few", few, locked_signals[-1])):
-        for n_tokens in counts:
-            n_signal = round(math.sqrt(n_tokens)) if panel == "many" else 1
-            fixed = given | {"n_tokens": n_tokens, "n_signal": n_signal, "signal": strength}
-            fixed |= {"reg": 1.0 / n_tokens} if panel == "many" else {}
-            for source, shown in (("theory", sharpness), ("simulation", sharpness_points)):
-                mark = {"panel": panel}
-                grids.append(Grid(quantities, {"sharpness": shown}, fixed, [source], mark))
-        if panel == "many":
-            limit = Grid(["limit_error"], {"sharpness": sharpness}, fixed, ["theory"], mark)
-            grids.append(limit)
+        fixed: dict[str, Any] = {"n_signal": n_signal, "signal": strength, "centre": 1} | size
+        long, drawn = ([n for n in shown if n >= 4 * n_signal]
+                       for shown in (budget_lengths, budget_points))  # fmt: skip
+        grids += _both("budget", "required_samples", "n_tokens", long, drawn, fixed)
+    given: dict[str, Any] = size | {"model": "attention", "cosine": cosine, "alpha": alpha}
+    given |= {"n_points": 2048, "n_signal": 1, "reg": 1e-4}
+    curves = "sharpness", sharpness, sharpness_points
+    for n_tokens in few:
+        fixed = given | {"n_tokens": n_tokens, "signal": locked_signals[-1]}
+        grids += _both("few", "test_error", *curves, fixed)
+    for n_tokens in many:
+        fixed = given | {"n_tokens": n_tokens, "n_signal": round(math.sqrt(n_tokens))}
+        fixed |= {"signal": signal, "reg": 1.0 / n_tokens}
+        grids += _both("many", "test_error", *curves, fixed)
+    grids += _both("many", "limit_error", "sharpness", sharpness, [], fixed)
     for strength in locked_signals:
-        fixed = given | {"n_signal": 1, "signal": strength, "sharpness": strength * cosine}
-        for source, shown in (("theory", lengths), ("simulation", length_points)):
-            axes, mark = {"n_tokens": shown}, {"panel": "lock"}
-            grids.append(Grid(quantities, axes, fixed, [source], mark))
+        fixed = given | {"signal": strength, "sharpness": strength * cosine}
+        grids += _both("lock", "test_error", "n_tokens", lengths, length_points, fixed)
     return Sweep(grids)
+
+
+def _both(
+    panel: str, quantity: str, x: str, lines: Sequence[float], points: Sequence[float], fixed: Any
+) -> list[Grid]:
+    """Return the theory on some values of ``x`` and the simulation on others."""
+    mark = {"panel": panel}
+    return [
+        Grid([quantity], {x: shown}, fixed, [source], mark)
+        for source, shown in (("theory", lines), ("simulation", points))
+    ]
 
 
 def _proportional(
@@ -142,7 +149,7 @@ def _proportional(
         "length_points": [3, 10, 100, 1000, 10_000],
         "cosine": 0.9,
         "dim": 200,
-        "trials": 16,
+        "trials": 8,
     },
     quick={
         "ratios": [1.0],
