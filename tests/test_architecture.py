@@ -43,6 +43,9 @@ MAY_IMPORT = {
     "experiments": CORE | {"sampling", "theory", "estimators", "planner", "plotting"},
     "experiments.simulation": CORE | {"sampling", "estimators"},  # draws its own points
     "experiments.vectorized": CORE | {"sampling", "estimators"},
+    "experiments.queries": CORE | {"sampling"},
+    "experiments.descent": CORE,
+    "experiments.layers": CORE,
     "reporting": {"_validation", "vocabulary", "estimators", "planner"},
     "plotting": {"_validation", "vocabulary"},
     "cli": None,  # anything

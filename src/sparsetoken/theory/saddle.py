@@ -110,8 +110,9 @@ def assemble(
     gradient, hessian, cross, metric = np.zeros(4), np.zeros((4, 4)), np.zeros(4), np.zeros((4, 4))
     sums = np.zeros(4)
     for part in rows:
-        columns = [column[part] for column in (*points[1:], *m)]
-        _sum_up(*columns, *slopes, factor, sums, gradient, hessian, cross, metric)
+        triples = Points(*(column[part] for column in points))[1:]
+        moments = Moments(*(moment[part] for moment in m))
+        _sum_up(*triples, *moments, slopes, factor, sums, gradient, hessian, cross, metric)
     value, used, saved, pull = sums.tolist()
     for i in (0, 1, 3):
         value += 0.5 * reg * readout[i] ** 2
@@ -149,9 +150,9 @@ def assemble(
 def _sum_up(  # type: ignore[no-untyped-def]
     along_query, along_rest, scale, weight,
     envelope, h, gh, hh, k, gk, ggk, hk, ghk, hhk,
-    slope_rest, slope_spread, factor, sums, gradient, hessian, cross, metric,
+    slopes, factor, sums, gradient, hessian, cross, metric,
 ):  # fmt: skip
-    """Add up the points, with ∂r/∂x = (a, b, 1, 0) + cG·(0, slope_rest, 0, slope_spread)."""
+    """Add up the points, with ∂r/∂x = (a, b, 1, 0) + cG·(0, rest, 0, spread)."""
     value = used = saved = 0.0
     h_1 = h_a = h_b = h_g = c_1 = c_a = c_b = c_g = 0.0
     k_1 = k_a = k_b = k_aa = k_ab = k_bb = k_g = k_ga = k_gb = k_gg = 0.0
@@ -191,7 +192,7 @@ def _sum_up(  # type: ignore[no-untyped-def]
         m_ab += w * a * b
         m_bb += w * b * b
         m_gg += w * c2
-    rest, spread = slope_rest, slope_spread
+    rest, spread = slopes
     sums += np.array([value, used, saved, h_g])
     gradient += np.array([h_a, h_b + rest * h_g, h_1, spread * h_g])
     cross += np.array([c_a, c_b + rest * c_g, c_1, spread * c_g])
