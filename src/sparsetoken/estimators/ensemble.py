@@ -39,7 +39,7 @@ _COMPONENTS = 200  # of the kernel map that token_map="auto" tries
 
 
 class Head(NamedTuple):
-    """One of several heads: its score is ⟨coef, Xᵀ softmax(X query)⟩ + intercept."""
+    """One of several heads: its score is ⟨coef, Xᵀ softmax(X query)⟩ + intercept, within limits."""
 
     model: str
     """Which kind: "attention", or "pooled", whose query is zero."""
@@ -53,6 +53,8 @@ class Head(NamedTuple):
     """(d,), or (classes, d) for more than two."""
     coef: Floats
     intercept: Any
+    limits: tuple[Any, Any]
+    """Scores beyond count as these: a little wider than the scores of held-out samples."""
 
 
 class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
@@ -121,13 +123,15 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
                 query if several else query[0],
                 coef if several else coef[0],
                 intercept if several else float(intercept[0]),
+                (limits[0], limits[1]) if several else (float(limits[0, 0]), float(limits[1, 0])),
             )
-            for kind, weight, query, coef, intercept in zip(
+            for kind, weight, query, coef, intercept, limits in zip(
                 self.head_kinds_,
                 self.head_weights_,
                 self.head_queries_,
                 self.head_coefs_,
                 self.head_intercepts_,
+                self.head_limits_.swapaxes(0, 1),
                 strict=True,
             )
         ]
@@ -232,8 +236,8 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
             (*candidate, auc) for candidate, auc in zip(best.candidates, best.aucs, strict=True)
         ]
         self.head_weights_ = best.stack.weights[:n_heads]
-        self.head_queries_, self.head_coefs_, self.head_intercepts_ = in_data(
-            heads, best.standard, best.stack
+        self.head_queries_, self.head_coefs_, self.head_intercepts_, self.head_limits_ = in_data(
+            heads, best.standard, best.stack, best.limits
         )
         found = self.heads_
         leading = found[int(np.argmax(self.head_weights_))]
@@ -257,11 +261,27 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
 
     def _decide_mapped(self, data: Data) -> Floats:
         """Return the scores (n, classes) of mapped tokens by all members."""
+        found = np.clip(self._head_scores(data), *self.head_limits_)
+        return self._weigh(found) + self._other_scores(data)
+
+    def _head_scores(self, data: Data) -> Floats:
+        """Return the scores (n, heads, classes) before they are limited."""
         n_heads, n_classes, dim = self.head_queries_.shape
         columns = (part.reshape(-1, dim).T for part in (self.head_queries_, self.head_coefs_))
         parts = data.per_sample(linear_scores, *columns).reshape(-1, n_heads, n_classes)
-        scores = np.einsum("nmc,m->nc", parts + self.head_intercepts_, self.head_weights_)
-        return scores + self._whole_scores(data)
+        return parts + self.head_intercepts_
+
+    def _weigh(self, parts: Floats) -> Floats:
+        return np.einsum("nmc,m->nc", parts, self.head_weights_)
+
+    def _other_scores(self, data: Data) -> Any:
+        """Return what members that are no heads add to the scores, (n, classes): nothing here."""
+        return 0.0
+
+    def _whole_scores(self, data: Data) -> Floats:
+        parts = self._head_scores(data)
+        beyond = np.clip(parts, *self.head_limits_) - parts
+        return self._weigh(beyond) + self._other_scores(data)
 
     def _linear(self, label: int) -> HeadMaps:
         return HeadMaps(

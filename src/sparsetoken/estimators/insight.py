@@ -62,7 +62,8 @@ class Explanation(NamedTuple):
     label: Any
     """The class that positive contributions and a positive score speak for."""
     whole: float = 0.0
-    """What statistics of the sequence as a whole add to the score."""
+    """What statistics of the sequence as a whole add to the score, and what limits of the heads'
+    scores take away."""
 
     def to_frame(self) -> Any:
         """Return the tokens as a pandas DataFrame: token, weight, contribution, speaks_for.
@@ -188,7 +189,7 @@ class InsightMixin:
         raise NotImplementedError
 
     def _whole_scores(self, data: Data) -> Floats:
-        """Return what members that are no heads add to the scores, (n, classes)."""
+        """Return what of the scores is no sum over tokens, (n, classes)."""
         return np.zeros((len(data), max(1, len(self.classes_) * (len(self.classes_) > 2))))
 
     def _mapped(self, X: Any) -> Data:

@@ -119,7 +119,7 @@ class SparseTokenClassifier(Ensemble):
         }
         self.members_ = {**weights, "statistics": float(best.stack.weights[-1])}
 
-    def _whole_scores(self, data: Data) -> Floats:
+    def _other_scores(self, data: Data) -> Floats:
         rows = data.per_sample(token_statistics, self.token_mean_, self.token_scale_)
         scores = self.statistics_scale_ * forest_scores(rows, self.forests_)
         scores += self.statistics_shift_
