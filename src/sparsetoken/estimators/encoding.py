@@ -154,7 +154,10 @@ def _as_heads(learned: dict[str, Any]) -> dict[str, Any]:
         "head_limits_": np.array([[[-np.inf]], [[np.inf]]]),
         "held_out_scores_": np.empty((0, 1)),
         "held_out_classes_": np.empty(0, dtype=np.int64),
+        "kept_tokens_": np.empty((0, learned["query_"].size)),
         "kept_classes_": np.empty(0, dtype=np.int64),
+        "kept_folds_": np.empty(0, dtype=np.int64),
+        "fold_heads_": [],
         "kept_length_": 1.0,
     }
 

@@ -1,5 +1,6 @@
 """What the classifiers for real data share: heads of several kinds, weighed by held-out scores."""
 
+from copy import copy
 from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple, Self
@@ -119,11 +120,11 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
         return [
             Head(
                 *kind,
-                float(weight),
-                query if several else query[0],
-                coef if several else coef[0],
-                intercept if several else float(intercept[0]),
-                (limits[0], limits[1]) if several else (float(limits[0, 0]), float(limits[1, 0])),
+                weight=float(weight),
+                query=query if several else query[0],
+                coef=coef if several else coef[0],
+                intercept=intercept if several else float(intercept[0]),
+                limits=tuple(limits if several else limits[:, 0].tolist()),
             )
             for kind, weight, query, coef, intercept, limits in zip(
                 self.head_kinds_,
@@ -172,7 +173,7 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
                 heads,
             )
         self._keep(best, heads)
-        self._keep_for_serving(best, few, some, rng)
+        self._keep_for_serving(best, few, some, folds, rng)
         found = best.half_fits(some, part, steps, rng)
         self.half_auc_ = None if found is None else found[1]
         self.query_reliability_ = (
@@ -239,6 +240,10 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
         self.head_queries_, self.head_coefs_, self.head_intercepts_, self.head_limits_ = in_data(
             heads, best.standard, best.stack, best.limits
         )
+        self.fold_heads_ = [
+            in_data(part, best.standard, best.stack, best.limits)[:3]
+            for part in best.search.fold_heads
+        ]
         found = self.heads_
         leading = found[int(np.argmax(self.head_weights_))]
         self.query_, self.coef_, self.intercept_ = leading.query, leading.coef, leading.intercept
@@ -282,6 +287,20 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
         parts = self._head_scores(data)
         beyond = np.clip(parts, *self.head_limits_) - parts
         return self._weigh(beyond) + self._other_scores(data)
+
+    def _tail_direction(self, column: int) -> Floats | None:
+        """Return the direction in which tokens stand out, if they are not mapped."""
+        if self.token_map_ is not None:
+            return None
+        leading = int(np.argmax(self.head_weights_))
+        query, coef = self.head_queries_[leading, column], self.head_coefs_[leading, column]
+        return query if query.any() else coef
+
+    def _without_fold(self, fold: int) -> Self:
+        """Return the classifier that was fitted without a fold."""
+        other = copy(self)
+        other.head_queries_, other.head_coefs_, other.head_intercepts_ = self.fold_heads_[fold]
+        return other
 
     def _linear(self, label: int) -> HeadMaps:
         return HeadMaps(

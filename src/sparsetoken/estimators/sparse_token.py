@@ -1,6 +1,6 @@
 """The classifier for real data of unknown kind."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,6 +118,11 @@ class SparseTokenClassifier(Ensemble):
             for model in ("attention", "pooled")
         }
         self.members_ = {**weights, "statistics": float(best.stack.weights[-1])}
+
+    def _without_fold(self, fold: int) -> Self:
+        other = super()._without_fold(fold)
+        other.forests_ = [self.forests_[fold]]
+        return other
 
     def _other_scores(self, data: Data) -> Floats:
         rows = data.per_sample(token_statistics, self.token_mean_, self.token_scale_)
