@@ -119,14 +119,17 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
         several = len(self.classes_) > 2
         return [
             Head(
-                *kind,
-                weight=float(weight),
-                query=query if several else query[0],
-                coef=coef if several else coef[0],
-                intercept=intercept if several else float(intercept[0]),
-                limits=tuple(limits if several else limits[:, 0].tolist()),
+                model,
+                shrinkage,
+                reg,
+                auc,
+                float(weight),
+                query if several else query[0],
+                coef if several else coef[0],
+                intercept if several else float(intercept[0]),
+                tuple(limits if several else limits[:, 0].tolist()),
             )
-            for kind, weight, query, coef, intercept, limits in zip(
+            for (model, shrinkage, reg, auc), weight, query, coef, intercept, limits in zip(
                 self.head_kinds_,
                 self.head_weights_,
                 self.head_queries_,
