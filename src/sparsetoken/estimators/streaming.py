@@ -100,8 +100,9 @@ class ScoreStream:
         self,
         queries: Floats,
         coefs: Floats,
+        intercepts: Floats,
         weights: Floats,
-        constant: Floats,
+        limits: Floats,
         token_map: Any,
         scaling: tuple[Floats, Floats] | None,
         whole: Callable[[NDArray[np.float32]], Floats] | None,
@@ -111,7 +112,7 @@ class ScoreStream:
         self.score: Any = None
         self.n_tokens = 0
         self._queries_and_coefs = np.concatenate([queries, coefs], axis=1)
-        self._weights, self._constant = weights, constant
+        self._intercepts, self._weights, self._limits = intercepts, weights, limits
         self._token_map, self._scaling, self._whole = token_map, scaling, whole
         self._n_features = n_features
         self._window = None if window is None else _Window(window)
@@ -137,7 +138,8 @@ class ScoreStream:
         else:
             self._summary = new if self._summary is None else self._summary.join(new)
         self.n_tokens += 1
-        score = self._constant + (self._summary.along / self._summary.total) @ self._weights
+        heads = self._summary.along / self._summary.total + self._intercepts
+        score = np.clip(heads, *self._limits) @ self._weights
         if self._whole is not None:
             score = score + self._whole(self._summary.statistics())
         self.score = float(score[0]) if len(score) == 1 else score
@@ -196,8 +198,9 @@ class StreamMixin:
         return ScoreStream(
             np.concatenate([part.queries for part in linear], axis=1),
             np.concatenate([part.coefs for part in linear], axis=1),
+            np.concatenate([part.intercepts for part in linear]),
             weights,
-            np.array([float(part.intercepts @ part.weights) for part in linear]),
+            np.concatenate([part.limits for part in linear], axis=1),
             getattr(self, "token_map_", None),
             scaling,
             whole,
