@@ -35,7 +35,7 @@ NUMBERS: dict[str, Callable[[Risk], Estimate]] = {
     "step": lambda r: r.step,
 }
 MODELS = ("attention", "attention", "hardmax", "elementwise")
-POINTS = 1024
+POINTS = 512
 FINER = 16
 
 
@@ -48,7 +48,7 @@ def scores(setting: dict[str, Any]) -> Iterator[tuple[str, float]]:
     model, problem = setting["model"], setting["problem"]
     query = {name: setting[name] for name in ("cosine", "sharpness")}
     yield "capacity", _compare(lambda n: capacity(problem, model, n_points=n, **query))
-    if max(kind.n_tokens for kind in problem.kinds) <= 200:  # longer ones take long
+    if max(kind.n_tokens for kind in problem.kinds) <= 50:  # longer ones take long
         yield "oracle error", _compare(lambda n: theory.oracle_error(problem, model, n_points=n))
         try:
             yield "required signal", _compare(partial(_required, setting), 256)
