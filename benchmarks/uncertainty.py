@@ -41,8 +41,12 @@ FINER = 16
 
 def scores(setting: dict[str, Any]) -> Iterator[tuple[str, float]]:
     """Yield each number of a setting by name: how many bars it is off the finer one."""
-    rough, fine = (risk(n_points=n, **setting) for n in (POINTS, FINER * POINTS))
-    if rough.converged and fine.converged:
+    try:
+        rough, fine = (risk(n_points=n, **setting) for n in (POINTS, FINER * POINTS))
+        solved = rough.converged and fine.converged
+    except ValueError:  # separable and no ridge: there is nothing to solve
+        solved = False
+    if solved:
         for name, number in NUMBERS.items():
             yield name, _bars(number(rough), number(fine))
     model, problem = setting["model"], setting["problem"]
