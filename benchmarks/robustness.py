@@ -111,7 +111,12 @@ def stationarity(result: Risk) -> float:
         rest = typical * _size(weight, along_rest, scale)
         conditions += [
             (tension * x.along_rest, along_rest * h, rest),
-            (-(x.spread**2), alpha * chi**2 * scale**2 * hh, x.spread**2),
+            # a spread of a millionth of the scores changes nothing
+            (
+                -(x.spread**2),
+                alpha * chi**2 * scale**2 * hh,
+                x.spread**2 + 1e-12 * weight @ mean**2,
+            ),
             (reg - tension, pull, tension),
         ]
     else:

@@ -39,10 +39,13 @@ MAY_IMPORT = {
     "sampling": CORE,
     "theory": CORE,
     "estimators": {"_validation", "losses", "pooling", "vocabulary"},
-    "planner": CORE | {"theory", "estimators", "plotting"},  # plot() hands a table over
+    "planner": CORE | {"sampling", "theory", "estimators", "plotting"},  # plot() hands a table over
     "experiments": CORE | {"sampling", "theory", "estimators", "planner", "plotting"},
     "experiments.simulation": CORE | {"sampling", "estimators"},  # draws its own points
     "experiments.vectorized": CORE | {"sampling", "estimators"},
+    "experiments.queries": CORE | {"sampling"},
+    "experiments.descent": CORE,
+    "experiments.layers": CORE,
     "reporting": {"_validation", "vocabulary", "estimators", "planner"},
     "plotting": {"_validation", "vocabulary"},
     "cli": None,  # anything

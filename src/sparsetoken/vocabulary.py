@@ -217,6 +217,29 @@ PARAMETERS: dict[str, Quantity] = {
             1, default=30, whole=True, group="training",
         ),
         Quantity(
+            "centre", "centred second step", "",
+            "1 to subtract the mean slope in the step of the query, which long sequences need.",
+            0, 1, default=0, whole=True, group="training",
+        ),
+        Quantity(
+            "steps", "steps", "T", "Gradient steps of all parameters together.",
+            1, default=10, whole=True, slider=(2, 30), group="training",
+        ),
+        Quantity(
+            "batches", "samples of a step", "", "Which samples each gradient step sees.",
+            default="fresh", options=("fresh", "reused", "online"), group="training",
+        ),
+        Quantity(
+            "tuned", "tuned", "",
+            "1 to search learning rates (and the split and ridge of two steps) by theory.",
+            0, 1, default=0, whole=True, group="training",
+        ),
+        Quantity(
+            "depth", "self-attention layers", "",
+            "Self-attention layers before the query of attention, all along the query.",
+            0, whole=True, group="query",
+        ),
+        Quantity(
             "error", "target error", "", "The test error to reach.",
             0.0, 1.0, default=0.05, above=True, slider=(0.001, 0.45), logarithmic=True,
             group="plan",
@@ -332,6 +355,12 @@ MEASURED: dict[str, Quantity] = {
         Quantity("misalignment", "misalignment constant", "C",
                  "C of cosine = 1 − C/α₀ + …: how fast more samples turn the query.",
                  0.0, group="query"),
+        Quantity("required_samples", "query samples needed", "α₀",
+                 "Samples per dimension that turn the query to a cosine of one half.",
+                 0.0, logarithmic=True, group="query"),
+        Quantity("limit_error", "test error of endless sequences", "",
+                 "Test error in the limit of long sequences, at this share of √L in n_signal.",
+                 0.0, 1.0, logarithmic=True, group="limit"),
         Quantity("capacity", "capacity", "α*",
                  "Samples per dimension that can be separated perfectly.",
                  0.0, group="capacity"),
@@ -388,6 +417,9 @@ MODELS: dict[str, Look] = {
     ),
     "joint": Look(
         "joint training", "the same, then all parameters trained together", COLORS[2], "D"
+    ),
+    "training": Look(
+        "gradient descent", "attention whose parameters all move in every step", COLORS[3], "v"
     ),
     "bayes": Look("Bayes", "the best classifier that knows the signal", COLORS[6], "X"),
 }

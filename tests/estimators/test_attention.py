@@ -7,10 +7,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sparsetoken as st
+from sparsetoken.estimators.conversion import as_sequences
 from sparsetoken.estimators.data import MemoryData
 from sparsetoken.estimators.heads import Candidate, Job, fit_heads, score_heads, two_step_queries
 from sparsetoken.estimators.passes import token_covariance
-from sparsetoken.estimators.sequences import as_sequences
 from sparsetoken.estimators.standardize import standardize
 
 PROBLEM = st.SparseTokenProblem(12, 1, 4.0)

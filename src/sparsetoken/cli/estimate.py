@@ -41,7 +41,8 @@ Data = Annotated[
     Path,
     typer.Argument(
         help="Sequences: a table with one token a row (.csv, .tsv, also .gz; .parquet), arrays "
-        "(.npz, .h5, .safetensors), or a folder with a file a sequence (.h5, .safetensors, .npy)."
+        "(.npz, .h5, .safetensors), or a folder: a file a sequence (.h5, .safetensors, .npy), or "
+        "what Sequences.writer has written."
     ),
 ]
 By = Annotated[

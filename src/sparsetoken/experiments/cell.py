@@ -11,7 +11,7 @@ from typing import Any
 from sparsetoken._validation import check_choice, import_object
 from sparsetoken.kinds import errors_text, kinds_text, read_population
 from sparsetoken.losses import get_loss
-from sparsetoken.pooling import Pooling, get_pooling, pooling_models
+from sparsetoken.pooling import Pooling, Stacked, get_pooling, pooling_models
 from sparsetoken.population import AnyProblem, Population, lengths, windows
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import (
@@ -23,20 +23,39 @@ from sparsetoken.vocabulary import (
     group,
 )
 
-__all__ = ["LINEAR", "ONE_SET", "PROBLEM", "SOURCES", "TWO_STEPS", "Cell", "make_cell"]
+__all__ = [
+    "DESCENT",
+    "LINEAR",
+    "ONE_SET",
+    "PROBLEM",
+    "SOURCES",
+    "TOGETHER",
+    "TWO_STEPS",
+    "Cell",
+    "make_cell",
+]
 
 _MEANING = 2  # to be raised when the same values come to mean something else
 
 SOURCES = ("theory", "simulation")
 LINEAR = ("pooled", "vectorized")
 ONE_SET = ("two-step-reused", "joint")  # query and readout learn from the same samples
+DESCENT = "training"
+TOGETHER = (DESCENT, "joint")  # query and readout are trained together
 PROBLEM = group("problem")
-TWO_STEPS = ("loss", *group("two steps"))  # what the query depends on beside its samples
+# What the query depends on beside its samples.
+TWO_STEPS = ("loss", *group("two steps"), "centre")
 
 _DEFAULTS = {name: q.default for name, q in PARAMETERS.items() if q.default is not None}
 _GROUP = {name: q.group for name, q in MEASURED.items()}
-_POOLINGS = {"pooled": "mean"} | dict.fromkeys(("attention", "two-step", *ONE_SET), "softmax")
-_THEORY_ONLY = {"misalignment", "capacity", "oracle_error", "required_signal", "trained_step"}
+_ATTENTION = ("attention", "two-step", DESCENT, *ONE_SET)
+_POOLINGS = {"pooled": "mean"} | dict.fromkeys(_ATTENTION, "softmax")
+_THEORY_ONLY = {"misalignment", "capacity", "oracle_error", "required_signal", "limit_error"}
+_THEORY_ONLY |= {"trained_step"}
+_OF_DESCENT = {"test_error", "train_loss", "cosine", "sharpness", "query_norm", "readout_norm"}
+_OF_DESCENT |= {"bias"}
+_OF_DEPTH = {"test_error", "test_loss", "train_error", "train_loss"}  # counted on dense samples
+_RATES = {"lr_readout", "lr_bias", "lr_query"}
 _TESTED = {"test_error", "test_loss", "auc", "recall", "false_positives"}
 _POPULATION = group("population")
 
@@ -98,6 +117,8 @@ class Cell:
     def pooling(self) -> Pooling:
         """How scores become weights; a vectorized model has none."""
         model = self.values["model"]
+        if "depth" in self.values:
+            return Stacked(self.values["depth"])
         return get_pooling(_POOLINGS[model]) if model in _POOLINGS else _pooling(model)
 
     @property
@@ -141,7 +162,12 @@ def make_cell(
         learns its query, "attention" has one of the given ``cosine`` and ``sharpness``; any other
         pooling, by its name or import path, learns its query unless it is given. ``kinds`` of a
         population, as text or tables or a :class:`~sparsetoken.Population`, take the place of
-        ``n_tokens``, ``n_signal`` and ``signal``.
+        ``n_tokens``, ``n_signal`` and ``signal``. With a value for
+        ``depth``, "attention" has self-attention layers before its query. "training" takes
+        ``steps`` of gradient descent on all parameters, with ``alpha`` samples per dimension each;
+        "joint" is the minimum, with the ridge on query and readout alike. A model that is ``tuned``
+        has the learning rates (two steps also the split and the ridge) with which the theory
+        expects the least error; ``alpha`` and ``steps`` are then the most it may use in all.
 
     Examples
     --------
@@ -161,6 +187,7 @@ def make_cell(
     if not wanted:
         return None
     names = _relevant(source, wanted, checked)
+    names -= {name for name in ("centre", "tuned") if not checked[name]}
     kept = {name: value for name, value in checked.items() if name in names}
     _check_complete(source, wanted, kept, names)
     return Cell(source, tuple(q for q in MEASURED if q in wanted), kept)
@@ -170,10 +197,16 @@ def _exists(source: str, quantity: str, values: dict[str, Any]) -> bool:
     model, kind = values["model"], _GROUP[quantity]
     if source == "simulation" and quantity in _THEORY_ONLY:
         return False
+    if model == DESCENT or (source == "theory" and model == "joint"):
+        return quantity in _OF_DESCENT
     if source == "theory" and model in ONE_SET:
         return False
     if model == "bayes":
         return kind == "oracle"
+    if quantity == "limit_error":
+        return model == "attention" and "depth" not in values
+    if source == "simulation" and model == "attention" and "depth" in values:
+        return quantity in _OF_DEPTH
     if kind == "query":
         return model not in LINEAR and model != "attention" and "cosine" not in values
     return kind != "oracle" or ":" not in model
@@ -181,13 +214,15 @@ def _exists(source: str, quantity: str, values: dict[str, Any]) -> bool:
 
 def _relevant(source: str, wanted: set[str], values: dict[str, Any]) -> set[str]:
     """Name the values on which the quantities depend; two cells that differ in others are one."""
+    if values["model"] == DESCENT or (source == "theory" and values["model"] == "joint"):
+        return _relevant_together(source, values)
     kinds = {_GROUP[quantity] for quantity in wanted}
     model, queried = values["model"], values["model"] not in LINEAR
-    trained = "trained" in kinds or "separable" in wanted
+    trained = bool(kinds & {"trained", "limit"}) or "separable" in wanted
     names = {*PROBLEM, *_POPULATION}
     if queried and kinds - {"oracle"}:
         if model == "attention" or "cosine" in values:
-            names |= {"cosine", "sharpness"}
+            names |= {"cosine", "sharpness"} | ({"depth"} if model == "attention" else set())
         else:
             names |= {*TWO_STEPS, "alpha0", "alpha", "split"}
     if kinds - {"query"} or model in ONE_SET:
@@ -204,9 +239,21 @@ def _relevant(source: str, wanted: set[str], values: dict[str, Any]) -> set[str]
     names |= {"error"} if "required_signal" in wanted else set()
     if wanted == {"required_signal"}:
         names -= {"signal"}
+    if wanted == {"required_samples"}:
+        names -= {"alpha0", "alpha", "split"}
+    if model == "two-step" and values["tuned"]:
+        names = (names - {"split", "reg", "beta", *_RATES}) | {"model", "tuned"}
     if source == "simulation":
         names |= {"dim", "trials", "random_state"}
     return names
+
+
+def _relevant_together(source: str, values: dict[str, Any]) -> set[str]:
+    """Name the same for models whose parameters are all trained together."""
+    names = {*PROBLEM, *_POPULATION, "model", "alpha", "reg", "loss", "beta"}
+    if values["model"] == DESCENT:
+        names |= {"steps", "batches"} | ({"tuned"} if values["tuned"] else _RATES)
+    return names | ({"n_points"} if source == "theory" else {"dim", "trials", "random_state"})
 
 
 def _check_complete(source: str, wanted: set[str], values: dict[str, Any], names: set[str]) -> None:
@@ -223,8 +270,10 @@ def _check_complete(source: str, wanted: set[str], values: dict[str, Any], names
             if name in names and name not in values:
                 listed = ", ".join(sorted(wanted))
                 raise ValueError(f"{listed}: a value for {name} (or alpha) is needed")
-        if model in ONE_SET:
-            raise ValueError(f"model {model!r} needs alpha: its samples serve twice")
+        if model in (*ONE_SET, DESCENT):
+            raise ValueError(f"model {model!r} needs alpha: its samples teach query and readout")
+        if "tuned" in values:
+            raise ValueError("tuned needs alpha: the split is searched")
     elif values.get("split") == 1.0 and "alpha1" in names:
         raise ValueError("split must be below 1: it leaves no samples for the readout")
     if "cosine" in names:
@@ -298,6 +347,9 @@ def _check_query(values: dict[str, Any]) -> None:
     model = values["model"]
     if model in ("two-step", *ONE_SET) and "cosine" in values:
         raise ValueError(f"model {model!r} learns its query; 'attention' has a given cosine")
+    elsewhere = [name for name in values if name.startswith("test_")]
+    if model in TOGETHER and elsewhere:
+        raise ValueError(f"{elsewhere[0]}: model {model!r} is tested on the problem it learned")
     if model not in LINEAR and "sharpness" in values and "cosine" not in values:
         raise ValueError("sharpness needs a value for cosine beside it")
 

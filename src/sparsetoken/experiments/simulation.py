@@ -1,7 +1,8 @@
 """Simulation of a cell: trials with the exact reduced samplers, each judged on points of its own.
 
 Nothing of the theory is used: the law of the features on which a trained readout is tested is drawn
-by :mod:`sparsetoken.sampling`.
+by :mod:`sparsetoken.sampling`. Training of all parameters and self-attention layers have no reduced
+sampler: their tokens are drawn.
 """
 
 import math
@@ -15,6 +16,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsetoken.estimate import Estimate
+from sparsetoken.estimators.conversion import as_sequences
 from sparsetoken.estimators.data import MemoryData
 from sparsetoken.estimators.passes import (
     Heads,
@@ -23,13 +25,22 @@ from sparsetoken.estimators.passes import (
     pooled_features,
 )
 from sparsetoken.estimators.readout import LinearReadout, fit_readout
-from sparsetoken.estimators.sequences import as_sequences
 from sparsetoken.estimators.two_step import two_gradient_steps
-from sparsetoken.experiments.cell import ONE_SET, Cell
+from sparsetoken.experiments.cell import DESCENT, ONE_SET, Cell
+from sparsetoken.experiments.descent import descend
+from sparsetoken.experiments.layers import layered_features
+from sparsetoken.experiments.queries import (
+    count_samples,
+    given_query,
+    learn_query,
+    required_samples,
+    two_steps,
+)
 from sparsetoken.experiments.vectorized import sample_vectorized, vectorized_performance
 from sparsetoken.law import Readout
 from sparsetoken.losses import Hinge, get_loss
 from sparsetoken.performance import Performance
+from sparsetoken.pooling import Stacked
 from sparsetoken.population import AnyProblem, lengths, windows
 from sparsetoken.problem import random_direction
 from sparsetoken.sampling import (
@@ -38,27 +49,28 @@ from sparsetoken.sampling import (
     pooled_performance,
     sample_feature_law,
     sample_features,
-    sample_query,
 )
 from sparsetoken.sampling.exact import readout_coordinates
-from sparsetoken.vocabulary import MEASURED, group
+from sparsetoken.vocabulary import MEASURED
 
 __all__ = ["simulate"]
 
 Floats = NDArray[Any]
 
-_RATES = group("two steps")
 # The hinge loss with a ridge that matters only to separators as long as √(2/(n·ridge)).
 _SEPARATING_RIDGE = 1e-9
 _NUMBERS = 600_000  # tokens drawn to judge one readout, within these numbers of points
 _LEAST_POINTS, _MOST_POINTS, _MOST_WINDOWS = 2_048, 16_384, 262_144
 _TESTED = ("test_error", "test_loss", "auc", "recall", "false_positives")
+_COUNTED = 4_000  # dense samples on which the errors of self-attention layers are counted
 
 
 def simulate(cell: Cell) -> dict[str, Estimate]:
     """Return the mean over the cell's trials of each quantity, with its standard error."""
     trials = cell.values["trials"]
     seeds = np.random.SeedSequence(cell.seed).spawn(trials)
+    if cell.quantities == ("required_samples",):
+        return {"required_samples": required_samples(cell, seeds)}
     results = [_trial(cell, np.random.default_rng(seed)) for seed in seeds]
     found = {}
     for quantity in cell.quantities:
@@ -89,6 +101,10 @@ class _Training(NamedTuple):
 
 def _trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
     groups = {quantity: MEASURED[quantity].group for quantity in cell.quantities}
+    if cell.values.get("model") == DESCENT:
+        return _descended(cell, rng)
+    if "depth" in cell.values:
+        return _layered(cell, rng)
     query = _draw_query(cell, rng)
     if query is not None and set(groups.values()) == {"query"}:
         return {name: getattr(query, name) for name in groups}
@@ -118,7 +134,7 @@ def _trained(cell: Cell, training: _Training, rng: np.random.Generator) -> dict[
     }
     result |= _state(training, readout, cell.values["model"])
     wanted = [name for name in cell.quantities if name in _TESTED]
-    tested = _performance(cell, training, readout, rng) if wanted else None
+    tested = _performance(cell, training.query, readout, rng) if wanted else None
     for name in wanted:
         value: Any = getattr(tested, name, None)
         if name == "recall":
@@ -157,7 +173,7 @@ def _false_positives(
 ) -> float:
     """Return the rate, in testing, of the threshold that holds ``fpr`` in training."""
     assert tested is not None
-    before = _performance(cell, training, readout, rng, trained=True)
+    before = _performance(cell, training.query, readout, rng, trained=True)
     return tested.rates(before.threshold(fpr=cell.values["fpr"])).fpr
 
 
@@ -181,31 +197,50 @@ def _draw_query(cell: Cell, rng: np.random.Generator) -> LearnedQuery | None:
     dim = cell.values["dim"]
     if "cosine" in cell.values:
         direction = random_direction(dim, rng)
-        other = random_direction(dim, rng)
-        other -= (other @ direction) * direction
-        other /= np.linalg.norm(other)
-        cosine, sharpness = cell.values["cosine"], cell.values.get("sharpness", 1.0)
-        query = sharpness * (cosine * direction + math.sqrt(1.0 - cosine**2) * other)
-        return LearnedQuery(query, np.zeros(dim), 0.0, direction, 1.0)
+        return given_query(cell, direction, rng)
     if not cell.learns_query or cell.values.get("model") in ONE_SET:
         return None
-    return sample_query(
-        cell.problem,
-        _samples(cell.alpha0, dim),
-        dim,
-        loss=get_loss(cell.values["loss"]),
-        random_state=rng,
-        **{name: cell.values[name] for name in _RATES},
-    )
+    return learn_query(cell, cell.alpha0, rng)
 
 
-def _samples(alpha: float, dim: int) -> int:
-    return max(2, round(alpha * dim))
+def _descended(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Train all parameters on dense tokens; test as any attention is tested."""
+    values, dim = cell.values, cell.values["dim"]
+    names = ("steps", "batches", "beta", "lr_readout", "lr_bias", "lr_query", "reg")
+    given = {name: values[name] for name in names} | {"loss": get_loss(values["loss"])}
+    *_, last = descend(cell.problem, count_samples(values["alpha"], dim), dim, rng=rng, **given)
+    query = LearnedQuery(last.query, last.readout, last.bias, last.direction, values["beta"])
+    readout = LinearReadout(last.readout, last.bias)
+    found = {"train_loss": last.train_loss} | {
+        name: getattr(query, name) for name in cell.quantities if hasattr(query, name)
+    }
+    if "test_error" in cell.quantities:
+        found["test_error"] = float(_performance(cell, query, readout, rng).test_error)
+    return found
+
+
+def _layered(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Train and test a readout of self-attention layers, whose errors are counted."""
+    values, loss, layers = cell.values, get_loss(cell.values["loss"]), cell.pooling
+    assert isinstance(layers, Stacked)
+    n_samples, dim = count_samples(cell.alpha1, values["dim"]), values["dim"]
+    X, y, truth = cell.problem.sample(n_samples, dim, random_state=rng, return_truth=True)
+    query = given_query(cell, truth.direction, rng).query
+    features, sign = layered_features(X, query, layers), np.asarray(2.0 * y - 1.0)
+    readout = fit_readout(features, sign, values["reg"], loss)
+    X, y = cell.test_problem.sample(_COUNTED, dim, random_state=rng, direction=truth.direction)
+    fresh = layered_features(X, query, layers)
+    found = {}
+    for part, rows, signs in (("train", features, sign), ("test", fresh, 2.0 * y - 1.0)):
+        margins = signs * (rows @ readout.coef + readout.intercept)
+        found[f"{part}_loss"] = float(np.mean(loss.value(margins, 1.0)))
+        found[f"{part}_error"] = float(np.mean(margins < 0.0))
+    return found
 
 
 def _draw_training(cell: Cell, query: LearnedQuery | None, rng: np.random.Generator) -> _Training:
     dim, model, problem = cell.values["dim"], cell.values["model"], cell.problem
-    n_samples = _samples(cell.alpha1, dim)
+    n_samples = count_samples(cell.alpha1, dim)
     if model in ONE_SET:
         return _learn_on_one_set(cell, n_samples, rng)
     if model == "vectorized":
@@ -236,9 +271,7 @@ def _learn_on_one_set(cell: Cell, n_samples: int, rng: np.random.Generator) -> _
     loss, beta = get_loss(values["loss"]), values["beta"]
     weight = np.full(n_samples, 1.0 / n_samples)
     pooled = data.per_sample(pooled_features)
-    query = two_gradient_steps(
-        data, pooled, sign, weight, loss, **{name: values[name] for name in _RATES}
-    )
+    query = two_gradient_steps(data, pooled, sign, weight, **two_steps(cell) | {"loss": loss})
     features = data.per_sample(attention_features, beta * query)
     readout = fit_readout(features, sign, values["reg"], loss)
     if values["model"] == "joint":
@@ -276,7 +309,7 @@ def _refine(
 
 def _performance(
     cell: Cell,
-    training: _Training,
+    query: LearnedQuery | None,
     readout: LinearReadout,
     rng: np.random.Generator,
     *,
@@ -286,7 +319,6 @@ def _performance(
     model, loss = cell.values["model"], cell.values["loss"]
     n_windows = 1 if trained else cell.n_windows
     problem = windows(cell.problem if trained else cell.test_problem, n_windows)
-    query = training.query
     if query is None:
         found = vectorized_performance(problem, *readout, rng, loss=loss)
     elif model == "pooled":

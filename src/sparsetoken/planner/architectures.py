@@ -22,6 +22,7 @@ from sparsetoken.estimators import (
     TwoStepAttentionClassifier,
     VectorizedClassifier,
 )
+from sparsetoken.planner.draws import drawn_shortfall, few
 from sparsetoken.planner.finite import average, possible_cosines
 from sparsetoken.planner.request import Case
 from sparsetoken.population import AnyProblem, lengths
@@ -66,6 +67,8 @@ class Architecture:
     """The class of the estimator."""
     exact = False
     """Whether a prediction needs no points, so that few are as good as many."""
+    drawn = True
+    """Whether its training on few samples can be run by the exact reduced samplers."""
 
     def takes(self, problem: AnyProblem) -> bool:
         """Whether it can be trained on such sequences; a vectorized model needs one length."""
@@ -93,6 +96,8 @@ class Architecture:
 
     def expected(self, case: Case, choice: Choice) -> Estimate:
         """Return the expected shortfall at this finite size, with its numerical error."""
+        if self.drawn and few(case):
+            return drawn_shortfall(case, self.settings(case, choice))
         results = self.possible(case, choice, ACCURATE_POINTS)
         value = average(results, case.metric, choice.n_readout(case))
         # The results share their points, so their numerical errors do not average out.
@@ -121,6 +126,7 @@ class LinearModel(Architecture):
     def __init__(self, name: str, classifier: Any) -> None:
         self.name = self.oracle = name
         self.classifier = classifier
+        self.drawn = name == "pooled"
 
     def first_choice(self, case: Case) -> Choice:
         """Search the whole range of ridges, by steps of two decades first."""

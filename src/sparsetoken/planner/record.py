@@ -199,12 +199,12 @@ class Plan:
 
     @property
     def caution(self) -> str:
-        """A warning if there are too few samples to rely on the expected error; else empty."""
+        """A warning if there are so few samples that a single study may differ much; else empty."""
         if self.n_samples >= _FEW:
             return ""
         return (
-            f"{self.n_samples} samples are few: errors vary much from one study to the next, and "
-            "their mean can be several times the planned error"
+            f"{self.n_samples} samples are few: the error planned is the mean over many studies, "
+            "and a single one may be several times worse"
         )
 
     def summary(self) -> str:
@@ -225,11 +225,11 @@ class Plan:
         label = self._request.metric.label
         lines += [f"expected {label} with the same samples"]
         for name, value in {self.model: self.error, **self.alternatives}.items():
-            lines.append(f"  {name:<14} {value:.4g}")
-        lines += [f"in the limit of many dimensions: {self.limit_error:.4g}"]
+            lines.append(f"  {name:<14} {_shown(value)}")
+        lines += [f"in the limit of many dimensions: {_shown(self.limit_error)}"]
         lines += [f"expected {label} against {self.curve.quantity}"]
         for value, error in zip(*self.curve[1:], strict=True):
-            lines.append(f"  {value:<14.6g} {error:.4g} ± {error.uncertainty:.1g}")
+            lines.append(f"  {value:<14.6g} {_shown(error)} ± {error.uncertainty:.1g}")
         return "\n".join(lines)
 
     def _planned_with(self) -> dict[str, Any]:
@@ -297,6 +297,11 @@ class Plan:
 
     def __repr__(self) -> str:
         return f"Plan({self.answer})"
+
+
+def _shown(value: float) -> str:
+    """Return a number as text; nobody will ever tell an error below 1e-9 from none."""
+    return f"{value:.4g}" if value >= 1e-9 else "below 1e-9"
 
 
 def _around(quantity: str, plan: Plan) -> list[float]:

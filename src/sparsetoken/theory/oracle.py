@@ -247,7 +247,7 @@ def _pooling_oracle(pooling: Pooling) -> Callable[[AnyProblem, int], Estimate]:
             bracket = float(grid[index - 1]), float(grid[index + 1])
             found = minimize_scalar(at, bounds=bracket, method="bounded", options={"xatol": 0.05})
             reached.append(reach(math.exp(float(found.x))))
-        if isinstance(pooling, Softmax):  # its limits are known exactly
+        if pooling.mean_to_max:  # both limits are known exactly
             for limit, sharpness in ((_pooled, 0.0), (_hardmax, math.inf)):
                 exact = limit(problem, 0)
                 reached.append(Estimate(exact, LEAST_UNCERTAINTY, sharpness=sharpness))

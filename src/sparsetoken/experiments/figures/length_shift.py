@@ -15,6 +15,7 @@ from sparsetoken.plotting import (
     new_figure,
     select,
 )
+from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import COLORS, look
 
 __all__ = ["draw", "sweep"]
@@ -41,7 +42,7 @@ def sweep(
 
     The column ``read`` is "whole", or "windows" of the length of training.
     """
-    rate = query_rate(trained, _PROBLEM["signal"], 0.5 * alpha, sharpness)
+    rate = query_rate(SparseTokenProblem(trained, 1, _PROBLEM["signal"]), 0.5 * alpha, sharpness)
     fixed = _PROBLEM | {"alpha": alpha, "dim": dim, "trials": trials, "n_tokens": trained}
     fixed |= {"fpr": fpr, "n_points": n_points, "lr_query": rate}
     grids = []
