@@ -62,14 +62,15 @@ def attention_law(
         n_blocks = 1 << (len(alike) - 1).bit_length()
         noise = token_noise(alike[0], each, batch, n_blocks)
         blocks = np.split(noise, n_blocks)[: len(alike)]
-        samples = [(shape[0], noise[: len(alike) * len(blocks[0])], 0.0)]
+        used = noise[: len(alike) * len(blocks[0])]
+        samples: list[tuple[Any, Array, float]] = [(shape[0], used, 0.0)]
         samples += [
             ((*shape, kind.signal), block, kind.signal)
             for kind, block in zip(alike, blocks, strict=True)
         ]
-        for key, some, signal in samples:
+        for name, some, signal in samples:
             triple = _features(some, shape[1], signal, pooling, cosine, sharpness)
-            columns.setdefault(key, []).append(triple)
+            columns.setdefault(name, []).append(triple)
     joined = {key: np.concatenate(column, axis=1) for key, column in columns.items()}
     shares: Counter[tuple[Any, bool, float]] = Counter()
     for kind, positive, label, probability in problem.groups:
