@@ -31,7 +31,7 @@ def test_irrelevant_values_are_dropped():
 def test_quantities_that_do_not_exist_are_left_out():
     assert make_cell("simulation", ["capacity"], VALUES) is None
     assert make_cell("theory", ["cosine"], VALUES | {"model": "pooled"}) is None
-    assert make_cell("theory", ["test_error"], VALUES | {"model": "joint"}) is None
+    assert make_cell("theory", ["test_error"], VALUES | {"model": "two-step-reused"}) is None
     given = {"model": "attention", "cosine": 0.9, "sharpness": 1.0}
     assert make_cell("theory", ["cosine"], VALUES | given) is None
     both = make_cell("simulation", ["cosine", "capacity", "test_error"], VALUES)
