@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._validation import check_count
@@ -100,8 +101,9 @@ class ScoreStream:
         self,
         queries: Floats,
         coefs: Floats,
+        intercepts: Floats,
+        limits: Floats,
         weights: Floats,
-        constant: Floats,
         token_map: Any,
         scaling: tuple[Floats, Floats] | None,
         whole: Callable[[NDArray[np.float32]], Floats] | None,
@@ -111,7 +113,7 @@ class ScoreStream:
         self.score: Any = None
         self.n_tokens = 0
         self._queries_and_coefs = np.concatenate([queries, coefs], axis=1)
-        self._weights, self._constant = weights, constant
+        self._intercepts, self._limits, self._weights = intercepts, limits, weights
         self._token_map, self._scaling, self._whole = token_map, scaling, whole
         self._n_features = n_features
         self._window = None if window is None else _Window(window)
@@ -137,7 +139,8 @@ class ScoreStream:
         else:
             self._summary = new if self._summary is None else self._summary.join(new)
         self.n_tokens += 1
-        score = self._constant + (self._summary.along / self._summary.total) @ self._weights
+        of_heads = self._summary.along / self._summary.total + self._intercepts
+        score = np.clip(of_heads, *self._limits) @ self._weights
         if self._whole is not None:
             score = score + self._whole(self._summary.statistics())
         self.score = float(score[0]) if len(score) == 1 else score
@@ -187,17 +190,13 @@ class StreamMixin:
         check_is_fitted(self)
         columns = range(len(self.classes_) if len(self.classes_) > 2 else 1)
         linear = [self._linear(column) for column in columns]
-        weights = np.zeros((sum(len(part.weights) for part in linear), len(columns)))
-        first = 0
-        for column, part in enumerate(linear):
-            weights[first : first + len(part.weights), column] = part.weights
-            first += len(part.weights)
         scaling, whole = self._whole_of_statistics()
         return ScoreStream(
             np.concatenate([part.queries for part in linear], axis=1),
             np.concatenate([part.coefs for part in linear], axis=1),
-            weights,
-            np.array([float(part.intercepts @ part.weights) for part in linear]),
+            np.concatenate([part.intercepts for part in linear]),
+            np.concatenate([self._head_limits(column) for column in columns], axis=1),
+            block_diag(*(part.weights[:, np.newaxis] for part in linear)),
             getattr(self, "token_map_", None),
             scaling,
             whole,
@@ -207,6 +206,15 @@ class StreamMixin:
 
     def _linear(self, column: int) -> Any:
         raise NotImplementedError
+
+    def _head_limits(self, column: int) -> Floats:
+        """Return the least and the largest score that each head of a class may give."""
+        known = getattr(self, "head_limits_", None)
+        if known is None:
+            n_heads = len(self._linear(column).weights)
+            return np.stack([np.full(n_heads, -np.inf), np.full(n_heads, np.inf)])
+        limits: Floats = known[..., column]
+        return limits
 
     def _whole_of_statistics(self) -> tuple[Any, Any]:
         """Return mean and scale, and the score of a row of scaled tokens' statistics; or Nones."""
