@@ -84,3 +84,21 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments, named):
     assert shown.stderr.startswith(f"sparsetoken: {named}")
     assert shown.stderr.count("\n") == 1
     assert shown.stdout == ""
+
+
+def test_plan_of_a_population_is_that_of_python():
+    kinds = ("--kind", "0.6,4,2,3", "--kind", "0.4,8,2,4", "--label-errors", "0.05,0")
+    asked = ("--dim", "20", "--model", "pooled", "--metric", "recall", "--fpr", "0.1")
+    shown = run(*asked, *kinds, "--n-samples", "80", "--positive-rate", "0.3", "--json")
+    assert shown.returncode == 0, shown.stderr
+    data = json.loads(shown.stdout)
+    problems = [st.SparseTokenProblem(4, 2, 3.0, 0.3), st.SparseTokenProblem(8, 2, 4.0, 0.3)]
+    population = st.Population(problems, [0.6, 0.4], label_errors=(0.05, 0.0))
+    options = {"model": "pooled", "metric": "recall", "fpr": 0.1}
+    plan = st.plan(problem=population, dim=20, n_samples=80, **options)
+    assert data["error"] == plan.error
+    assert data["kinds"] == "0.6,4,2,3.0,0.3; 0.4,8,2,4.0,0.3"
+    assert "vectorized" not in data["alternatives"]
+    shown = run(*asked, *kinds, "--error", "0.4", "--n-tokens", "5")
+    assert shown.returncode == 2
+    assert "--n-tokens must be left out: each kind has its own" in shown.stderr

@@ -144,7 +144,7 @@ def test_trees_are_those_of_scikit_learn():
         rows, index, np.full(90, 1 / 90), [fold], np.random.default_rng(7), None
     )
     seed = int(np.random.default_rng(7).integers(2**31))
-    trees = ExtraTreesClassifier(300, random_state=seed).fit(rows[:60], index[:60])
+    trees = ExtraTreesClassifier(500, max_features=3, random_state=seed).fit(rows[:60], index[:60])
     expected = np.log(trees.predict_proba(rows[60:]) + 0.02)
     assert scores[60:] == pytest.approx(expected, abs=1e-5)
     assert np.isnan(scores[:60]).all()

@@ -23,6 +23,9 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
+_NO_LIMITS = np.array([[-np.inf], [np.inf]])
+
+
 class HeadMaps(NamedTuple):
     """Heads of one class, a column each: the score is Σ weight·(⟨coef, feature⟩ + intercept)."""
 
@@ -32,6 +35,8 @@ class HeadMaps(NamedTuple):
     weights: Floats
     centre: Floats
     """The token that contributions are counted from."""
+    limits: Floats = _NO_LIMITS
+    """Bounds of each head's score, shape (2, heads)."""
 
     def baseline(self) -> float:
         """Return the score of sequences whose tokens are all ``centre``."""
@@ -65,7 +70,8 @@ class Explanation(NamedTuple):
     label: Any
     """The class that positive contributions and a positive score speak for."""
     whole: float = 0.0
-    """What statistics of the sequence as a whole add to the score."""
+    """What statistics of the sequence as a whole add to the score, and what limits of the heads'
+    scores take away."""
 
     def to_frame(self) -> Any:
         """Return the tokens as a pandas DataFrame: token, weight, contribution, speaks_for.
@@ -198,7 +204,7 @@ class InsightMixin(StreamMixin):
         raise NotImplementedError
 
     def _whole_scores(self, data: Data) -> Floats:
-        """Return what members that are no heads add to the scores, (n, classes)."""
+        """Return what of the scores is no sum over tokens, (n, classes)."""
         return np.zeros((len(data), max(1, len(self.classes_) * (len(self.classes_) > 2))))
 
     def _mapped(self, X: Any) -> Data:

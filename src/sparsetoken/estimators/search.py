@@ -36,6 +36,8 @@ class Search(NamedTuple):
 
     heads: Heads
     """Fitted to all samples: a column for each candidate and class, classes running faster."""
+    fold_heads: list[Heads]
+    """The same, fitted without each fold."""
     scores: Floats
     """(candidates, n, classes): from fits without the sample; NaN if it was never held out."""
 
@@ -128,7 +130,8 @@ def cross_fit(
         found = score_heads(data, heads).reshape(len(share), n_fits, len(candidates), n_classes)
         for number, fold in enumerate(folds, start=1):
             scores[:, fold.held_out] = found[fold.held_out, number].swapaxes(0, 1)
-    return Search(heads.some(slice(len(kinds))), scores)
+    each = [heads.some(slice(f * len(kinds), (f + 1) * len(kinds))) for f in range(n_fits)]
+    return Search(each[0], each[1:], scores)
 
 
 def halves(index: Indices, share: Floats, rng: np.random.Generator) -> Floats | None:

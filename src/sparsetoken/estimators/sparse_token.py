@@ -1,6 +1,6 @@
 """The classifier for real data of unknown kind."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +125,12 @@ class SparseTokenClassifier(Ensemble):
         }
         self.members_ = {**weights, "statistics": float(best.stack.weights[-1])}
 
-    def _whole_scores(self, data: Data) -> Floats:
+    def _without_fold(self, fold: int) -> Self:
+        other = super()._without_fold(fold)
+        other.forests_ = [self.forests_[fold]]
+        return other
+
+    def _other_scores(self, data: Data) -> Floats:
         check_forests(self.forests_, 4 * data.dim)
         found = data.per_sample(
             statistics_scores, self.token_mean_, self.token_scale_, self.forests_

@@ -102,8 +102,8 @@ class ScoreStream:
         queries: Floats,
         coefs: Floats,
         intercepts: Floats,
-        limits: Floats,
         weights: Floats,
+        limits: Floats,
         token_map: Any,
         scaling: tuple[Floats, Floats] | None,
         whole: Callable[[NDArray[np.float32]], Floats] | None,
@@ -113,7 +113,7 @@ class ScoreStream:
         self.score: Any = None
         self.n_tokens = 0
         self._queries_and_coefs = np.concatenate([queries, coefs], axis=1)
-        self._intercepts, self._limits, self._weights = intercepts, limits, weights
+        self._intercepts, self._weights, self._limits = intercepts, weights, limits
         self._token_map, self._scaling, self._whole = token_map, scaling, whole
         self._n_features = n_features
         self._window = None if window is None else _Window(window)
@@ -139,8 +139,8 @@ class ScoreStream:
         else:
             self._summary = new if self._summary is None else self._summary.join(new)
         self.n_tokens += 1
-        of_heads = self._summary.along / self._summary.total + self._intercepts
-        score = np.clip(of_heads, *self._limits) @ self._weights
+        heads = self._summary.along / self._summary.total + self._intercepts
+        score = np.clip(heads, *self._limits) @ self._weights
         if self._whole is not None:
             score = score + self._whole(self._summary.statistics())
         self.score = float(score[0]) if len(score) == 1 else score
@@ -195,8 +195,8 @@ class StreamMixin:
             np.concatenate([part.queries for part in linear], axis=1),
             np.concatenate([part.coefs for part in linear], axis=1),
             np.concatenate([part.intercepts for part in linear]),
-            np.concatenate([self._head_limits(column) for column in columns], axis=1),
             block_diag(*(part.weights[:, np.newaxis] for part in linear)),
+            np.concatenate([part.limits for part in linear], axis=1),
             getattr(self, "token_map_", None),
             scaling,
             whole,
@@ -206,15 +206,6 @@ class StreamMixin:
 
     def _linear(self, column: int) -> Any:
         raise NotImplementedError
-
-    def _head_limits(self, column: int) -> Floats:
-        """Return the least and the largest score that each head of a class may give."""
-        known = getattr(self, "head_limits_", None)
-        if known is None:
-            n_heads = len(self._linear(column).weights)
-            return np.stack([np.full(n_heads, -np.inf), np.full(n_heads, np.inf)])
-        limits: Floats = known[..., column]
-        return limits
 
     def _whole_of_statistics(self) -> tuple[Any, Any]:
         """Return mean and scale, and the score of a row of scaled tokens' statistics; or Nones."""

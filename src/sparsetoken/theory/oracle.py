@@ -246,7 +246,7 @@ def _pooling_oracle(pooling: Pooling) -> Callable[[AnyProblem, int], Estimate]:
             bracket = float(grid[index - 1]), float(grid[index + 1])
             found = minimize_scalar(at, bounds=bracket, method="bounded", options={"xatol": 0.05})
             reached.append(reach(math.exp(float(found.x))))
-        if isinstance(pooling, Softmax):  # its limits are known exactly
+        if pooling.mean_to_max:  # both limits are known exactly
             reached.append(Estimate(_pooled(problem, 0), sharpness=0.0))
             reached.append(Estimate(_hardmax(problem, 0), sharpness=math.inf))
         else:
