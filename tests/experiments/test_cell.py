@@ -133,7 +133,7 @@ def test_tuned_settings_are_those_of_the_theory():
     )
     assert found == best.test_error
     two = compute(make_cell("theory", ["test_error"], values | {"model": "two-step"}))
-    assert two["test_error"] == pytest.approx(best.two_step.test_error, rel=0.02)
+    assert two["test_error"] == best.two_step.test_error
 
 
 def test_a_training_that_runs_away_is_an_error():

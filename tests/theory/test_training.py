@@ -326,7 +326,7 @@ def test_best_training_on_the_same_samples_does_in_simulation_what_it_promises()
     for k, name in enumerate((*NAMES, "train_loss")):
         score = standard_score(drawn[:, k], getattr(best.training, name)[-1])
         assert abs(score) < Z_LIMIT, (name, score)
-    again = two_step_risk(problem, n_points=512, **best.two_step_settings)
+    again = two_step_risk(problem, n_points=2048, **best.two_step_settings)
     assert again.test_error == best.two_step.test_error
 
 

@@ -70,8 +70,8 @@ def _content(values: Values, found: Any, more: bool) -> Content:
         ],
         sentence=(
             f"After {steps} step{'s' * (steps > 1)} the query has a cosine of {cosine[-1]:.3f} "
-            f"with the signal and the test error is {per_cent(error[-1])}; it is lowest after step {best + 1}, at "
-            f"{per_cent(error[best])}.{stops}"
+            f"with the signal and the test error is {per_cent(error[-1])}; it is lowest after "
+            f"step {best + 1}, at {per_cent(error[best])}.{stops}"
         ),
         table={"step": x, "cosine": cosine, "readout_cosine": readout, "test_error": error},
         python=(

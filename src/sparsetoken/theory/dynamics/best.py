@@ -111,7 +111,7 @@ def best_training(
     )
     found = follow_training(problem, batches, schedule, smooth, n_points)
     settings = best_protocol(problem, alpha=alpha, loss=smooth)
-    protocol = two_step_risk(problem, loss=smooth, n_points=_SEARCH_POINTS, **settings)
+    protocol = two_step_risk(problem, loss=smooth, n_points=n_points, **settings)
     return BestTraining(found, rates.lr_query, rates.lr_readout, rates.lr_bias, protocol, settings)
 
 
