@@ -1,8 +1,9 @@
 """Training dynamics and the joint minimum: time, accuracy, dense simulation, robustness.
 
-``python -m benchmarks training`` prints the rows; ``python -m benchmarks.training dense`` compares
-ten settings with gradient descent on dense tokens at two dimensions;
-``python -m benchmarks.training random [SETTINGS] [SEED]`` runs random settings.
+``python -m benchmarks.training`` prints the rows; ``... dense [TRIALS]`` compares ten settings with
+gradient descent on dense tokens at two dimensions; ``... random [SETTINGS] [SEED]`` runs random
+settings; ``... joint [TRIALS]`` compares the joint minimum and its stability check with L-BFGS on
+dense tokens, at settings on which neither was tuned.
 """
 
 import sys
@@ -13,11 +14,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
-from benchmarks.report import Row, at_most
+from benchmarks.report import Row, at_most, print_rows
 from sparsetoken import SparseTokenProblem
-from sparsetoken.losses import Loss, get_loss
-from sparsetoken.pooling import Softmax
+from sparsetoken.experiments.descent import descend, gradient
+from sparsetoken.losses import Logistic
+from sparsetoken.sampling import exact_performance, sample_feature_law
 from sparsetoken.theory import ConvergenceWarning, joint_risk, training
 
 PROBLEM = SparseTokenProblem(10, 1, 5.0)
@@ -99,30 +102,17 @@ def run_random(n_settings: int = 300, seed: int = 0) -> None:
         print(*row)
 
 
-def descend(
-    problem: SparseTokenProblem, dim: int, rng: np.random.Generator, loss: Loss, **options: Any
+def dense_run(
+    problem: SparseTokenProblem, dim: int, rng: np.random.Generator, **options: Any
 ) -> NDArray[np.float64]:
     """Gradient descent on dense tokens: cosines, norms, bias and loss after each step."""
-    n_samples = round(options["alpha"] * dim)
-    X, y, truth = problem.sample(n_samples, dim, random_state=rng, return_truth=True)
-    q, w, b, rows = np.zeros(dim), np.zeros(dim), 0.0, []
-    for step in range(options["steps"] + 1):
-        sign, along = 2.0 * y - 1.0, X @ w
-        weights = Softmax().weights(X @ q)
-        score = np.einsum("nl,nl->n", weights, along)
-        if step:
-            norms = np.array([np.linalg.norm(q), np.linalg.norm(w)])
-            cosines = np.array([q, w]) @ truth.direction / np.maximum(norms, 1e-300)
-            value = loss.value(score + b, sign).mean()
-            rows.append([cosines[0], norms[0], cosines[1], norms[1], b, value])
-        slope = loss.derivative(score + b, sign) / n_samples
-        pull = slope[:, np.newaxis] * weights
-        change = pull * (along - score[:, np.newaxis])
-        q = q - options["lr_query"] * np.tensordot(change, X, axes=2)
-        w = w - options["lr_readout"] * np.tensordot(pull, X, axes=2)
-        b = b - options["lr_bias"] * slope.sum()
-        if options["batches"] == "fresh":
-            X, y = problem.sample(n_samples, dim, random_state=rng, direction=truth.direction)
+    settings = options | {"loss": Logistic(), "beta": 1.0, "reg": 0.0}
+    n_samples = round(settings.pop("alpha") * dim)
+    rows = []
+    for at in descend(problem, n_samples, dim, rng=rng, **settings):
+        norms = np.array([np.linalg.norm(at.query), np.linalg.norm(at.readout)])
+        cosines = np.array([at.query, at.readout]) @ at.direction / np.maximum(norms, 1e-300)
+        rows.append([cosines[0], norms[0], cosines[1], norms[1], at.bias, at.train_loss])
     return np.array(rows)
 
 
@@ -145,12 +135,7 @@ def run_dense(trials: int = 6) -> None:
             t = training(problem, **options, n_points=16384)
             expected = np.stack([getattr(t, name) for name in NAMES], axis=1)
             for dim in (150, 400):
-                drawn = np.array(
-                    [
-                        descend(problem, dim, rng, get_loss("logistic"), **options)
-                        for _ in range(trials)
-                    ]
-                )
+                drawn = np.array([dense_run(problem, dim, rng, **options) for _ in range(trials)])
                 error = drawn.std(axis=0, ddof=1) / np.sqrt(trials)
                 moved = error > 1e-12
                 scores = (drawn.mean(axis=0) - expected)[moved] / error[moved]
@@ -163,9 +148,82 @@ def run_dense(trials: int = 6) -> None:
                 )
 
 
+def dense_minimum(
+    problem: SparseTokenProblem,
+    dim: int,
+    rng: np.random.Generator,
+    alpha: float,
+    ridges: tuple[float, float],
+) -> list[list[float]]:
+    """Minimise over all parameters from the signal and from a random start, on the same samples.
+
+    Returns the minimised function and the test error of each.
+    """
+    n_samples = round(alpha * dim)
+    X, y, truth = problem.sample(n_samples, dim, random_state=rng, return_truth=True)
+    sign = 2.0 * y - 1.0
+
+    def objective(point: Any) -> tuple[float, Any]:
+        q, w = point[:dim], point[dim:-1]
+        by_q, by_w, by_b, value = gradient(X, sign, q, w, point[-1], Logistic(), 1.0)
+        ridge = 0.5 * (ridges[0] * q @ q + ridges[1] * w @ w)
+        return value + ridge, np.concatenate([by_q + ridges[0] * q, by_w + ridges[1] * w, [by_b]])
+
+    informed = np.concatenate([truth.direction, truth.direction, [0.0]])
+    random = 0.1 * rng.standard_normal(2 * dim + 1) / np.sqrt(dim)
+    options = {"maxiter": 1000}
+    found = []
+    for start in (informed, random):
+        result = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+        q, w, b = result.x[:dim], result.x[dim:-1], float(result.x[-1])
+        norm = float(np.linalg.norm(q))
+        law = sample_feature_law(
+            problem,
+            16384,
+            cosine=float(q @ truth.direction) / norm,
+            sharpness=norm,
+            random_state=rng,
+        )
+        tested = exact_performance(law, w, b, q, truth.direction)
+        found.append([float(result.fun), float(tested.test_error)])
+    return found
+
+
+def run_joint(trials: int = 6, dim: int = 300) -> None:
+    """Compare settings drawn at random: the minimum, and whether both starts find it."""
+    rng = np.random.default_rng(11)
+    for index in range(6):
+        problem = SparseTokenProblem(
+            int(rng.integers(2, 7)), 1, float(rng.uniform(2.5, 5)), float(rng.uniform(0.3, 0.7))
+        )
+        alpha = float(rng.uniform(1.5, 6))
+        ridges = tuple(np.exp(rng.uniform(np.log(0.02), np.log(0.3), size=2)).tolist())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            j = joint_risk(
+                problem, alpha=alpha, reg_query=ridges[0], reg_readout=ridges[1], n_points=2048
+            )
+        value = j.train_loss + 0.5 * (ridges[0] * j.query_norm**2 + ridges[1] * j.readout_norm**2)
+        drawn = np.array([dense_minimum(problem, dim, rng, alpha, ridges) for _ in range(trials)])
+        mean, error = drawn.mean(axis=0), drawn.std(axis=0, ddof=1) / np.sqrt(trials)
+        gap = np.abs(drawn[:, 0, 0] - drawn[:, 1, 0]).max()
+        print(
+            f"{index} {problem}, α={alpha:.2f}, ridges {ridges[0]:.3f} {ridges[1]:.3f}: "
+            f"stable={j.stable} (growth {j.growth:.2f}, jumps {j.jumps:.4f}); "
+            f"value {value:.4f}, test error {j.test_error:.4f}; "
+            + "; ".join(
+                f"{name} {mean[i, 0]:.4f} ± {error[i, 0]:.4f}, {mean[i, 1]:.4f} ± {error[i, 1]:.4f}"
+                for i, name in enumerate(("informed", "uninformed"))
+            )
+            + f"; starts differ by at most {gap:.1e}",
+            flush=True,
+        )
+
+
 if __name__ == "__main__":
-    numbers = [int(argument) for argument in sys.argv[2:]]
-    if sys.argv[1] == "dense":
-        run_dense(*numbers)
+    command, *numbers = sys.argv[1:] or ["rows"]
+    commands: dict[str, Any] = {"dense": run_dense, "random": run_random, "joint": run_joint}
+    if command == "rows":
+        print_rows("training", rows())
     else:
-        run_random(*numbers)
+        commands[command](*map(int, numbers))

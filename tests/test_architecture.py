@@ -19,6 +19,7 @@ CORE = {
     "estimate",
     "problem",
     "population",
+    "kinds",
     "losses",
     "pooling",
     "law",
@@ -32,15 +33,19 @@ MAY_IMPORT = {
     "pooling": {"_validation"},
     "estimate": set(),
     "population": {"_validation", "problem"},
+    "kinds": {"_validation", "vocabulary", "problem", "population"},
     "law": {"problem", "population"},
     "performance": {"_validation", "estimate", "law", "losses"},
     "sampling": CORE,
     "theory": CORE,
     "estimators": {"_validation", "losses", "pooling", "vocabulary"},
-    "planner": CORE | {"theory", "estimators", "plotting"},  # plot() hands a table over
+    "planner": CORE | {"sampling", "theory", "estimators", "plotting"},  # plot() hands a table over
     "experiments": CORE | {"sampling", "theory", "estimators", "planner", "plotting"},
     "experiments.simulation": CORE | {"sampling", "estimators"},  # draws its own points
     "experiments.vectorized": CORE | {"sampling", "estimators"},
+    "experiments.queries": CORE | {"sampling"},
+    "experiments.descent": CORE,
+    "experiments.layers": CORE,
     "reporting": {"_validation", "vocabulary", "estimators", "planner"},
     "plotting": {"_validation", "vocabulary"},
     "cli": None,  # anything

@@ -115,7 +115,7 @@ class Quantity:
         )
 
 
-_NAMED = ("model", "loss")
+_NAMED = ("model", "loss", "kinds", "label_errors", "test_kinds", "test_label_errors")
 _ALPHA: dict[str, Any] = {"low": 0.0, "above": True, "infinite": True, "logarithmic": True}
 _RATE: dict[str, Any] = {"low": 0.0, "group": "two steps"}
 
@@ -138,6 +138,15 @@ PARAMETERS: dict[str, Quantity] = {
         Quantity(
             "positive_rate", "positive rate", "π", "Fraction of sequences that are positive.",
             0.0, 1.0, default=0.5, slider=(0.01, 0.99), group="problem",
+        ),
+        Quantity(
+            "kinds", "kinds of sequences", "",
+            "Kinds of sequences, each share,n_tokens,n_signal,signal.", group="population",
+        ),
+        Quantity(
+            "label_errors", "label errors", "ε",
+            "Chance that a positive is recorded as negative, and the reverse: two numbers.",
+            group="population",
         ),
         Quantity(
             "model", "model", "", "The classifier.", default="two-step", group="model",
@@ -208,6 +217,29 @@ PARAMETERS: dict[str, Quantity] = {
             1, default=30, whole=True, group="training",
         ),
         Quantity(
+            "centre", "centred second step", "",
+            "1 to subtract the mean slope in the step of the query, which long sequences need.",
+            0, 1, default=0, whole=True, group="training",
+        ),
+        Quantity(
+            "steps", "steps", "T", "Gradient steps of all parameters together.",
+            1, default=10, whole=True, slider=(2, 30), group="training",
+        ),
+        Quantity(
+            "batches", "samples of a step", "", "Which samples each gradient step sees.",
+            default="fresh", options=("fresh", "reused", "online"), group="training",
+        ),
+        Quantity(
+            "tuned", "tuned", "",
+            "1 to search learning rates (and the split and ridge of two steps) by theory.",
+            0, 1, default=0, whole=True, group="training",
+        ),
+        Quantity(
+            "depth", "self-attention layers", "",
+            "Self-attention layers before the query of attention, all along the query.",
+            0, whole=True, group="query",
+        ),
+        Quantity(
             "error", "target error", "", "The test error to reach.",
             0.0, 1.0, default=0.05, above=True, slider=(0.001, 0.45), logarithmic=True,
             group="plan",
@@ -216,6 +248,11 @@ PARAMETERS: dict[str, Quantity] = {
             "fpr", "false-positive rate", "", "Fraction of negatives that may raise an alarm.",
             0.0, 1.0, default=0.01, above=True, slider=(0.001, 0.5), logarithmic=True,
             group="plan",
+        ),
+        Quantity(
+            "n_windows", "windows in testing", "M",
+            "Equal windows of a sequence in testing; its score is the largest of theirs.",
+            1, whole=True, logarithmic=True, group="testing",
         ),
         Quantity(
             "n_points", "quadrature points", "", "Points per class for the law of the features.",
@@ -243,7 +280,7 @@ PARAMETERS |= {
         group="testing",
     )
     for name, q in PARAMETERS.items()
-    if q.group == "problem"
+    if q.group in ("problem", "population")
 }
 """What can be set, by name."""
 
@@ -275,6 +312,30 @@ MEASURED: dict[str, Quantity] = {
             0.0, 1.0, group="trained",
         ),
         Quantity(
+            "false_positives", "false-positive rate at the trained threshold", "",
+            "Fraction of negatives above the threshold that holds the rate fpr in training.",
+            0.0, 1.0, logarithmic=True, group="trained",
+        ),
+        Quantity("trained_bias", "trained bias", "b", "Bias of the trained classifier.",
+                 group="trained"),
+        Quantity("trained_along_query", "trained readout along the query", "w₁",
+                 "Component of the trained readout along the query; 0 without one.",
+                 group="trained"),
+        Quantity("trained_along_rest", "trained readout along the rest of the signal", "w₂",
+                 "Component along the part of the signal orthogonal to the query.",
+                 group="trained"),
+        Quantity("trained_overlap", "overlap of trained readout and signal", "⟨w, ξ⟩",
+                 "Scalar product of the trained readout and the signal direction.",
+                 group="trained"),
+        Quantity("trained_spread", "spread of the trained readout", "τ",
+                 "Length of the trained readout orthogonal to query and signal: learned noise.",
+                 0.0, group="trained"),
+        Quantity("trained_norm", "length of the trained readout", "‖w‖",
+                 "Length of the trained readout.", 0.0, group="trained"),
+        Quantity("trained_step", "step of a training sample", "χ",
+                 "Step of a training sample's score towards its label, per unit of slope.",
+                 0.0, group="trained"),
+        Quantity(
             "cosine", "cosine of query and signal", "γ",
             "Cosine of the angle between query and signal.",
             -1.0, 1.0, group="query",
@@ -294,6 +355,12 @@ MEASURED: dict[str, Quantity] = {
         Quantity("misalignment", "misalignment constant", "C",
                  "C of cosine = 1 − C/α₀ + …: how fast more samples turn the query.",
                  0.0, group="query"),
+        Quantity("required_samples", "query samples needed", "α₀",
+                 "Samples per dimension that turn the query to a cosine of one half.",
+                 0.0, logarithmic=True, group="query"),
+        Quantity("limit_error", "test error of endless sequences", "",
+                 "Test error in the limit of long sequences, at this share of √L in n_signal.",
+                 0.0, 1.0, logarithmic=True, group="limit"),
         Quantity("capacity", "capacity", "α*",
                  "Samples per dimension that can be separated perfectly.",
                  0.0, group="capacity"),
@@ -350,6 +417,9 @@ MODELS: dict[str, Look] = {
     ),
     "joint": Look(
         "joint training", "the same, then all parameters trained together", COLORS[2], "D"
+    ),
+    "training": Look(
+        "gradient descent", "attention whose parameters all move in every step", COLORS[3], "v"
     ),
     "bayes": Look("Bayes", "the best classifier that knows the signal", COLORS[6], "X"),
 }

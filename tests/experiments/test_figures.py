@@ -160,28 +160,107 @@ def test_split(table):
 
 
 def test_length_shift(table):
-    rows = table("length-shift", trained=[8], lines=[4, 8, 32], points=[4, 32], dim=150, trials=12)
-    assert_agree(rows, ("model", "n_tokens", "test_n_tokens"), dim=40)
-    trained = st.theory.risk(st.SparseTokenProblem(8, 1, 5.0), "pooled", alpha=4.0, reg=1e-2)
-    expected = trained.on(st.SparseTokenProblem(32, 1, 5.0)).test_error
-    found = only(rows, source="theory", model="pooled", test_n_tokens=32)
-    assert found == pytest.approx(expected, rel=1e-6)
+    settings = {"trained": 8, "lines": [8, 32], "points": [8, 32], "n_points": 4096}
+    settings |= {"window_points": 8192, "dim": 150, "trials": 12}
+    rows = table("length-shift", **settings)
+    assert_agree(rows, ("model", "read", "test_n_tokens", "quantity"), dim=20)
+    longer = st.SparseTokenProblem(32, 1, 6.0)
+    trained = st.theory.risk(st.SparseTokenProblem(8, 1, 6.0), "pooled", alpha=4.0, reg=1e-2)
+    at = {"source": "theory", "model": "pooled", "test_n_tokens": 32}
+    expected = trained.on(longer)
+    assert only(rows, **at, quantity="test_error") == pytest.approx(expected.test_error, rel=1e-6)
+    alarms = expected.rates(trained.threshold(fpr=0.01)).fpr
+    assert only(rows, **at, quantity="false_positives") == pytest.approx(alarms, rel=1e-5)
+    recall = expected.recall(fpr=0.01)
+    assert only(rows, **at, quantity="recall") == pytest.approx(recall, rel=1e-6)
+    at |= {"model": "two-step", "quantity": "false_positives"}
+    # Four windows of the trained length raise an alarm if one of them does.
+    assert only(rows, **at, read="windows") == pytest.approx(1.0 - 0.99**4, rel=1e-3)
+    assert only(rows, **at, read="whole") < 0.01
 
 
 def test_joint_training(table):
-    rows = table("joint-training", lines=[2.0, 8.0], points=[2.0, 8.0], dim=60, trials=10)
-    fresh = where(rows, model="two-step")
-    assert_agree(fresh, ("alpha", "quantity"), dim=20)
-    # Reused samples teach a query as good as fresh ones do: the theory taking them so carries.
-    assumed = only(rows, model="as if fresh", alpha=8.0, quantity="cosine")
-    (reused,) = where(rows, model="two-step-reused", alpha=8.0, quantity="cosine")
-    assert abs(reused["value"] - assumed) < 4 * reused["uncertainty"] + 0.02
+    rows = table(
+        "joint-training",
+        alpha=4.0,
+        steps=[2, 6],
+        step_points=[2, 6],
+        last_points=[],
+        lines=[4.0],
+        points=[4.0],
+        budgets=[4.0],
+        budget_points=[4.0],
+        most_steps=3,
+        n_points=256,
+        dim=60,
+        trials=6,
+    )
+    budget = where(rows, panel="budget")
+    certain = [row for row in rows if row["panel"] != "budget"]
+    assert_agree(certain, ("panel", "curve", "steps", "alpha", "quantity"), dim=25)
+    # Samples that are divided among the steps suffer from chance: only those used together agree.
+    for way in ("reused", "two-step"):
+        assert_agree(where(budget, curve=way), ("quantity",), dim=25)
     errors = {
-        model: only(rows, model=model, alpha=2.0, quantity="test_error", source="simulation")
-        for model in ("two-step", "two-step-reused", "joint")
+        way: only(budget, curve=way, source="theory", quantity="test_error")
+        for way in ("fresh", "reused", "two-step")
     }
-    assert errors["two-step-reused"] < errors["two-step"]
-    assert 0.0 < errors["joint"] < 0.2
+    assert errors["reused"] < errors["fresh"]
+    (minimum,) = where(rows, panel="minimum", curve="joint", source="theory", quantity="test_error")
+    assert minimum["converged"]
+    assert minimum["value"] == pytest.approx(0.0334, rel=0.06)  # as joint_risk with many points
+
+
+def test_depth(table):
+    rows = table(
+        "depth", n_tokens=8, signals={3: 2.5}, cosines=[0.8], depths=[0, 2], points=[0, 2], dim=40,
+        trials=6,
+    )  # fmt: skip
+    assert_agree(rows, ("n_signal", "depth"), dim=20)
+    theory = {(r["n_signal"], r["depth"]): r["value"] for r in where(rows, source="theory")}
+    assert theory[3, 2] > theory[3, 0] + 0.005
+
+
+def test_long_sequences(table):
+    rows = table(
+        "long-sequences",
+        ratios=[2.0],
+        dims=[150],
+        budget_lengths=[10, 300, 100_000],
+        budget_points=[300],
+        many=[100, 2500],
+        few=[100],
+        sharpness=[0.5],
+        sharpness_points=[0.5],
+        locked_signals=[5.0],
+        lengths=[10],
+        length_points=[10],
+        dim=100,
+        trials=8,
+    )
+    centred = where(rows, panel="proportional", step="centred step")
+    assert_agree(centred, ("quantity",), dim=20)
+    published = where(rows, step="published step", quantity="cosine")[0]
+    (learned,) = where(centred, source="simulation", quantity="cosine")
+    assert published["value"] < learned["value"]
+    assert published["uncertainty"] > 3.0 * learned["uncertainty"]
+    budget = where(rows, panel="budget")
+    assert_agree(budget, ("n_signal", "n_tokens"), dim=20)
+    for row in where(budget, source="theory"):
+        law = row["n_tokens"] / (row["signal"] ** 3 * row["n_signal"] ** 2)
+        assert 2.3 < row["value"] / law < 4.0
+    for panel in ("many", "few", "lock"):
+        here = where(rows, panel=panel, quantity="test_error")
+        simulated = {r["n_tokens"] for r in where(here, source="simulation")}
+        assert simulated
+        assert_agree(here, ("n_tokens", "sharpness", "quantity"), dim=20)
+    many = {
+        (row["n_tokens"], row["quantity"]): row["value"]
+        for row in where(rows, panel="many", sharpness=0.5, source="theory")
+    }
+    limit = many[2500, "limit_error"]
+    assert many[100, "test_error"] > many[2500, "test_error"] > limit
+    assert many[2500, "test_error"] == pytest.approx(limit, rel=0.1)
 
 
 def test_attention_map(table):

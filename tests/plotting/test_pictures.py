@@ -13,9 +13,16 @@ TINY = {
     "alignment": {"signals": [3.0, 8.0], "lines": [1.0, 10.0], "points": [2.0]},
     "attention-map": {"n_sequences": 3, "dim": 20},
     "capacity": {"lines": [0.5, 1.5], "ratios": [0.5, 1.5], "dims": [10, 20]},
-    "joint-training": {"lines": [1.0, 4.0], "points": [2.0, 4.0]},
+    "depth": {"cosines": [0.8], "depths": [0, 1], "points": [0, 1]},
+    "joint-training": {"lines": [2.0, 4.0], "points": [2.0, 4.0], "budgets": [1.0, 4.0]},
     "learning-curves": {"lines": [1.0, 4.0], "points": [1.0, 2.0], "vectorized_points": [1.0]},
-    "length-shift": {"trained": [5, 10], "lines": [2, 20, 40], "points": [2, 20]},
+    "length-shift": {"lines": [10, 40], "points": [10, 40], "window_points": 1024},
+    "long-sequences": {
+        "ratios": [0.5, 1.0],
+        "dims": [100, 200],
+        "budget_lengths": [50, 500],
+        "lengths": [3, 30],
+    },
     "residual-error": {"lines": [-0.5, 0.5], "points": [0.0], "sharpness": [1.0, 2.0]},
     "scaling": {"lengths": [10, 100], "longest_integrated": 10, "trained_lengths": [4, 40]},
     "sensitivity": {
@@ -28,12 +35,25 @@ TINY = {
     },
     "split": {"alphas": [1.0, 2.0], "lines": [0.2, 0.5, 0.8], "points": [0.5]},
 }
+BOTH = ("test_error", "cosine")
 # For each panel: which rows it shows, and against what.
 PANELS = {
     "alignment": [({"quantity": "cosine"}, "alpha0")],
-    "joint-training": [({"quantity": q}, "alpha") for q in ("test_error", "cosine")],
+    "depth": [({"n_signal": n}, "depth") for n in (1, 3)],
+    "joint-training": [
+        *(({"panel": "steps", "curve": "fresh", "quantity": q}, "steps") for q in BOTH),
+        *(({"panel": p, "quantity": "test_error"}, "alpha") for p in ("minimum", "budget")),
+    ],
     "learning-curves": [({"quantity": q}, "alpha") for q in ("test_error", "train_loss")],
-    "length-shift": [({"model": m}, "test_n_tokens") for m in ("two-step", "pooled")],
+    "length-shift": [
+        ({"quantity": q}, "test_n_tokens") for q in ("test_error", "false_positives", "recall")
+    ],
+    "long-sequences": [
+        *(({"panel": "proportional", "quantity": q}, "dim") for q in BOTH[::-1]),
+        ({"panel": "budget"}, "n_tokens"),
+        *(({"panel": p}, "sharpness") for p in ("many", "few")),
+        ({"panel": "lock"}, "n_tokens"),
+    ],
     "residual-error": [({"model": "attention"}, "cosine")],
     "scaling": [
         ({"quantity": "required_signal"}, "n_tokens"),
@@ -142,6 +162,24 @@ def test_sensitivity_has_a_map_and_two_curves_for_each_quantity():
         assert axes[start].collections[0].get_array().ravel().tolist() == expected
         assert_shown(axes[start + 1], select(here, panel="positives"), "positive_rate")
         assert_shown(axes[start + 2], select(here, panel="beta"), "beta")
+
+
+def test_joint_minimum_is_a_level_that_ends_in_its_simulation():
+    rows = invented("joint-training")
+    minimum = select(rows, panel="steps", curve="joint", quantity="cosine")
+    shown = points_on(draw_figure("joint-training", rows).axes[1])
+    for row in minimum:
+        places = {x for x, y in shown if y == round(row["value"], 9)}
+        assert places == ({1, 1280} if row["source"] == "theory" else {1280})
+
+
+def test_a_refused_joint_minimum_is_not_drawn():
+    rows = invented("joint-training")
+    refused = select(rows, panel="minimum", curve="joint", source="theory")
+    for row in refused:
+        row["converged"] = False
+    shown = {y for _, y in points_on(draw_figure("joint-training", rows).axes[2])}
+    assert not shown & {round(row["value"], 9) for row in refused}
 
 
 def test_split_marks_the_best():

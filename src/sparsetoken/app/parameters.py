@@ -68,14 +68,6 @@ _OWN = (
         "plan_model", "classifier", "", "What the plan is for.",
         default="two-step", options=("two-step", "pooled", "vectorized", "best"),
     ),
-    Quantity(
-        "steps", "steps", "", "Gradient steps of all parameters together.",
-        1, 50, default=10, whole=True, slider=(2, 30),
-    ),
-    Quantity(
-        "batches", "samples of a step", "", "Which samples each gradient step sees.",
-        default="fresh", options=("fresh", "reused", "online"),
-    ),
 )  # fmt: skip
 
 GROUPS: dict[str, tuple[str, ...]] = {

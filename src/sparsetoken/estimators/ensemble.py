@@ -145,8 +145,9 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
         rng = generator(self.random_state)
         share = share * self._class_weights(index)
         share = share / share.sum()
-        rows = tuning_rows(data, rng)
-        few, some, part = data.take(rows), index[rows], share[rows] / share[rows].sum()
+        rows, stands_for = tuning_rows(data, index, rng)
+        few, some, part = data.take(rows), index[rows], share[rows] * stands_for
+        part = part / part.sum()
         folds = split(self.cv, some, part, None if groups is None else groups[rows], rng)
         seed = int(rng.integers(2**31))
         trials = [
@@ -312,6 +313,7 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
             self.head_intercepts_[:, label],
             self.head_weights_,
             self.token_mean_,
+            np.broadcast_to(self.head_limits_, (2, *self.head_intercepts_.shape))[:, :, label],
         )
 
     def _leading_queries(self) -> Floats:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import Estimate
-from sparsetoken.estimators.data import Data, MemoryData
+from sparsetoken.estimators.data import Data, MemoryData, StoredData
 from sparsetoken.estimators.search import Fold
 from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.estimators.trial import Trial
@@ -168,16 +168,16 @@ class ServingMixin:
         if window is None:
             return self._decide(data)  # type: ignore[attr-defined]
         window = check_count("window", window)
-        if not isinstance(data, MemoryData):
-            raise ValueError("window needs X in memory, got a Dask array; pass part of it")
+        if not isinstance(data, MemoryData | StoredData):
+            raise ValueError("window needs X in memory or in a folder, got a Dask array")
         counts = -(-data.lengths // window)
         first = np.concatenate([[0], np.cumsum(counts)])[:-1]
         within = np.arange(counts.sum()) - np.repeat(first, counts)
-        starts = np.repeat(data.sequences.offsets[:-1], counts) + within * np.repeat(
+        ends = np.cumsum(data.lengths)
+        starts = np.repeat(ends - data.lengths, counts) + within * np.repeat(
             data.lengths, counts
         ) // np.repeat(counts, counts)
-        offsets = np.append(starts, len(data.sequences.tokens))
-        cut = MemoryData(Sequences(data.sequences.tokens, offsets), data.n_jobs)
+        cut = data.cut(np.append(starts, ends[-1]))
         return np.maximum.reduceat(self._decide(cut), first)  # type: ignore[attr-defined]
 
 

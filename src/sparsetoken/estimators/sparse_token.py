@@ -9,7 +9,13 @@ from sparsetoken.estimators.data import Data, MemoryData
 from sparsetoken.estimators.ensemble import Ensemble
 from sparsetoken.estimators.passes import Heads
 from sparsetoken.estimators.search import Fold
-from sparsetoken.estimators.trees import cross_fit_forests, forest_scores, token_statistics
+from sparsetoken.estimators.trees import (
+    check_forests,
+    cross_fit_forests,
+    forest_scores,
+    statistics_scores,
+    token_statistics,
+)
 from sparsetoken.estimators.trial import Others, Trial
 
 __all__ = ["SparseTokenClassifier"]
@@ -125,7 +131,21 @@ class SparseTokenClassifier(Ensemble):
         return other
 
     def _other_scores(self, data: Data) -> Floats:
-        rows = data.per_sample(token_statistics, self.token_mean_, self.token_scale_)
-        scores = self.statistics_scale_ * forest_scores(rows, self.forests_)
-        scores += self.statistics_shift_
+        check_forests(self.forests_, 4 * data.dim)
+        found = data.per_sample(
+            statistics_scores, self.token_mean_, self.token_scale_, self.forests_
+        )
+        return self._weighed(found)
+
+    def _whole_of_statistics(self) -> tuple[Any, Any]:
+        check_forests(self.forests_, 4 * len(self.token_mean_))
+        return (self.token_mean_, self.token_scale_), self._score_of_statistics
+
+    def _score_of_statistics(self, row: NDArray[np.float32]) -> Floats:
+        score: Floats = self._weighed(forest_scores(row, self.forests_))[0]
+        return score
+
+    def _weighed(self, scores: Floats) -> Floats:
+        """Return the trees' part in the score."""
+        scores = self.statistics_scale_ * scores + self.statistics_shift_
         return self.members_["statistics"] * scores

@@ -14,7 +14,14 @@ from sparsetoken.estimators.passes import scaled_tokens
 from sparsetoken.estimators.search import Fold
 from sparsetoken.estimators.sequences import Sequences
 
-__all__ = ["Forest", "cross_fit_forests", "forest_scores", "token_statistics"]
+__all__ = [
+    "Forest",
+    "check_forests",
+    "cross_fit_forests",
+    "forest_scores",
+    "statistics_scores",
+    "token_statistics",
+]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -74,18 +81,29 @@ def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:
     """Return the log-odds of the second class, or the log-probability of each of several."""
     chances = np.zeros((len(rows), forests[0]["value"].shape[1]))
     for forest in forests:
-        _check(forest, rows.shape[1])
         _add_chances(rows, chances, *(forest[name] for name in _PARTS))
     chances /= sum(len(forest["roots"]) for forest in forests)
     logs = np.log(chances + _SURE)
     return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs
 
 
+def statistics_scores(
+    sequences: Sequences, mean: Floats, scale: Floats, forests: list[Forest]
+) -> Floats:
+    """Return the forests' scores of sequences."""
+    return forest_scores(token_statistics(sequences, mean, scale), forests)
+
+
 _PARTS = ("roots", "left", "right", "feature", "threshold", "value")
 
 
-def _check(forest: Forest, n_features: int) -> None:
+def check_forests(forests: list[Forest], n_features: int) -> None:
     """Refuse arrays, from a file perhaps, that are no trees: a walk in them might never end."""
+    for forest in forests:
+        _check(forest, n_features)
+
+
+def _check(forest: Forest, n_features: int) -> None:
     n_nodes = len(forest["left"])
     if any(len(forest[name]) != n_nodes for name in _PARTS[2:]):
         raise ValueError("the arrays of a forest differ in length")

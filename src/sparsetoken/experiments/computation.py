@@ -15,6 +15,7 @@ from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.prediction import predict
 from sparsetoken.experiments.simulation import simulate
+from sparsetoken.experiments.tuning import settle
 
 __all__ = ["Outcome", "attempt", "compute"]
 
@@ -79,8 +80,9 @@ def _compute(cells: Sequence[Cell]) -> list[dict[str, Estimate]]:
     with _threads().limit(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # kept as a flag on the result
         warnings.simplefilter("error", FitWarning)
+        settled = [settle(cell) for cell in cells]
         theory = cells[0].source == "theory"
-        found = predict(cells) if theory else [simulate(cell) for cell in cells]
+        found = predict(settled) if theory else [simulate(cell) for cell in settled]
     for cell, numbers in zip(cells, found, strict=True):
         for quantity, number in numbers.items():
             if math.isnan(number):

@@ -1,11 +1,13 @@
 """Simulation of a cell: trials with the exact reduced samplers, each judged on points of its own.
 
 Nothing of the theory is used: the law of the features on which a trained readout is tested is drawn
-by :mod:`sparsetoken.sampling`.
+by :mod:`sparsetoken.sampling`. Training of all parameters and self-attention layers have no reduced
+sampler: their tokens are drawn.
 """
 
 import math
 import warnings
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsetoken.estimate import Estimate
+from sparsetoken.estimators.conversion import as_sequences
 from sparsetoken.estimators.data import MemoryData
 from sparsetoken.estimators.passes import (
     Heads,
@@ -22,12 +25,23 @@ from sparsetoken.estimators.passes import (
     pooled_features,
 )
 from sparsetoken.estimators.readout import LinearReadout, fit_readout
-from sparsetoken.estimators.sequences import as_sequences
 from sparsetoken.estimators.two_step import two_gradient_steps
-from sparsetoken.experiments.cell import ONE_SET, Cell
+from sparsetoken.experiments.cell import DESCENT, ONE_SET, Cell
+from sparsetoken.experiments.descent import descend
+from sparsetoken.experiments.layers import layered_features
+from sparsetoken.experiments.queries import (
+    count_samples,
+    given_query,
+    learn_query,
+    required_samples,
+    two_steps,
+)
 from sparsetoken.experiments.vectorized import sample_vectorized, vectorized_performance
+from sparsetoken.law import Readout
 from sparsetoken.losses import Hinge, get_loss
 from sparsetoken.performance import Performance
+from sparsetoken.pooling import Stacked
+from sparsetoken.population import AnyProblem, lengths, windows
 from sparsetoken.problem import random_direction
 from sparsetoken.sampling import (
     LearnedQuery,
@@ -35,25 +49,28 @@ from sparsetoken.sampling import (
     pooled_performance,
     sample_feature_law,
     sample_features,
-    sample_query,
 )
-from sparsetoken.vocabulary import MEASURED, group
+from sparsetoken.sampling.exact import readout_coordinates
+from sparsetoken.vocabulary import MEASURED
 
 __all__ = ["simulate"]
 
 Floats = NDArray[Any]
 
-_RATES = group("two steps")
 # The hinge loss with a ridge that matters only to separators as long as √(2/(n·ridge)).
 _SEPARATING_RIDGE = 1e-9
 _NUMBERS = 600_000  # tokens drawn to judge one readout, within these numbers of points
-_LEAST_POINTS, _MOST_POINTS = 2_048, 16_384
+_LEAST_POINTS, _MOST_POINTS, _MOST_WINDOWS = 2_048, 16_384, 262_144
+_TESTED = ("test_error", "test_loss", "auc", "recall", "false_positives")
+_COUNTED = 4_000  # dense samples on which the errors of self-attention layers are counted
 
 
 def simulate(cell: Cell) -> dict[str, Estimate]:
     """Return the mean over the cell's trials of each quantity, with its standard error."""
     trials = cell.values["trials"]
     seeds = np.random.SeedSequence(cell.seed).spawn(trials)
+    if cell.quantities == ("required_samples",):
+        return {"required_samples": required_samples(cell, seeds)}
     results = [_trial(cell, np.random.default_rng(seed)) for seed in seeds]
     found = {}
     for quantity in cell.quantities:
@@ -70,10 +87,24 @@ class _Training(NamedTuple):
     sign: Floats
     query: LearnedQuery | None
     readout: LinearReadout | None = None
+    n_tokens: int = 0
+    """Of a vectorized model."""
+
+    @property
+    def direction(self) -> Floats:
+        """The signal's direction; for a vectorized model evenly spread over the tokens."""
+        if self.query is not None:
+            return self.query.direction
+        along = np.arange(self.features.shape[1]) < self.n_tokens
+        return along / math.sqrt(self.n_tokens)
 
 
 def _trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
     groups = {quantity: MEASURED[quantity].group for quantity in cell.quantities}
+    if cell.values.get("model") == DESCENT:
+        return _descended(cell, rng)
+    if "depth" in cell.values:
+        return _layered(cell, rng)
     query = _draw_query(cell, rng)
     if query is not None and set(groups.values()) == {"query"}:
         return {name: getattr(query, name) for name in groups}
@@ -101,14 +132,49 @@ def _trained(cell: Cell, training: _Training, rng: np.random.Generator) -> dict[
         "train_loss": float(np.mean(loss.value(margins, 1.0))),
         "train_error": float(np.mean(margins < 0.0)),
     }
-    wanted = [
-        name for name in ("test_error", "test_loss", "auc", "recall") if name in cell.quantities
-    ]
-    tested = _performance(cell, training, readout, rng) if wanted else None
+    result |= _state(training, readout, cell.values["model"])
+    wanted = [name for name in cell.quantities if name in _TESTED]
+    tested = _performance(cell, training.query, readout, rng) if wanted else None
     for name in wanted:
-        value: Any = getattr(tested, name)
-        result[name] = float(value(fpr=cell.values["fpr"]) if name == "recall" else value)
+        value: Any = getattr(tested, name, None)
+        if name == "recall":
+            value = value(fpr=cell.values["fpr"])
+        elif name == "false_positives":
+            value = _false_positives(cell, training, readout, tested, rng)
+        result[name] = float(value)
     return result
+
+
+def _state(training: _Training, readout: LinearReadout, model: str) -> dict[str, float]:
+    """Return the trained bias, and the readout in its parts along query and signal."""
+    coef, query = readout.coef, training.query
+    direction = training.direction
+    overlap = float(coef @ direction)
+    spread = math.sqrt(max(float(coef @ coef) - overlap**2, 0.0))
+    found = Readout(0.0, overlap, readout.intercept, spread)
+    if query is not None and model != "pooled":
+        found = readout_coordinates(coef, readout.intercept, query.query, direction)
+    return {
+        "trained_bias": readout.intercept,
+        "trained_along_query": found.along_query,
+        "trained_along_rest": found.along_rest,
+        "trained_overlap": overlap,
+        "trained_spread": found.spread,
+        "trained_norm": float(np.linalg.norm(coef)),
+    }
+
+
+def _false_positives(
+    cell: Cell,
+    training: _Training,
+    readout: LinearReadout,
+    tested: Performance | None,
+    rng: np.random.Generator,
+) -> float:
+    """Return the rate, in testing, of the threshold that holds ``fpr`` in training."""
+    assert tested is not None
+    before = _performance(cell, training.query, readout, rng, trained=True)
+    return tested.rates(before.threshold(fpr=cell.values["fpr"])).fpr
 
 
 def _margins(training: _Training, readout: LinearReadout) -> Floats:
@@ -131,36 +197,55 @@ def _draw_query(cell: Cell, rng: np.random.Generator) -> LearnedQuery | None:
     dim = cell.values["dim"]
     if "cosine" in cell.values:
         direction = random_direction(dim, rng)
-        other = random_direction(dim, rng)
-        other -= (other @ direction) * direction
-        other /= np.linalg.norm(other)
-        cosine, sharpness = cell.values["cosine"], cell.values.get("sharpness", 1.0)
-        query = sharpness * (cosine * direction + math.sqrt(1.0 - cosine**2) * other)
-        return LearnedQuery(query, np.zeros(dim), 0.0, direction, 1.0)
+        return given_query(cell, direction, rng)
     if not cell.learns_query or cell.values.get("model") in ONE_SET:
         return None
-    return sample_query(
-        cell.problem,
-        _samples(cell.alpha0, dim),
-        dim,
-        loss=get_loss(cell.values["loss"]),
-        random_state=rng,
-        **{name: cell.values[name] for name in _RATES},
-    )
+    return learn_query(cell, cell.alpha0, rng)
 
 
-def _samples(alpha: float, dim: int) -> int:
-    return max(2, round(alpha * dim))
+def _descended(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Train all parameters on dense tokens; test as any attention is tested."""
+    values, dim = cell.values, cell.values["dim"]
+    names = ("steps", "batches", "beta", "lr_readout", "lr_bias", "lr_query", "reg")
+    given = {name: values[name] for name in names} | {"loss": get_loss(values["loss"])}
+    *_, last = descend(cell.problem, count_samples(values["alpha"], dim), dim, rng=rng, **given)
+    query = LearnedQuery(last.query, last.readout, last.bias, last.direction, values["beta"])
+    readout = LinearReadout(last.readout, last.bias)
+    found = {"train_loss": last.train_loss} | {
+        name: getattr(query, name) for name in cell.quantities if hasattr(query, name)
+    }
+    if "test_error" in cell.quantities:
+        found["test_error"] = float(_performance(cell, query, readout, rng).test_error)
+    return found
+
+
+def _layered(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Train and test a readout of self-attention layers, whose errors are counted."""
+    values, loss, layers = cell.values, get_loss(cell.values["loss"]), cell.pooling
+    assert isinstance(layers, Stacked)
+    n_samples, dim = count_samples(cell.alpha1, values["dim"]), values["dim"]
+    X, y, truth = cell.problem.sample(n_samples, dim, random_state=rng, return_truth=True)
+    query = given_query(cell, truth.direction, rng).query
+    features, sign = layered_features(X, query, layers), np.asarray(2.0 * y - 1.0)
+    readout = fit_readout(features, sign, values["reg"], loss)
+    X, y = cell.test_problem.sample(_COUNTED, dim, random_state=rng, direction=truth.direction)
+    fresh = layered_features(X, query, layers)
+    found = {}
+    for part, rows, signs in (("train", features, sign), ("test", fresh, 2.0 * y - 1.0)):
+        margins = signs * (rows @ readout.coef + readout.intercept)
+        found[f"{part}_loss"] = float(np.mean(loss.value(margins, 1.0)))
+        found[f"{part}_error"] = float(np.mean(margins < 0.0))
+    return found
 
 
 def _draw_training(cell: Cell, query: LearnedQuery | None, rng: np.random.Generator) -> _Training:
     dim, model, problem = cell.values["dim"], cell.values["model"], cell.problem
-    n_samples = _samples(cell.alpha1, dim)
+    n_samples = count_samples(cell.alpha1, dim)
     if model in ONE_SET:
         return _learn_on_one_set(cell, n_samples, rng)
     if model == "vectorized":
         features, y = sample_vectorized(problem, n_samples, dim, rng)
-        return _Training(features, 2.0 * y - 1.0, None)
+        return _Training(features, 2.0 * y - 1.0, None, n_tokens=lengths(problem)[0])
     if query is None:  # pooled: every direction is as good as another
         query = LearnedQuery(np.zeros(dim), np.zeros(dim), 0.0, np.eye(1, dim)[0], 1.0)
     features, y = sample_features(
@@ -186,9 +271,7 @@ def _learn_on_one_set(cell: Cell, n_samples: int, rng: np.random.Generator) -> _
     loss, beta = get_loss(values["loss"]), values["beta"]
     weight = np.full(n_samples, 1.0 / n_samples)
     pooled = data.per_sample(pooled_features)
-    query = two_gradient_steps(
-        data, pooled, sign, weight, loss, **{name: values[name] for name in _RATES}
-    )
+    query = two_gradient_steps(data, pooled, sign, weight, **two_steps(cell) | {"loss": loss})
     features = data.per_sample(attention_features, beta * query)
     readout = fit_readout(features, sign, values["reg"], loss)
     if values["model"] == "joint":
@@ -225,22 +308,37 @@ def _refine(
 
 
 def _performance(
-    cell: Cell, training: _Training, readout: LinearReadout, rng: np.random.Generator
+    cell: Cell,
+    query: LearnedQuery | None,
+    readout: LinearReadout,
+    rng: np.random.Generator,
+    *,
+    trained: bool = False,
 ) -> Performance:
-    """Return what the readout does on fresh samples of the problem to test on."""
-    problem, model, loss = cell.test_problem, cell.values["model"], cell.values["loss"]
-    if model == "vectorized":
-        return vectorized_performance(problem, *readout, rng, loss=loss)
-    query = training.query
-    assert query is not None
-    if model == "pooled":
-        return pooled_performance(problem, *readout, query.direction, loss=loss)
-    law = sample_feature_law(
-        problem,
-        min(max(_NUMBERS // problem.n_tokens, _LEAST_POINTS), _MOST_POINTS),
-        cosine=query.cosine,
-        sharpness=query.sharpness,
-        pooling=cell.pooling,
-        random_state=rng,
-    )
-    return exact_performance(law, *readout, query.query, query.direction, loss=loss)
+    """Return what the readout does on fresh samples of the problem to test, or to train, on."""
+    model, loss = cell.values["model"], cell.values["loss"]
+    n_windows = 1 if trained else cell.n_windows
+    problem = windows(cell.problem if trained else cell.test_problem, n_windows)
+    if query is None:
+        found = vectorized_performance(problem, *readout, rng, loss=loss)
+    elif model == "pooled":
+        found = pooled_performance(problem, *readout, query.direction, loss=loss)
+    else:
+        law = sample_feature_law(
+            problem,
+            _points(problem, n_windows),
+            cosine=query.cosine,
+            sharpness=query.sharpness,
+            pooling=cell.pooling,
+            random_state=rng,
+        )
+        law = replace(law, batches=1)  # the error bar is that of the trials
+        found = exact_performance(law, *readout, query.query, query.direction, loss=loss)
+    return replace(found, n_windows=n_windows)
+
+
+def _points(problem: AnyProblem, n_windows: int) -> int:
+    """Return how many points to judge a readout on: more where the largest of windows counts."""
+    affordable = _NUMBERS // max(lengths(problem)) // len(problem.kinds)
+    few = min(max(affordable, _LEAST_POINTS), _MOST_POINTS)
+    return few if n_windows == 1 else min(few * n_windows, _MOST_WINDOWS)

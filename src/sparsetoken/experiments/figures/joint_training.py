@@ -1,80 +1,160 @@
-"""How far the theory of fresh samples carries when samples are reused, or training goes on."""
+"""Training all parameters together: step by step, to the minimum, and against two tuned steps."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
-from sparsetoken.plotting import caption, curve, label_axes, new_figure, select
-from sparsetoken.vocabulary import look
+from sparsetoken.plotting import (
+    caption,
+    curve,
+    label_axes,
+    lines_and_points,
+    new_figure,
+    plain_log,
+    select,
+)
+from sparsetoken.vocabulary import COLORS, MARKERS, look
 
 __all__ = ["draw", "sweep"]
 
-_PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-2}
+_PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5}
+_RATES = {"lr_query": 1.0, "lr_readout": 1.0, "lr_bias": 1.0}
 _QUANTITIES = ("test_error", "cosine")
-_AS_IF_FRESH = "as if fresh"
-_MODELS = ("two-step", "two-step-reused", "joint")
+_CURVES = {
+    "fresh": ("fresh batches", COLORS[3], MARKERS[2]),
+    "reused": ("the same batch", COLORS[1], MARKERS[1]),
+    "joint": ("joint minimum", COLORS[2], MARKERS[3]),
+    "two-step": ("two steps, then the readout", look("two-step").color, look("two-step").marker),
+}
 
 
-def sweep(*, lines: list[float], points: list[float], dim: int, trials: int) -> Sweep:
-    """Return the theory of fresh halves, and of fresh samples as many as are reused.
+def sweep(
+    *,
+    alpha: float,
+    reg: float,
+    steps: list[int],
+    step_points: list[int],
+    last_points: list[int],
+    lines: list[float],
+    points: list[float],
+    budgets: list[float],
+    budget_points: list[float],
+    most_steps: int,
+    n_points: int,
+    dim: int,
+    trials: int,
+) -> Sweep:
+    """Return three parts, by the column ``panel``: steps, minimum and budget.
 
-    The theory of reused samples takes them for fresh ones: its rows have the model "as if fresh",
-    and ``alpha`` is the number that is reused.
+    ``last_points`` are steps of the same batch beyond those that the theory follows.
     """
-    fixed = _PROBLEM | {"dim": dim, "trials": trials}
-    axes = {"model": _MODELS, "alpha": points}
-    return Sweep(
-        [
-            Grid(_QUANTITIES, {"alpha": lines}, fixed | {"model": "two-step"}, ["theory"]),
-            Grid(_QUANTITIES, axes, fixed, ["simulation"]),
-            *(
-                Grid(
-                    _QUANTITIES,
-                    {},
-                    fixed | {"alpha0": alpha, "alpha1": alpha},
-                    ["theory"],
-                    {"model": _AS_IF_FRESH, "alpha": alpha},
-                )
-                for alpha in lines
-            ),
-        ]
-    )
+    fixed = _PROBLEM | {"dim": dim, "trials": trials, "reg": reg, "n_points": n_points}
+    descent = fixed | _RATES | {"model": "training", "alpha": alpha}
+    joint = fixed | {"model": "joint", "refine_steps": 500}
+    grids = []
+    for batches, simulated in (("fresh", step_points), ("reused", [*step_points, *last_points])):
+        here = descent | {"batches": batches}
+        grids += _both("steps", batches, "steps", steps, simulated, here)
+    grids += _both("steps", "joint", "alpha", [alpha], [alpha], joint)
+    grids += _both("minimum", "joint", "alpha", lines, points, joint)
+    two_step = fixed | {"model": "two-step"}
+    grids += _both("minimum", "two-step", "alpha", lines, points, two_step)
+    tuned = fixed | {"tuned": 1, "reg": 0.0, "steps": most_steps}
+    ways: dict[str, dict[str, Any]] = {
+        "fresh": {"model": "training", "batches": "fresh"},
+        "reused": {"model": "training", "batches": "reused"},
+        "two-step": {"model": "two-step"},
+    }
+    for name, way in ways.items():
+        grids += _both("budget", name, "alpha", budgets, budget_points, tuned | way)
+    return Sweep(grids)
+
+
+def _both(
+    panel: str, way: str, x: str, lines: Sequence[float], points: Sequence[float], fixed: Any
+) -> list[Grid]:
+    """Return the theory on some values of ``x`` and the simulation on others."""
+    mark = {"panel": panel, "curve": way}
+    return [
+        Grid(_QUANTITIES, {x: shown}, fixed, [source], mark)
+        for source, shown in (("theory", lines), ("simulation", points))
+    ]
 
 
 @figure(
     "joint-training",
-    "two-step protocol, the same with samples reused, and joint refinement",
+    "training of all parameters, step by step, to the minimum, and tuned for a budget of samples",
     data=sweep,
     full={
-        "lines": np.geomspace(0.5, 16.0, 31).tolist(),
-        "points": [0.5, 1.0, 2.0, 4.0, 8.0, 16.0],
+        "alpha": 2.0,
+        "reg": 0.1,
+        "steps": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 24, 28, 32, 36, 40],
+        "step_points": [2, 3, 4, 6, 8, 12, 16, 24, 40],
+        "last_points": [80, 160, 320, 640],
+        "lines": np.geomspace(1.5, 16.0, 8).round(3).tolist(),
+        "points": [2.0, 4.0, 8.0, 16.0],
+        "budgets": np.geomspace(0.5, 16.0, 9).round(3).tolist(),
+        "budget_points": [0.5, 1.0, 2.0, 4.0, 8.0, 16.0],
+        "most_steps": 8,
+        "n_points": 1024,
         "dim": 200,
         "trials": 16,
     },
     quick={
-        "lines": np.geomspace(0.5, 8.0, 16).tolist(),
-        "points": [0.5, 1.0, 2.0, 4.0, 8.0],
-        "dim": 80,
-        "trials": 8,
+        "steps": [1, 2, 3, 4, 6, 8, 12, 20],
+        "step_points": [2, 4, 8, 20],
+        "last_points": [100],
+        "lines": [2.0, 8.0],
+        "points": [2.0, 8.0],
+        "budgets": [2.0, 8.0],
+        "budget_points": [2.0, 8.0],
+        "dim": 100,
+        "trials": 6,
     },
 )
 def draw(rows: Rows) -> Figure:
-    """Draw test error and cosine, the protocols beyond the theory beside its prediction."""
-    drawn, axes = new_figure(1, 2, height=2.7)
-    labels = {
-        "two-step": "two steps on one half, readout on the other",
-        "two-step-reused": "both on all samples",
-        "joint": "the same, then refined jointly",
-    }
+    """Draw error and cosine against steps, then the minimum and the budget against samples."""
+    drawn, axes = new_figure(2, 2, height=4.8)
     for ax, quantity in zip(axes[0], _QUANTITIES, strict=True):
-        for model, label in labels.items():
-            chosen = select(rows, quantity=quantity, model=model)
-            curve(ax, chosen, "alpha", look(model).color, look(model).marker, label)
-        chosen = select(rows, quantity=quantity, model=_AS_IF_FRESH)
-        color = look("two-step-reused").color
-        curve(ax, chosen, "alpha", color, label="theory taking reused for fresh", dashes="--")
-        label_axes(ax, "alpha", quantity)
-    axes[0][1].legend(loc="lower right")
-    caption(drawn, rows, "How far the theory of fresh samples carries")
+        here = select(rows, panel="steps", quantity=quantity)
+        _curves(ax, [row for row in here if row["curve"] != "joint"], "steps")
+        _minimum(ax, select(here, curve="joint"), max(row.get("steps", 1) for row in here))
+        label_axes(ax, "steps", quantity)
+        ax.set_xscale("log")
+        plain_log(ax.xaxis)
+    minimum = [
+        row
+        for row in select(rows, panel="minimum", quantity="test_error")
+        if row["converged"] or row["source"] == "simulation"
+    ]
+    _curves(axes[1][0], minimum, "alpha")
+    _curves(axes[1][1], select(rows, panel="budget", quantity="test_error"), "alpha")
+    for ax, title in zip(axes[1], ("where training ends", "rates and steps tuned"), strict=True):
+        label_axes(ax, "alpha", "test_error")
+        ax.set_title(title)
+        ax.legend(loc="upper right")
+    lines_and_points(axes[0][0])
+    axes[0][0].legend(loc="upper right")
+    steps = [row for row in rows if row["panel"] != "budget"]
+    notes = ["learning rates 1 above", "tuned: without ridge"]
+    caption(drawn, steps, "Query, readout and bias trained together", notes)
     return drawn
+
+
+def _curves(ax: Any, rows: Rows, x: str) -> None:
+    for way, (label, color, marker) in _CURVES.items():
+        here = select(rows, curve=way)
+        if here:
+            curve(ax, here, x, color, marker, label)
+
+
+def _minimum(ax: Any, rows: Rows, last: int) -> None:
+    """Draw the minimum as a level that ends in its simulation, right of the last step."""
+    label, color, marker = _CURVES["joint"]
+    ends = [row | {"steps": step} for row in rows for step in (1, 2 * last)]
+    points = [row for row in ends if row["source"] == "theory" or row["steps"] > last]
+    curve(ax, points, "steps", color, marker, label, dashes="--")

@@ -9,6 +9,7 @@ from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.query_rates import query_rate
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.plotting import caption, curve, guide, label_axes, new_figure, present, select
+from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import MODELS, look
 
 __all__ = ["draw", "sweep"]
@@ -41,7 +42,7 @@ def sweep(
     trained = {"signal": signal, "alpha": alpha, "reg": 1e-2, "dim": dim, "trials": trials}
     for n_tokens in trained_lengths:
         models = ["pooled", "two-step"] + (["vectorized"] if n_tokens <= 30 else [])
-        rate = query_rate(n_tokens, signal, 0.5 * alpha)
+        rate = query_rate(SparseTokenProblem(n_tokens, 1, signal), 0.5 * alpha)
         here = trained | {"n_tokens": n_tokens, "lr_query": rate, "n_points": n_points}
         grids.append(Grid(["test_error"], {"model": models}, here))
         grids.append(Grid(["test_error"], {"model": ["vectorized"]}, here, theory))

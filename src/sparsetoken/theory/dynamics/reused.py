@@ -54,6 +54,7 @@ Array = NDArray[np.float64]
 MOST_STEPS = 50
 _MOST_NUMBERS = 8_000_000  # per array of a group
 _MOST_COLUMNS = 2000  # of Sobol points; the others are drawn at random
+_DEPENDENT = 1e-13  # share of a variance below which it is rounding
 _SEED = 13
 
 
@@ -141,14 +142,18 @@ class _Past:
 
 
 def _extend_root(matrix: Array, root: Array, start: int, end: int) -> None:
-    """Add rows to a Cholesky factor; a row that depends on those before it gets no new noise."""
+    """Add rows to a Cholesky factor; a row that depends on those before it gets no new noise.
+
+    The matrix is an estimate, so a row may ask for more than its own variance: it gets no more.
+    """
     for i in range(start, end):
-        for j in range(i + 1):
-            rest = matrix[i, j] - root[i, :j] @ root[j, :j]
-            if i == j:
-                root[i, i] = math.sqrt(rest) if rest > 1e-13 * matrix[i, i] else 0.0
-            elif root[j, j] > 0.0:
-                root[i, j] = rest / root[j, j]
+        left = max(float(matrix[i, i]), 0.0)
+        for j in range(i):
+            if root[j, j] > 0.0:
+                entry = (matrix[i, j] - root[i, :j] @ root[j, :j]) / root[j, j]
+                root[i, j] = math.copysign(min(abs(entry), math.sqrt(left)), entry)
+                left = max(left - root[i, j] ** 2, 0.0)
+        root[i, i] = math.sqrt(left) if left > _DEPENDENT * matrix[i, i] else 0.0
 
 
 @dataclass

@@ -110,16 +110,24 @@ def training(
 
 
 def follow_training(
-    problem: AnyProblem, batches: str, schedule: Schedule, loss: Loss, n_points: int
+    problem: AnyProblem,
+    batches: str,
+    schedule: Schedule,
+    loss: Loss,
+    n_points: int,
+    scramblings: int = BATCHES,
 ) -> Training:
-    """Run each scrambling of the points on its own; their spread gives the error bars."""
+    """Run each scrambling of the points on its own; their spread gives the error bars.
+
+    All ``BATCHES`` of them together have ``n_points``.
+    """
 
     def points(batch: int, share: int = 1) -> NewSamples:
         return NewSamples.draw(problem, schedule.beta, loss, n_points // share, batch)
 
     runs: list[list[NDArray[np.float64]]] = []
     shared = schedule
-    for batch in range(BATCHES):
+    for batch in range(scramblings):
         if batches == "fresh":
             run = run_fresh(points(batch), shared)
         elif batches == "online":
