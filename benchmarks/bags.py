@@ -3,13 +3,16 @@
 ``python -m benchmarks.bags --data FOLDER`` with ``tiger.npz``, ``fox.npz`` and ``musk1.npz`` in the
 folder: arrays ``X`` (all instances stacked), ``bag`` (bag of each instance, sorted) and ``y`` (0/1
 per bag). Sets that are missing are skipped, and so are peers that are not installed.
-``--curves 20`` shows learning curves from 20 random splits instead of the folds.
+``--curves 20`` shows learning curves from 20 random splits instead of the folds. ``--store FILE``
+keeps the result of every fit, so that a run that was stopped goes on where it was.
 """
 
 import argparse
 import importlib.util
+import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,9 +34,10 @@ Labels = NDArray[np.int64]
 
 
 class Result(NamedTuple):
-    """Means over the folds, and the standard error of the AUC over them."""
+    """Means over the folds, and their standard errors."""
 
     accuracy: float
+    accuracy_error: float
     auc: float
     auc_error: float
     seconds: float
@@ -230,58 +234,71 @@ class EmbeddedABMIL(BaseEstimator):  # type: ignore[misc]
         return torch.from_numpy(bags), torch.from_numpy(mask)
 
 
-def evaluate(
-    model: Callable[[], Any], X: Sequences, y: Labels, seeds: int, folds: int = 10
-) -> Result:
-    """Return the means over repeated folds."""
-    accuracy, auc, seconds = [], [], []
+class Store:
+    """Results of fits by name, kept in a file of one line each if there is one."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path, self.found = path, {}
+        if path is not None and path.exists():
+            lines = path.read_text().splitlines()
+            self.found = dict(json.loads(line) for line in lines)
+
+    def get(self, name: str, compute: Callable[[], list[float]]) -> list[float]:
+        """Return the result of that name, computed if there is none yet."""
+        if name not in self.found:
+            self.found[name] = compute()
+            if self.path is not None:
+                with self.path.open("a") as file:
+                    file.write(json.dumps([name, self.found[name]]) + "\n")
+        return self.found[name]
+
+
+Split = tuple[str, Labels, Labels]
+"""Its name, the bags to train on and those to test on."""
+
+
+def folds_of(y: Labels, seeds: int, folds: int = 10) -> Iterator[Split]:
+    """Repeated folds, the same for every model."""
     for seed in range(seeds):
         splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
-        for train, test in splitter.split(y, y):
-            scores, took = _fit(model, X, y, train, test)
-            seconds.append(took)
-            accuracy.append(float(np.mean((scores > 0) == y[test])))
-            auc.append(float(roc_auc_score(y[test], scores)))
-    # Folds of one seed share no test sample; those of different seeds repeat them.
-    error = float(np.std(auc, ddof=1) / np.sqrt(folds))
-    return _result(accuracy, auc, error, seconds)
+        for number, (train, test) in enumerate(splitter.split(y, y)):
+            yield f"seed {seed} fold {number}", train, test
 
 
-def _result(accuracy: list[float], auc: list[float], error: float, seconds: list[float]) -> Result:
-    return Result(float(np.mean(accuracy)), float(np.mean(auc)), error, float(np.mean(seconds)))
+def splits_of(y: Labels, size: int, repeats: int) -> Iterator[Split]:
+    """Random splits, the same for every model: train on some, test on all the others."""
+    for seed in range(repeats):
+        train, test = train_test_split(
+            np.arange(len(y)), train_size=size, stratify=y, random_state=seed
+        )
+        yield f"size {size} split {seed}", np.sort(train), test
 
 
-def learning_curve(
-    model: Callable[[], Any], X: Sequences, y: Labels, sizes: tuple[int, ...], repeats: int
-) -> list[tuple[int, Result]]:
-    """Return the means over random splits, the same for every model: train on some, test on all
-    the others.
-    """  # noqa: D205
-    found = []
-    for size in sizes:
-        if size > 0.85 * len(y):
-            continue
-        accuracy, auc, seconds = [], [], []
-        for seed in range(repeats):
-            train, test = train_test_split(
-                np.arange(len(y)), train_size=size, stratify=y, random_state=seed
-            )
-            scores, took = _fit(model, X, y, np.sort(train), test)
-            seconds.append(took)
-            accuracy.append(float(np.mean((scores > 0) == y[test])))
-            auc.append(float(roc_auc_score(y[test], scores)))
-        error = float(np.std(auc, ddof=1) / np.sqrt(repeats))
-        found.append((size, _result(accuracy, auc, error, seconds)))
-    return found
+def evaluate(
+    name: str,
+    model: Callable[[], Any],
+    X: Sequences,
+    y: Labels,
+    splits: Iterable[Split],
+    store: Store,
+    independent: int,
+) -> Result:
+    """Return the means over splits; ``independent`` ones of them share no test sample."""
 
+    def fit(train: Labels, test: Labels) -> list[float]:
+        start = time.process_time()
+        fitted = model().fit(X[train], y[train])
+        took = time.process_time() - start
+        scores = fitted.decision_function(X[test])
+        accuracy = float(np.mean((scores > 0) == y[test]))
+        return [accuracy, float(roc_auc_score(y[test], scores)), took]
 
-def _fit(
-    model: Callable[[], Any], X: Sequences, y: Labels, train: Labels, test: Labels
-) -> tuple[NDArray[np.float64], float]:
-    start = time.perf_counter()
-    fitted = model().fit(X[train], y[train])
-    took = time.perf_counter() - start
-    return fitted.decision_function(X[test]), took
+    found = np.array(
+        [store.get(f"{name}, {split}", partial(fit, train, test)) for split, train, test in splits]
+    )
+    accuracy, auc, seconds = found.mean(axis=0).tolist()
+    error = found[:, :2].std(axis=0, ddof=1) / np.sqrt(independent)
+    return Result(accuracy, float(error[0]), auc, float(error[1]), seconds)
 
 
 def sets(folder: Path | None, chosen: list[str]) -> Iterator[tuple[str, Sequences, Labels]]:
@@ -295,9 +312,10 @@ def sets(folder: Path | None, chosen: list[str]) -> Iterator[tuple[str, Sequence
             print(f"{name}: skipped, --data FOLDER has no {name}.npz")
         else:
             yield name, *stored_bags(path)
-    if "noise" in chosen:
-        X, y = needle_digits()
-        yield "noise", X, np.random.default_rng(1).permutation(y)
+    for number in range(5):
+        if f"noise{number}" in chosen:
+            X, y = needle_digits()
+            yield f"noise{number}", X, np.random.default_rng(number).permutation(y)
 
 
 def main() -> None:
@@ -315,28 +333,35 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="folder with tiger.npz, fox.npz and musk1.npz")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--sets", default="needle,tiger,fox,musk1,noise")
+    parser.add_argument("--sets", default="needle,tiger,fox,musk1,noise0")
     parser.add_argument("--models", default=",".join(models))
     parser.add_argument("--curves", type=int, default=0, help="learning curves of so many splits")
+    parser.add_argument("--store", type=Path, help="file that keeps the result of every fit")
     options = parser.parse_args()
+    store = Store(options.store)
     wanted = options.models.split(",")
     for name, needs in (("probe", "torch"), ("abmil", "torchmil")):
         if name in wanted and importlib.util.find_spec(needs) is None:
             print(f"{name}: skipped, {needs} is not installed")
             wanted.remove(name)
-    print(
-        f"{'set':<8} {'model':<12} {'n':>4} {'accuracy':>8} {'AUC':>8} {'± s.e.':>7} {'s a fit':>8}"
-    )
+    print("set      model           n  accuracy  ± s.e.     AUC  ± s.e.  CPU s a fit")
     for name, X, y in sets(options.data, options.sets.split(",")):
         for label in wanted:
+            arguments = f"{name}, {label}", models[label], X, y
             if options.curves:
-                rows = learning_curve(models[label], X, y, (20, 40, 80, 160), options.curves)
+                rows = [
+                    (size, evaluate(*arguments, splits_of(y, size, options.curves), store, 10))
+                    for size in (20, 40, 80, 160)
+                    if size <= 0.85 * len(y)
+                ]
             else:
-                rows = [(round(0.9 * len(y)), evaluate(models[label], X, y, options.seeds))]
-            for size, result in rows:
+                result = evaluate(*arguments, folds_of(y, options.seeds), store, 10)
+                rows = [(round(0.9 * len(y)), result)]
+            for size, row in rows:
                 print(
-                    f"{name:<8} {label:<12} {size:>4} {result.accuracy:>8.3f} {result.auc:>8.3f} "
-                    f"{result.auc_error:>7.3f} {result.seconds:>8.2f}",
+                    f"{name:<8} {label:<12} {size:>4} {row.accuracy:>9.3f} "
+                    f"{row.accuracy_error:>7.3f} {row.auc:>7.3f} {row.auc_error:>7.3f} "
+                    f"{row.seconds:>12.2f}",
                     flush=True,
                 )
 

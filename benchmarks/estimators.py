@@ -97,7 +97,7 @@ def _gradient(dtype: Any) -> Row:
 def _memory() -> Iterator[Row]:
     problem = SparseTokenProblem(50, 1, 6.0)
     X, y = problem.sample(4000, 64, random_state=0, dtype=np.float32)
-    classifiers = {
+    classifiers: dict[str, Any] = {
         "pooled": PooledClassifier(),
         "two-step": TwoStepAttentionClassifier(random_state=0),
         "attention": AttentionClassifier(random_state=0, refine_steps=3, cv=2),

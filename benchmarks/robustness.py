@@ -32,7 +32,7 @@ _DRAWN = 4000  # points of the second check, per class
 
 
 def random_setting(rng: np.random.Generator, models: Any = MODELS) -> dict[str, Any]:
-    """Draw the arguments of a risk, the corners often; a tenth are populations."""
+    """Draw the arguments of a risk, the corners often; a quarter are populations."""
 
     def log_uniform(low: float, high: float) -> float:
         return float(np.exp(rng.uniform(np.log(low), np.log(high))))
@@ -47,10 +47,8 @@ def random_setting(rng: np.random.Generator, models: Any = MODELS) -> dict[str, 
     model = str(rng.choice(models))
     problem: AnyProblem
     problem = single = SparseTokenProblem(n_tokens, n_signal, signal, rate)
-    if rng.random() < 0.1 and model != "vectorized":
-        other = SparseTokenProblem(int(rng.integers(1, 51)), 1, float(rng.uniform(0, 10)), rate)
-        share, *errors = rng.uniform(0.05, [0.95, 0.3, 0.3]).tolist()
-        problem = Population([single, other], [share, 1.0 - share], errors)
+    if rng.random() < 0.25:
+        problem = random_population(single, rng, one_length=model == "vectorized")
     setting = {
         "problem": problem,
         "model": model,
@@ -64,6 +62,21 @@ def random_setting(rng: np.random.Generator, models: Any = MODELS) -> dict[str, 
         sharpness = 0.0 if kind < 0.05 else log_uniform(*((1e-16, 0.1), (0.1, 50.0))[kind > 0.2])
         setting["sharpness"] = sharpness
     return setting
+
+
+def random_population(
+    problem: SparseTokenProblem, rng: np.random.Generator, *, one_length: bool = False
+) -> Population:
+    """Draw further kinds beside a problem, of other lengths, strengths and rates; wrong labels."""
+    kinds = [problem]
+    for _ in range(int(rng.choice([0, 1, 3, 9], p=[0.1, 0.5, 0.3, 0.1]))):
+        n_tokens = problem.n_tokens if one_length else int(rng.integers(1, 51))
+        n_signal = int(rng.integers(1, min(n_tokens, 5) + 1))
+        rate = problem.positive_rate if rng.random() < 0.5 else float(rng.uniform(0.05, 0.95))
+        kinds.append(SparseTokenProblem(n_tokens, n_signal, float(rng.uniform(0, 10)), rate))
+    shares = rng.dirichlet(np.ones(len(kinds)))
+    errors = rng.uniform(0.0, 0.3, 2) * (rng.random(2) < 0.7)
+    return Population(kinds, shares.tolist(), errors.tolist())
 
 
 def stationarity(result: Risk) -> float:
@@ -98,7 +111,12 @@ def stationarity(result: Risk) -> float:
         rest = typical * _size(weight, along_rest, scale)
         conditions += [
             (tension * x.along_rest, along_rest * h, rest),
-            (-(x.spread**2), alpha * chi**2 * scale**2 * hh, x.spread**2),
+            # a spread of a millionth of the scores changes nothing
+            (
+                -(x.spread**2),
+                alpha * chi**2 * scale**2 * hh,
+                x.spread**2 + 1e-12 * weight @ mean**2,
+            ),
             (reg - tension, pull, tension),
         ]
     else:

@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from benchmarks.report import Row, at_least, at_most, peak_bytes, ratio, seconds
-from sparsetoken import SparseTokenProblem
+from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.theory import capacity, risk, risk_curve
 from sparsetoken.theory.points import attention_law
 
@@ -33,6 +33,24 @@ def attention_curve() -> Any:
     attention_law.cache_clear()
     alphas = np.geomspace(0.5, 10.0, 20)
     curve = risk_curve(PROBLEM, "attention", alphas=alphas, reg=1e-2, **QUERY)
+    return [(point.test_error, point.uncertainty) for point in curve]
+
+
+def population_point(n_kinds: int) -> Any:
+    """One point of a population of that many strengths; the kinds share the points."""
+    attention_law.cache_clear()
+    strengths = np.linspace(4.0, 6.0, n_kinds) if n_kinds > 1 else [5.0]
+    population = Population([SparseTokenProblem(10, 1, float(signal)) for signal in strengths])
+    result = risk(population, "attention", alpha=2.0, reg=1e-2, **QUERY)
+    return result.test_error, result.uncertainty
+
+
+def best_ridge(model: str, loss: str, n_alphas: int, reg: Any) -> Any:
+    """Points along a curve, or one point, with a given ridge or the best."""
+    attention_law.cache_clear()
+    alphas = np.geomspace(0.5, 10.0, n_alphas) if n_alphas > 1 else [2.0]
+    query = QUERY if model == "attention" else {}
+    curve = risk_curve(PROBLEM, model, alphas=alphas, reg=reg, loss=loss, **query)
     return [(point.test_error, point.uncertainty) for point in curve]
 
 
@@ -111,6 +129,16 @@ def rows() -> Iterator[Row]:
         ratio(attention_curve, lambda: attention_point("logistic"), repeats=5),
         8.0,
     )
+
+    for n_kinds in (4, 16):
+        slower = ratio(partial(population_point, n_kinds), partial(population_point, 1), repeats=5)
+        yield at_most(f"attention point of {n_kinds} kinds / of one", slower, 1.5)
+    for model in ("pooled", "attention"):
+        for loss in ("logistic", "square", "hinge"):
+            for n_alphas, what in ((1, "point"), (20, "curve")):
+                one, best = (partial(best_ridge, model, loss, n_alphas, r) for r in (1e-2, "best"))
+                slower = ratio(best, one, repeats=3)
+                yield at_most(f'{model} {what}, {loss}: reg="best" / one ridge', slower, 5.0)
 
     def separability() -> Any:
         attention_law.cache_clear()

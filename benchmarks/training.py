@@ -228,10 +228,11 @@ def run_best(trials: int = 8, dim: int = 300) -> None:
         values: dict[str, Any] = {"alpha": alpha, "steps": 8, "batches": "reused", "tuned": 1}
         values |= {"model": "training", "reg": 0.0, "dim": dim, "trials": trials}
         for model in ("training", "two-step"):
-            theory, drawn = (
-                compute(make_cell(source, "test_error", values | {"model": model}))["test_error"]
+            cells: Any = [
+                make_cell(source, "test_error", values | {"model": model})
                 for source in ("theory", "simulation")
-            )
+            ]
+            theory, drawn = (compute(cell)["test_error"] for cell in cells)
             print(
                 f"α={alpha:g} {model}: theory {theory:.4f} ± {theory.uncertainty:.4f}, "
                 f"d={dim}: {drawn:.4f} ± {drawn.uncertainty:.4f}",

@@ -19,6 +19,7 @@ CORE = {
     "estimate",
     "problem",
     "population",
+    "kinds",
     "losses",
     "pooling",
     "law",
@@ -32,12 +33,13 @@ MAY_IMPORT = {
     "pooling": {"_validation"},
     "estimate": set(),
     "population": {"_validation", "problem"},
+    "kinds": {"_validation", "vocabulary", "problem", "population"},
     "law": {"problem", "population"},
     "performance": {"_validation", "estimate", "law", "losses"},
     "sampling": CORE,
     "theory": CORE,
     "estimators": {"_validation", "losses", "pooling", "vocabulary"},
-    "planner": CORE | {"theory", "estimators", "plotting"},  # plot() hands a table over
+    "planner": CORE | {"sampling", "theory", "estimators", "plotting"},  # plot() hands a table over
     "experiments": CORE | {"sampling", "theory", "estimators", "planner", "plotting"},
     "experiments.simulation": CORE | {"sampling", "estimators"},  # draws its own points
     "experiments.vectorized": CORE | {"sampling", "estimators"},

@@ -7,11 +7,18 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
-ALLOWED = {"sparsetoken", "numpy", "matplotlib", "sklearn", "dask"} | sys.stdlib_module_names
+ALLOWED = {
+    "sparsetoken",
+    "numpy",
+    "matplotlib",
+    "sklearn",
+    "dask",
+    "h5py",
+} | sys.stdlib_module_names
 
 
 def test_there_is_a_gallery():
-    assert len(EXAMPLES) >= 9
+    assert len(EXAMPLES) >= 13
     assert (EXAMPLES[0].parent / "GALLERY_HEADER.rst").exists()
 
 

@@ -102,8 +102,8 @@ def test_spread_keeps_the_moments():
     [
         ({"kinds": []}, "^kinds must be one or more"),
         ({"kinds": [3]}, "^kinds must be one or more"),
-        ({"shares": [0.5]}, "^shares must be 2 numbers that add up to 1"),
-        ({"shares": [0.5, 0.6]}, "^shares must be 2 numbers that add up to 1"),
+        ({"shares": [0.5]}, "^shares must be 2 numbers, got"),
+        ({"shares": [0.5, 0.6]}, "^shares must add up to 1, got"),
         ({"shares": [1.5, -0.5]}, "^shares must be a finite number"),
         ({"label_errors": (0.1,)}, "^label_errors must be two probabilities"),
         ({"label_errors": (0.1, 2.0)}, "^label_errors must be a finite number"),

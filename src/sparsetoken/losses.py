@@ -18,8 +18,8 @@ a subclass::
             return np.where(y * z < 1, 1.0, 0.0)
 
 A method ``prox`` is optional; without it a safeguarded Newton method solves for it. What solvers
-ask about a loss are its traits, the attributes ``smooth``, ``quadratic`` and ``corner`` of
-:class:`Loss`. A loss that is not convex is refused.
+ask about a loss are its traits, the attributes ``smooth``, ``quadratic``, ``logistic`` and
+``corner`` of :class:`Loss`. A loss that is not convex is refused.
 """
 
 import math
@@ -51,6 +51,8 @@ class Loss:
     quadratic : bool
         Whether it is (z − y)²/2: readouts then solve a linear system, and have a limit without a
         ridge (the least norm) even where they fit the training samples perfectly.
+    logistic : bool
+        Whether it is log(1 + exp(−yz)), for which there are compiled kernels.
     corner : float or None
         The margin m of a loss that is max(0, m − yz).
 
@@ -68,6 +70,7 @@ class Loss:
     name: ClassVar[str] = "custom"
     smooth: ClassVar[bool] = True
     quadratic: ClassVar[bool] = False
+    logistic: ClassVar[bool] = False
     corner: ClassVar[float | None] = None
 
     def __init_subclass__(cls) -> None:
@@ -138,7 +141,7 @@ def _logistic_second_derivative(z: Any, y: Any) -> Any:
 
 
 def _logistic_prox(z: Any, y: Any, scale: Any) -> Any:
-    z, y, scale = np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in (z, y, scale)))
+    z, y, scale = map(np.array, np.broadcast_arrays(*(np.asarray(a, float) for a in (z, y, scale))))
     p = np.empty(z.shape)
     _logistic_prox_loop(z.ravel(), y.ravel(), scale.ravel(), p.ravel())
     return p[()]
@@ -191,6 +194,7 @@ class Logistic(Loss):
     """Logistic loss log(1 + exp(−yz))."""
 
     name = "logistic"
+    logistic = True
     value = staticmethod(_logistic_value)
     derivative = staticmethod(_logistic_derivative)
     second_derivative = staticmethod(_logistic_second_derivative)

@@ -46,6 +46,8 @@ class Pooling:
         Whether the weights change when all scores are multiplied by a positive number.
     uses_scores : bool
         Whether the weights depend on the scores at all; if not, they are 1/L.
+    mean_to_max : bool
+        Whether sharper scores lead from equal weights to all the weight on the largest.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Pooling:
     model: ClassVar[str | None]
     sharpened: ClassVar[bool] = True
     uses_scores: ClassVar[bool] = True
+    mean_to_max: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls):
@@ -118,6 +121,7 @@ class Softmax(Pooling):
     """Weights proportional to exp(score)."""
 
     name = "softmax"
+    mean_to_max = True
     model = "attention"
 
     def _weights(self, scores: Array, segments: "_Rows | _Segments") -> Array:

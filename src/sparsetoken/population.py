@@ -19,7 +19,16 @@ from sparsetoken.problem import (
     prepare_sample,
 )
 
-__all__ = ["AnyProblem", "Population", "check_problem", "lengths", "map_kinds"]
+__all__ = [
+    "AnyProblem",
+    "Population",
+    "check_problem",
+    "lengths",
+    "map_kinds",
+    "plain",
+    "windows",
+    "with_rate",
+]
 
 _LARGEST_SIGNAL = 1e9  # what squares and sums of it leave finite
 
@@ -74,10 +83,10 @@ class Population:
             raise ValueError(f"kinds must be one or more SparseTokenProblem, got {shown(listed)}")
         parts = [1.0 / len(listed)] * len(listed) if shares is None else list(shares)
         parts = [check_real("shares", share, low=0.0, high=1.0) for share in parts]
-        if len(parts) != len(listed) or not math.isclose(sum(parts), 1.0, abs_tol=1e-6):
-            raise ValueError(
-                f"shares must be {len(listed)} numbers that add up to 1, got {shown(parts)}"
-            )
+        if len(parts) != len(listed):
+            raise ValueError(f"shares must be {len(listed)} numbers, got {shown(parts)}")
+        if not math.isclose(sum(parts), 1.0, abs_tol=1e-6):
+            raise ValueError(f"shares must add up to 1, got {shown(parts)}")
         errors = tuple(check_real("label_errors", e, low=0.0, high=1.0) for e in label_errors)
         if len(errors) != 2:
             raise ValueError(f"label_errors must be two probabilities, got {shown(errors)}")
@@ -239,6 +248,51 @@ def map_kinds(
     if isinstance(problem, SparseTokenProblem):
         return change(problem)
     return Population(map(change, problem.kinds), problem.shares, problem.label_errors)
+
+
+def plain(problem: AnyProblem) -> AnyProblem:
+    """Return the problem that a population of one kind without label errors is."""
+    if isinstance(problem, SparseTokenProblem) or any(problem.label_errors):
+        return problem
+    return problem.kinds[0] if len(problem.kinds) == 1 else problem
+
+
+def windows(problem: AnyProblem, n_windows: int) -> AnyProblem:
+    """Return the problem of one of several equal windows, that with all of the signal if any."""
+    if n_windows == 1:
+        return problem
+    found = lengths(problem)
+    if len(found) > 1:
+        listed = ", ".join(map(str, found))
+        raise ValueError(f"windows need sequences of one length, got lengths {listed}")
+    if found[0] % n_windows:
+        raise ValueError(
+            f"n_windows must divide the number of tokens, got {n_windows} windows of "
+            f"{found[0]} tokens"
+        )
+    return map_kinds(problem, lambda kind: replace(kind, n_tokens=found[0] // n_windows))
+
+
+def with_rate(problem: AnyProblem, positive_rate: float) -> AnyProblem:
+    """Return what the samples are like when another fraction of them is recorded as positive.
+
+    The samples of each recorded label stay as they are; only there are more or fewer of them.
+    """
+    if isinstance(problem, SparseTokenProblem):
+        return replace(problem, positive_rate=positive_rate)
+    more = positive_rate / problem.positive_rate
+    fewer = (1.0 - positive_rate) / (1.0 - problem.positive_rate)
+    missed, invented = problem.label_errors
+    positive = more * (1.0 - missed) + fewer * missed  # how many more true positives there are
+    negative = fewer * (1.0 - invented) + more * invented
+    kinds, shares = [], []
+    for kind, share in problem:
+        rate = kind.positive_rate
+        total = rate * positive + (1.0 - rate) * negative
+        kinds.append(replace(kind, positive_rate=min(rate * positive / total, 1.0)))
+        shares.append(share * total)
+    shares = [share / sum(shares) for share in shares]
+    return Population(kinds, shares, (fewer * missed / positive, more * invented / negative))
 
 
 def _nodes(name: str, distribution: Any, n_nodes: int) -> list[tuple[float, float]]:

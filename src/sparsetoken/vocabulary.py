@@ -115,7 +115,7 @@ class Quantity:
         )
 
 
-_NAMED = ("model", "loss")
+_NAMED = ("model", "loss", "kinds", "label_errors", "test_kinds", "test_label_errors")
 _ALPHA: dict[str, Any] = {"low": 0.0, "above": True, "infinite": True, "logarithmic": True}
 _RATE: dict[str, Any] = {"low": 0.0, "group": "two steps"}
 
@@ -138,6 +138,15 @@ PARAMETERS: dict[str, Quantity] = {
         Quantity(
             "positive_rate", "positive rate", "π", "Fraction of sequences that are positive.",
             0.0, 1.0, default=0.5, slider=(0.01, 0.99), group="problem",
+        ),
+        Quantity(
+            "kinds", "kinds of sequences", "",
+            "Kinds of sequences, each share,n_tokens,n_signal,signal.", group="population",
+        ),
+        Quantity(
+            "label_errors", "label errors", "ε",
+            "Chance that a positive is recorded as negative, and the reverse: two numbers.",
+            group="population",
         ),
         Quantity(
             "model", "model", "", "The classifier.", default="two-step", group="model",
@@ -241,6 +250,11 @@ PARAMETERS: dict[str, Quantity] = {
             group="plan",
         ),
         Quantity(
+            "n_windows", "windows in testing", "M",
+            "Equal windows of a sequence in testing; its score is the largest of theirs.",
+            1, whole=True, logarithmic=True, group="testing",
+        ),
+        Quantity(
             "n_points", "quadrature points", "", "Points per class for the law of the features.",
             256, default=4096, whole=True, logarithmic=True, group="numerics",
         ),
@@ -266,7 +280,7 @@ PARAMETERS |= {
         group="testing",
     )
     for name, q in PARAMETERS.items()
-    if q.group == "problem"
+    if q.group in ("problem", "population")
 }
 """What can be set, by name."""
 
@@ -297,6 +311,30 @@ MEASURED: dict[str, Quantity] = {
             "recall", "recall", "", "Fraction of positives found at a fixed false-positive rate.",
             0.0, 1.0, group="trained",
         ),
+        Quantity(
+            "false_positives", "false-positive rate at the trained threshold", "",
+            "Fraction of negatives above the threshold that holds the rate fpr in training.",
+            0.0, 1.0, logarithmic=True, group="trained",
+        ),
+        Quantity("trained_bias", "trained bias", "b", "Bias of the trained classifier.",
+                 group="trained"),
+        Quantity("trained_along_query", "trained readout along the query", "w₁",
+                 "Component of the trained readout along the query; 0 without one.",
+                 group="trained"),
+        Quantity("trained_along_rest", "trained readout along the rest of the signal", "w₂",
+                 "Component along the part of the signal orthogonal to the query.",
+                 group="trained"),
+        Quantity("trained_overlap", "overlap of trained readout and signal", "⟨w, ξ⟩",
+                 "Scalar product of the trained readout and the signal direction.",
+                 group="trained"),
+        Quantity("trained_spread", "spread of the trained readout", "τ",
+                 "Length of the trained readout orthogonal to query and signal: learned noise.",
+                 0.0, group="trained"),
+        Quantity("trained_norm", "length of the trained readout", "‖w‖",
+                 "Length of the trained readout.", 0.0, group="trained"),
+        Quantity("trained_step", "step of a training sample", "χ",
+                 "Step of a training sample's score towards its label, per unit of slope.",
+                 0.0, group="trained"),
         Quantity(
             "cosine", "cosine of query and signal", "γ",
             "Cosine of the angle between query and signal.",

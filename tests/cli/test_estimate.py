@@ -42,7 +42,8 @@ def test_every_format_gives_one_model(run, tmp_path, drawn):
     table = "\n".join(["slide,label", *(f"{n},{v}" for n, v in zip(names, y, strict=True))])
     (folder / "labels.csv").write_text(table)
     predictions = {}
-    for data in ("dense.npz", "stacked.npz", "long.csv", "slides"):
+    st.Sequences(X.reshape(-1, 8), np.arange(121) * 6, ids=names).save(tmp_path / "stored", y)
+    for data in ("dense.npz", "stacked.npz", "long.csv", "slides", "stored"):
         model = tmp_path / f"{data}.model.npz"
         code, out, err = run(
             "fit", tmp_path / data, "--out", model, "--model", "two-step", "--json"
@@ -179,6 +180,8 @@ def test_sequences_without_a_label(run, tmp_path, drawn):
     assert json.loads(out)["sequences"] == 108
     assert "12 of 120 sequences have no label and are left out" in err
     code, out, err = run("predict", model, data, "--json")
+    assert "108 of the 120 sequences" in err
+    assert "were used to fit this model" in err
     rows = json.loads(out)
     assert (len(rows), rows[0]["label"]) == (120, None)
     assert "accuracy" in err

@@ -42,10 +42,17 @@ def test_json_is_the_plan():
 
 def test_pilot_as_json_and_picture(tmp_path):
     X, y = st.SparseTokenProblem(2, 2, 6.0).sample(20, 3, random_state=0)
-    np.savez(tmp_path / "pilot.npz", X=X, y=y)
+    rows = [
+        f"case {i},patient {i // 2},{y[i]},{','.join(map(str, token))}"
+        for i in range(len(X))
+        for token in X[i]
+    ]
+    table = tmp_path / "pilot.csv"
+    table.write_text("\n".join(["case,patient,outcome,a,b,c", *rows]))
     picture = tmp_path / "pilot.svg"
+    columns = ("--by", "case", "--label", "outcome", "--group", "patient")
     options = ("--effort", "0.5", "--random-state", "3", "--json", "--plot", str(picture))
-    shown = run("--pilot", str(tmp_path / "pilot.npz"), "--error", "0.3", *options)
+    shown = run("--pilot", str(table), "--error", "0.3", *columns, *options)
     assert shown.returncode == 0, shown.stderr
     assert shown.stderr == ""  # no terminal, no progress
     data = json.loads(shown.stdout)
@@ -84,3 +91,21 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments, named):
     assert shown.stderr.startswith(f"sparsetoken: {named}")
     assert shown.stderr.count("\n") == 1
     assert shown.stdout == ""
+
+
+def test_plan_of_a_population_is_that_of_python():
+    kinds = ("--kind", "0.6,4,2,3", "--kind", "0.4,8,2,4", "--label-errors", "0.05,0")
+    asked = ("--dim", "20", "--model", "pooled", "--metric", "recall", "--fpr", "0.1")
+    shown = run(*asked, *kinds, "--n-samples", "80", "--positive-rate", "0.3", "--json")
+    assert shown.returncode == 0, shown.stderr
+    data = json.loads(shown.stdout)
+    problems = [st.SparseTokenProblem(4, 2, 3.0, 0.3), st.SparseTokenProblem(8, 2, 4.0, 0.3)]
+    population = st.Population(problems, [0.6, 0.4], label_errors=(0.05, 0.0))
+    options = {"model": "pooled", "metric": "recall", "fpr": 0.1}
+    plan = st.plan(problem=population, dim=20, n_samples=80, **options)
+    assert data["error"] == plan.error
+    assert data["kinds"] == "0.6,4,2,3.0,0.3; 0.4,8,2,4.0,0.3"
+    assert "vectorized" not in data["alternatives"]
+    shown = run(*asked, *kinds, "--error", "0.4", "--n-tokens", "5")
+    assert shown.returncode == 2
+    assert "--n-tokens must be left out: each kind has its own" in shown.stderr

@@ -177,3 +177,56 @@ def test_unreachable_scheduler(refused, sweep):
     )
     refused(("sweep", "run", sweep, "--scheduler", "nonsense://a"), 1, "nonsense")
     refused(("sweep", "run", sweep, "--cluster", "cloud"), 2, "--cluster must be 'local'")
+
+
+POPULATION = """
+quantities = ["test_error", "trained_overlap", "recall"]
+[fixed]
+dim = 100
+trials = 16
+model = "pooled"
+reg = 0.1
+positive_rate = 0.4
+fpr = 0.1
+[[fixed.kinds]]
+share = 0.6
+n_tokens = 4
+signal = 4
+[[fixed.kinds]]
+share = 0.4
+n_tokens = 9
+n_signal = 2
+signal = 3
+[axes]
+alpha = [2, 4]
+label_errors = [[0.0, 0.0], [0.1, 0.05]]
+"""
+
+
+def test_a_sweep_over_a_population(run, tmp_path):
+    import sparsetoken as st
+
+    path = tmp_path / "sweep.toml"
+    path.write_text(POPULATION)
+    code, _, err = run("sweep", "run", path, "--workers", 1)
+    assert code == 0, err
+    rows = list(
+        csv.DictReader(io.StringIO(run("sweep", "export", "--store", path.with_suffix(".db"))[1]))
+    )
+    assert {row["kinds"] for row in rows} == {"0.6,4,1,4.0,0.4; 0.4,9,2,3.0,0.4"}
+    assert len(rows) == 24
+    kinds = [st.SparseTokenProblem(4, 1, 4.0, 0.4), st.SparseTokenProblem(9, 2, 3.0, 0.4)]
+    for row in rows:
+        errors = tuple(map(float, (row["label_errors"] or "0,0").split(",")))
+        population = st.Population(kinds, [0.6, 0.4], errors)
+        known = st.theory.risk(population, "pooled", alpha=float(row["alpha"]), reg=0.1)
+        limit = {
+            "test_error": known.test_error,
+            "trained_overlap": known.readout_overlap,
+            "recall": known.recall(fpr=0.1),
+        }[row["quantity"]]
+        value, bar = float(row["value"]), float(row["uncertainty"])
+        if row["source"] == "theory":
+            assert value == pytest.approx(limit, rel=1e-6)
+        else:
+            assert abs(value - limit) < 4 * bar + 3 * limit / 100

@@ -7,10 +7,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sparsetoken as st
+from sparsetoken.estimators.conversion import as_sequences
 from sparsetoken.estimators.data import MemoryData
 from sparsetoken.estimators.heads import Candidate, Job, fit_heads, score_heads, two_step_queries
 from sparsetoken.estimators.passes import token_covariance
-from sparsetoken.estimators.sequences import as_sequences
 from sparsetoken.estimators.standardize import standardize
 
 PROBLEM = st.SparseTokenProblem(12, 1, 4.0)
@@ -362,7 +362,8 @@ def test_a_part_decides_the_weights_of_large_data(monkeypatch):
     """The heads are then refined on all samples, from where the part has led them."""
     monkeypatch.setattr("sparsetoken.estimators.search._ENOUGH_NUMBERS", 12 * 15 * 100)
     monkeypatch.setattr("sparsetoken.estimators.search._ENOUGH_SEQUENCES", 100)
+    monkeypatch.setattr("sparsetoken.estimators.search._ENOUGH_OF_A_CLASS", 10)
     model = st.AttentionClassifier(random_state=0).fit(X, Y)
-    assert len(model.held_out_scores_) == 100
+    assert len(model.held_out_scores_) in (99, 100)  # the part's share of each class, rounded down
     alone = st.AttentionClassifier(random_state=0).fit(X[:100], Y[:100])
     assert model.score(X_NEW, Y_NEW) > alone.score(X_NEW, Y_NEW)

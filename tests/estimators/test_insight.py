@@ -179,6 +179,15 @@ def test_few_samples_of_a_class():
     data, y, _, _ = needle(300)
     rows = np.concatenate([np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:5]])
     model = st.SparseTokenClassifier(random_state=0, cv=3, refine_steps=30).fit(data[rows], y[rows])
-    assert [p.name for p in model.diagnose(data[rows], y[rows]).problems] == [
-        "few samples of a class"
-    ]
+    found = model.diagnose(data[rows], y[rows])
+    assert found.problems[0].name == "few samples of a class"
+
+
+def test_samples_of_fit_are_judged_by_their_held_out_scores():
+    rng = np.random.default_rng(1)
+    data, y = rng.standard_normal((60, 5, 40)), np.arange(60) % 2
+    model = st.AttentionClassifier(random_state=0, cv=3, refine_steps=30).fit(data, y)
+    assert model.score(data, y) > 0.9  # it has learned the noise by heart
+    found = model.diagnose(data[::-1], y[::-1])
+    assert found.auc["model"] == pytest.approx(found.auc["held out"])
+    assert found.problems[0].name == "nothing beats chance"

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
+from sparsetoken.estimators.conversion import OneTokenWarning
 from sparsetoken.estimators.readers import Selection, read_dataset
-from sparsetoken.estimators.sequences import OneTokenWarning
 
 # Sequences b, a, c in the order of their first row, with rows that are not together.
 BAG = ["b", "a", "b", "c", "a", "b"]

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import sparsetoken as st
-from sparsetoken.estimators.serving import _upper_quantile
+from sparsetoken.estimators.serving import TokenSource, _upper_quantile
 
 SHORT = st.SparseTokenProblem(20, 1, 5.0)
 LONG = st.SparseTokenProblem(400, 1, 5.0)
@@ -60,10 +61,39 @@ def test_thresholds_survive_files(model, tmp_path):
 
 def test_quantiles_and_their_tail():
     rng = np.random.default_rng(0)
-    large = rng.exponential(size=100_000)
-    assert _upper_quantile(large, 0.01) == pytest.approx(np.log(100), abs=0.05)
-    beyond = [_upper_quantile(rng.exponential(size=200), 0.001) for _ in range(200)]
-    assert np.mean(beyond) == pytest.approx(np.log(1000), abs=0.3)
+    large = rng.standard_normal(100_000)
+    assert _upper_quantile(large, 0.01) == pytest.approx(norm.isf(0.01), abs=0.05)
+    beyond = [_upper_quantile(rng.standard_normal(200), 0.001) for _ in range(200)]
+    assert np.mean(beyond) == pytest.approx(norm.isf(0.001), abs=0.1)
+
+
+def test_rare_tokens_are_drawn_as_often_as_they_occur():
+    """Among 2000 tokens none is as rare as one in 20,000; among 200,000 drawn there are ten."""
+    rng = np.random.default_rng(0)
+    direction = np.array([1.0, 0.0, 0.0])
+    beyond = []
+    for _ in range(30):
+        drawn = TokenSource(rng.standard_normal((2000, 3)), direction).draw(200_000, rng)
+        beyond.append(np.mean(drawn[:, 0] > norm.isf(5e-5)) / 5e-5)
+    assert np.mean(beyond) == pytest.approx(1.0, abs=0.4)
+    assert drawn.std(axis=0) == pytest.approx(np.ones(3), abs=0.06)
+    few = rng.standard_normal((40, 3))
+    source = TokenSource(np.repeat(few, 50, axis=0), direction)  # every token was seen before
+    assert set(source.draw(5000, rng)[:, 0]) <= set(few[:, 0])
+
+
+def test_scores_of_tokens_seen_in_fit_are_corrected():
+    """With as many features as samples, what was fitted says nothing about new sequences."""
+    problem = st.SparseTokenProblem(10, 1, 3.0)
+    tokens, y, truth = problem.sample(80, 60, random_state=0, return_truth=True)
+    fitted = st.AttentionClassifier(random_state=0).fit(tokens, y)
+    new, labels = problem.sample(3000, 60, random_state=1, direction=truth.direction)
+    scores = fitted.decision_function(new[labels == 0])
+    threshold = fitted.threshold(0.1, n_tokens=10)
+    assert 0.05 < np.mean(scores > threshold) < 0.2
+    assert threshold.uncertainty > 0.0
+    fitted.fold_heads_, fitted.kept_folds_ = [], np.full_like(fitted.kept_folds_, -1)
+    assert np.mean(scores > fitted.threshold(0.1, n_tokens=10)) > 0.25
 
 
 def test_bad_arguments(model):

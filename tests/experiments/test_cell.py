@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
+from populations import LENGTH_WITH_LABEL, STRENGTHS, TWO_LENGTHS
 from sparsetoken.experiments import compute, make_cell
 
 VALUES = {"alpha": 2.0, "dim": 60, "trials": 4}
@@ -75,20 +76,123 @@ def test_theory_cells_are_the_theory():
         {"model": "elementwise", "alpha": 2.0, "cosine": 0.9, "sharpness": 1.0, "reg": 1e-3},
         {"model": "pooled", "alpha": 3.0, "reg": 0.1, "test_n_tokens": 20},
         {"model": "two-step", "alpha": 4.0, "reg": 0.1, "test_n_tokens": 20, "test_signal": 6.0},
+        {"model": "pooled", "alpha": 3.0, "reg": 0.1, "label_errors": "0.1,0.05"},
+        {"model": "pooled", "alpha": 3.0, "reg": 0.1, "test_n_tokens": 12, "n_windows": 2},
+        {
+            "model": "attention",
+            "alpha": 2.0,
+            "cosine": 0.8,
+            "sharpness": 1.5,
+            "reg": 0.1,
+            "test_n_tokens": 12,
+            "n_windows": 2,
+            "trials": 8,
+        },
     ],
     ids=lambda values: "-".join(f"{v}" for v in values.values()),
 )
 def test_simulation_agrees_with_theory(values):
-    values = {"n_tokens": 6, "signal": 3.0, "positive_rate": 0.4, "dim": 150, "trials": 16} | values
+    check({"n_tokens": 6, "signal": 3.0, "positive_rate": 0.4} | values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"model": "pooled", "alpha": 3.0, "reg": 0.1, "kinds": LENGTH_WITH_LABEL},
+        {"model": "vectorized", "alpha": 3.0, "reg": 0.1, "kinds": STRENGTHS},
+        {"model": "two-step", "alpha": 6.0, "reg": 0.1, "kinds": TWO_LENGTHS},
+        {
+            "model": "two-step", "alpha": 6.0, "reg": 0.1, "kinds": "0.6,4,1,4; 0.4,14,2,3",
+            "label_errors": [0.1, 0.05], "positive_rate": 0.3, "test_label_errors": "0,0",
+        },
+        {"model": "pooled", "alpha": 3.0, "reg": 0.1, "test_kinds": TWO_LENGTHS},
+    ],
+    ids=["pooled", "vectorized", "two lengths", "tested on true labels", "tested on a population"],
+)  # fmt: skip
+def test_simulation_of_populations_agrees_with_theory(values):
+    check(values)
+
+
+def check(values):
+    values = {"dim": 150, "trials": 16} | values
     quantities = ["test_error", "test_loss", "auc", "recall", "train_loss", "train_error"]
+    quantities += ["false_positives", "trained_bias", "trained_along_query", "trained_along_rest"]
+    quantities += ["trained_overlap", "trained_spread", "trained_norm"]
     quantities += ["cosine", "sharpness", "bias"]
     theory = compute(make_cell("theory", quantities, values))
     simulation = compute(make_cell("simulation", quantities, values))
     assert theory.keys() == simulation.keys()
     for quantity, value in simulation.items():
+        known = theory[quantity]
         # Finite dimensions move the mean by about 1/dim of the value.
-        allowed = 4.0 * value.uncertainty + 2.0 * abs(theory[quantity]) / values["dim"] + 1e-9
-        assert abs(value - theory[quantity]) < allowed, quantity
+        bar = math.hypot(value.uncertainty, known.uncertainty)
+        allowed = 4.0 * bar + 3.0 * abs(known) / values["dim"] + 1e-6
+        assert abs(value - known) < allowed, quantity
+
+
+@pytest.mark.parametrize("source", ["theory", "simulation"])
+def test_one_kind_is_the_problem_that_it_is(source):
+    alone = VALUES | {"n_tokens": 6, "signal": 4.0, "positive_rate": 0.4}
+    expected = make_cell(source, ["test_error", "cosine"], alone)
+    for kinds in (
+        {"kinds": st.Population([st.SparseTokenProblem(6, 1, 4.0, 0.4)])},
+        {"kinds": "1,6,1,4", "positive_rate": 0.4, "label_errors": [0, 0]},
+        {"kinds": [{"share": 1, "n_tokens": 6, "signal": 4.0, "positive_rate": 0.4}]},
+        {"kinds": [(0.5, 6, 1, 4.0), (0.5, 6, 1, 4.0)], "positive_rate": 0.4},
+    ):
+        assert make_cell(source, ["test_error", "cosine"], VALUES | kinds) == expected
+
+
+def test_population_cells_are_the_theory():
+    values = {"kinds": TWO_LENGTHS, "alpha0": 1.0, "alpha1": 3.0, "reg": 0.1}
+    quantities = ["test_error", "recall", "trained_step", "trained_along_query", "capacity"]
+    found = compute(make_cell("theory", quantities, values | {"fpr": 0.1}))
+    risk = st.theory.two_step_risk(TWO_LENGTHS, alpha0=1.0, alpha1=3.0, reg=0.1, n_points=4096)
+    geometry = {"cosine": risk.cosine, "sharpness": risk.sharpness, "n_points": 4096}
+    assert found["test_error"] == risk.test_error
+    assert found["recall"] == risk.recall(fpr=0.1)
+    assert found["recall"].uncertainty == risk.recall(fpr=0.1).uncertainty > 0.0
+    assert found["trained_step"] == risk.step
+    assert found["trained_along_query"] == risk.readout_along_query
+    assert found["capacity"] == st.theory.capacity(TWO_LENGTHS, "attention", **geometry)
+    oracle = {"kinds": TWO_LENGTHS, "model": "pooled", "error": 0.2}
+    found = compute(make_cell("theory", ["oracle_error", "required_signal"], oracle))
+    assert found["oracle_error"] == st.theory.oracle_error(TWO_LENGTHS, "pooled")
+    expected = st.theory.required_signal(TWO_LENGTHS, "pooled", error=0.2)
+    assert found["required_signal"] == expected
+
+
+def test_false_positives_of_training_are_held_there_only():
+    values = {"model": "pooled", "alpha": 3.0, "fpr": 0.02}
+    same = compute(make_cell("theory", ["false_positives"], values))["false_positives"]
+    assert same == pytest.approx(0.02)
+    longer = compute(make_cell("theory", ["false_positives"], values | {"test_n_tokens": 20}))
+    assert longer["false_positives"] < 0.02  # the mean of more tokens varies less
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"kinds": "0.5,10,1,5"}, "add up to 1"),
+        ({"kinds": "0.5,10,1,5; 0.5,4"}, "a kind must be share,n_tokens,n_signal,signal or"),
+        ({"kinds": "0.5,10,1,5; 0.5,4,5,3"}, r"n_signal must be an integer in \[1, 4\], got 5"),
+        ({"kinds": "1,10.5,1,5"}, "n_tokens must be an integer"),
+        ({"kinds": 3}, "kinds must be a list"),
+        ({"kinds": [{"share": 1, "n_tokens": 3}]}, "a kind needs signal"),
+        ({"kinds": [{"shar": 1}]}, "did you mean 'share'"),
+        ({"kinds": "1,10,1,5", "n_tokens": 3}, "n_tokens does not go with kinds"),
+        ({"kinds": "1,10,1,5,0.5", "positive_rate": 0.2}, "positive_rate must be left out"),
+        ({"kinds": STRENGTHS, "label_errors": "0,0"}, "label_errors must be left out"),
+        ({"kinds": TWO_LENGTHS, "test_n_tokens": 4}, "test_n_tokens does not go with kinds"),
+        ({"kinds": TWO_LENGTHS, "model": "vectorized"}, "one length, got lengths 4, 14"),
+        ({"label_errors": "0.1"}, "label_errors must be two probabilities"),
+        ({"label_errors": [2, 0]}, r"label_errors must be a finite number in \[0, 1\]"),
+        ({"n_windows": 3}, "n_windows must divide the number of tokens"),
+    ],
+)
+def test_wrong_populations_are_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        make_cell("theory", ["test_error"], {"alpha": 2.0} | wrong)
 
 
 @pytest.mark.parametrize(

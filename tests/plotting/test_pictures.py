@@ -16,7 +16,7 @@ TINY = {
     "depth": {"cosines": [0.8], "depths": [0, 1], "points": [0, 1]},
     "joint-training": {"lines": [2.0, 4.0], "points": [2.0, 4.0], "budgets": [1.0, 4.0]},
     "learning-curves": {"lines": [1.0, 4.0], "points": [1.0, 2.0], "vectorized_points": [1.0]},
-    "length-shift": {"trained": [5, 10], "lines": [2, 20, 40], "points": [2, 20]},
+    "length-shift": {"lines": [10, 40], "points": [10, 40], "window_points": 1024},
     "long-sequences": {
         "ratios": [0.5, 1.0],
         "dims": [100, 200],
@@ -45,7 +45,9 @@ PANELS = {
         *(({"panel": p, "quantity": "test_error"}, "alpha") for p in ("minimum", "budget")),
     ],
     "learning-curves": [({"quantity": q}, "alpha") for q in ("test_error", "train_loss")],
-    "length-shift": [({"model": m}, "test_n_tokens") for m in ("two-step", "pooled")],
+    "length-shift": [
+        ({"quantity": q}, "test_n_tokens") for q in ("test_error", "false_positives", "recall")
+    ],
     "long-sequences": [
         *(({"panel": "proportional", "quantity": q}, "dim") for q in BOTH[::-1]),
         ({"panel": "budget"}, "n_tokens"),

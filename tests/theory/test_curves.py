@@ -126,5 +126,5 @@ def test_longer_sequences_whole_and_by_windows():
     assert whole.windowed(6).threshold(0.01) > trained.threshold(0.01)
     with pytest.raises(ValueError, match="n_windows must divide the number of tokens, got 7"):
         whole.windowed(7)
-    with pytest.raises(ValueError, match="windowed needs sequences of one length"):
+    with pytest.raises(ValueError, match="windows need sequences of one length"):
         trained.on(TWO_LENGTHS).windowed(2)

@@ -1,8 +1,9 @@
-"""Options that several commands have: quantities of the vocabulary, and where cells run."""
+"""Options that several commands have: files, quantities of the vocabulary, where cells run."""
 
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,9 +14,69 @@ from sparsetoken.vocabulary import MODELS, PARAMETERS, Quantity
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-__all__ = ["AsJson", "Cluster", "Scheduler", "TimeLimit", "Workers", "chosen_executor", "taking"]
+__all__ = [
+    "AsJson",
+    "By",
+    "Cluster",
+    "Data",
+    "Features",
+    "GroupColumn",
+    "Ignore",
+    "Kinds",
+    "Label",
+    "LabelErrors",
+    "Labels",
+    "PopulationFile",
+    "Scheduler",
+    "TestKinds",
+    "TimeLimit",
+    "Workers",
+    "chosen_executor",
+    "given_population",
+    "taking",
+]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Data = Annotated[
+    Path,
+    typer.Argument(
+        help="Sequences: a table with one token a row (.csv, .tsv, also .gz; .parquet), arrays "
+        "(.npz, .h5, .safetensors), or a folder: a file a sequence (.h5, .safetensors, .npy), or "
+        "what Sequences.writer has written."
+    ),
+]
+By = Annotated[
+    str | None,
+    typer.Option(help="Column or array that names each token's sequence: bag or sequence."),
+]
+Label = Annotated[
+    str | None, typer.Option(help="Column or array with the label: label, or y among arrays.")
+]
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        help="Table with the label of each sequence, by its name in the first column or --by; in "
+        "a folder labels.csv is found."
+    ),
+]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column with a feature, or a pattern such as 'px*'; may be repeated. All columns "
+        "that are nothing else by default. Among arrays: the one with the tokens."
+    ),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(help="Column that is no feature, or a pattern; may be repeated."),
+]
+GroupColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="Column or array with what belongs together, such as the patient: never split "
+        "between training and held-out sequences."
+    ),
+]
 Workers = Annotated[
     int | None,
     typer.Option(min=1, help="Processes on this machine; by default one per processor."),
@@ -25,6 +86,34 @@ Scheduler = Annotated[
 ]
 Cluster = Annotated[
     str | None, typer.Option(metavar="local", help="'local' starts a Dask cluster here.")
+]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="SHARE,N_TOKENS,N_SIGNAL,SIGNAL",
+        help="A kind of sequences of a population, with its share; once for each kind. A fifth "
+        "number is its positive rate.",
+    ),
+]
+TestKinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--test-kind",
+        metavar="SHARE,N_TOKENS,N_SIGNAL,SIGNAL",
+        help="The same in testing, if it differs from training.",
+    ),
+]
+LabelErrors = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBER,NUMBER",
+        help="Chance that a positive is recorded as negative, and the reverse.",
+    ),
+]
+PopulationFile = Annotated[
+    Path | None,
+    typer.Option("--population", help="Kinds and label errors in a TOML file, [[kinds]]."),
 ]
 TimeLimit = Annotated[
     float | None,
@@ -81,6 +170,34 @@ def _parser(kind: type) -> Callable[[str], Any]:
             raise typer.BadParameter(f"it must be {what}, got {text!r}") from None
 
     return parse
+
+
+def given_population(
+    kinds: list[str] | None, label_errors: str | None, file: Path | None = None, prefix: str = ""
+) -> dict[str, Any]:
+    """Return ``kinds`` and ``label_errors`` as far as the options say them, checked."""
+    from sparsetoken.kinds import errors_text, kinds_text, load_population, parse_kind
+
+    if file is not None:
+        for option, value in (("--kind", kinds), ("--label-errors", label_errors)):
+            if value:
+                raise ValueError(f"{option} must be left out with --population, which has it")
+        return load_population(file)
+    found: dict[str, Any] = {}
+    for text in kinds or ():
+        _named(f"--{prefix}kind", parse_kind, text)
+    if kinds:
+        found["kinds"] = _named(f"--{prefix}kind", kinds_text, "; ".join(kinds))
+    if label_errors is not None:
+        found["label_errors"] = _named(f"--{prefix}label-errors", errors_text, label_errors)
+    return found
+
+
+def _named(option: str, check: Callable[[str], Any], text: str) -> Any:
+    try:
+        return check(text)
+    except ValueError as error:
+        raise ValueError(f"{option} {text}: {error}") from None
 
 
 @contextmanager

@@ -8,6 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sparsetoken as st
+from sparsetoken.cli.options import (
+    By,
+    Features,
+    GroupColumn,
+    Ignore,
+    Kinds,
+    Label,
+    LabelErrors,
+    Labels,
+    PopulationFile,
+    given_population,
+)
 from sparsetoken.cli.output import print_json
 from sparsetoken.vocabulary import PARAMETERS
 
@@ -17,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plan"]
 
+_OF_ONE = ("n_tokens", "n_signal", "signal")
 _SOLVABLE = ("n-signal", "positive-rate")  # they have defaults, so leaving them out is not asking
 
 
@@ -32,6 +45,9 @@ def plan(
     signal: Annotated[float | None, _option("signal")] = None,
     positive_rate: Annotated[float | None, _option("positive_rate", " [default: 0.5]")] = None,
     error: Annotated[float | None, _option("error", " With --metric auc 1 − AUC.")] = None,
+    kind: Kinds = None,
+    label_errors: LabelErrors = None,
+    population: PopulationFile = None,
     solve_for: Annotated[
         str | None, typer.Option(help="n-signal or positive-rate: solve for it.")
     ] = None,
@@ -52,14 +68,25 @@ def plan(
     effort: Annotated[
         float, typer.Option(help="With --pilot: more trainings, for a narrower interval.")
     ] = 1.0,
+    by: By = None,
+    label: Label = None,
+    labels: Labels = None,
+    features: Features = None,
+    ignore: Ignore = None,
+    group: GroupColumn = None,
     random_state: Annotated[int, _option("random_state", " With --pilot.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw the curve into this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Plan a study: leave out one quantity and it is solved for.
 
-    Example: sparsetoken plan --dim 384 --n-tokens 50 --signal 6 --error 0.05
-    """
+    \b
+    sparsetoken plan --dim 384 --n-tokens 50 --signal 6 --error 0.05
+    sparsetoken plan --dim 384 --kind 0.7,10,1,6 --kind 0.3,50,1,6 --error 0.1
+
+    With a population, leave out one of --n-samples, --dim and --error, or none of them to solve for
+    a factor on the strengths of all kinds. With --pilot the file is read as by fit.
+    """  # noqa: D301 (the backslash keeps the lines of the examples)
     given: dict[str, Any] = {
         "n_samples": n_samples,
         "dim": dim,
@@ -68,17 +95,25 @@ def plan(
         "signal": signal,
         "positive_rate": positive_rate,
     }
+    many = given_population(kind, label_errors, population)
     found: Plan | PilotPlan
     with _status() as progress:
         if pilot is not None:
-            given |= {"solve_for": solve_for, "model": model}
+            given |= {"solve_for": solve_for, "model": model, "kind": kind}
+            given |= {"label_errors": label_errors, "population": population}
             error = _check_left_out(given, error, metric)
-            X, y = _read(pilot)
             found = st.plan.from_pilot(
-                X, y, error=error, effort=effort, random_state=random_state, progress=progress
+                **_read(pilot, labels, by, label, group, features, ignore),
+                error=error,
+                effort=effort,
+                random_state=random_state,
+                progress=progress,
             )
         else:
-            quantities = _one_missing({**_with_defaults(given, solve_for), "error": error})
+            if many:
+                quantities = _with_population(given, many, solve_for) | {"error": error}
+            else:
+                quantities = _one_missing({**_with_defaults(given, solve_for), "error": error})
             chosen = model or PARAMETERS["model"].default
             found = st.plan(**quantities, model=chosen, metric=metric, fpr=fpr, progress=progress)
         if plot is not None:
@@ -100,11 +135,20 @@ def _status() -> "Iterator[Progress]":
         yield lambda doing: status.update(doing)
 
 
-def _read(path: Path) -> tuple[Any, Any]:
-    from sparsetoken.estimators.readers import read_dataset
+def _read(
+    path: Path,
+    labels: Path | None,
+    by: str | None,
+    label: str | None,
+    group: str | None,
+    features: list[str] | None,
+    ignore: list[str] | None,
+) -> dict[str, Any]:
+    from sparsetoken.estimators.readers import Selection, read_dataset
 
-    data = read_dataset(path).with_labels()
-    return data.sequences, data.labels
+    chosen = Selection(by, label, group, tuple(features) if features else None, tuple(ignore or ()))
+    data = read_dataset(path, chosen, labels).with_labels()
+    return {"X": data.sequences, "y": data.labels, "groups": data.groups}
 
 
 def _check_left_out(given: dict[str, Any], error: float | None, metric: str) -> float:
@@ -132,6 +176,29 @@ def _with_defaults(given: dict[str, Any], solve_for: str | None) -> dict[str, An
         if given[name] is None and (solve_for or "").replace("_", "-") != option:
             filled[name] = PARAMETERS[name].default
     return filled
+
+
+def _with_population(
+    given: dict[str, Any], many: dict[str, Any], solve_for: str | None
+) -> dict[str, Any]:
+    """Return the arguments of a plan for a population."""
+    from sparsetoken.kinds import read_population
+
+    if solve_for is not None:
+        raise ValueError(f"--solve-for must be left out with a population, got {solve_for!r}")
+    if "kinds" in many:
+        for name in _OF_ONE:
+            if given[name] is not None:
+                raise ValueError(f"{_dashed(name)} must be left out: each kind has its own")
+    elif given["n_tokens"] is None or given["signal"] is None:
+        raise ValueError("--label-errors needs --n-tokens and --signal, or kinds of sequences")
+    else:
+        many = many | {"kinds": [{"share": 1.0} | {n: given[n] for n in _OF_ONE if given[n]}]}
+    rate = given["positive_rate"]
+    if rate is None:
+        rate = PARAMETERS["positive_rate"].default
+    problem = read_population(many["kinds"], many.get("label_errors", "0,0"), rate)
+    return {"n_samples": given["n_samples"], "dim": given["dim"], "problem": problem}
 
 
 def _one_missing(given: dict[str, Any]) -> dict[str, Any]:

@@ -17,9 +17,16 @@ def predictions(
     classifier: Any, dataset: "Dataset", top: int
 ) -> "tuple[list[dict[str, Any]], list[Measure]]":
     """Return one row a sequence, and measures if there are labels."""
+    from sparsetoken.estimators.fingerprints import seen_in_fit
     from sparsetoken.estimators.judging import judge
 
     X, classes = dataset.sequences, classifier.classes_
+    seen = int(seen_in_fit(classifier, X).sum())
+    if seen:
+        message(
+            f"{seen} of the {len(X)} sequences of {dataset.path} were used to fit this model: it "
+            "knows their labels, and looks better on them than it is"
+        )
     scores, chances = classifier.decision_function(X), classifier.predict_proba(X)
     best = chances.argmax(axis=1)
     predicted = classifier.predict(X)

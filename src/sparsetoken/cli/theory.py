@@ -4,14 +4,23 @@ from typing import Annotated, Any
 
 import typer
 
-from sparsetoken.cli.options import AsJson, taking
+from sparsetoken.cli.options import (
+    AsJson,
+    Kinds,
+    LabelErrors,
+    PopulationFile,
+    TestKinds,
+    given_population,
+    taking,
+)
 from sparsetoken.cli.output import message, print_json, print_table
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
 
 __all__ = ["theory"]
 
 _OTHERS = ("n_samples", "dim", "trials", "random_state", "refine_steps")  # of plans, simulations
-_PARAMETERS = [name for name in PARAMETERS if name not in _OTHERS]
+_POPULATION = ("kinds", "label_errors", "test_kinds", "test_label_errors")  # not plain numbers
+_PARAMETERS = [name for name in PARAMETERS if name not in (*_OTHERS, *_POPULATION)]
 
 
 def _complete_quantity(typed: str) -> list[str]:
@@ -27,6 +36,11 @@ def theory(
             autocompletion=_complete_quantity,
         ),
     ] = None,
+    kind: Kinds = None,
+    label_errors: LabelErrors = None,
+    population: PopulationFile = None,
+    test_kind: TestKinds = None,
+    test_label_errors: LabelErrors = None,
     as_json: AsJson = False,
     **values: Any,
 ) -> None:
@@ -40,6 +54,12 @@ def theory(
 
     Samples per dimension are --alpha, of which the fraction --split goes to the query, or --alpha0
     (query) and --alpha1 (readout). Model 'attention' has a query of given --cosine and --sharpness.
+
+    Sequences of several kinds are a population, and labels may be wrong:
+
+    \b
+    sparsetoken theory test_error --alpha 4 --kind 0.7,10,1,5 --kind 0.3,40,1,4
+    sparsetoken theory test_error --alpha 4 --label-errors 0.05,0
     """  # noqa: D301 (the backslash keeps the lines of the examples)
     if quantity is None:
         if as_json:
@@ -51,6 +71,9 @@ def theory(
     from sparsetoken.experiments import compute, make_cell
 
     given = {name: value for name, value in values.items() if value is not None}
+    given |= given_population(kind, label_errors, population)
+    tested = given_population(test_kind, test_label_errors, prefix="test-")
+    given |= {f"test_{name}": value for name, value in tested.items()}
     asked = quantity.split(",")
     cell = make_cell("theory", asked, given)
     missing = sorted(set(asked) - set(cell.quantities if cell else ()))

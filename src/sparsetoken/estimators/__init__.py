@@ -5,19 +5,23 @@
 * :class:`SparseTokenClassifier`: the one to reach for: attention, pooling and trees together;
 * :class:`AttentionClassifier`: attention for real data;
 * :class:`PerToken`: any scikit-learn transformer applied to every token, for pipelines;
-* :class:`Sequences`: sequences of any length, without padding;
+* :class:`Sequences`: sequences of any length, without padding; :class:`SequenceWriter` and
+  :class:`StoredSequences`: the same in a folder, for what is larger than memory;
 * :func:`save` and :func:`load`: fitted classifiers in a file, without pickle.
 """
 
 from sparsetoken.estimators.attention import AttentionClassifier
+from sparsetoken.estimators.conversion import OneTokenWarning
 from sparsetoken.estimators.diagnosis import Diagnosis, Finding
 from sparsetoken.estimators.ensemble import Head
 from sparsetoken.estimators.insight import Explanation
 from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
 from sparsetoken.estimators.per_token import PerToken
-from sparsetoken.estimators.sequences import OneTokenWarning, Sequences
+from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.estimators.sparse_token import SparseTokenClassifier
 from sparsetoken.estimators.storage import load, save
+from sparsetoken.estimators.stored import SequenceWriter, StoredSequences
+from sparsetoken.estimators.streaming import ScoreStream
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
 
 __all__ = [
@@ -29,8 +33,11 @@ __all__ = [
     "OneTokenWarning",
     "PerToken",
     "PooledClassifier",
+    "ScoreStream",
+    "SequenceWriter",
     "Sequences",
     "SparseTokenClassifier",
+    "StoredSequences",
     "TwoStepAttentionClassifier",
     "VectorizedClassifier",
     "load",

@@ -1,6 +1,7 @@
 """What all the classifiers share: checked input, labels, scores and probabilities."""
 
 import warnings
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,9 +12,12 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sparsetoken._validation import check_real
-from sparsetoken.estimators.data import ChunkedData, Data, MemoryData, is_dask
+from sparsetoken.estimators.chunked import chunks_of_array, chunks_of_folder, is_dask
+from sparsetoken.estimators.conversion import as_sequences
+from sparsetoken.estimators.data import Change, Data, MemoryData, StoredData
 from sparsetoken.estimators.fingerprints import fingerprints
-from sparsetoken.estimators.sequences import Sequences, as_sequences
+from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.estimators.stored import StoredSequences
 from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.losses import Loss, get_loss
 
@@ -43,7 +47,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array (n, L, d) or (n, d), list of (L_i, d) arrays, Sequences, or Dask array (n, L, d)
-            The sequences; (n, d) means one token each.
+            The sequences; (n, d) means one token each. What ``Sequences.open`` returns is read in
+            parts.
         y : array-like of shape (n,)
             Labels of two classes.
         sample_weight : array-like of shape (n,), optional
@@ -110,8 +115,18 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return checked sequences, with features in the order of ``fit`` if they have names."""
         names, table = _column_names(X), False
         if is_dask(X):
-            data: Data = ChunkedData(X)
+            data: Data = chunks_of_array(X)
             self._check_names(None, reset=reset)
+        elif isinstance(X, StoredSequences) and X.size > X.room:
+            order = self._check_names(X.feature_names, reset=reset)
+            changes: tuple[Change, ...] = ()
+            if order is not None:
+                changes = (partial(_in_order, order=order),)
+            data = (
+                chunks_of_folder(X, changes)
+                if X.client is not None
+                else StoredData(X, getattr(self, "n_jobs", None), changes=changes)
+            )
         else:
             if hasattr(X, "__array__") and not hasattr(X, "shape"):
                 X = np.asarray(X)
@@ -123,7 +138,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             names = getattr(sequences, "feature_names", None) if names is None else names
             order = self._check_names(names, reset=reset)
             if order is not None:
-                sequences = Sequences(sequences.tokens[:, order], sequences.offsets)
+                sequences = _in_order(sequences, order)
             data = MemoryData(sequences, getattr(self, "n_jobs", None))
         if reset:
             self.n_features_in_ = data.dim
@@ -213,9 +228,13 @@ def _column_names(X: Any) -> NDArray[Any] | None:
     return np.asarray(columns, dtype=object)
 
 
+def _in_order(sequences: Sequences, order: Indices) -> Sequences:
+    return Sequences(sequences.tokens[:, order], sequences.offsets)
+
+
 def _is_table(X: Any) -> bool:
     """Return whether ``X`` has the form (n, d), or no form that has tokens."""
-    if isinstance(X, Sequences | str):
+    if isinstance(X, Sequences | StoredSequences | str):
         return False
     if isinstance(X, list | tuple):
         return len(X) > 0 and np.ndim(X[0]) < 2 and not isinstance(X[0], str)
@@ -230,7 +249,7 @@ def _is_object_array(X: Any) -> bool:
 
 def is_ragged(X: Any) -> bool:
     """Return whether ``X`` is a form that holds sequences of any length."""
-    return isinstance(X, Sequences | list | tuple) or _is_object_array(X)
+    return isinstance(X, Sequences | StoredSequences | list | tuple) or _is_object_array(X)
 
 
 def _check_sample_weight(sample_weight: Any, index: Indices) -> Floats:

@@ -9,6 +9,7 @@ from scipy.special import ndtr
 from sklearn.model_selection import StratifiedKFold
 
 from sparsetoken.estimators.data import Data, MemoryData
+from sparsetoken.estimators.fingerprints import fingerprints
 from sparsetoken.estimators.passes import attention_features, pooled_features
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.estimators.sequences import Sequences
@@ -21,8 +22,10 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 _CERTAIN = 2.6  # standard errors of an AUC from chance: one in 200 by accident
+_CROSS_VALIDATED = 1.5  # so much more an AUC of noise scatters, as the fits share their samples
 _LOW_RELIABILITY = 0.7
 _FEW = 10  # samples of a class
+_MANY_CONSTANT = 0.1  # of the features; images have a few at their edges
 
 
 class Finding(NamedTuple):
@@ -43,7 +46,8 @@ class Diagnosis:
     findings : tuple of Finding
         Everything that was looked for, the most important first.
     auc : dict
-        AUC of the model's scores of the given samples ("model") and, where ``fit`` held samples
+        AUC of the model's scores of the given samples ("model"; of samples that ``fit`` has seen
+        the scores when they were held out) and, where ``fit`` held samples
         out, of those ("held out"). Cross-validated AUC of linear readouts: of the attention
         features ("attention"), of those with the query reversed ("reversed"), of the mean token
         ("pooled") and of the tokens' deviations and extremes ("spread"). AUC of the number of
@@ -85,7 +89,7 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
         raise ValueError("diagnose needs at least two samples of each class")
     signs = class_signs(index)
     mapped = data.mapped(getattr(model, "token_map_", None))
-    scores = model._decide(data).reshape(len(data), -1)
+    scores, seen = _honest_scores(model, data)
     queries = model._leading_queries()
     attends = bool(np.any(queries))
     auc = {"model": mean_auc(scores, signs)}
@@ -104,30 +108,51 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
     # Of an AUC without any signal; and of a good one, roughly.
     chance_error = float(np.sqrt((n_samples + 1) / (12.0 * smaller * (n_samples - smaller))))
     error = float(np.sqrt(max(auc["pooled"] * (1.0 - auc["pooled"]), 0.01) / smaller))
-    honest = min(auc["model"], auc.get("held out", auc["attention"]))
+    wide_error = _CROSS_VALIDATED * chance_error
     above = {
-        "model": (honest - 0.5) / chance_error,
-        "pooled": (auc["pooled"] - 0.5) / chance_error,
-        "spread": (auc["spread"] - 0.5) / chance_error,
+        "model": min(
+            (auc["model"] - 0.5) / (wide_error if seen.any() else chance_error),
+            (auc.get("held out", auc["attention"]) - 0.5) / wide_error,
+        ),
+        "pooled": (auc["pooled"] - 0.5) / wide_error,
+        "spread": (auc["spread"] - 0.5) / wide_error,
         "length": abs(auc["length"] - 0.5) / chance_error,
-        "reversed": (0.5 - auc["model"]) / chance_error,
+        "reversed": (0.5 - auc["model"]) / (wide_error if seen.any() else chance_error),
     }
     kind = _kind(model, attends, auc, error) if above["model"] > _CERTAIN else "nothing found"
     half = getattr(model, "half_auc_", None)
     more = None if half is None else bool(auc.get("held out", half) - half > 0.5 * error)
     findings = (
+        _duplicates(data),
+        _few(counts, model.classes_),
         _length(auc, above),
         _reversed_scores(auc, above),
         _chance(auc, above),
+        _anti_aligned(
+            attends and (kind == "a few tokens" or not hasattr(model, "head_kinds_")), auc, error
+        ),
         _spread_finding(auc, error, above),
-        _anti_aligned(attends, auc, error),
-        _duplicates(data),
-        _few(counts, model.classes_),
         _unreliable(kind, model.query_reliability_),
         _needless(model, attends, auc, error),
         _constant(data),
     )
     return Diagnosis(findings, auc, float(ndtr(-above["model"])), kind, more)
+
+
+def _honest_scores(model: Any, data: Data) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return scores (n, classes), and of which samples they are those when ``fit`` held it out."""
+    seen = np.zeros(len(data), dtype=bool)
+    scores = model._decide(data).reshape(len(data), -1)
+    held_out, known = (getattr(model, name, None) for name in ("held_out_scores_", "fingerprints_"))
+    if held_out is None or known is None or len(known) != len(held_out):
+        return scores, seen
+    if isinstance(data, MemoryData):
+        marks = fingerprints(data.sequences)
+        order = np.argsort(known)
+        place = order[np.minimum(np.searchsorted(known, marks, sorter=order), len(known) - 1)]
+        seen = (known[place] == marks) & np.isfinite(held_out[place]).all(axis=1)
+        scores[seen] = held_out[place[seen]]
+    return scores, seen
 
 
 def _readout_auc(features: list[Floats], signs: Floats) -> float:
@@ -281,7 +306,7 @@ def _constant(data: Data) -> Finding:
     constant = int((ends[:, 0].max(axis=0) == ends[:, 1].min(axis=0)).sum())
     return Finding(
         "constant features",
-        constant > 0,
+        constant > _MANY_CONSTANT * data.dim,
         f"{constant} of {data.dim} features never vary; they are ignored.",
         "Check whether they were meant to be filled.",
     )

@@ -151,9 +151,13 @@ def _as_heads(learned: dict[str, Any]) -> dict[str, Any]:
         "head_queries_": learned["query_"][np.newaxis, np.newaxis],
         "head_coefs_": learned["coef_"][np.newaxis, np.newaxis],
         "head_intercepts_": np.full((1, 1), learned["intercept_"]),
+        "head_limits_": np.array([[[-np.inf]], [[np.inf]]]),
         "held_out_scores_": np.empty((0, 1)),
         "held_out_classes_": np.empty(0, dtype=np.int64),
+        "kept_tokens_": np.empty((0, learned["query_"].size)),
         "kept_classes_": np.empty(0, dtype=np.int64),
+        "kept_folds_": np.empty(0, dtype=np.int64),
+        "fold_heads_": [],
         "kept_length_": 1.0,
     }
 

@@ -1,5 +1,6 @@
 """What the classifiers for real data share: heads of several kinds, weighed by held-out scores."""
 
+from copy import copy
 from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple, Self
@@ -39,7 +40,7 @@ _COMPONENTS = 200  # of the kernel map that token_map="auto" tries
 
 
 class Head(NamedTuple):
-    """One of several heads: its score is ⟨coef, Xᵀ softmax(X query)⟩ + intercept."""
+    """One of several heads: its score is ⟨coef, Xᵀ softmax(X query)⟩ + intercept, within limits."""
 
     model: str
     """Which kind: "attention", or "pooled", whose query is zero."""
@@ -53,6 +54,8 @@ class Head(NamedTuple):
     """(d,), or (classes, d) for more than two."""
     coef: Floats
     intercept: Any
+    limits: tuple[Any, Any]
+    """Scores beyond count as these: a little wider than the scores of held-out samples."""
 
 
 class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
@@ -116,18 +119,23 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
         several = len(self.classes_) > 2
         return [
             Head(
-                *kind,
+                model,
+                shrinkage,
+                reg,
+                auc,
                 float(weight),
                 query if several else query[0],
                 coef if several else coef[0],
                 intercept if several else float(intercept[0]),
+                tuple(limits if several else limits[:, 0].tolist()),
             )
-            for kind, weight, query, coef, intercept in zip(
+            for (model, shrinkage, reg, auc), weight, query, coef, intercept, limits in zip(
                 self.head_kinds_,
                 self.head_weights_,
                 self.head_queries_,
                 self.head_coefs_,
                 self.head_intercepts_,
+                self.head_limits_.swapaxes(0, 1),
                 strict=True,
             )
         ]
@@ -137,8 +145,9 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
         rng = generator(self.random_state)
         share = share * self._class_weights(index)
         share = share / share.sum()
-        rows = tuning_rows(data, rng)
-        few, some, part = data.take(rows), index[rows], share[rows] / share[rows].sum()
+        rows, stands_for = tuning_rows(data, index, rng)
+        few, some, part = data.take(rows), index[rows], share[rows] * stands_for
+        part = part / part.sum()
         folds = split(self.cv, some, part, None if groups is None else groups[rows], rng)
         seed = int(rng.integers(2**31))
         trials = [
@@ -168,7 +177,7 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
                 heads,
             )
         self._keep(best, heads)
-        self._keep_for_serving(best, few, some, rng)
+        self._keep_for_serving(best, few, some, folds, rng)
         found = best.half_fits(some, part, steps, rng)
         self.half_auc_ = None if found is None else found[1]
         self.query_reliability_ = (
@@ -232,9 +241,13 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
             (*candidate, auc) for candidate, auc in zip(best.candidates, best.aucs, strict=True)
         ]
         self.head_weights_ = best.stack.weights[:n_heads]
-        self.head_queries_, self.head_coefs_, self.head_intercepts_ = in_data(
-            heads, best.standard, best.stack
+        self.head_queries_, self.head_coefs_, self.head_intercepts_, self.head_limits_ = in_data(
+            heads, best.standard, best.stack, best.limits
         )
+        self.fold_heads_ = [
+            in_data(part, best.standard, best.stack, best.limits)[:3]
+            for part in best.search.fold_heads
+        ]
         found = self.heads_
         leading = found[int(np.argmax(self.head_weights_))]
         self.query_, self.coef_, self.intercept_ = leading.query, leading.coef, leading.intercept
@@ -257,11 +270,41 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
 
     def _decide_mapped(self, data: Data) -> Floats:
         """Return the scores (n, classes) of mapped tokens by all members."""
+        found = np.clip(self._head_scores(data), *self.head_limits_)
+        return self._weigh(found) + self._other_scores(data)
+
+    def _head_scores(self, data: Data) -> Floats:
+        """Return the scores (n, heads, classes) before they are limited."""
         n_heads, n_classes, dim = self.head_queries_.shape
         columns = (part.reshape(-1, dim).T for part in (self.head_queries_, self.head_coefs_))
         parts = data.per_sample(linear_scores, *columns).reshape(-1, n_heads, n_classes)
-        scores = np.einsum("nmc,m->nc", parts + self.head_intercepts_, self.head_weights_)
-        return scores + self._whole_scores(data)
+        return parts + self.head_intercepts_
+
+    def _weigh(self, parts: Floats) -> Floats:
+        return np.einsum("nmc,m->nc", parts, self.head_weights_)
+
+    def _other_scores(self, data: Data) -> Any:
+        """Return what members that are no heads add to the scores, (n, classes): nothing here."""
+        return 0.0
+
+    def _whole_scores(self, data: Data) -> Floats:
+        parts = self._head_scores(data)
+        beyond = np.clip(parts, *self.head_limits_) - parts
+        return self._weigh(beyond) + self._other_scores(data)
+
+    def _tail_direction(self, column: int) -> Floats | None:
+        """Return the direction in which tokens stand out, if they are not mapped."""
+        if self.token_map_ is not None:
+            return None
+        leading = int(np.argmax(self.head_weights_))
+        query, coef = self.head_queries_[leading, column], self.head_coefs_[leading, column]
+        return query if query.any() else coef
+
+    def _without_fold(self, fold: int) -> Self:
+        """Return the classifier that was fitted without a fold."""
+        other = copy(self)
+        other.head_queries_, other.head_coefs_, other.head_intercepts_ = self.fold_heads_[fold]
+        return other
 
     def _linear(self, label: int) -> HeadMaps:
         return HeadMaps(
@@ -270,6 +313,7 @@ class Ensemble(InsightMixin, ServingMixin, SequenceClassifier):
             self.head_intercepts_[:, label],
             self.head_weights_,
             self.token_mean_,
+            np.broadcast_to(self.head_limits_, (2, *self.head_intercepts_.shape))[:, :, label],
         )
 
     def _leading_queries(self) -> Floats:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["fingerprints"]
+__all__ = ["fingerprints", "seen_in_fit"]
 
 
 def fingerprints(sequences: Any) -> NDArray[np.uint64]:
@@ -29,3 +29,11 @@ def fingerprints(sequences: Any) -> NDArray[np.uint64]:
         with np.errstate(over="ignore"):
             total = total + ((bits ^ (bits >> np.uint64(29))) * odd).sum(axis=1, dtype=np.uint64)
     return total
+
+
+def seen_in_fit(classifier: Any, sequences: Any) -> NDArray[np.bool_]:
+    """Return which sequences a classifier was fitted to, as far as it remembers."""
+    known = getattr(classifier, "fingerprints_", None)
+    if known is None:
+        return np.zeros(len(sequences), dtype=bool)
+    return np.isin(fingerprints(sequences), known)

@@ -22,10 +22,10 @@ from sparsetoken.estimators.passes import (
     head_gradients,
     head_scores,
     pooled_features,
+    pooled_gradients,
     query_gradients,
 )
 from sparsetoken.estimators.standardize import Standard
-from sparsetoken.losses import Logistic
 
 __all__ = ["Candidate", "Job", "fit_heads", "score_heads", "two_step_queries"]
 
@@ -212,39 +212,39 @@ def _fit_pooled(
     steps: int,
     start: Heads | None,
 ) -> Heads:
-    """Fit readouts of the mean token: convex, so that ``start`` and ``steps`` do not matter."""
-    frame = _Frame(standard, jobs)
+    """Fit readouts of the mean token: convex, so that ``steps`` do not matter."""
+    frame, everyone = _Frame(standard, jobs), np.arange(len(jobs))
     regs = np.array([job.candidate.reg for job in jobs])
     sign_of, share_of = _columns_of(jobs)
-    features = standard.centred(data.per_sample(pooled_features))
+    means = data.pooled()
 
     def objective(points: Floats, which: Indices) -> tuple[Floats, Floats]:
-        readout = frame.to_scaled(points[:, :-1], which)
-        score = features @ readout.T.astype(features.dtype) + points[:, -1]
-        sign, share = _pick(signs, sign_of[which]), _pick(shares, share_of[which])
-        values = np.einsum("nk,nk->k", share, Logistic.value(score, sign))
-        values += 0.5 * regs[which] * (points[:, :-1] ** 2).sum(axis=1)
-        slope = share * Logistic.derivative(score, sign)
-        by_features = slope.T.astype(features.dtype) @ features
-        by_readout = frame.from_scaled(by_features.astype(np.float64), which)
+        values, by_readout, by_bias = means.total(
+            pooled_gradients,
+            (signs, shares),
+            standard.mean,
+            standard.scale,
+            frame.to_scaled(points[:, :-1], which).T,
+            points[:, -1],
+            sign_of[which],
+            share_of[which],
+        )
+        values = values + 0.5 * regs[which] * (points[:, :-1] ** 2).sum(axis=1)
+        by_readout = frame.from_scaled(by_readout.T, which)
         by_readout += regs[which, np.newaxis] * points[:, :-1]
-        return values, np.column_stack([by_readout, slope.sum(axis=0)])
+        return values, np.column_stack([by_readout, by_bias])
 
-    zero = np.zeros((len(jobs), data.dim + 1))
-    points = minimize_many(objective, zero, _POOLED_STEPS, _POOLED_TOLERANCE)
-    readouts = frame.to_scaled(points[:, :-1], np.arange(len(jobs))).T
+    first = np.zeros((len(jobs), data.dim + 1))
+    if start is not None:
+        first[:, :-1] = frame.to_standard(start.readouts.T, everyone)
+        first[:, -1] = start.biases
+    points = minimize_many(objective, first, _POOLED_STEPS, _POOLED_TOLERANCE)
+    readouts = frame.to_scaled(points[:, :-1], everyone).T
     queries = np.zeros_like(readouts)
     return Heads(standard.mean, standard.scale, queries, readouts, points[:, -1])
 
 
 _POOLED_STEPS, _POOLED_TOLERANCE = 100, 1e-6
-
-
-def _pick(columns: Floats, chosen: Indices) -> Floats:
-    """Return some columns; without a copy where there is one only."""
-    if columns.shape[1] > 1:
-        return columns[:, chosen]
-    return np.broadcast_to(columns, (len(columns), len(chosen)))
 
 
 def _columns_of(jobs: list[Job]) -> tuple[Indices, Indices]:

@@ -9,15 +9,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._validation import check_count
 from sparsetoken.estimators.base import is_ragged
-from sparsetoken.estimators.data import ChunkedData, Data, MemoryData
+from sparsetoken.estimators.chunked import is_dask
+from sparsetoken.estimators.data import Data, MemoryData
 from sparsetoken.estimators.diagnosis import Diagnosis, diagnose
 from sparsetoken.estimators.passes import linear_contributions
+from sparsetoken.estimators.search import tuning_rows
 from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.estimators.streaming import StreamMixin
 
 __all__ = ["Explanation", "HeadMaps", "InsightMixin", "reliability"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+
+_NO_LIMITS = np.array([[-np.inf], [np.inf]])
 
 
 class HeadMaps(NamedTuple):
@@ -29,6 +35,8 @@ class HeadMaps(NamedTuple):
     weights: Floats
     centre: Floats
     """The token that contributions are counted from."""
+    limits: Floats = _NO_LIMITS
+    """Bounds of each head's score, shape (2, heads)."""
 
     def baseline(self) -> float:
         """Return the score of sequences whose tokens are all ``centre``."""
@@ -62,7 +70,8 @@ class Explanation(NamedTuple):
     label: Any
     """The class that positive contributions and a positive score speak for."""
     whole: float = 0.0
-    """What statistics of the sequence as a whole add to the score."""
+    """What statistics of the sequence as a whole add to the score, and what limits of the heads'
+    scores take away."""
 
     def to_frame(self) -> Any:
         """Return the tokens as a pandas DataFrame: token, weight, contribution, speaks_for.
@@ -83,7 +92,7 @@ class Explanation(NamedTuple):
         )
 
 
-class InsightMixin:
+class InsightMixin(StreamMixin):
     """Attention, explanations and diagnoses of a classifier with queries.
 
     A subclass gives ``_linear(column)``, the heads of a class, and ``_leading_queries()``, one for
@@ -111,13 +120,17 @@ class InsightMixin:
             ``X`` is one. Of several heads the average, by their weights.
         """
         data = self._mapped(X)
-        if isinstance(data, ChunkedData):
+        if isinstance(data, MemoryData):
+            weights = self._per_token(data, label)[0][:, 0]
+        else:
             if label is None and len(self.classes_) > 2:
-                raise ValueError("label must be given for a Dask array and several classes")
-            return data.lazily(_attention_of, self._linear(self._column_of(label)[0]))
-        weights = self._per_token(data, label)[0][:, 0]
+                raise ValueError("label must be given for X out of memory and several classes")
+            linear = self._linear(self._column_of(label)[0])
+            if is_dask(X):
+                return data.lazily(_attention_of, linear)  # type: ignore[attr-defined]
+            weights = data.per_sample(_attention_of, linear)
         if is_ragged(X):
-            return np.split(weights, data.sequences.offsets[1:-1])  # type: ignore[attr-defined]
+            return np.split(weights, np.cumsum(data.lengths)[:-1])
         return weights.reshape(len(data), -1)
 
     def explain(self, X: Any, top: int = 3, label: Any = None) -> list[Explanation]:
@@ -126,7 +139,7 @@ class InsightMixin:
         Parameters
         ----------
         X : as in ``fit``, but not a Dask array
-            The sequences.
+            The sequences; of what ``Sequences.open`` returns, a part that fits into memory.
         top : int, default=3
             How many tokens of each sequence, at most.
         label : optional
@@ -141,7 +154,7 @@ class InsightMixin:
         top = check_count("top", top)
         data = self._mapped(X)
         if not isinstance(data, MemoryData):
-            raise ValueError("explain needs X in memory, got a Dask array; pass part of it")
+            raise ValueError("explain needs X in memory, got more; pass part of it")
         per_token, columns = self._per_token(data, label)
         whole = self._whole_scores(data)[np.arange(len(data)), columns]
         sign = -1.0 if len(self.classes_) == 2 and label == self.classes_[0] else 1.0
@@ -182,13 +195,16 @@ class InsightMixin:
         check_is_fitted(self)
         data = self._check_data(X, reset=False)  # type: ignore[attr-defined]
         index = self._known_labels(y, len(data))  # type: ignore[attr-defined]
+        if data.size > data.room:  # a random part tells as much
+            rows, _ = tuning_rows(data, index, np.random.default_rng(0))
+            data, index = data.take(rows), index[rows]
         return diagnose(self, data, index)
 
     def _linear(self, column: int) -> HeadMaps:
         raise NotImplementedError
 
     def _whole_scores(self, data: Data) -> Floats:
-        """Return what members that are no heads add to the scores, (n, classes)."""
+        """Return what of the scores is no sum over tokens, (n, classes)."""
         return np.zeros((len(data), max(1, len(self.classes_) * (len(self.classes_) > 2))))
 
     def _mapped(self, X: Any) -> Data:

@@ -7,9 +7,11 @@ from numpy.typing import NDArray
 
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.data import Data, MemoryData
+from sparsetoken.estimators.insight import HeadMaps
 from sparsetoken.estimators.passes import pooled_features
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.estimators.streaming import StreamMixin
 
 __all__ = ["PooledClassifier", "VectorizedClassifier"]
 
@@ -27,7 +29,7 @@ class _LinearClassifier(SequenceClassifier):
         self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, share)
 
 
-class PooledClassifier(_LinearClassifier):
+class PooledClassifier(StreamMixin, _LinearClassifier):
     """Linear classifier of the mean token.
 
     The mean drowns a few informative tokens among many: what attention is compared with.
@@ -62,6 +64,11 @@ class PooledClassifier(_LinearClassifier):
 
     def _features(self, data: Data) -> Floats:
         return data.per_sample(pooled_features)
+
+    def _linear(self, column: int) -> HeadMaps:
+        one, coef = np.ones(1), self.coef_[:, np.newaxis]
+        nothing = np.zeros_like(coef)
+        return HeadMaps(nothing, coef, self.intercept_ * one, one, nothing[:, 0])
 
 
 class VectorizedClassifier(_LinearClassifier):
@@ -99,9 +106,9 @@ class VectorizedClassifier(_LinearClassifier):
     def _fit(self, data: Data, sign: Floats, share: Floats) -> None:
         if not isinstance(data, MemoryData):
             raise ValueError(
-                "VectorizedClassifier can predict but not fit a Dask array: its features are the "
-                "tokens themselves, which no sum over chunks replaces. Pass X.compute() if it fits "
-                "in memory; the other classifiers take Dask arrays"
+                "VectorizedClassifier can predict but not fit a Dask array or a folder: its "
+                "features are the tokens themselves, which no sum over chunks replaces. Pass "
+                "X.compute() or X.to_memory() if it fits; the other classifiers take both"
             )
         if data.n_tokens is None:
             raise ValueError(

@@ -27,6 +27,7 @@ __all__ = [
     "linear_contributions",
     "linear_scores",
     "pooled_features",
+    "pooled_gradients",
     "query_gradient",
     "query_gradients",
     "scaled_tokens",
@@ -141,6 +142,37 @@ def head_scores(sequences: Sequences, heads: Heads) -> Floats:
     """Return the score of each sequence by each head."""
     _, attention, along = _forward(sequences, heads)
     return _pool(sequences, attention, along) + heads.biases
+
+
+def pooled_gradients(
+    sequences: Sequences,
+    signs: Floats,
+    shares: Floats,
+    mean: Floats | None,
+    scale: Floats | None,
+    readouts: Floats,
+    biases: Floats,
+    sign_of: NDArray[np.int64],
+    share_of: NDArray[np.int64],
+) -> tuple[Floats, Floats, Floats]:
+    """Return what :func:`head_gradients` does for readouts of sequences of one token each.
+
+    Without the query, the parts are values, gradients in the readouts and in the biases.
+    """
+    features = scaled_tokens(sequences, mean, scale)
+    score = features @ readouts.astype(features.dtype) + biases
+    sign, share = _pick(signs, sign_of), _pick(shares, share_of)
+    values = np.einsum("nk,nk->k", share, Logistic.value(score, sign))
+    slope = share * Logistic.derivative(score, sign)
+    by_readout = slope.T.astype(features.dtype) @ features
+    return values, by_readout.T.astype(np.float64), slope.sum(axis=0)
+
+
+def _pick(columns: Floats, chosen: NDArray[np.int64]) -> Floats:
+    """Return some columns; without a copy where there is one only."""
+    if columns.shape[1] > 1:
+        return columns[:, chosen]
+    return np.broadcast_to(columns, (len(columns), len(chosen)))
 
 
 def linear_scores(sequences: Sequences, queries: Floats, coefs: Floats) -> Floats:

@@ -21,6 +21,7 @@ Indices = NDArray[np.int64]
 _ENOUGH_NUMBERS = 2**22  # numbers in the tokens that the choice is made on, or
 _ENOUGH_SEQUENCES = 2000  # so many sequences, if these fit into
 _MOST_NUMBERS = 2**25
+_ENOUGH_OF_A_CLASS = 100
 
 
 class Fold(NamedTuple):
@@ -35,6 +36,8 @@ class Search(NamedTuple):
 
     heads: Heads
     """Fitted to all samples: a column for each candidate and class, classes running faster."""
+    fold_heads: list[Heads]
+    """The same, fitted without each fold."""
     scores: Floats
     """(candidates, n, classes): from fits without the sample; NaN if it was never held out."""
 
@@ -74,14 +77,31 @@ def check_groups(groups: Any, n_samples: int) -> Any:
     return np.unique(groups, return_inverse=True)[1]
 
 
-def tuning_rows(data: Data, rng: np.random.Generator) -> Indices:
-    """Return the samples that the choice is made on: all of them, unless there are very many."""
+def tuning_rows(data: Data, index: Indices, rng: np.random.Generator) -> tuple[Indices, Floats]:
+    """Return the samples that the choice is made on, and how many each of them stands for.
+
+    They are all samples, unless there are very many. Of a rare class more than its share are
+    chosen: without them nothing could be said about it.
+    """
     n_samples, each = len(data), data.size / len(data)
     most = min(_MOST_NUMBERS, data.size / 5)
     numbers = max(_ENOUGH_NUMBERS, min(_ENOUGH_SEQUENCES * each, most))
-    if numbers >= data.size:
-        return np.arange(n_samples)
-    return np.sort(rng.choice(n_samples, max(1, int(numbers / each)), replace=False))
+    if numbers >= data.size and data.size <= data.room:
+        return np.arange(n_samples), np.ones(n_samples)
+    counts = np.bincount(index)
+    least = int(min(_ENOUGH_OF_A_CLASS, data.room / each / len(counts)))
+    if least < 2:
+        raise ValueError(
+            f"memory_limit must hold some sequences of each class, of {each:g} numbers on average; "
+            f"got room for {int(data.room)} numbers"
+        )
+    part = min(numbers, data.room) / data.size
+    chosen = np.maximum((part * counts).astype(int), np.minimum(counts, least))
+    found = [
+        rng.choice(np.flatnonzero(index == c), chosen[c], replace=False) for c in range(len(counts))
+    ]
+    rows = np.sort(np.concatenate(found))
+    return rows, (counts / np.maximum(chosen, 1))[index[rows]]
 
 
 def cross_fit(
@@ -110,7 +130,8 @@ def cross_fit(
         found = score_heads(data, heads).reshape(len(share), n_fits, len(candidates), n_classes)
         for number, fold in enumerate(folds, start=1):
             scores[:, fold.held_out] = found[fold.held_out, number].swapaxes(0, 1)
-    return Search(heads.some(slice(len(kinds))), scores)
+    each = [heads.some(slice(f * len(kinds), (f + 1) * len(kinds))) for f in range(n_fits)]
+    return Search(each[0], each[1:], scores)
 
 
 def halves(index: Indices, share: Floats, rng: np.random.Generator) -> Floats | None:

@@ -1,9 +1,7 @@
 """Sequences of any length in one array of tokens, without padding."""
 
-import sys
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,17 +15,15 @@ from sparsetoken.estimators.foreign import (
     frame_tokens,
     is_frame,
     named_tokens,
-    split_lists,
 )
 from sparsetoken.estimators.grouping import constant_columns, group_rows, one_per_group
 
-__all__ = ["OneTokenWarning", "Sequences", "as_sequences"]
+if TYPE_CHECKING:
+    from sparsetoken.estimators.stored import SequenceWriter, StoredSequences
+
+__all__ = ["Sequences", "describe"]
 
 Array = NDArray[Any]
-
-
-class OneTokenWarning(UserWarning):
-    """A table without a grouping was taken as sequences of one token, one a row."""
 
 
 class Sequences:
@@ -39,6 +35,7 @@ class Sequences:
 
     Make one from what you have: :meth:`from_frame` (a table with a column that names the
     sequence), :meth:`from_stacked`, :meth:`from_padded`, :meth:`from_offsets`, :meth:`from_list`.
+    What is larger than memory: :meth:`writer` puts it into a folder, :meth:`open` reads it there.
 
     Parameters
     ----------
@@ -280,6 +277,56 @@ class Sequences:
         )
 
     @staticmethod
+    def writer(folder: Any) -> "SequenceWriter":
+        """Return a writer that takes sequences some at a time, and puts them into a folder.
+
+        See :class:`SequenceWriter <sparsetoken.estimators.SequenceWriter>` for an example.
+        """
+        from sparsetoken.estimators.stored import SequenceWriter
+
+        return SequenceWriter(folder)
+
+    @staticmethod
+    def open(
+        folder: Any, memory_limit: float | str = "1 GB", client: Any = None
+    ) -> "StoredSequences":
+        """Open sequences that :meth:`writer` or :meth:`save` put into a folder; read nothing yet.
+
+        Classifiers fit and predict them in passes that read a part at a time.
+
+        Parameters
+        ----------
+        folder : str or path
+            The folder.
+        memory_limit : float or str, default="1 GB"
+            Bytes for tokens in memory: at most half are buffers of a pass, or the random part that
+            ``fit`` chooses its heads on; sequences that fit into a quarter are read at once. Not
+            counted are a few numbers a sequence, and the one sequence that is longer than that.
+        client : distributed.Client, optional
+            A Dask client. The passes are then run by its workers, which read the folder under the
+            same path; a task whose worker dies is run by another.
+
+        Examples
+        --------
+        >>> import tempfile, numpy as np, sparsetoken as st
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> X = st.Sequences.from_list([np.ones((2, 3)), np.zeros((4, 3))])
+        >>> X.save(folder.name, labels=[0, 1])
+        >>> stored = st.Sequences.open(folder.name, memory_limit="200 MB")
+        >>> stored[0].shape, stored.labels
+        ((2, 3), array([0, 1]))
+        >>> folder.cleanup()
+        """
+        from sparsetoken.estimators.stored import StoredSequences
+
+        return StoredSequences(folder, memory_limit, client)
+
+    def save(self, folder: Any, labels: ArrayLike | None = None) -> None:
+        """Write the sequences, and labels if given, to a folder that is empty or does not exist."""
+        with Sequences.writer(folder) as out:
+            out.add(self, labels)
+
+    @staticmethod
     def per_sequence(values: Any, bag: Any) -> Array:
         """Return one value a sequence from one a token: labels, or groups.
 
@@ -347,97 +394,22 @@ class Sequences:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        parts = [f"n_sequences={len(self)}", f"total_tokens={len(self.tokens)}", f"dim={self.dim}"]
-        if len(self):
-            low, high = self.lengths.min(), self.lengths.max()
-            parts.append(f"lengths={low}" if low == high else f"lengths={low}…{high}")
-        parts.append(f"dtype={self.dtype}")
-        for name, held in (("features", self.feature_names), ("ids", self.ids)):
-            if held is not None:
-                shown = ", ".join(str(value) for value in held[:3])
-                parts.append(f"{name}=[{shown}{', …' if len(held) > 3 else ''}]")
-        return f"Sequences({', '.join(parts)})"
+        return describe(self)
 
 
-def as_sequences(X: Any, first: int = 0) -> Sequences:
-    """Return ``X`` as :class:`Sequences` of finite, non-empty sequences, or raise ValueError.
-
-    Parameters
-    ----------
-    X : Sequences, array of shape (n, L, d) or (n, d), or list of (L_i, d) arrays or frames
-        Arrays and tensors of any library, Arrow columns of lists, awkward arrays. An array or a
-        frame of shape (n, d) is one token per sequence, which a warning says. Arrays are not
-        copied if their tokens are contiguous.
-    first : int, default=0
-        Number of the first sequence in error messages, where ``X`` is part of something larger.
-    """
-    sequences = _convert(X)
-    if len(sequences) == 0:
-        raise ValueError("X must hold at least one sequence, got none")
-    lengths = sequences.lengths
-    if lengths.min() == 0:
-        raise ValueError(f"{_called(sequences, int(np.argmin(lengths)), first)} of X has no tokens")
-    if sequences.dim == 0:
-        raise ValueError("X must have tokens of at least one feature, got dimension 0")
-    _check_finite(sequences, first)
-    return sequences
-
-
-def _convert(X: Any) -> Sequences:
-    if isinstance(X, Sequences):
-        return X
-    if is_frame(X):
-        tokens, names = named_tokens(X, "X")
-        return _one_token_each(tokens, names)
-    lists = split_lists(X)
-    if lists is not None:
-        return Sequences(lists[0], np.concatenate([[0], np.cumsum(lists[1])]))
-    whole = any(hasattr(X, name) for name in ("__array__", "__dlpack__", "toarray"))
-    if whole and getattr(X, "ndim", None) == 1 and str(X.dtype) == "object":
-        X, whole = list(X), False  # arrays of different shapes
-    if whole:
-        return _from_array(as_floats(X, "X"))
-    if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
-        raise ValueError(
-            "X must be an array of shape (n, L, d) or (n, d), a list of arrays of shape "
-            f"(L_i, d), or Sequences, got {type(X).__name__}"
-        )
-    if len(X) and not is_frame(X[0]) and np.ndim(X[0]) < 2:
-        return _from_array(as_floats(X, "X"))  # a list of vectors: one token each
-    return Sequences.from_list(X)
-
-
-def _from_array(array: Array) -> Sequences:
-    if array.ndim == 2:
-        return _one_token_each(array, None)
-    if array.ndim != 3:
-        raise ValueError(
-            "X must be an array of shape (n, L, d) or (n, d), a list of arrays of shape "
-            f"(L_i, d), or Sequences, got an array of shape {array.shape}. Reshape your data"
-        )
-    n, length, dim = array.shape
-    tokens = np.ascontiguousarray(array.reshape(n * length, dim))
-    return Sequences(tokens, np.arange(n + 1) * length)
-
-
-def _one_token_each(tokens: Array, names: Array | None) -> Sequences:
-    warnings.warn(
-        f"each of the {len(tokens)} rows of X was taken as a sequence of its own, with one token. "
-        "If rows are tokens, group them by Sequences.from_frame or Sequences.from_stacked; if one "
-        "token each is meant, X[:, None] of an array says so",
-        OneTokenWarning,
-        stacklevel=_level_of_caller(),
-    )
-    return Sequences(np.ascontiguousarray(tokens), np.arange(len(tokens) + 1), names)
-
-
-def _level_of_caller() -> int:
-    """Return the ``stacklevel`` of a warning at the line that called us, or scikit-learn."""
-    frame, level = sys._getframe(1), 1
-    inner = ("sparsetoken.", "sklearn.", "joblib.")
-    while frame.f_back and frame.f_globals["__name__"].startswith(inner):
-        frame, level = frame.f_back, level + 1
-    return level
+def describe(X: Any) -> str:
+    """Return what sequences hold, in a line."""
+    total = int(X.offsets[-1] - X.offsets[0])
+    parts = [f"n_sequences={len(X)}", f"total_tokens={total}", f"dim={X.dim}"]
+    if len(X):
+        low, high = X.lengths.min(), X.lengths.max()
+        parts.append(f"lengths={low}" if low == high else f"lengths={low}…{high}")
+    parts.append(f"dtype={X.dtype}")
+    for name, held in (("features", X.feature_names), ("ids", X.ids)):
+        if held is not None:
+            shown = ", ".join(str(value) for value in held[:3])
+            parts.append(f"{name}=[{shown}{', …' if len(held) > 3 else ''}]")
+    return f"{type(X).__name__}({', '.join(parts)})"
 
 
 def _join(parts: list[tuple[Array, Array | None]], what: str) -> Array:
@@ -472,31 +444,3 @@ def _grouped(tokens: Array, ids: Array, codes: NDArray[np.int64], names: Array |
         tokens = tokens[np.argsort(codes, kind="stable")]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(ids)))])
     return Sequences(tokens, offsets, names, ids)
-
-
-def _called(sequences: Sequences, which: int, first: int) -> str:
-    if sequences.ids is None:
-        return f"sequence {first + which}"
-    return f"sequence {sequences.ids[which : which + 1].tolist()[0]!r}"
-
-
-def _check_finite(sequences: Sequences, first: int) -> None:
-    """Name the first token that is not finite. A finite total proves that all of them are."""
-    tokens = sequences.tokens
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(tokens.sum()):
-            return
-    for start in range(0, len(tokens), 4096):  # in blocks: no mask as large as the data
-        block = np.isfinite(tokens[start : start + 4096])
-        if not block.all():
-            row, feature = np.argwhere(~block)[0]
-            value = tokens[start + row, feature]
-            which = int(np.searchsorted(sequences.offsets, start + row, side="right")) - 1
-            token = start + int(row) - int(sequences.offsets[which])
-            kind = "NaN" if np.isnan(value) else "infinity"
-            names = sequences.feature_names
-            called = feature if names is None else repr(names[feature])
-            raise ValueError(
-                f"X contains {kind} in {_called(sequences, which, first)}, token {token}, "
-                f"feature {called}"
-            )

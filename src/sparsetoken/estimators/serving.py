@@ -4,23 +4,26 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._validation import check_count, check_real
-from sparsetoken.estimators.data import Data, MemoryData
+from sparsetoken.estimate import Estimate
+from sparsetoken.estimators.data import Data, MemoryData, StoredData
+from sparsetoken.estimators.search import Fold
 from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.estimators.trial import Trial
 
 __all__ = ["ServingMixin"]
 
+Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-_KEPT_NUMBERS = 2**20  # in the held-out tokens that thresholds for other lengths are drawn from
+_KEPT_NUMBERS = 2**22  # in the held-out tokens that thresholds for other lengths are drawn from
 _DRAWS = 4000  # sequences that such a threshold is the quantile of
 _BATCH_NUMBERS = 2**22
-_BLUR = 1.06
-_TAIL = 0.1  # part of the scores that the tail is fitted to, where the quantile is beyond them
+_IN_TAIL = 10.0  # tokens or scores that are enough to tell how rare they are
 
 
 class ServingMixin:
@@ -56,7 +59,7 @@ class ServingMixin:
         n_tokens: int | None = None,
         window: int | None = None,
         label: Any = None,
-    ) -> float:
+    ) -> Estimate:
         """Return the score that a share ``fpr`` of the negative sequences exceeds.
 
         Parameters
@@ -67,8 +70,7 @@ class ServingMixin:
             The length of the sequences to be scored. By default they are like those of ``fit``,
             and the threshold is a quantile of the scores of negatives that were held out. For
             another length, sequences of that many tokens are drawn from the negatives' tokens in
-            ``fit``, slightly blurred. Rates far below one over their number are uncertain by a
-            factor of a few.
+            ``fit``, as if these were independent.
         window : int, optional
             As in :meth:`decision_function`, where the threshold is to be used.
         label : optional
@@ -76,9 +78,11 @@ class ServingMixin:
 
         Returns
         -------
-        threshold : float
-            To be compared with :meth:`decision_function`. Where ``fpr`` is smaller than the
-            held-out negatives can show, the tail of their scores is continued exponentially.
+        threshold : Estimate
+            A float, to be compared with :meth:`decision_function`. Its ``uncertainty`` is the
+            standard error, by how much the folds of ``fit`` differ; compare it with
+            ``threshold(fpr / 2)`` less ``threshold(fpr)``. Where ``fpr`` is smaller than the
+            negatives can show, the tail of their scores is continued as that of a normal law.
         """
         check_is_fitted(self)
         fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
@@ -87,72 +91,153 @@ class ServingMixin:
             chosen = negative[self.held_out_classes_] & np.isfinite(
                 self.held_out_scores_[:, column]
             )
-            scores = self.held_out_scores_[chosen, column]
-        else:
-            scores = self._drawn_scores(n_tokens, window, column, negative)
-        if not scores.size:
-            raise ValueError(
-                "threshold needs negatives that were held out in fit, got too few samples"
-            )
-        return _upper_quantile(scores, fpr)
+            return _upper_quantile(self.held_out_scores_[chosen, column], fpr)
+        length = check_count("n_tokens", round(self.kept_length_) if n_tokens is None else n_tokens)
+        return self._drawn_quantile(length, window, fpr, column, negative)
 
     def _keep_for_serving(
-        self, best: Trial, few: MemoryData, index: Indices, rng: np.random.Generator
+        self,
+        best: Trial,
+        few: MemoryData,
+        index: Indices,
+        folds: list[Fold],
+        rng: np.random.Generator,
     ) -> None:
         self.held_out_scores_, self.held_out_classes_ = best.held_out, index
         order = rng.permutation(len(index))
-        fits = np.cumsum(few.lengths[order]) * few.dim <= _KEPT_NUMBERS
-        kept = few.sequences[np.sort(order[fits])]
+        rows = np.sort(order[np.cumsum(few.lengths[order]) * few.dim <= _KEPT_NUMBERS])
+        kept = few.sequences[rows]
+        fold_of = np.full(len(index), -1)
+        for number, fold in enumerate(folds):
+            fold_of[fold.held_out] = number
         self.kept_tokens_ = kept.tokens.copy()
-        self.kept_classes_ = np.repeat(index[np.sort(order[fits])], kept.lengths)
+        self.kept_classes_ = np.repeat(index[rows], kept.lengths)
+        self.kept_folds_ = np.repeat(fold_of[rows], kept.lengths)
         self.kept_length_ = float(np.mean(few.lengths))
 
-    def _drawn_scores(
-        self, n_tokens: int | None, window: int | None, column: int, negative: NDArray[np.bool_]
-    ) -> Floats:
-        length = check_count("n_tokens", round(self.kept_length_) if n_tokens is None else n_tokens)
-        rows = np.flatnonzero(negative[self.kept_classes_])
-        if not rows.size:
-            return np.empty(0)
+    def _drawn_quantile(
+        self,
+        length: int,
+        window: int | None,
+        share: float,
+        column: int,
+        negative: NDArray[np.bool_],
+    ) -> Estimate:
+        """Return the score that a share of sequences exceeds, which are made of negatives' tokens.
+
+        These tokens were seen in ``fit``. How much higher new ones score is known from the fits
+        without a fold: by how much they rank the fold's tokens above the others, more than the fit
+        to all does, which has seen both.
+        """
+        tokens, folds = (
+            part[negative[self.kept_classes_]] for part in (self.kept_tokens_, self.kept_folds_)
+        )
         rng = np.random.default_rng(0)
-        # A kernel density in place of the tokens: long sequences hold rarer ones than were seen,
-        # and those that were seen in fit score too low.
-        blur = _BLUR * self.kept_tokens_[rows].std(axis=0) * len(rows) ** -0.2
-        batch = max(1, _BATCH_NUMBERS // (length * self.kept_tokens_.shape[1]))
-        parts = []
-        for low in range(0, _DRAWS, batch):
-            count = min(batch, _DRAWS - low)
-            tokens = self.kept_tokens_[rng.choice(rows, count * length)]
-            tokens += blur * rng.standard_normal(tokens.shape, dtype=tokens.dtype)
-            found = self._windowed(
-                MemoryData(Sequences(tokens, np.arange(count + 1) * length)), window
-            )
-            parts.append(found if found.ndim == 1 else found[:, column])
-        return np.concatenate(parts)
+        direction = self._tail_direction(column)  # type: ignore[attr-defined]
+        batch = max(1, _BATCH_NUMBERS // (length * max(1, tokens.shape[1])))
+
+        def scores(tokens: Array, draws: int, *models: Any) -> Floats:
+            """Return the scores of the same sequences by several models, a row each."""
+            source, parts = TokenSource(tokens, direction), []
+            for low in range(0, draws, batch):
+                count = min(batch, draws - low)
+                drawn = source.draw(count * length, rng)
+                data = MemoryData(Sequences(drawn, np.arange(count + 1) * length))
+                found = np.stack([model._windowed(data, window) for model in models])
+                parts.append(found if found.ndim == 2 else found[..., column])
+            return np.concatenate(parts, axis=1)
+
+        if not len(tokens):
+            return _upper_quantile(np.empty(0), share)
+        gaps, levels = [], []
+        for fold in np.unique(folds[folds >= 0]):
+            inside = folds == fold
+            if not inside.all():
+                models = self._without_fold(fold), self  # type: ignore[attr-defined]
+                few = _DRAWS // (2 * len(self.fold_heads_))  # type: ignore[attr-defined]
+                new, old = (scores(tokens[part], few, *models) for part in (inside, ~inside))
+                gaps.append(np.subtract(*new.mean(axis=1)) - np.subtract(*old.mean(axis=1)))
+                levels.append(np.quantile(new[1], 0.9))
+        found = _upper_quantile(scores(tokens, _DRAWS, self)[0], share)
+        if not gaps:
+            return found
+        error = np.sqrt((np.var(gaps) + np.var(levels)) / max(1, len(gaps) - 1))
+        return Estimate(found + np.mean(gaps), float(error))
 
     def _windowed(self, data: Data, window: int | None) -> Floats:
         if window is None:
             return self._decide(data)  # type: ignore[attr-defined]
         window = check_count("window", window)
-        if not isinstance(data, MemoryData):
-            raise ValueError("window needs X in memory, got a Dask array; pass part of it")
+        if not isinstance(data, MemoryData | StoredData):
+            raise ValueError("window needs X in memory or in a folder, got a Dask array")
         counts = -(-data.lengths // window)
         first = np.concatenate([[0], np.cumsum(counts)])[:-1]
         within = np.arange(counts.sum()) - np.repeat(first, counts)
-        starts = np.repeat(data.sequences.offsets[:-1], counts) + within * np.repeat(
+        ends = np.cumsum(data.lengths)
+        starts = np.repeat(ends - data.lengths, counts) + within * np.repeat(
             data.lengths, counts
         ) // np.repeat(counts, counts)
-        offsets = np.append(starts, len(data.sequences.tokens))
-        cut = MemoryData(Sequences(data.sequences.tokens, offsets), data.n_jobs)
+        cut = data.cut(np.append(starts, ends[-1]))
         return np.maximum.reduceat(self._decide(cut), first)  # type: ignore[attr-defined]
 
 
-def _upper_quantile(scores: Floats, share: float) -> float:
-    """Return the value that a share of the scores exceeds, beyond them by an exponential tail."""
-    scores = np.sort(scores)
-    if share * len(scores) >= 5.0 or len(scores) < 20:
-        return float(np.quantile(scores, 1.0 - share, method="weibull"))
-    count = max(10, round(_TAIL * len(scores)))
-    start, excess = scores[-count - 1], scores[-count:] - scores[-count - 1]
-    rate = float(np.log(count / len(scores) / share))
-    return float(start + max(rate, 0.0) * excess.mean())
+class TokenSource:
+    """Tokens to draw from; the rarest ones along a direction stand for others as rare.
+
+    Long sequences hold rarer tokens than were seen. So the tokens that score highest are moved to
+    where the tail of the scores, continued as that of a normal law, has others. That is done as
+    often as a new token is none of those seen before, by how many were seen once only.
+    """
+
+    def __init__(self, tokens: Array, direction: Floats | None) -> None:
+        self.tokens = tokens
+        n_tail = min(int(_IN_TAIL), len(tokens) // 20)
+        if direction is None or n_tail < 2:
+            self.place = None
+            return
+        scores = tokens @ direction
+        order = np.argsort(scores)[::-1]
+        self.place = np.full(len(tokens), -1)
+        self.place[order[:n_tail]] = np.arange(n_tail)
+        self.top = scores[order[:n_tail]]
+        self.law = _normal_tail(scores, n_tail / len(tokens))
+        self.rarity = n_tail / len(tokens)
+        seen = np.unique(scores, return_counts=True)[1]
+        self.unseen = float((seen == 1).sum()) / len(tokens)
+        along = (scores - scores.mean()) @ (tokens - tokens.mean(axis=0))
+        self.step = along / max(float(along @ direction), 1e-300)
+
+    def draw(self, count: int, rng: np.random.Generator) -> Array:
+        """Return so many independent tokens."""
+        rows = rng.integers(len(self.tokens), size=count)
+        drawn = self.tokens[rows]
+        if self.place is None:
+            return drawn
+        moved = np.flatnonzero((self.place[rows] >= 0) & (rng.random(count) < self.unseen))
+        slope, start = self.law
+        scores = start + slope * ndtri(1.0 - self.rarity * rng.random(len(moved)))
+        far = scores - self.top[self.place[rows[moved]]]
+        drawn[moved] += (far[:, np.newaxis] * self.step).astype(drawn.dtype)
+        return drawn
+
+
+def _normal_tail(scores: Floats, share: float) -> tuple[float, float]:
+    """Return slope and start of the line of scores over normal deviates, for shares from this."""
+    shares = np.geomspace(share, min(8.0 * share, 0.5), 16)
+    known = np.quantile(scores, 1.0 - shares, method="weibull")
+    slope, start = np.polyfit(ndtri(1.0 - shares), known, 1)
+    return max(float(slope), 0.0), float(start)
+
+
+def _upper_quantile(scores: Floats, share: float) -> Estimate:
+    """Return the value that a share of the scores exceeds.
+
+    Where fewer than ten lie beyond, the tail is continued as that of a normal law.
+    """
+    if not scores.size:
+        raise ValueError("threshold needs negatives that were held out in fit, got too few samples")
+    support = min(_IN_TAIL / len(scores), 0.25)
+    if share >= support:
+        return Estimate(np.quantile(scores, 1.0 - share, method="weibull"))
+    slope, start = _normal_tail(scores, support)
+    return Estimate(start + slope * ndtri(1.0 - share))

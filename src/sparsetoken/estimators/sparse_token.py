@@ -1,6 +1,6 @@
 """The classifier for real data of unknown kind."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,13 @@ from sparsetoken.estimators.data import Data, MemoryData
 from sparsetoken.estimators.ensemble import Ensemble
 from sparsetoken.estimators.passes import Heads
 from sparsetoken.estimators.search import Fold
-from sparsetoken.estimators.trees import cross_fit_forests, forest_scores, token_statistics
+from sparsetoken.estimators.trees import (
+    check_forests,
+    cross_fit_forests,
+    forest_scores,
+    statistics_scores,
+    token_statistics,
+)
 from sparsetoken.estimators.trial import Others, Trial
 
 __all__ = ["SparseTokenClassifier"]
@@ -119,8 +125,27 @@ class SparseTokenClassifier(Ensemble):
         }
         self.members_ = {**weights, "statistics": float(best.stack.weights[-1])}
 
-    def _whole_scores(self, data: Data) -> Floats:
-        rows = data.per_sample(token_statistics, self.token_mean_, self.token_scale_)
-        scores = self.statistics_scale_ * forest_scores(rows, self.forests_)
-        scores += self.statistics_shift_
+    def _without_fold(self, fold: int) -> Self:
+        other = super()._without_fold(fold)
+        other.forests_ = [self.forests_[fold]]
+        return other
+
+    def _other_scores(self, data: Data) -> Floats:
+        check_forests(self.forests_, 4 * data.dim)
+        found = data.per_sample(
+            statistics_scores, self.token_mean_, self.token_scale_, self.forests_
+        )
+        return self._weighed(found)
+
+    def _whole_of_statistics(self) -> tuple[Any, Any]:
+        check_forests(self.forests_, 4 * len(self.token_mean_))
+        return (self.token_mean_, self.token_scale_), self._score_of_statistics
+
+    def _score_of_statistics(self, row: NDArray[np.float32]) -> Floats:
+        score: Floats = self._weighed(forest_scores(row, self.forests_))[0]
+        return score
+
+    def _weighed(self, scores: Floats) -> Floats:
+        """Return the trees' part in the score."""
+        scores = self.statistics_scale_ * scores + self.statistics_shift_
         return self.members_["statistics"] * scores

@@ -14,14 +14,22 @@ from sparsetoken.estimators.passes import scaled_tokens
 from sparsetoken.estimators.search import Fold
 from sparsetoken.estimators.sequences import Sequences
 
-__all__ = ["Forest", "cross_fit_forests", "forest_scores", "token_statistics"]
+__all__ = [
+    "Forest",
+    "check_forests",
+    "cross_fit_forests",
+    "forest_scores",
+    "statistics_scores",
+    "token_statistics",
+]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Forest = dict[str, NDArray[Any]]
 """Trees as arrays: ``roots``, and for every node left, right, feature, threshold and value."""
 
-_TREES = 300  # in all folds together
+_TREES = 500  # in all folds together
+_TRIED = 0.1  # of the features, or their root if that is more, compete for a split
 _SURE = 0.02  # added to both probabilities: so many trees cannot be surer
 
 
@@ -57,7 +65,10 @@ def cross_fit_forests(
     for fold in parts:
         used = fold.rows[share[fold.rows] > 0]
         trees = ExtraTreesClassifier(
-            -(-_TREES // len(parts)), random_state=int(rng.integers(2**31)), n_jobs=n_jobs
+            -(-_TREES // len(parts)),
+            max_features=max(int(np.sqrt(rows.shape[1])), int(_TRIED * rows.shape[1])),
+            random_state=int(rng.integers(2**31)),
+            n_jobs=n_jobs,
         )
         trees.fit(rows[used], index[used], sample_weight=share[used] * len(index))
         forests.append(_as_arrays(trees, n_classes))
@@ -70,18 +81,29 @@ def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:
     """Return the log-odds of the second class, or the log-probability of each of several."""
     chances = np.zeros((len(rows), forests[0]["value"].shape[1]))
     for forest in forests:
-        _check(forest, rows.shape[1])
         _add_chances(rows, chances, *(forest[name] for name in _PARTS))
     chances /= sum(len(forest["roots"]) for forest in forests)
     logs = np.log(chances + _SURE)
     return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs
 
 
+def statistics_scores(
+    sequences: Sequences, mean: Floats, scale: Floats, forests: list[Forest]
+) -> Floats:
+    """Return the forests' scores of sequences."""
+    return forest_scores(token_statistics(sequences, mean, scale), forests)
+
+
 _PARTS = ("roots", "left", "right", "feature", "threshold", "value")
 
 
-def _check(forest: Forest, n_features: int) -> None:
+def check_forests(forests: list[Forest], n_features: int) -> None:
     """Refuse arrays, from a file perhaps, that are no trees: a walk in them might never end."""
+    for forest in forests:
+        _check(forest, n_features)
+
+
+def _check(forest: Forest, n_features: int) -> None:
     n_nodes = len(forest["left"])
     if any(len(forest[name]) != n_nodes for name in _PARTS[2:]):
         raise ValueError("the arrays of a forest differ in length")

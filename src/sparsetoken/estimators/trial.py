@@ -14,7 +14,7 @@ from sparsetoken.estimators.search import Fold, Search, cross_fit, halves
 from sparsetoken.estimators.stacking import Stack, log_losses, stack
 from sparsetoken.estimators.standardize import Standard, standardize
 
-__all__ = ["Others", "Trial", "class_signs", "in_data", "mean_auc", "run_trial"]
+__all__ = ["Others", "Trial", "class_signs", "head_limits", "in_data", "mean_auc", "run_trial"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -46,6 +46,8 @@ class Trial(NamedTuple):
     """Mean log-loss of the held-out samples, infinite if there were none."""
     aucs: list[float | None]
     """How well each head ranks held-out samples, over classes on average."""
+    limits: Floats
+    """(2, heads): scores of a head beyond these count as these."""
 
     def half_fits(
         self, index: Indices, share: Floats, steps: int, rng: np.random.Generator
@@ -96,26 +98,73 @@ def run_trial(
     frame = standard.of_scaled()
     search = cross_fit(data, signs, share, frame, candidates, folds, steps)
     others = fit_others(data)
-    scores = np.concatenate([search.scores, others.scores])
+    limits = head_limits(search.scores, index)
+    scores = np.concatenate([np.clip(search.scores, *limits[..., None, None]), others.scores])
     stacked = stack(scores, index, share, _prior(candidates, len(others.scores)))
     held_out = stacked.combine(scores)
     seen = np.isfinite(held_out).all(axis=1)
     loss = float(log_losses(held_out[seen], index[seen]).mean()) if seen.any() else np.inf
     aucs = [mean_auc(part[seen], signs[seen]) if seen.any() else None for part in search.scores]
     return Trial(
-        token_map, data, signs, standard, candidates, search, others, stacked, held_out, loss, aucs
+        token_map,
+        data,
+        signs,
+        standard,
+        candidates,
+        search,
+        others,
+        stacked,
+        held_out,
+        loss,
+        aucs,
+        limits,
     )
 
 
-def in_data(heads: Heads, standard: Standard, stacked: Stack) -> tuple[Floats, Floats, Floats]:
-    """Return calibrated queries and coefs (heads, classes, d) and intercepts, for raw tokens."""
+def head_limits(scores: Floats, index: Indices) -> Floats:
+    """Return what bounds each head's scores, (2, heads): a rare token may have any score.
+
+    Nine tenths of each class lie within; a quarter of that range is added on both sides.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (heads, n, classes)
+        Of samples that were held out; NaN for those that never were.
+    index : ndarray of int, shape (n,)
+        The class of each sample.
+    """
+    seen = np.isfinite(scores).all(axis=(0, 2))
+    if not seen.any():
+        return np.stack([np.full(len(scores), bound) for bound in (-np.inf, np.inf)])
+    ends = [
+        np.quantile(scores[:, seen & (index == c)], (_OUTSIDE, 1.0 - _OUTSIDE), axis=1)
+        for c in np.unique(index[seen])
+    ]
+    low, high = np.min(ends, axis=(0, 1, 3)), np.max(ends, axis=(0, 1, 3))
+    return np.stack([low - _MARGIN * (high - low), high + _MARGIN * (high - low)])
+
+
+_OUTSIDE, _MARGIN = 0.05, 0.25
+
+
+def in_data(
+    heads: Heads, standard: Standard, stacked: Stack, limits: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return queries, coefs (heads, classes, d), intercepts, and limits of scores (2, heads,
+    classes): calibrated, and for raw tokens.
+    """  # noqa: D205
     n_classes = len(stacked.shift)
     shape = (-1, n_classes, len(heads.queries))
     queries = (heads.queries.T * standard.scale).reshape(shape)
     coefs = (heads.readouts.T * standard.scale).reshape(shape)
     intercepts = heads.biases.reshape(-1, n_classes) - coefs @ standard.mean
     scales = stacked.scales[: len(coefs), np.newaxis]
-    return queries, coefs * scales[..., np.newaxis], intercepts * scales + stacked.shift
+    return (
+        queries,
+        coefs * scales[..., np.newaxis],
+        intercepts * scales + stacked.shift,
+        limits[..., np.newaxis] * scales + stacked.shift,
+    )
 
 
 def _prior(candidates: list[Candidate], n_others: int) -> Floats:

@@ -9,8 +9,10 @@ from functools import cache, cached_property
 from typing import Any
 
 from sparsetoken._validation import check_choice, import_object
+from sparsetoken.kinds import errors_text, kinds_text, read_population
 from sparsetoken.losses import get_loss
 from sparsetoken.pooling import Pooling, Stacked, get_pooling, pooling_models
+from sparsetoken.population import AnyProblem, Population, lengths, windows
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import (
     MEASURED,
@@ -49,11 +51,13 @@ _GROUP = {name: q.group for name, q in MEASURED.items()}
 _ATTENTION = ("attention", "two-step", DESCENT, *ONE_SET)
 _POOLINGS = {"pooled": "mean"} | dict.fromkeys(_ATTENTION, "softmax")
 _THEORY_ONLY = {"misalignment", "capacity", "oracle_error", "required_signal", "limit_error"}
+_THEORY_ONLY |= {"trained_step"}
 _OF_DESCENT = {"test_error", "train_loss", "cosine", "sharpness", "query_norm", "readout_norm"}
 _OF_DESCENT |= {"bias"}
 _OF_DEPTH = {"test_error", "test_loss", "train_error", "train_loss"}  # counted on dense samples
 _RATES = {"lr_readout", "lr_bias", "lr_query"}
-_TESTED = {"test_error", "test_loss", "auc", "recall"}
+_TESTED = {"test_error", "test_loss", "auc", "recall", "false_positives"}
+_POPULATION = group("population")
 
 
 @dataclass(frozen=True)
@@ -88,16 +92,21 @@ class Cell:
         return int(_digest([_MEANING, _meaning(self.values)])[:32], 16)
 
     @property
-    def problem(self) -> SparseTokenProblem:
+    def problem(self) -> AnyProblem:
         """The problem to train on."""
-        return SparseTokenProblem(**{n: self.values[n] for n in PROBLEM if n in self.values})
+        return _problem(self.values)
 
     @property
-    def test_problem(self) -> SparseTokenProblem:
+    def test_problem(self) -> AnyProblem:
         """The problem to test on: that of training unless a value ``test_...`` says otherwise."""
-        changed = {n: self.values[f"test_{n}"] for n in PROBLEM if f"test_{n}" in self.values}
-        given = {n: self.values[n] for n in PROBLEM if n in self.values}
-        return SparseTokenProblem(**(given | changed))
+        names = (*PROBLEM, *_POPULATION)
+        changed = {n: self.values[f"test_{n}"] for n in names if f"test_{n}" in self.values}
+        return _problem(self.values | changed)
+
+    @property
+    def n_windows(self) -> int:
+        """In how many windows a sequence is tested."""
+        return int(self.values.get("n_windows", 1))
 
     @property
     def learns_query(self) -> bool:
@@ -151,7 +160,9 @@ def make_cell(
         Samples per dimension are either ``alpha``, of which the fraction ``split`` goes to the
         query, or ``alpha0`` for the query and ``alpha1`` for the readout. The model "two-step"
         learns its query, "attention" has one of the given ``cosine`` and ``sharpness``; any other
-        pooling, by its name or import path, learns its query unless it is given. With a value for
+        pooling, by its name or import path, learns its query unless it is given. ``kinds`` of a
+        population, as text or tables or a :class:`~sparsetoken.Population`, take the place of
+        ``n_tokens``, ``n_signal`` and ``signal``. With a value for
         ``depth``, "attention" has self-attention layers before its query. "training" takes
         ``steps`` of gradient descent on all parameters, with ``alpha`` samples per dimension each;
         "joint" is the minimum, with the ridge on query and readout alike. A model that is ``tuned``
@@ -169,7 +180,7 @@ def make_cell(
     if isinstance(quantities, str):
         quantities = (quantities,)
     wanted = {check_known("quantity", quantity, MEASURED) for quantity in quantities}
-    checked = check_parameters(_DEFAULTS | dict(values or {}))
+    checked = check_parameters(_with_population(dict(values or {})))
     _check_names(checked["model"], checked["loss"])
     _check_query(checked)
     wanted = {quantity for quantity in wanted if _exists(source, quantity, checked)}
@@ -208,7 +219,7 @@ def _relevant(source: str, wanted: set[str], values: dict[str, Any]) -> set[str]
     kinds = {_GROUP[quantity] for quantity in wanted}
     model, queried = values["model"], values["model"] not in LINEAR
     trained = bool(kinds & {"trained", "limit"}) or "separable" in wanted
-    names = set(PROBLEM)
+    names = {*PROBLEM, *_POPULATION}
     if queried and kinds - {"oracle"}:
         if model == "attention" or "cosine" in values:
             names |= {"cosine", "sharpness"} | ({"depth"} if model == "attention" else set())
@@ -223,8 +234,8 @@ def _relevant(source: str, wanted: set[str], values: dict[str, Any]) -> set[str]
         names -= {"split"}
         names |= {"alpha1", "reg"} | ({"refine_steps"} if model == "joint" else set())
     if wanted & _TESTED:
-        names |= {f"test_{name}" for name in PROBLEM}
-    names |= {"fpr"} if "recall" in wanted else set()
+        names |= {f"test_{name}" for name in (*PROBLEM, *_POPULATION)} | {"n_windows"}
+    names |= {"fpr"} if wanted & {"recall", "false_positives"} else set()
     names |= {"error"} if "required_signal" in wanted else set()
     if wanted == {"required_signal"}:
         names -= {"signal"}
@@ -239,15 +250,19 @@ def _relevant(source: str, wanted: set[str], values: dict[str, Any]) -> set[str]
 
 def _relevant_together(source: str, values: dict[str, Any]) -> set[str]:
     """Name the same for models whose parameters are all trained together."""
-    names = {*PROBLEM, "model", "alpha", "reg", "loss", "beta"}
+    names = {*PROBLEM, *_POPULATION, "model", "alpha", "reg", "loss", "beta"}
     if values["model"] == DESCENT:
         names |= {"steps", "batches"} | ({"tuned"} if values["tuned"] else _RATES)
     return names | ({"n_points"} if source == "theory" else {"dim", "trials", "random_state"})
 
 
 def _check_complete(source: str, wanted: set[str], values: dict[str, Any], names: set[str]) -> None:
-    _ = Cell(source, (), values).test_problem  # raises ValueError if there is no such problem
-    model = values.get("model", "two-step")
+    cell, model = Cell(source, (), values), values.get("model", "two-step")
+    windows(cell.test_problem, cell.n_windows)  # raises ValueError if there is no such problem
+    found = lengths(cell.problem)
+    if model == "vectorized" and len(found) > 1:
+        listed = ", ".join(map(str, found))
+        raise ValueError(f"model 'vectorized' needs sequences of one length, got lengths {listed}")
     if "alpha" in values and {"alpha0", "alpha1"} & values.keys():
         raise ValueError("give either alpha (and split), or alpha0 and alpha1, not both")
     if "alpha" not in values:
@@ -274,6 +289,58 @@ def _check_complete(source: str, wanted: set[str], values: dict[str, Any], names
             raise ValueError(f"loss must be 'logistic' for model 'joint', got {values['loss']!r}")
         if values["dim"] < 2:
             raise ValueError(f"dim must be at least 2 in a simulation, got {values['dim']}")
+
+
+def _problem(values: Mapping[str, Any]) -> AnyProblem:
+    errors = values.get("label_errors", "0,0")
+    if "kinds" in values:
+        return read_population(values["kinds"], errors)
+    single = SparseTokenProblem(**{n: values[n] for n in PROBLEM if n in values})
+    return read_population(Population([single]), errors)
+
+
+def _with_population(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the values with their defaults, a population among them written in one way."""
+    rate = PARAMETERS["positive_rate"].check(given.get("positive_rate", 0.5))
+    values = _written(_written(given, "", rate), "test_", rate)
+    if "kinds" in values:
+        for name in PROBLEM:
+            if f"test_{name}" in values:
+                raise ValueError(f"test_{name} does not go with kinds: give test_kinds")
+        kind, *others = read_population(values["kinds"]).kinds
+        if others:
+            return {n: v for n, v in _DEFAULTS.items() if n not in PROBLEM} | values
+        del values["kinds"]  # one kind is the problem that it is: the same numbers, the same key
+        values |= {name: getattr(kind, name) for name in PROBLEM}
+    return _DEFAULTS | values
+
+
+def _written(values: dict[str, Any], prefix: str, rate: float) -> dict[str, Any]:
+    """Return the values with kinds and label errors of training, or of testing, as text.
+
+    ``rate`` is that of kinds without one of their own.
+    """
+    values = dict(values)
+    kinds, errors = f"{prefix}kinds", f"{prefix}label_errors"
+    given = values.get(kinds)
+    if isinstance(given, Population):
+        if errors in values:
+            raise ValueError(f"{errors} must be left out: the population has label errors")
+        values[errors] = given.label_errors
+    if errors in values:
+        values[errors] = errors_text(values[errors])
+        if not prefix and values[errors] == errors_text((0.0, 0.0)):
+            del values[errors]
+    if given is None:
+        return values
+    for name in PROBLEM[:-1]:
+        if f"{prefix}{name}" in values:
+            raise ValueError(f"{prefix}{name} does not go with {kinds}: each kind has its own")
+    own = values.pop(f"{prefix}positive_rate", None)
+    values[kinds] = kinds_text(given, rate if own is None else own)
+    if own is not None and values[kinds] == kinds_text(given):
+        raise ValueError(f"{prefix}positive_rate must be left out: each kind has its own")
+    return values
 
 
 def _check_query(values: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from sparsetoken.estimate import Estimate
 from sparsetoken.experiments.cell import DESCENT, LINEAR, PROBLEM, TOGETHER, TWO_STEPS, Cell
 from sparsetoken.experiments.query_rates import query_samples
+from sparsetoken.performance import Performance
 from sparsetoken.pooling import Pooling
 from sparsetoken.theory import (
     Alignment,
@@ -20,7 +21,7 @@ from sparsetoken.theory.curves import solve_along
 from sparsetoken.theory.long import long_model
 from sparsetoken.theory.models import Model, get_model
 from sparsetoken.theory.trained import Risk
-from sparsetoken.vocabulary import MEASURED
+from sparsetoken.vocabulary import MEASURED, group
 
 __all__ = ["curves", "predict"]
 
@@ -40,10 +41,10 @@ def curves(cells: Iterable[Cell]) -> list[tuple[Cell, ...]]:
         fixed = {name: value for name, value in cell.values.items() if name not in _SAMPLES}
         groups.setdefault(cell.key if alone else repr((cell.quantities, fixed)), []).append(cell)
     found = []
-    for group in groups.values():
-        ordered = sorted(group, key=lambda cell: -cell.alpha1) if len(group) > 1 else group
+    for alike in groups.values():
+        ordered = sorted(alike, key=lambda cell: -cell.alpha1) if len(alike) > 1 else alike
         found += [
-            tuple(ordered[start : start + _LONGEST]) for start in range(0, len(group), _LONGEST)
+            tuple(ordered[start : start + _LONGEST]) for start in range(0, len(alike), _LONGEST)
         ]
     return found
 
@@ -63,9 +64,7 @@ def predict(cells: Sequence[Cell]) -> list[dict[str, Estimate]]:
 
 
 def _quantities(cell: Cell, query: Alignment | None, trained: Risk | None) -> dict[str, Estimate]:
-    tested = trained and (
-        trained if cell.test_problem == cell.problem else trained.on(cell.test_problem)
-    )
+    tested = trained and _tested(cell, trained)
     found: dict[str, Estimate] = {}
     for quantity in cell.quantities:
         if quantity == "required_samples":
@@ -75,10 +74,9 @@ def _quantities(cell: Cell, query: Alignment | None, trained: Risk | None) -> di
         elif MEASURED[quantity].group == "query":
             found[quantity] = Estimate(getattr(query, quantity))
         elif MEASURED[quantity].group == "trained":
-            source: Any = trained if quantity.startswith("train") else tested
-            value = getattr(source, quantity)
-            value = value(fpr=cell.values["fpr"]) if quantity == "recall" else value
-            found[quantity] = _estimate(value, trained is not None and trained.converged)
+            assert trained is not None
+            assert tested is not None
+            found[quantity] = _number(cell, quantity, trained, tested)
         elif quantity in ("capacity", "separable"):
             found[quantity] = capacity(cell.problem, _name(cell), **_given(cell, query))
             if quantity == "separable":
@@ -90,6 +88,24 @@ def _quantities(cell: Cell, query: Alignment | None, trained: Risk | None) -> di
     return found
 
 
+def _tested(cell: Cell, trained: Risk) -> Performance:
+    same = cell.test_problem == cell.problem
+    tested = trained if same else trained.on(cell.test_problem)
+    return tested if cell.n_windows == 1 else tested.windowed(cell.n_windows)
+
+
+def _number(cell: Cell, quantity: str, trained: Risk, tested: Performance) -> Estimate:
+    if quantity == "recall":
+        return tested.recall(fpr=cell.values["fpr"])
+    if quantity == "false_positives":
+        return tested.rates(trained.threshold(fpr=cell.values["fpr"])).fpr
+    state = quantity.removeprefix("trained_")
+    if state != quantity:
+        name = state if state in ("bias", "step") else f"readout_{state}"
+        return _estimate(getattr(trained, name))
+    return _estimate(getattr(trained if quantity.startswith("train") else tested, quantity))
+
+
 def _together(cell: Cell) -> bool:
     return cell.values.get("model") in TOGETHER
 
@@ -99,7 +115,8 @@ def _train_together(cell: Cell) -> dict[str, Estimate]:
     values, problem = cell.values, cell.problem
     numbers: dict[str, Estimate]
     if values["model"] == DESCENT:
-        asked = {name: v for name, v in values.items() if name not in (*PROBLEM, "model")}
+        data = {*PROBLEM, *group("population"), "model"}
+        asked = {name: value for name, value in values.items() if name not in data}
         t = training(problem, **asked)
         if t.diverged_at is not None:
             raise ArithmeticError(f"the training runs away in step {t.diverged_at}")
@@ -126,7 +143,7 @@ def _limit_error(cell: Cell) -> Estimate:
     values = cell.values
     model = long_model(values["cosine"], values["sharpness"], values["n_points"])
     (found,) = solve_along(cell.problem, [(model, cell.alpha1)], values["reg"], values["loss"])
-    return _estimate(found.test_error, found.converged)
+    return _estimate(found.test_error)
 
 
 def _oracle(cell: Cell, quantity: str) -> Estimate:
@@ -137,9 +154,9 @@ def _oracle(cell: Cell, quantity: str) -> Estimate:
     return _estimate(required_signal(cell.problem, model, error=cell.values["error"], **points))
 
 
-def _estimate(value: float, converged: bool = True) -> Estimate:
+def _estimate(value: float) -> Estimate:
     bar, fine = getattr(value, "uncertainty", 0.0), getattr(value, "converged", True)
-    return Estimate(value, bar, converged and fine)
+    return Estimate(value, bar, fine)
 
 
 def _trained(cell: Cell) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 from scipy.optimize import brentq, minimize_scalar
 
 from sparsetoken.pooling import Pooling
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.population import AnyProblem
 from sparsetoken.theory import alignment, risk
 
 __all__ = ["best_sharpness", "query_rate", "query_samples"]
@@ -14,9 +14,7 @@ __all__ = ["best_sharpness", "query_rate", "query_samples"]
 _MOST = 40.0  # of |log α₀|
 
 
-def query_rate(
-    problem: SparseTokenProblem, alpha0: float, sharpness: float = 2.0, **steps: Any
-) -> float:
+def query_rate(problem: AnyProblem, alpha0: float, sharpness: float = 2.0, **steps: Any) -> float:
     """Return the learning rate that gives the query this sharpness, to three digits.
 
     With one rate for all lengths, that of the query would fall as 1/L².
@@ -24,7 +22,7 @@ def query_rate(
     return _round(sharpness / alignment(problem, alpha=alpha0, lr_query=1.0, **steps).sharpness)
 
 
-def query_samples(problem: SparseTokenProblem, cosine: float = 0.5, **steps: Any) -> float:
+def query_samples(problem: AnyProblem, cosine: float = 0.5, **steps: Any) -> float:
     """Return the samples per dimension that two steps need for this cosine; infinity if no number.
 
     More samples never harm, so this is the only crossing.
@@ -39,7 +37,7 @@ def query_samples(problem: SparseTokenProblem, cosine: float = 0.5, **steps: Any
 
 
 def best_sharpness(
-    problem: SparseTokenProblem, pooling: Pooling, *, alpha: float, reg: float, cosine: float
+    problem: AnyProblem, pooling: Pooling, *, alpha: float, reg: float, cosine: float
 ) -> float:
     """Return the sharpness of least test error between 0.1 and 10, to three digits."""
 

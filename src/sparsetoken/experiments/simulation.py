@@ -7,6 +7,7 @@ sampler: their tokens are drawn.
 
 import math
 import warnings
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsetoken.estimate import Estimate
+from sparsetoken.estimators.conversion import as_sequences
 from sparsetoken.estimators.data import MemoryData
 from sparsetoken.estimators.passes import (
     Heads,
@@ -23,7 +25,6 @@ from sparsetoken.estimators.passes import (
     pooled_features,
 )
 from sparsetoken.estimators.readout import LinearReadout, fit_readout
-from sparsetoken.estimators.sequences import as_sequences
 from sparsetoken.estimators.two_step import two_gradient_steps
 from sparsetoken.experiments.cell import DESCENT, ONE_SET, Cell
 from sparsetoken.experiments.descent import descend
@@ -36,9 +37,11 @@ from sparsetoken.experiments.queries import (
     two_steps,
 )
 from sparsetoken.experiments.vectorized import sample_vectorized, vectorized_performance
+from sparsetoken.law import Readout
 from sparsetoken.losses import Hinge, get_loss
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Stacked
+from sparsetoken.population import AnyProblem, lengths, windows
 from sparsetoken.problem import random_direction
 from sparsetoken.sampling import (
     LearnedQuery,
@@ -47,6 +50,7 @@ from sparsetoken.sampling import (
     sample_feature_law,
     sample_features,
 )
+from sparsetoken.sampling.exact import readout_coordinates
 from sparsetoken.vocabulary import MEASURED
 
 __all__ = ["simulate"]
@@ -56,7 +60,8 @@ Floats = NDArray[Any]
 # The hinge loss with a ridge that matters only to separators as long as √(2/(n·ridge)).
 _SEPARATING_RIDGE = 1e-9
 _NUMBERS = 600_000  # tokens drawn to judge one readout, within these numbers of points
-_LEAST_POINTS, _MOST_POINTS = 2_048, 16_384
+_LEAST_POINTS, _MOST_POINTS, _MOST_WINDOWS = 2_048, 16_384, 262_144
+_TESTED = ("test_error", "test_loss", "auc", "recall", "false_positives")
 _COUNTED = 4_000  # dense samples on which the errors of self-attention layers are counted
 
 
@@ -82,6 +87,16 @@ class _Training(NamedTuple):
     sign: Floats
     query: LearnedQuery | None
     readout: LinearReadout | None = None
+    n_tokens: int = 0
+    """Of a vectorized model."""
+
+    @property
+    def direction(self) -> Floats:
+        """The signal's direction; for a vectorized model evenly spread over the tokens."""
+        if self.query is not None:
+            return self.query.direction
+        along = np.arange(self.features.shape[1]) < self.n_tokens
+        return along / math.sqrt(self.n_tokens)
 
 
 def _trial(cell: Cell, rng: np.random.Generator) -> dict[str, float]:
@@ -117,14 +132,49 @@ def _trained(cell: Cell, training: _Training, rng: np.random.Generator) -> dict[
         "train_loss": float(np.mean(loss.value(margins, 1.0))),
         "train_error": float(np.mean(margins < 0.0)),
     }
-    wanted = [
-        name for name in ("test_error", "test_loss", "auc", "recall") if name in cell.quantities
-    ]
+    result |= _state(training, readout, cell.values["model"])
+    wanted = [name for name in cell.quantities if name in _TESTED]
     tested = _performance(cell, training.query, readout, rng) if wanted else None
     for name in wanted:
-        value: Any = getattr(tested, name)
-        result[name] = float(value(fpr=cell.values["fpr"]) if name == "recall" else value)
+        value: Any = getattr(tested, name, None)
+        if name == "recall":
+            value = value(fpr=cell.values["fpr"])
+        elif name == "false_positives":
+            value = _false_positives(cell, training, readout, tested, rng)
+        result[name] = float(value)
     return result
+
+
+def _state(training: _Training, readout: LinearReadout, model: str) -> dict[str, float]:
+    """Return the trained bias, and the readout in its parts along query and signal."""
+    coef, query = readout.coef, training.query
+    direction = training.direction
+    overlap = float(coef @ direction)
+    spread = math.sqrt(max(float(coef @ coef) - overlap**2, 0.0))
+    found = Readout(0.0, overlap, readout.intercept, spread)
+    if query is not None and model != "pooled":
+        found = readout_coordinates(coef, readout.intercept, query.query, direction)
+    return {
+        "trained_bias": readout.intercept,
+        "trained_along_query": found.along_query,
+        "trained_along_rest": found.along_rest,
+        "trained_overlap": overlap,
+        "trained_spread": found.spread,
+        "trained_norm": float(np.linalg.norm(coef)),
+    }
+
+
+def _false_positives(
+    cell: Cell,
+    training: _Training,
+    readout: LinearReadout,
+    tested: Performance | None,
+    rng: np.random.Generator,
+) -> float:
+    """Return the rate, in testing, of the threshold that holds ``fpr`` in training."""
+    assert tested is not None
+    before = _performance(cell, training.query, readout, rng, trained=True)
+    return tested.rates(before.threshold(fpr=cell.values["fpr"])).fpr
 
 
 def _margins(training: _Training, readout: LinearReadout) -> Floats:
@@ -195,7 +245,7 @@ def _draw_training(cell: Cell, query: LearnedQuery | None, rng: np.random.Genera
         return _learn_on_one_set(cell, n_samples, rng)
     if model == "vectorized":
         features, y = sample_vectorized(problem, n_samples, dim, rng)
-        return _Training(features, 2.0 * y - 1.0, None)
+        return _Training(features, 2.0 * y - 1.0, None, n_tokens=lengths(problem)[0])
     if query is None:  # pooled: every direction is as good as another
         query = LearnedQuery(np.zeros(dim), np.zeros(dim), 0.0, np.eye(1, dim)[0], 1.0)
     features, y = sample_features(
@@ -258,21 +308,37 @@ def _refine(
 
 
 def _performance(
-    cell: Cell, query: LearnedQuery | None, readout: LinearReadout, rng: np.random.Generator
+    cell: Cell,
+    query: LearnedQuery | None,
+    readout: LinearReadout,
+    rng: np.random.Generator,
+    *,
+    trained: bool = False,
 ) -> Performance:
-    """Return what the readout does on fresh samples of the problem to test on."""
-    problem, model, loss = cell.test_problem, cell.values["model"], cell.values["loss"]
-    if model == "vectorized":
-        return vectorized_performance(problem, *readout, rng, loss=loss)
-    assert query is not None
-    if model == "pooled":
-        return pooled_performance(problem, *readout, query.direction, loss=loss)
-    law = sample_feature_law(
-        problem,
-        min(max(_NUMBERS // problem.n_tokens, _LEAST_POINTS), _MOST_POINTS),
-        cosine=query.cosine,
-        sharpness=query.sharpness,
-        pooling=cell.pooling,
-        random_state=rng,
-    )
-    return exact_performance(law, *readout, query.query, query.direction, loss=loss)
+    """Return what the readout does on fresh samples of the problem to test, or to train, on."""
+    model, loss = cell.values["model"], cell.values["loss"]
+    n_windows = 1 if trained else cell.n_windows
+    problem = windows(cell.problem if trained else cell.test_problem, n_windows)
+    if query is None:
+        found = vectorized_performance(problem, *readout, rng, loss=loss)
+    elif model == "pooled":
+        found = pooled_performance(problem, *readout, query.direction, loss=loss)
+    else:
+        law = sample_feature_law(
+            problem,
+            _points(problem, n_windows),
+            cosine=query.cosine,
+            sharpness=query.sharpness,
+            pooling=cell.pooling,
+            random_state=rng,
+        )
+        law = replace(law, batches=1)  # the error bar is that of the trials
+        found = exact_performance(law, *readout, query.query, query.direction, loss=loss)
+    return replace(found, n_windows=n_windows)
+
+
+def _points(problem: AnyProblem, n_windows: int) -> int:
+    """Return how many points to judge a readout on: more where the largest of windows counts."""
+    affordable = _NUMBERS // max(lengths(problem)) // len(problem.kinds)
+    few = min(max(affordable, _LEAST_POINTS), _MOST_POINTS)
+    return few if n_windows == 1 else min(few * n_windows, _MOST_WINDOWS)

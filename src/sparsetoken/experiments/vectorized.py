@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sparsetoken.law import FeatureLaw, Part, Readout
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import Performance
+from sparsetoken.population import AnyProblem, lengths
 from sparsetoken.problem import SparseTokenProblem
 
 __all__ = ["sample_vectorized", "vectorized_performance"]
@@ -27,16 +28,19 @@ _MOST_POSITIONS = 20_000
 
 
 def sample_vectorized(
-    problem: SparseTokenProblem, n_samples: int, dim: int, rng: np.random.Generator
+    problem: AnyProblem, n_samples: int, dim: int, rng: np.random.Generator
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Draw features that stand for vec(X), the coordinates along the signal first, and labels."""
-    y = problem.sample_labels(n_samples, rng)
-    n_tokens = problem.n_tokens
+    drawn = problem.draw(n_samples, rng)
+    (n_tokens,) = lengths(problem)
     n_noise = n_tokens * (dim - 1)
     features = np.zeros((n_samples, n_tokens + min(n_noise, n_samples)))
-    marked = np.arange(n_tokens) < problem.n_signal
-    positions = rng.permuted(marked & (y[:, np.newaxis] == 1), axis=1)
-    features[:, :n_tokens] = rng.standard_normal((n_samples, n_tokens)) + problem.signal * positions
+    n_signal = np.array([kind.n_signal for kind in problem.kinds])[drawn.kind]
+    marked = (np.arange(n_tokens) < n_signal[:, np.newaxis]) & drawn.positive[:, np.newaxis]
+    signal = np.array([kind.signal for kind in problem.kinds])[drawn.kind]
+    shift = signal[:, np.newaxis] * rng.permuted(marked, axis=1)
+    features[:, :n_tokens] = rng.standard_normal((n_samples, n_tokens)) + shift
+    y = drawn.label
     noise = features[:, n_tokens:]
     if n_noise <= n_samples:
         noise[:] = rng.standard_normal(noise.shape)
@@ -49,7 +53,7 @@ def sample_vectorized(
 
 
 def vectorized_performance(
-    problem: SparseTokenProblem,
+    problem: AnyProblem,
     coef: Floats,
     intercept: float,
     rng: np.random.Generator,
@@ -61,17 +65,21 @@ def vectorized_performance(
     The score of a fresh sample is Gaussian with deviation ‖w‖ and, for a positive one, a mean that
     depends on which tokens carry the signal: all choices are averaged over, or many drawn ones.
     """
-    overlap = coef[: problem.n_tokens]
-    if math.comb(problem.n_tokens, problem.n_signal) <= _MOST_POSITIONS:
-        chosen: Any = np.array(list(combinations(range(problem.n_tokens), problem.n_signal)))
-    else:
-        every = np.tile(np.arange(problem.n_tokens), (_MOST_POSITIONS, 1))
-        chosen = rng.permuted(every, axis=1)[:, : problem.n_signal]
-    mean = problem.signal * overlap[chosen].sum(axis=1)
-    zero, rate = np.zeros(1), problem.positive_rate
-    parts = [
-        Part(1.0, True, rate, mean, np.zeros_like(mean), np.ones_like(mean)),
-        Part(-1.0, False, 1.0 - rate, zero, zero, np.ones(1)),
-    ]
+    parts = []
+    for kind, positive, label, probability in problem.groups:
+        mean = _means(kind, coef, rng) if positive else np.zeros(1)
+        zero, one = np.zeros_like(mean), np.ones_like(mean)
+        parts.append(Part(label, positive, probability, mean, zero, one))
     readout = Readout(1.0, 0.0, intercept, float(np.linalg.norm(coef)))
     return Performance(FeatureLaw.mixture(parts), readout, get_loss(loss))
+
+
+def _means(kind: SparseTokenProblem, coef: Floats, rng: np.random.Generator) -> Floats:
+    """Return the mean score for each choice of the tokens that carry the signal."""
+    overlap = coef[: kind.n_tokens]
+    if math.comb(kind.n_tokens, kind.n_signal) <= _MOST_POSITIONS:
+        chosen: Any = np.array(list(combinations(range(kind.n_tokens), kind.n_signal)))
+    else:
+        every = np.tile(np.arange(kind.n_tokens), (_MOST_POSITIONS, 1))
+        chosen = rng.permuted(every, axis=1)[:, : kind.n_signal]
+    return kind.signal * np.asarray(overlap[chosen].sum(axis=1))

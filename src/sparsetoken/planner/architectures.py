@@ -22,11 +22,14 @@ from sparsetoken.estimators import (
     TwoStepAttentionClassifier,
     VectorizedClassifier,
 )
-from sparsetoken.planner.finite import average, possible_cosines, possible_rates
+from sparsetoken.planner.draws import drawn_shortfall, few
+from sparsetoken.planner.finite import average, possible_cosines
 from sparsetoken.planner.request import Case
-from sparsetoken.theory import Alignment, Risk, alignment, risk
+from sparsetoken.population import AnyProblem, lengths
+from sparsetoken.theory import Alignment, Risk, alignment, best_bias_rate, risk
 from sparsetoken.theory.curves import solve_along
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
+from sparsetoken.theory.two_steps import possible_rates
 
 __all__ = ["ARCHITECTURES", "Architecture", "Choice"]
 
@@ -64,6 +67,12 @@ class Architecture:
     """The class of the estimator."""
     exact = False
     """Whether a prediction needs no points, so that few are as good as many."""
+    drawn = True
+    """Whether its training on few samples can be run by the exact reduced samplers."""
+
+    def takes(self, problem: AnyProblem) -> bool:
+        """Whether it can be trained on such sequences; a vectorized model needs one length."""
+        return self.name != "vectorized" or len(lengths(problem)) == 1
 
     def first_choice(self, case: Case) -> Choice:
         """Return a good choice from scratch."""
@@ -87,6 +96,8 @@ class Architecture:
 
     def expected(self, case: Case, choice: Choice) -> Estimate:
         """Return the expected shortfall at this finite size, with its numerical error."""
+        if self.drawn and few(case):
+            return drawn_shortfall(case, self.settings(case, choice))
         results = self.possible(case, choice, ACCURATE_POINTS)
         value = average(results, case.metric, choice.n_readout(case))
         # The results share their points, so their numerical errors do not average out.
@@ -115,6 +126,7 @@ class LinearModel(Architecture):
     def __init__(self, name: str, classifier: Any) -> None:
         self.name = self.oracle = name
         self.classifier = classifier
+        self.drawn = name == "pooled"
 
     def first_choice(self, case: Case) -> Choice:
         """Search the whole range of ridges, by steps of two decades first."""
@@ -148,7 +160,12 @@ class LinearModel(Architecture):
         return {"reg": choice.reg, "loss": choice.loss}
 
     def _feature_variance(self, case: Case) -> float:
-        return 1.0 / case.problem.n_tokens if self.name == "pooled" else 1.0
+        if self.name == "vectorized":
+            return 1.0
+        found = lengths(case.problem)
+        if len(found) == 1:
+            return 1.0 / found[0]
+        return math.fsum(g.probability / g.kind.n_tokens for g in case.problem.groups)
 
 
 class TwoStep(Architecture):
@@ -252,34 +269,15 @@ class TwoStep(Architecture):
 
 
 def _best_rates(case: Case, choice: Choice) -> dict[str, float]:
-    """Return the rates of the first step: the bias's aligns the query best with the signal.
-
-    That rate is near the one at which the bias predicts the positive rate, so that the mean slope
-    of the loss vanishes. It is the best on average over the rates that a finite sample may have.
-    For balanced classes every rate is as good in the limit; this one cancels their chance
-    imbalance.
-    """
-    alpha, rate = choice.split * case.alpha, case.problem.positive_rate
-    if choice.loss == "square":  # b = 2π − 1 = −lr·(mean slope 1 − 2π)
-        calibrated = 1.0
-    else:  # b = log(π/(1 − π)) = −lr·(½ − π)
-        calibrated = float(logit(rate)) / (rate - 0.5) if abs(rate - 0.5) > 1e-6 else 4.0
-    if rate == 0.5 or math.isinf(alpha):
-        return {"lr_readout": _LR_READOUT, "lr_bias": calibrated}
-    rates = possible_rates(rate, choice.split * case.n_samples)
-    problems = [case.with_rate(sampled).problem for sampled in rates]
-
-    def misalignment(factor: float) -> float:
-        rates: dict[str, Any] = {"lr_readout": _LR_READOUT, "lr_bias": factor * calibrated}
-        return -math.fsum(
-            alignment(problem, alpha=alpha, loss=choice.loss, **rates).cosine
-            for problem in problems
-        )
-
-    found = minimize_scalar(
-        misalignment, bounds=(0.6, 1.8), method="bounded", options={"xatol": 0.03}
+    """Return the rates of the first step: the bias's aligns the query best with the signal."""
+    rate = best_bias_rate(
+        case.problem,
+        alpha=choice.split * case.alpha,
+        loss=choice.loss,
+        lr_readout=_LR_READOUT,
+        n_samples=choice.split * case.n_samples,
     )
-    return {"lr_readout": _LR_READOUT, "lr_bias": float(found.x) * calibrated}
+    return {"lr_readout": _LR_READOUT, "lr_bias": rate}
 
 
 ARCHITECTURES: dict[str, Architecture] = {

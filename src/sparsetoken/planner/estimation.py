@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.covariance import ledoit_wolf
 
 from sparsetoken._validation import check_count
-from sparsetoken.estimators.sequences import Sequences, as_sequences
+from sparsetoken.estimators.conversion import as_sequences
+from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.planner.moments import TokenSummary, estimate_moments, summarise
 from sparsetoken.problem import RandomState, SparseTokenProblem
 

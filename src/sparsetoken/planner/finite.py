@@ -7,6 +7,7 @@ the mean is the average of two values: one standard deviation below, and one abo
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sparsetoken.law import score_mean
 from sparsetoken.planner.metric import Metric
@@ -14,7 +15,7 @@ from sparsetoken.theory import Alignment, Performance, Risk
 from sparsetoken.theory.smoothing import envelope_moments
 from sparsetoken.theory.trained import RESOLUTION
 
-__all__ = ["average", "bias_noise", "possible_cosines", "possible_rates"]
+__all__ = ["average", "bias_noise", "possible_cosines"]
 
 
 def average(results: Sequence[Risk], metric: Metric, n_samples: float) -> float:
@@ -23,13 +24,16 @@ def average(results: Sequence[Risk], metric: Metric, n_samples: float) -> float:
     The bias of each is off by a standard deviation either way. The rest of the readout matters
     less: its direction differs between samples, but its overlaps hardly do.
     """
-    if not metric.needs_bias or math.isinf(n_samples):
-        return math.fsum(map(metric.shortfall, results)) / len(results)
+    fixed = not metric.needs_bias or math.isinf(n_samples)
     moved = [
-        Performance(result.law, result.readout._replace(bias=result.bias + shift), result.loss)
+        Performance(
+            replace(result.law, batches=1),  # the value alone: an error bar costs as much again
+            result.readout._replace(bias=result.readout.bias + shift),
+            result.loss,
+        )
         for result in results
-        for noise in (bias_noise(result, n_samples),)
-        for shift in (-noise, noise)
+        for noise in (0.0 if fixed else bias_noise(result, n_samples),)
+        for shift in ((0.0,) if fixed else (-noise, noise))
     ]
     return math.fsum(map(metric.shortfall, moved)) / len(moved)
 
@@ -54,20 +58,12 @@ def bias_noise(result: Risk, n_samples: float) -> float:
     return slope / points.average(moments.k)
 
 
-def possible_rates(positive_rate: float, n_samples: float) -> tuple[float, float]:
-    """Return the positive rate of a sample, a standard deviation below and above the true one."""
-    deviation = math.sqrt(positive_rate * (1.0 - positive_rate) / n_samples)
-    low = max(positive_rate - deviation, 0.1 * positive_rate)
-    high = min(positive_rate + deviation, 1.0 - 0.1 * (1.0 - positive_rate))
-    return low, high
-
-
 def possible_cosines(
     learned: Alignment, at_rates: Sequence[Alignment], dim: float
 ) -> tuple[float, float]:
     """Return the query's cosine a standard deviation below and above what is learned.
 
-    ``at_rates`` has what is learned at either of :func:`possible_rates`. By chance, a part 1/√dim
+    ``at_rates`` has what is learned at either of the possible rates. By chance, a part 1/√dim
     of the noise in readout and query also lies along the signal. The overlap of the query is
     proportional to that of the readout it was learned from, so the relative deviations of both add
     up; the length of the rest hardly varies.

@@ -5,6 +5,7 @@ import math
 from sparsetoken.estimate import Estimate
 from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
 from sparsetoken.planner.request import Request
+from sparsetoken.population import Population
 from sparsetoken.theory import required_signal
 
 __all__ = ["UnreachableError", "floor", "why_unreachable"]
@@ -78,9 +79,19 @@ def _what_would_help(
     if bayes is not None:
         also = f" ({' and '.join(best)} reach{'es' if len(best) == 1 else ''} it)" if best else ""
         hints.append(f"no classifier gets below the Bayes floor {bayes:.3g}{also}")
-        signal = required_signal(request.problem, architecture.oracle, error=request.error)
-        hints.append(f"{architecture.name} needs a signal above {signal:.3g}")
+        hints += _needed_signal(architecture, request)
     return hints
+
+
+def _needed_signal(architecture: Architecture, request: Request) -> list[str]:
+    """Return what signal would do; nothing if none does, as with wrong labels."""
+    try:
+        signal = required_signal(request.problem, architecture.oracle, error=request.error)
+    except ValueError:
+        return []
+    if isinstance(request.problem, Population):
+        return [f"{architecture.name} needs all strengths multiplied by more than {signal:.3g}"]
+    return [f"{architecture.name} needs a signal above {signal:.3g}"]
 
 
 def _same(reached: Estimate, least: Estimate) -> bool:

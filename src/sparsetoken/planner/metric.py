@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sparsetoken._validation import check_choice, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.performance import Performance
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.population import AnyProblem
 from sparsetoken.theory import oracle_error
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
 
@@ -38,7 +38,7 @@ class Metric(ABC):
     def chance(self, positive_rate: float) -> float:
         """Return the shortfall of a classifier that has learned nothing."""
 
-    def bayes(self, problem: SparseTokenProblem) -> Estimate | None:
+    def bayes(self, problem: AnyProblem) -> Estimate | None:
         """Return the least shortfall of any classifier whatever, if the theory knows it."""
         return None
 
@@ -80,7 +80,7 @@ class TestError(Metric):
         """Return the test error."""
         return result.test_error
 
-    def bayes(self, problem: SparseTokenProblem) -> Estimate:
+    def bayes(self, problem: AnyProblem) -> Estimate:
         """Return the error of the best classifier that knows the signal."""
         return oracle_error(problem, "bayes")
 

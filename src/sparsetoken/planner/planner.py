@@ -11,6 +11,7 @@ from sparsetoken.planner.pilot import PilotPlan, plan_from_pilot
 from sparsetoken.planner.record import Plan
 from sparsetoken.planner.request import Progress, make_request, silent
 from sparsetoken.planner.solve import solve_best
+from sparsetoken.population import AnyProblem
 from sparsetoken.problem import RandomState
 
 __all__ = ["Planner", "plan"]
@@ -53,6 +54,7 @@ class Planner:
         model: str = "two-step",
         metric: str = "error",
         fpr: float = 0.01,
+        problem: AnyProblem | None = None,
         progress: Progress = silent,
     ) -> Plan:
         """Solve for the one quantity that is None.
@@ -81,6 +83,11 @@ class Planner:
             What ``error`` means: the test error, or for rare positives 1 − AUC or 1 − recall.
         fpr : float, default=0.01
             The false-positive rate at which the recall is meant.
+        problem : SparseTokenProblem or Population, optional
+            Instead of ``n_tokens``, ``n_signal``, ``signal`` and ``positive_rate``, which are then
+            left out. With a population one of ``n_samples``, ``dim`` and ``error`` is None; if none
+            is, a factor on the strengths of all its kinds is solved for, ``plan.signal``. Errors
+            count against recorded labels.
         progress : callable, optional
             Called with a few words at each step, also when ``curve`` and ``alternatives`` of the
             plan are computed; ``progress=print`` shows them.
@@ -102,6 +109,7 @@ class Planner:
         ``plan.error`` is the limit of many dimensions (``plan.limit_error``) averaged, to leading
         order, over the fluctuations at this size: of the trained bias, of the positive rate among
         the samples that teach the query, and of the overlap of the query's noise with the signal.
+        Of a population the shares of the kinds among the samples fluctuate too, which is left out.
         Higher orders matter for a few dozen samples: there the error can be larger than planned.
         ``python -m benchmarks.plan_truth`` compares plans with simulation.
         """
@@ -115,7 +123,7 @@ class Planner:
             "positive_rate": positive_rate,
             "error": error,
         }
-        request = make_request(get_metric(metric, fpr), **quantities)
+        request = make_request(get_metric(metric, fpr), problem, **quantities)
         models = [*ARCHITECTURES] if model == "best" else [model]
         return Plan(error, solve_best(models, request, progress), progress)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sparsetoken.estimate import Estimate
+from sparsetoken.kinds import errors_text, kinds_text
 from sparsetoken.planner.architectures import ARCHITECTURES
 from sparsetoken.planner.request import (
     FEWEST_OF_A_CLASS,
@@ -19,7 +20,7 @@ from sparsetoken.planner.request import (
     silent,
 )
 from sparsetoken.planner.solve import Solution, predict
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.population import AnyProblem, Population
 from sparsetoken.theory import Risk
 from sparsetoken.vocabulary import PARAMETERS, look
 
@@ -84,29 +85,32 @@ class Plan:
         return int(self._request.dim)
 
     @property
-    def problem(self) -> SparseTokenProblem:
+    def problem(self) -> AnyProblem:
         """The statistical model planned with."""
         return self._request.problem
 
     @property
-    def n_tokens(self) -> int:
-        """Length of a sequence."""
-        return self.problem.n_tokens
+    def n_tokens(self) -> int | None:
+        """Length of a sequence; None of a population, whose kinds have it."""
+        return self._quantity("n_tokens")
 
     @property
-    def n_signal(self) -> int:
-        """Number of tokens that carry the signal in a positive sequence."""
-        return self.problem.n_signal
+    def n_signal(self) -> int | None:
+        """Tokens that carry the signal in a positive sequence; None of a population."""
+        return self._quantity("n_signal")
 
     @property
     def signal(self) -> float:
-        """Strength of the signal."""
-        return self.problem.signal
+        """Strength of the signal; of a population the factor on the strengths that were given."""
+        return float(self._quantity("signal"))
 
     @property
     def positive_rate(self) -> float:
-        """Fraction of positive sequences."""
+        """Fraction of sequences that are recorded as positive."""
         return self.problem.positive_rate
+
+    def _quantity(self, name: str) -> Any:
+        return self._request.quantity(name)
 
     @property
     def error(self) -> Estimate:
@@ -174,7 +178,7 @@ class Plan:
         found = {
             name: predict(other, self._request, self.progress).expected
             for name, other in ARCHITECTURES.items()
-            if name != self.model
+            if name != self.model and other.takes(self.problem)
         }
         bayes = self._request.metric.bayes(self.problem)
         return found if bayes is None else {**found, "bayes": bayes}
@@ -189,16 +193,18 @@ class Plan:
         value = self._request.value
         shown = f"{value:.4g}" if isinstance(value, float) else str(value)
         side = "at least" if self.solution.met_when == "above" else "at most"
+        if self.solved_for == "signal" and isinstance(self.problem, Population):
+            return f"{name} needs all strengths multiplied by {side} {shown} for {reached}"
         return f"{name} needs {self.solved_for} {side} {shown} for {reached}"
 
     @property
     def caution(self) -> str:
-        """A warning if there are too few samples to rely on the expected error; else empty."""
+        """A warning if there are so few samples that a single study may differ much; else empty."""
         if self.n_samples >= _FEW:
             return ""
         return (
-            f"{self.n_samples} samples are few: errors vary much from one study to the next, and "
-            "their mean can be several times the planned error"
+            f"{self.n_samples} samples are few: the error planned is the mean over many studies, "
+            "and a single one may be several times worse"
         )
 
     def summary(self) -> str:
@@ -209,7 +215,8 @@ class Plan:
     def details(self) -> str:
         """Return the settings, the alternatives and the curve as text."""
         lines = ["planned with"]
-        lines += [f"  {name:<14} {getattr(self, name):g}" for name in GIVEN]
+        lines += [f"  {name:<14} {value:g}" for name, value in self._planned_with().items()]
+        lines += [f"  {name:<14} {value}" for name, value in self._population().items()]
         lines += ["settings"]
         for name, value in self.settings.items():
             lines.append(
@@ -218,19 +225,32 @@ class Plan:
         label = self._request.metric.label
         lines += [f"expected {label} with the same samples"]
         for name, value in {self.model: self.error, **self.alternatives}.items():
-            lines.append(f"  {name:<14} {value:.4g}")
-        lines += [f"in the limit of many dimensions: {self.limit_error:.4g}"]
+            lines.append(f"  {name:<14} {_shown(value)}")
+        lines += [f"in the limit of many dimensions: {_shown(self.limit_error)}"]
         lines += [f"expected {label} against {self.curve.quantity}"]
         for value, error in zip(*self.curve[1:], strict=True):
-            lines.append(f"  {value:<14.6g} {error:.4g} ± {error.uncertainty:.1g}")
+            lines.append(f"  {value:<14.6g} {_shown(error)} ± {error.uncertainty:.1g}")
         return "\n".join(lines)
+
+    def _planned_with(self) -> dict[str, Any]:
+        """Return the numbers planned with; of a population those that its kinds do not have."""
+        given = {name: getattr(self, name) for name in GIVEN}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def _population(self) -> dict[str, str]:
+        """Return the kinds of a population and its label errors as text."""
+        if not isinstance(self.problem, Population):
+            return {}
+        errors = errors_text(self.problem.label_errors)
+        return {"kinds": kinds_text(self.problem), "label_errors": errors}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
         curve = self.curve
         return {
             **{name: getattr(self, name) for name in ("answer", "caution", "solved_for")},
-            **{name: getattr(self, name) for name in GIVEN},
+            **self._planned_with(),
+            **self._population(),
             "error": float(self.error),
             "uncertainty": self.error.uncertainty,
             "limit_error": float(self.limit_error),
@@ -264,7 +284,7 @@ class Plan:
         curve = self.curve
         metric = self._request.metric.label
         shared = {"quantity": curve.quantity, "metric": metric, "title": self.answer}
-        shared |= {name: getattr(self, name) for name in GIVEN}
+        shared |= self._planned_with()
         here = {**shared, "model": self.model, "x": getattr(self, curve.quantity)}
         rows = [{**here, "part": "plan", "value": self.error}]
         for x, value in zip(curve.values, curve.errors, strict=True):
@@ -279,6 +299,11 @@ class Plan:
         return f"Plan({self.answer})"
 
 
+def _shown(value: float) -> str:
+    """Return a number as text; nobody will ever tell an error below 1e-9 from none."""
+    return f"{value:.4g}" if value >= 1e-9 else "below 1e-9"
+
+
 def _around(quantity: str, plan: Plan) -> list[float]:
     """Return values around the planned one on a logarithmic scale, it among them."""
     value = getattr(plan, quantity)
@@ -286,8 +311,8 @@ def _around(quantity: str, plan: Plan) -> list[float]:
     span = 4.0 if whole else 2.0
     values = value * np.geomspace(1.0 / span, span, _POINTS)
     fewest = float(fewest_samples(plan.positive_rate))
-    low = {"n_samples": fewest, "n_tokens": float(plan.n_signal), "n_signal": 1.0, "dim": 1.0}
-    high = {"n_signal": float(plan.n_tokens), "positive_rate": 0.5}
+    low = {"n_samples": fewest, "n_tokens": plan.n_signal, "n_signal": 1.0, "dim": 1.0}
+    high = {"n_signal": plan.n_tokens, "positive_rate": 0.5}
     least = FEWEST_OF_A_CLASS / plan.n_samples if quantity == "positive_rate" else 0.0
     values = np.clip(values, low.get(quantity, least), high.get(quantity, math.inf))
     if whole:

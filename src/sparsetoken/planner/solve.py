@@ -14,6 +14,7 @@ from scipy.optimize import brentq
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.planner.architectures import ARCHITECTURES, Architecture, Choice
+from sparsetoken.planner.draws import FEW_SAMPLES, few
 from sparsetoken.planner.floors import UnreachableError, floor, why_unreachable
 from sparsetoken.planner.request import FEWEST_OF_A_CLASS, Progress, Request, fewest_samples
 
@@ -66,6 +67,8 @@ def solve_best(models: Sequence[str], request: Request, progress: Progress) -> S
     found: list[Solution] = []
     failures = []
     for name in models:
+        if len(models) > 1 and not ARCHITECTURES[name].takes(request.problem):
+            continue
         try:
             found.append(solve(ARCHITECTURES[name], request, progress))
         except UnreachableError as failure:
@@ -195,20 +198,23 @@ class _Search:
         Few points differ from many by nearly the same everywhere, so their root is sought with
         that difference added.
         """
-        if self.architecture.exact:
+        if self.architecture.exact and not few(self.request.at(value).case):
             return value
         for _ in range(6):
             self.progress(f"{self.architecture.name}: expecting at {value:.5g}")
             accurate = self._accurate_excess(value)
-            if abs(accurate) < _ACCURACY:
+            if abs(accurate) < max(_ACCURACY, accurate.uncertainty):
                 break
             difference = accurate - self.excess(value)
-            value = self._shifted_root(value, axis, difference)
+            before, value = value, self._shifted_root(value, axis, difference)
+            if self.request.unknown == "n_samples" and before <= FEW_SAMPLES < value:
+                return FEW_SAMPLES + 1.0  # from there on the target is met
         return value
 
-    def _accurate_excess(self, value: float) -> float:
+    def _accurate_excess(self, value: float) -> Estimate:
         found = self.architecture.expected(self.request.at(value).case, self.choice)
-        return math.log(max(found, 1e-300)) - self.target
+        error = found.uncertainty / found if found > 0.0 else 0.0
+        return Estimate(math.log(max(found, 1e-300)) - self.target, error)
 
     def _shifted_root(self, value: float, axis: Axis, difference: float) -> float:
         def excess(value: float) -> float:
@@ -241,13 +247,16 @@ def _finish(search: _Search, request: Request, value: float, upwards: bool) -> S
         value = math.ceil(value * (1 - 1e-6)) if upwards else max(1, math.floor(value * (1 + 1e-6)))
     final = request.at(value)
     expected = search.architecture.expected(final.case, search.choice)
+    while final.unknown == "n_samples" and few(final.case) and expected > request.error:
+        final = request.at(math.ceil(1.03 * final.n_samples))  # runs have their noise
+        expected = search.architecture.expected(final.case, search.choice)
     side = "above" if upwards else "below"
     return Solution(search.architecture, final, search.choice, expected, side)
 
 
 def _is_trivial(solution: Solution) -> bool:
     """Whether the expected error is that of always predicting the commoner class."""
-    metric, rate = solution.request.metric, solution.request.positive_rate
+    metric, rate = solution.request.metric, solution.request.problem.positive_rate
     return metric.needs_bias and solution.expected > 0.98 * metric.chance(rate)
 
 
@@ -282,7 +291,7 @@ def _finish_whole(search: _Search, axis: Axis, value: float) -> Solution:
 def _axis(request: Request) -> Axis:
     unknown = request.unknown
     if unknown == "n_samples":
-        low = float(fewest_samples(request.positive_rate))
+        low = float(fewest_samples(request.problem.positive_rate))
         return Axis(1, low, max(_LARGEST_RATIO * request.dim, low), 4.0)
     if unknown == "dim":
         return Axis(-1, 1.0, _LARGEST_RATIO * request.n_samples, 4.0)
@@ -292,8 +301,8 @@ def _axis(request: Request) -> Axis:
         # So rare that the samples have few enough of them; not rarer.
         return Axis(1, min(0.5, max(_RAREST, FEWEST_OF_A_CLASS / request.n_samples)), 0.5, 1.6)
     if unknown == "n_tokens":
-        return Axis(-1, request.n_signal, _LONGEST, 2.0, whole=True)
-    return Axis(1, 1, request.n_tokens, 2.0, whole=True)
+        return Axis(-1, request.quantity("n_signal"), _LONGEST, 2.0, whole=True)
+    return Axis(1, 1, request.quantity("n_tokens"), 2.0, whole=True)
 
 
 def _root(excess: Callable[[float], float], bad: float, good: float) -> float:

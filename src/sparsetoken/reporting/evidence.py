@@ -10,9 +10,9 @@ from sklearn.metrics import confusion_matrix, roc_curve
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from sparsetoken.estimators import Sequences
-from sparsetoken.estimators.fingerprints import fingerprints
+from sparsetoken.estimators.conversion import as_sequences
+from sparsetoken.estimators.fingerprints import seen_in_fit
 from sparsetoken.estimators.judging import Measure, fraction, judge
-from sparsetoken.estimators.sequences import as_sequences
 
 __all__ = ["Evidence", "Shown", "gather"]
 
@@ -120,8 +120,7 @@ def _honest(
     classifier: Any, X: Sequences, y: NDArray[Any], groups: Any, random_state: int
 ) -> tuple[Floats, str]:
     """Return probabilities that the training did not see, and how they were had."""
-    known = getattr(classifier, "fingerprints_", None)
-    seen = int(np.isin(fingerprints(X), known).sum()) if known is not None else 0
+    seen = int(seen_in_fit(classifier, X).sum())
     if seen == 0:
         return classifier.predict_proba(X), (
             f"None of these {len(X)} sequences was used for training: the model scored them as "

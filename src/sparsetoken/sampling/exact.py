@@ -19,7 +19,7 @@ from sparsetoken.population import AnyProblem
 from sparsetoken.problem import RandomState
 from sparsetoken.sampling.features import draw_token_sums, query_geometry
 
-__all__ = ["exact_performance", "pooled_performance", "sample_feature_law"]
+__all__ = ["exact_performance", "pooled_performance", "readout_coordinates", "sample_feature_law"]
 
 _BATCHES = 8
 
@@ -106,8 +106,7 @@ def exact_performance(
     bias = check_real("bias", bias)
     readout = np.asarray(readout, dtype=float)
     direction = check_unit_vector("direction", direction, readout.size)
-    unit, cosine, _ = query_geometry(query, direction, beta=1.0)
-    found = _coordinates(readout, bias, unit, direction, cosine)
+    found = readout_coordinates(readout, bias, query, direction)
     return Performance(law, found, get_loss(loss))
 
 
@@ -148,14 +147,12 @@ def pooled_performance(
     return Performance(linear_law(problem, 1), Readout(0.0, along, bias, spread), get_loss(loss))
 
 
-def _coordinates(
-    readout: NDArray[np.float64],
-    bias: float,
-    unit: NDArray[np.float64],
-    direction: NDArray[np.float64],
-    cosine: float,
+def readout_coordinates(
+    readout: ArrayLike, bias: float, query: ArrayLike, direction: NDArray[np.float64]
 ) -> Readout:
     """Split a readout into its parts along query and signal, and the norm of the rest."""
+    readout = np.asarray(readout, dtype=float)
+    unit, cosine, _ = query_geometry(query, direction, beta=1.0)
     along_query = float(readout @ unit)
     rest = readout - along_query * unit
     sine = math.sqrt(max(0.0, 1.0 - cosine**2))

@@ -218,18 +218,20 @@ def _best_ridge(
             found[decade] = tested if known else math.inf, saddle.readout
         return found[decade][0]
 
-    begin = 0.0 if before is None else math.log10(max(before.reg / unit, 1e-300))
-    decade = _descend(error, min(max(round(begin, 3), _RIDGES[0]), _RIDGES[1]))
+    begin, step = 0.0, 1.0
+    if before is not None:  # the best ridge of a neighbour is near, and so are the solutions
+        begin, step = math.log10(max(before.reg / unit, 1e-300)), 0.4
+    decade = _descend(error, min(max(round(begin, 3), _RIDGES[0]), _RIDGES[1]), step)
     readout = found[decade][1]
     return unit * 10.0**decade, (readout, readout)
 
 
-def _descend(value: Callable[[float], float], start: float) -> float:
-    """Minimise a function of the decade that falls, then rises: by decades, then by parabolas."""
+def _descend(value: Callable[[float], float], start: float, step: float) -> float:
+    """Minimise a function of the decade that falls, then rises: by steps, then by parabolas."""
     low, high = _RIDGES
     best = start
     while True:
-        sides = [min(max(best + move, low), high) for move in (-1.0, 1.0)]
+        sides = [min(max(best + move, low), high) for move in (-step, step)]
         lower = min(sides, key=value)
         if not value(lower) < value(best):
             break

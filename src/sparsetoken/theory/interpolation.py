@@ -100,12 +100,12 @@ def _lagrange(nodes: Array) -> Array:
     return 1.0 / gaps.prod(axis=1)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
 def _interpolate(mean, scale, shrink, step, scales, lagrange, table, result):  # type: ignore[no-untyped-def]
     """Fill ``result``; ``mean`` is in steps of the grid, ``scale`` in [−1, 1] like ``scales``."""
-    n_means, n_scales, n_columns = table.shape
+    n_means, n_scales = table.shape[:2]
     basis = np.empty(n_scales)
-    left, right = np.empty(n_columns), np.empty(n_columns)
+    left, right = np.empty(10), np.empty(10)
     for i in range(mean.size):
         product = 1.0
         for q in range(n_scales):  # products of the gaps before q, then of those after it
@@ -117,11 +117,11 @@ def _interpolate(mean, scale, shrink, step, scales, lagrange, table, result):  #
             product *= scale[i] - scales[q]
         cell = min(max(int(mean[i]), 0), n_means - 2)
         t = mean[i] - cell
-        for m in range(n_columns):
-            left[m] = 0.0
-            right[m] = 0.0
-        for q in range(n_scales):
-            for m in range(n_columns):
+        for m in range(10):
+            left[m] = basis[0] * table[cell, 0, m]
+            right[m] = basis[0] * table[cell + 1, 0, m]
+        for q in range(1, n_scales):
+            for m in range(10):
                 left[m] += basis[q] * table[cell, q, m]
                 right[m] += basis[q] * table[cell + 1, q, m]
         # Hermite's cubics: (envelope, h), (h, k), (gh, gk), (hh, 2hk); the rest linearly.

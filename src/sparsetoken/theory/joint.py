@@ -173,7 +173,7 @@ class _Found(NamedTuple):
 
 
 @dataclass
-class _Crowd:
+class _Cohort:
     """Samples of one group: their normals, and where the last minimisation ended."""
 
     group: Group
@@ -206,7 +206,7 @@ class _Crowd:
         return Objective(precision, self.group.label, order.parameters.bias, beta, loss)
 
 
-def _draw(problem: AnyProblem, rows: int, scrambling: int) -> list[_Crowd]:
+def _draw(problem: AnyProblem, rows: int, scrambling: int) -> list[_Cohort]:
     """Draw the samples of each group; classes of one kind share their normals."""
     drawn: dict[SparseTokenProblem, Array] = {}
     crowds = []
@@ -218,7 +218,7 @@ def _draw(problem: AnyProblem, rows: int, scrambling: int) -> list[_Crowd]:
             uniform = np.clip(sobol.random(1 << round(math.log2(rows))), 1e-12, 1.0 - 1e-12)
             drawn[kind] = ndtri(uniform).reshape(-1, 2, kind.n_tokens)
         if group.probability > 0.0:
-            crowds.append(_Crowd(group, drawn[kind]))
+            crowds.append(_Cohort(group, drawn[kind]))
     return crowds
 
 
@@ -244,7 +244,7 @@ class _Pass(NamedTuple):
 
 
 def _solve(
-    crowds: list[_Crowd], alpha: float, ridges: Array, beta: float, loss: Loss, start: _Order
+    crowds: list[_Cohort], alpha: float, ridges: Array, beta: float, loss: Loss, start: _Order
 ) -> _Found:
     """Iterate the equations of section 14 from ``start``, then solve them by Newton's method.
 
@@ -278,7 +278,7 @@ def _solve(
     return _Found(order, seen.loss, _growth(seen, alpha, order.variance), jumps, converged)
 
 
-def _average(crowds: list[_Crowd], order: _Order, beta: float, loss: Loss) -> _Pass:
+def _average(crowds: list[_Cohort], order: _Order, beta: float, loss: Loss) -> _Pass:
     total: Any = None
     for crowd in crowds:
         group, prior = crowd.group, crowd.prior(order.parameters)

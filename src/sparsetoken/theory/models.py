@@ -1,13 +1,13 @@
 """The architectures as the theory sees them: a feature law, a sample ratio and a ridge."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.law import FeatureLaw, linear_law
 from sparsetoken.pooling import Pooling, get_pooling, pooling_models
-from sparsetoken.population import AnyProblem, lengths, map_kinds
+from sparsetoken.population import AnyProblem, lengths, windows
 from sparsetoken.theory.points import attention_law
 
 __all__ = ["DEFAULT_POINTS", "Model", "get_model"]
@@ -68,16 +68,7 @@ class Model:
 
     def window_law(self, problem: AnyProblem, trained: AnyProblem, n_windows: int) -> FeatureLaw:
         """Law of one of several equal windows, the one with all of the signal if there is one."""
-        found = lengths(problem)
-        if len(found) > 1:
-            raise ValueError(f"windowed needs sequences of one length, got {found}")
-        if found[0] % n_windows:
-            raise ValueError(
-                f"n_windows must divide the number of tokens, got {n_windows} windows of "
-                f"{found[0]} tokens"
-            )
-        window = map_kinds(problem, lambda kind: replace(kind, n_tokens=found[0] // n_windows))
-        return self.law_on(window, trained)
+        return self.law_on(windows(problem, n_windows), trained)
 
 
 def get_model(

@@ -14,6 +14,7 @@ from scipy.stats import hypergeom
 
 from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.estimate import Estimate
+from sparsetoken.performance import LEAST_UNCERTAINTY
 from sparsetoken.pooling import Elementwise, Pooling, Softmax
 from sparsetoken.population import AnyProblem, check_problem, lengths, map_kinds
 from sparsetoken.problem import SparseTokenProblem
@@ -246,9 +247,10 @@ def _pooling_oracle(pooling: Pooling) -> Callable[[AnyProblem, int], Estimate]:
             bracket = float(grid[index - 1]), float(grid[index + 1])
             found = minimize_scalar(at, bounds=bracket, method="bounded", options={"xatol": 0.05})
             reached.append(reach(math.exp(float(found.x))))
-        if isinstance(pooling, Softmax):  # its limits are known exactly
-            reached.append(Estimate(_pooled(problem, 0), sharpness=0.0))
-            reached.append(Estimate(_hardmax(problem, 0), sharpness=math.inf))
+        if pooling.mean_to_max:  # both limits are known exactly
+            for limit, sharpness in ((_pooled, 0.0), (_hardmax, math.inf)):
+                exact = limit(problem, 0)
+                reached.append(Estimate(exact, LEAST_UNCERTAINTY, sharpness=sharpness))
         else:
             reached += [reach(math.exp(point)) for point in grid[[0, -1]]]
         return min(reached)

@@ -8,6 +8,7 @@ Tokens are exchangeable, so the noise is drawn sorted, the largest first: the fe
 coordinates then carry the tokens that get the weight, and the error falls by four to ten.
 """
 
+import itertools
 import math
 from collections import Counter
 from dataclasses import replace
@@ -51,17 +52,25 @@ def attention_law(
     """
     kinds = list(dict.fromkeys(replace(group.kind, positive_rate=0.5) for group in problem.groups))
     each = max(n_points // len(kinds), min(n_points, _FEWEST))
+    shapes: dict[tuple[int, int], list[SparseTokenProblem]] = {}
+    for kind in kinds:
+        shapes.setdefault((kind.n_tokens, kind.n_signal), []).append(kind)
     # Law by what it depends on: length, signal tokens and strength; for negatives the length.
     columns: dict[Any, list[Array]] = {}
-    for batch in range(BATCHES):
-        drawn: Counter[tuple[int, int]] = Counter()
-        for kind in kinds:
-            shape = kind.n_tokens, kind.n_signal
-            noise = token_noise(kind, each, batch + BATCHES * drawn[shape])
-            drawn[shape] += 1
-            for key, signal in (((*shape, kind.signal), kind.signal), (kind.n_tokens, 0.0)):
-                triple = _features(noise, kind.n_signal, signal, pooling, cosine, sharpness)
-                columns.setdefault(key, []).append(triple)
+    for batch, (shape, alike) in itertools.product(range(BATCHES), shapes.items()):
+        # Kinds of one shape share a Sobol sequence: each has a block of it, a net by itself.
+        n_blocks = 1 << (len(alike) - 1).bit_length()
+        noise = token_noise(alike[0], each, batch, n_blocks)
+        blocks = np.split(noise, n_blocks)[: len(alike)]
+        used = noise[: len(alike) * len(blocks[0])]
+        samples: list[tuple[Any, Array, float]] = [(shape[0], used, 0.0)]
+        samples += [
+            ((*shape, kind.signal), block, kind.signal)
+            for kind, block in zip(alike, blocks, strict=True)
+        ]
+        for name, some, signal in samples:
+            triple = _features(some, shape[1], signal, pooling, cosine, sharpness)
+            columns.setdefault(name, []).append(triple)
     joined = {key: np.concatenate(column, axis=1) for key, column in columns.items()}
     shares: Counter[tuple[Any, bool, float]] = Counter()
     for kind, positive, label, probability in problem.groups:
@@ -88,14 +97,16 @@ def _features(
     return np.stack([along, sine * on_signal, scale])
 
 
-def token_noise(problem: SparseTokenProblem, n_points: int, batch: int) -> Array:
+def token_noise(problem: SparseTokenProblem, n_points: int, batch: int, n_blocks: int = 1) -> Array:
     """Return the normals of one batch, (points, n_tokens), the same for the same arguments.
 
-    The batches together have ``n_points`` rows, or as many as bounded work allows. The columns of
-    the signal tokens come first; theirs, and the others', are sorted in each row.
+    The batches together have ``n_points`` rows, or as many as bounded work allows, times a number
+    of blocks that is a power of 2. The columns of the signal tokens come first; theirs, and the
+    others', are sorted in each row.
     """
     affordable = max(16 * BATCHES, min(n_points, _MOST_NUMBERS // problem.n_tokens))
     rows = 1 << max(4, round(math.log2(affordable / BATCHES)))  # Sobol points come in powers of 2
+    rows *= n_blocks
     small = rows * problem.n_tokens <= _CACHED_NUMBERS
     draw = _cached_noise if small else _draw_noise
     return draw(problem.n_tokens, problem.n_signal, rows, batch)
@@ -121,10 +132,11 @@ def _draw_noise(n_tokens: int, n_signal: int, n_points: int, batch: int) -> Arra
         np.cumsum(part, axis=1, out=part)
         start += n
     np.negative(np.expm1(uniform, out=uniform), out=uniform)
-    return np.negative(ndtri(uniform, out=uniform), out=uniform)
+    np.negative(ndtri(uniform, out=uniform), out=uniform)
+    return np.asfortranarray(uniform)  # sums over the tokens of all points at once are quicker
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def _cached_noise(n_tokens: int, n_signal: int, n_points: int, batch: int) -> Array:
     noise = _draw_noise(n_tokens, n_signal, n_points, batch)
     noise.flags.writeable = False

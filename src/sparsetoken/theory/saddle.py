@@ -9,7 +9,6 @@ At α = ∞ the readout has no component outside the plane of query and signal: 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -43,8 +42,7 @@ class Problem(NamedTuple):
         return -math.log(self.alpha * self.reg or 1e-14) if math.isfinite(self.alpha) else 0.0
 
 
-@dataclass(frozen=True)
-class Pass:
+class Pass(NamedTuple):
     """One pass over the points: the function and its derivatives at a readout."""
 
     value: float
@@ -108,33 +106,30 @@ def assemble(
     chi = math.exp(readout.log_step) if finite else 0.0
 
     # ρ depends on w₂ and τ; at α = ∞ it is w₂ itself, with its sign.
-    slopes = np.array([0.0, 1.0, 0.0, 0.0])
-    if finite:
-        slopes[[1, 3]] = readout.along_rest / norm, readout.spread / norm
+    slopes = (readout.along_rest / norm, readout.spread / norm) if finite else (1.0, 0.0)
     gradient, hessian, cross, metric = np.zeros(4), np.zeros((4, 4)), np.zeros(4), np.zeros((4, 4))
     sums = np.zeros(4)
     for part in rows:
         triples = Points(*(column[part] for column in points))[1:]
         moments = Moments(*(moment[part] for moment in m))
-        sums += _sum_up(*triples, *moments, slopes, gradient, hessian, cross, metric)
-    for total in (sums, gradient, hessian, cross, metric):
-        total *= factor
+        _sum_up(*triples, *moments, slopes, factor, sums, gradient, hessian, cross, metric)
     value, used, saved, pull = sums.tolist()
-    x = np.array(readout[:4])
-    ridge = reg * np.array([1.0, 1.0, 0.0, 1.0])
-    value += 0.5 * float(ridge @ x**2)
-    gradient += ridge * x
-    hessian += np.diag(ridge)
+    for i in (0, 1, 3):
+        value += 0.5 * reg * readout[i] ** 2
+        gradient[i] += reg * readout[i]
+        hessian[i, i] += reg
     if not finite:
         zero = np.zeros(3)
         return Pass(value, gradient[:3], hessian[:3, :3], 0.0, -1.0, zero, 0.0, 1.0, metric[:3, :3])
 
-    curvature = pull / norm * (np.diag([0.0, 1.0, 0.0, 1.0]) - np.outer(slopes, slopes))
+    bend = pull / norm  # ρ is curved in (w₂, τ)
+    hessian[1, 1] += bend * slopes[1] ** 2
+    hessian[1, 3] -= bend * slopes[0] * slopes[1]
+    hessian[3, 1] = hessian[1, 3]
     tension = 1.0 / (alpha * chi)
     spent = tension * readout.spread**2
     used, saved = max(chi * used, 1e-300), chi**2 * saved
-    hessian += curvature
-    hessian[3, 3] -= tension
+    hessian[3, 3] += bend * slopes[0] ** 2 - tension
     gradient[3] -= tension * readout.spread
     cross *= -chi
     cross[3] += tension * readout.spread
@@ -151,36 +146,70 @@ def assemble(
     )
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"reassoc", "contract"})
 def _sum_up(  # type: ignore[no-untyped-def]
     along_query, along_rest, scale, weight,
     envelope, h, gh, hh, k, gk, ggk, hk, ghk, hhk,
-    slopes, gradient, hessian, cross, metric,
+    slopes, factor, sums, gradient, hessian, cross, metric,
 ):  # fmt: skip
-    """Sum over the points with ∂r/∂x = e + f·G."""
-    e, f = np.zeros(4), np.zeros(4)
-    e[2] = 1.0
-    value = used = saved = pull = 0.0
+    """Add up the points, with ∂r/∂x = (a, b, 1, 0) + cG·(0, rest, 0, spread)."""
+    value = used = saved = 0.0
+    h_1 = h_a = h_b = h_g = c_1 = c_a = c_b = c_g = 0.0
+    k_1 = k_a = k_b = k_aa = k_ab = k_bb = k_g = k_ga = k_gb = k_gg = 0.0
+    m_1 = m_a = m_b = m_aa = m_ab = m_bb = m_gg = 0.0
     for n in range(weight.size):
-        w, c = weight[n], scale[n]
+        a, b, c, w = along_query[n], along_rest[n], scale[n], factor * weight[n]
         c2 = c * c
-        e[0], e[1] = along_query[n], along_rest[n]
-        f[1], f[3] = c * slopes[1], c * slopes[3]
         value += w * envelope[n]
         used += w * c2 * hh[n]
         saved += w * c2 * c2 * hhk[n]
-        pull += w * c * gh[n]
-        wh, wgh, wk, wgk, wggk = w * h[n], w * gh[n], w * k[n], w * gk[n], w * ggk[n]
-        whk, wghk = w * c2 * hk[n], w * c2 * ghk[n]
-        for i in range(4):
-            gradient[i] += wh * e[i] + wgh * f[i]
-            cross[i] += whk * e[i] + wghk * f[i]
-            a = wk * e[i] + wgk * f[i]
-            b = wgk * e[i] + wggk * f[i]
-            for j in range(i, 4):
-                hessian[i, j] += a * e[j] + b * f[j]
-                metric[i, j] += w * (e[i] * e[j] + f[i] * f[j])
+        x = w * h[n]
+        h_1 += x
+        h_a += x * a
+        h_b += x * b
+        h_g += w * c * gh[n]
+        x = w * c2 * hk[n]
+        c_1 += x
+        c_a += x * a
+        c_b += x * b
+        c_g += w * c2 * c * ghk[n]
+        x = w * k[n]
+        k_1 += x
+        k_a += x * a
+        k_b += x * b
+        k_aa += x * a * a
+        k_ab += x * a * b
+        k_bb += x * b * b
+        x = w * c * gk[n]
+        k_g += x
+        k_ga += x * a
+        k_gb += x * b
+        k_gg += w * c2 * ggk[n]
+        m_1 += w
+        m_a += w * a
+        m_b += w * b
+        m_aa += w * a * a
+        m_ab += w * a * b
+        m_bb += w * b * b
+        m_gg += w * c2
+    rest, spread = slopes
+    sums += np.array([value, used, saved, h_g])
+    gradient += np.array([h_a, h_b + rest * h_g, h_1, spread * h_g])
+    cross += np.array([c_a, c_b + rest * c_g, c_1, spread * c_g])
+    _add(hessian, rest, spread, k_aa, k_ab, k_a, k_bb, k_b, k_1, k_ga, k_gb, k_g, k_gg)
+    _add(metric, rest, spread, m_aa, m_ab, m_a, m_bb, m_b, m_1, 0.0, 0.0, 0.0, m_gg)
+
+
+@njit(cache=True)
+def _add(matrix, rest, spread, aa, ab, a, bb, b, one, ga, gb, g, gg):  # type: ignore[no-untyped-def]
+    """Add E[∂r ∂rᵀ ·] to a symmetric matrix, from its sums."""
+    upper = (
+        (aa, ab + rest * ga, a, spread * ga),
+        (0.0, bb + 2.0 * rest * gb + rest * rest * gg, b + rest * g, spread * (gb + rest * gg)),
+        (0.0, 0.0, one, spread * g),
+        (0.0, 0.0, 0.0, spread * spread * gg),
+    )
     for i in range(4):
-        for j in range(i):
-            hessian[i, j], metric[i, j] = hessian[j, i], metric[j, i]
-    return value, used, saved, pull
+        for j in range(i, 4):
+            matrix[i, j] += upper[i][j]
+            matrix[j, i] = matrix[i, j]

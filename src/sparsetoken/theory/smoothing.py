@@ -83,14 +83,13 @@ def envelope_moments(
             return _square(*arguments)
         if loss.corner is not None:
             return _hinge(*arguments, loss.corner)
-        if compiled:
+        if loss.logistic:
             return _logistic(*arguments)
         return _any_loss(loss, *arguments)
 
-    compiled = type(loss) is Logistic
     if not math.isfinite(resolution) or loss.quadratic or loss.corner is not None:
         return average(label, mean, scale)
-    if compiled:  # it depends on score and label by the margin alone
+    if loss.logistic:  # it depends on score and label by the margin alone
         one = np.ones_like(label)
         sums = interpolate(average, one, label * mean, scale, chi, norm, resolution)
         return _from_margin(label, sums)
@@ -111,7 +110,7 @@ def _logistic_step(deviation: float) -> float:
     Rounding to powers of 2^(1/4) keeps the rule the same while a solver converges.
     """
     step = min(0.75, 1.1 / max(deviation, 1e-300))
-    return float(0.75 * 2.0 ** (np.floor(4 * np.log2(max(step, 2e-3) / 0.75)) / 4))
+    return 0.75 * 2.0 ** (math.floor(4 * math.log2(max(step, 2e-3) / 0.75)) / 4)
 
 
 def _from_margin(label: Array, sums: Array) -> Moments:
@@ -255,4 +254,6 @@ def _logistic_kernel(margin, deviation, scale, nodes, weights, sums):  # type: i
             t7 += wk * h
             t8 += t * wk * h
             t9 += wk * h * h
-        sums[:, i] = (t0, t1, t2, t3, t4, t5, t6, t7, t8, t9)
+        # One by one: a tuple assigned to a slice would take seconds to compile.
+        sums[0, i], sums[1, i], sums[2, i], sums[3, i], sums[4, i] = t0, t1, t2, t3, t4
+        sums[5, i], sums[6, i], sums[7, i], sums[8, i], sums[9, i] = t5, t6, t7, t8, t9

@@ -23,7 +23,16 @@ from sparsetoken.law import Readout
 from sparsetoken.theory.saddle import Pass, Problem, evaluate
 from sparsetoken.theory.smoothing import Moments
 
-__all__ = ["Reduced", "Saddle", "descend", "follow", "newton", "solve", "solve_scaled"]
+__all__ = [
+    "Reduced",
+    "Saddle",
+    "descend",
+    "fits_perfectly",
+    "follow",
+    "newton",
+    "solve",
+    "solve_scaled",
+]
 
 Array = NDArray[np.float64]
 
@@ -67,9 +76,14 @@ def solve(problem: Problem, start: Readout | None = None, tolerance: float = 1e-
             return saddle
     if problem.loss.smooth or problem.smoothing > 0.0:
         saddle = _minimise(problem, start, tolerance)
-        if saddle.converged:
+        if saddle.converged or fits_perfectly(problem, saddle.value):
             return saddle
     return follow(problem)
+
+
+def fits_perfectly(problem: Problem, value: float) -> bool:
+    """Whether the loss is zero to rounding with no ridge, so that the minimum is out of reach."""
+    return problem.reg == 0.0 and value < 1e-12
 
 
 def _minimise(problem: Problem, start: Readout | None, tolerance: float) -> Saddle:
@@ -79,7 +93,7 @@ def _minimise(problem: Problem, start: Readout | None, tolerance: float) -> Sadd
     hardly matters for the value, as with a strong ridge.
     """
     saddle = descend(problem, start, tolerance)
-    if saddle.converged:
+    if saddle.converged or fits_perfectly(problem, saddle.value):
         return saddle
     finished = newton(problem, saddle.readout)
     return finished if finished.converged else saddle
@@ -151,7 +165,7 @@ def descend(problem: Problem, start: Readout | None = None, tolerance: float = 1
     readout, done, moments, passes = _fit_step(problem, readout)
     here = _eliminate(done, readout, bound)
     damping = 0.0
-    while passes < _MOST_PASSES and damping < 1e12:
+    while passes < _MOST_PASSES and damping < 1e12 and not fits_perfectly(problem, here.value):
         # The metric's share keeps the step along a flat direction finite.
         floor = (damping + 1e-14) * done.metric
         move = -solve_scaled(here.hessian + floor, here.gradient)
@@ -245,7 +259,8 @@ def solve_scaled(matrix: Array, vector: Array) -> Array:
 
     A system that is not finite has no solution: NaN, which no method takes for convergence.
     """
-    size = np.maximum(np.abs(matrix.diagonal()), 1e-12 * np.abs(matrix).max(axis=0)) + 1e-300
+    entries = np.abs(matrix)
+    size = np.maximum(entries.diagonal(), 1e-12 * entries.max(axis=0)) + 1e-300
     scale = 1.0 / np.sqrt(size)
     scaled = scale[:, np.newaxis] * matrix * scale
     try:
@@ -270,7 +285,7 @@ def _eliminate(done: Pass, readout: Readout, bound: float) -> Reduced:
     return Reduced(
         done.value + 0.5 * move * done.step_gradient,
         done.gradient + done.cross * move,
-        done.hessian + np.outer(done.cross, reaction),
+        done.hessian + done.cross[:, np.newaxis] * reaction,
         move,
         reaction,
     )

@@ -17,7 +17,7 @@ from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.models import Model
 from sparsetoken.theory.saddle import Problem, assemble
 from sparsetoken.theory.separation import law_capacity
-from sparsetoken.theory.solver import Saddle, solve, solve_scaled
+from sparsetoken.theory.solver import Saddle, fits_perfectly, solve, solve_scaled
 from sparsetoken.theory.verification import is_stationary
 
 __all__ = ["RESOLUTION", "Risk", "any_bias", "solve_point"]
@@ -176,7 +176,9 @@ def solve_point(
         ridge = _without_ridge(law, ratio, alpha, loss)
     task = Problem(law.points, loss, ratio, ridge, resolution=RESOLUTION)
     coarse, saddle, converged = _solve_law(law, task, before)
-    if not converged:  # once more from scratch, without grids
+    if not (
+        converged or fits_perfectly(task, saddle.value)
+    ):  # once more from scratch, without grids
         coarse, saddle, converged = _solve_law(law, task._replace(resolution=math.inf), None)
     x = saddle.readout
     converged = converged and not any_bias(saddle, loss)
@@ -292,7 +294,7 @@ def _batch_moves(law: FeatureLaw, task: Problem, saddle: Saddle) -> NDArray[np.f
     if law.batches == 1:
         return np.zeros((1, 4))
     systems = [
-        assemble(task, saddle.readout, saddle.moments, law.rows(batch), law.batches).system
+        assemble(task, saddle.readout, saddle.moments, law.rows(batch), float(law.batches)).system
         for batch in range(law.batches)
     ]
     matrices, gradients = (np.stack(parts) for parts in zip(*systems, strict=True))

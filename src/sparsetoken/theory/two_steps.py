@@ -1,15 +1,16 @@
 """What two gradient steps teach the query (docs/theory, section 3)."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 
 from sparsetoken._validation import check_real
 from sparsetoken.losses import Loss, get_loss
-from sparsetoken.population import AnyProblem, check_problem
+from sparsetoken.population import AnyProblem, check_problem, with_rate
 from sparsetoken.theory.smoothing import envelope_moments
 
 __all__ = ["Alignment", "alignment", "best_bias_rate"]
@@ -176,9 +177,13 @@ def best_bias_rate(
     alpha: float,
     loss: Any = "logistic",
     lr_readout: float = 1.0,
-    largest: float = 20.0,
+    n_samples: float = math.inf,
 ) -> float:
     """Return the learning rate of the bias that aligns the query best with the signal.
+
+    It is near the one at which the bias predicts the positive rate, so that the mean slope of the
+    loss vanishes. For balanced classes every rate is as good in the limit; the one returned cancels
+    the imbalance that chance brings.
 
     Parameters
     ----------
@@ -190,8 +195,9 @@ def best_bias_rate(
         The loss.
     lr_readout : float, default=1.0
         Learning rate of the readout.
-    largest : float, default=20.0
-        Upper end of the search.
+    n_samples : float, default=inf
+        Number of samples used for the two steps: the rate is the best on average over the fractions
+        of positives that so many may have.
 
     Examples
     --------
@@ -201,17 +207,58 @@ def best_bias_rate(
     >>> round(st.theory.alignment(rare, alpha=2.0, lr_bias=rate).cosine, 2)
     0.85
     """
-    largest = check_real("largest", largest, low=0.0, above=True)
+    n_samples = check_real("n_samples", n_samples, low=0.0, above=True, infinite=True)
+    check_problem(problem)
+    calibrated = _calibrated_rate(get_loss(loss), problem.positive_rate)
+    any_rate = math.isinf(alpha) or (len(problem.groups) == 2 and problem.positive_rate == 0.5)
+    if calibrated is not None and any_rate:
+        return calibrated
+    rates = possible_rates(problem.positive_rate, n_samples)
+    problems = [problem] if math.isinf(n_samples) else [with_rate(problem, r) for r in rates]
 
-    def loss_of_alignment(rate: float) -> float:
-        learned = alignment(
-            problem, alpha=alpha, loss=loss, lr_readout=lr_readout, lr_bias=float(rate)
+    def misalignment(rate: float) -> float:
+        return -math.fsum(
+            alignment(each, alpha=alpha, loss=loss, lr_readout=lr_readout, lr_bias=rate).cosine
+            for each in problems
         )
-        return -learned.cosine
 
-    grid = np.linspace(0.0, largest, 41)
-    values = [loss_of_alignment(rate) for rate in grid]
-    best = int(np.argmin(values))
-    bracket = (float(grid[max(best - 1, 0)]), float(grid[min(best + 1, 40)]))
-    found = minimize_scalar(loss_of_alignment, bounds=bracket, method="bounded")
-    return float(found.x) if found.fun < values[best] else float(grid[best])
+    if calibrated is not None:
+        low, high = 0.6 * calibrated, 1.8 * calibrated
+        found = _least(misalignment, low, high)
+        if 1.05 * low < found < 0.97 * high:
+            return found
+    grid = np.linspace(0.0, 3.0 * (calibrated or 7.0), 41)
+    best = int(np.argmin([misalignment(rate) for rate in grid.tolist()]))
+    return _least(misalignment, float(grid[max(best - 1, 0)]), float(grid[min(best + 1, 40)]))
+
+
+def _least(value: Callable[[float], float], low: float, high: float) -> float:
+    found = minimize_scalar(
+        value, bounds=(low, high), method="bounded", options={"xatol": 0.02 * high}
+    )
+    return float(found.x)
+
+
+def _calibrated_rate(loss: Loss, positive_rate: float) -> float | None:
+    """Return the rate at which the bias predicts the positive rate; None if no bias does."""
+
+    def slope(bias: float) -> float:
+        by_label = loss.derivative(np.full(2, bias), np.array([1.0, -1.0]))
+        return float(positive_rate * by_label[0] + (1.0 - positive_rate) * by_label[1])
+
+    first = slope(0.0)
+    if abs(positive_rate - 0.5) < 1e-6:  # the ratio of two small numbers
+        bend = float(loss.second_derivative(np.zeros(1), np.ones(1))[0])
+        return 1.0 / bend if bend > 0.0 else None
+    far = -math.copysign(40.0, first)
+    if not loss.smooth or slope(far) * first >= 0.0:
+        return None
+    return float(brentq(slope, 0.0, far, xtol=1e-14)) / -first
+
+
+def possible_rates(positive_rate: float, n_samples: float) -> tuple[float, float]:
+    """Return the positive rate of a sample, a standard deviation below and above the true one."""
+    deviation = math.sqrt(positive_rate * (1.0 - positive_rate) / n_samples)
+    low = max(positive_rate - deviation, 0.1 * positive_rate)
+    high = min(positive_rate + deviation, 1.0 - 0.1 * (1.0 - positive_rate))
+    return low, high

@@ -36,15 +36,17 @@ def is_stationary(law: FeatureLaw, problem: Problem, readout: Readout, found: Mo
     ``found`` has the solver's averages over G of all points.
     """
     points = law.points
-    sums = _terms(problem, readout, points, found) @ points.weight
+    sums = [points.average(term) for term in _terms(problem, readout, points, found)]
     index, weight, blocks = _some_points(law, points.weight * np.abs(found.hh))
     some = Points(*(column[index] for column in points))._replace(weight=weight)
     look = problem._replace(points=some, resolution=math.inf)
     exact = score_moments(look, readout)
     before = Moments(*(moment[index] for moment in found))
-    missed = weight * (_terms(look, readout, some, exact) - _terms(look, readout, some, before))
-    sums += missed.sum(axis=1)
-    errors = [_standard_error(row, blocks) for row in missed]
+    pairs = zip(
+        _terms(look, readout, some, exact), _terms(look, readout, some, before), strict=True
+    )
+    missed = [weight * (right - solved) for right, solved in pairs]
+    errors = [_standard_error(terms, blocks) for terms in missed]
     slope = math.sqrt(some.average(exact.hh))  # typical ℓ′
     along, rest = (
         slope * math.sqrt(some.average(a**2 + some.scale**2))
@@ -60,12 +62,14 @@ def is_stationary(law: FeatureLaw, problem: Problem, readout: Readout, found: Mo
         constants = [0.0, problem.reg * x.along_query, problem.reg * x.along_rest]
         sizes = [slope, along, rest]
     return all(
-        abs(constant + total) <= _ACCURACY * size + min(_ERRORS * error, _MOST * size)
-        for constant, total, error, size in zip(constants, sums, errors, sizes, strict=True)
+        abs(constant + total + terms.sum()) <= _ACCURACY * size + min(_ERRORS * error, _MOST * size)
+        for constant, total, terms, error, size in zip(
+            constants, sums, missed, errors, sizes, strict=True
+        )
     )
 
 
-def _terms(problem: Problem, readout: Readout, points: Points, m: Moments) -> Array:
+def _terms(problem: Problem, readout: Readout, points: Points, m: Moments) -> list[Array]:
     """Return what each condition averages over the points."""
     c2 = points.scale**2
     terms = [m.h, points.along_query * m.h, points.along_rest * m.h]
@@ -74,7 +78,7 @@ def _terms(problem: Problem, readout: Readout, points: Points, m: Moments) -> Ar
         terms += [step * c2 * m.hh, c2 * m.k]
     else:
         terms[2] = terms[2] + readout.along_rest * c2 * m.k
-    return np.stack(terms)
+    return terms
 
 
 def _some_points(law: FeatureLaw, pull: Array) -> tuple[Index, Array, Index]:
@@ -85,12 +89,14 @@ def _some_points(law: FeatureLaw, pull: Array) -> tuple[Index, Array, Index]:
     weight, size = law.points.weight, law.points.weight.size
     if law.batches == 1:
         return np.arange(size), weight, np.full(size, -1)
-    heaviest = np.argpartition(-pull, _HEAVIEST)[:_HEAVIEST]
+    heaviest = np.argpartition(pull, -_HEAVIEST)[-_HEAVIEST:]
+    light = np.ones(size, dtype=bool)
+    light[heaviest] = False
     rows, blocks, weights = [heaviest], [np.full(_HEAVIEST, -1)], [weight[heaviest]]
     many = max(_SOME // len(law.sizes), 8 * _BLOCKS)
     for end, size in zip(np.cumsum(law.sizes), law.sizes, strict=True):
         chosen = np.arange(end - min(size, many), end)
-        others = ~np.isin(chosen, heaviest)
+        others = light[chosen]
         rows.append(chosen[others])
         blocks.append((np.arange(chosen.size) * _BLOCKS // chosen.size)[others])
         counted = heaviest[(heaviest >= end - size) & (heaviest < end)]
@@ -100,6 +106,8 @@ def _some_points(law: FeatureLaw, pull: Array) -> tuple[Index, Array, Index]:
 
 
 def _standard_error(terms: Array, blocks: Index) -> float:
-    """Return the sampling error of a sum, from the spread of its blocks."""
+    """Return the sampling error of a sum, from the spread of its blocks; none if all are in it."""
+    if blocks[-1] < 0:
+        return 0.0
     sums = np.bincount(blocks[blocks >= 0], terms[blocks >= 0], minlength=_BLOCKS)
     return math.sqrt(_BLOCKS) * float(np.std(sums, ddof=1))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken.estimators.conversion import as_sequences
 from sparsetoken.estimators.foreign import as_floats, find_name
 from sparsetoken.estimators.grouping import group_rows, one_per_group
 from sparsetoken.estimators.readers.dataset import (
@@ -17,7 +18,7 @@ from sparsetoken.estimators.readers.dataset import (
     Selection,
     make_dataset,
 )
-from sparsetoken.estimators.sequences import Sequences, as_sequences
+from sparsetoken.estimators.sequences import Sequences
 
 __all__ = ["OPENERS", "read_archive", "read_folder"]
 

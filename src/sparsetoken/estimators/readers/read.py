@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sparsetoken.estimators.foreign import find_name
 from sparsetoken.estimators.readers.arrays import OPENERS, read_archive, read_folder
 from sparsetoken.estimators.readers.dataset import (
@@ -16,6 +18,7 @@ from sparsetoken.estimators.readers.dataset import (
 )
 from sparsetoken.estimators.readers.tables import read_csv, read_parquet
 from sparsetoken.estimators.readers.text import read_rows
+from sparsetoken.estimators.stored import StoredSequences, is_stored
 
 __all__ = ["is_table", "read_dataset"]
 
@@ -36,8 +39,8 @@ def read_dataset(
     ----------
     path : str or path
         A table with one token a row (``.csv``, ``.tsv``, also with ``.gz``; ``.parquet``), an
-        archive of arrays (``.npz``, ``.h5``, ``.safetensors``), or a folder with one such file, or
-        one ``.npy``, a sequence.
+        archive of arrays (``.npz``, ``.h5``, ``.safetensors``), a folder with one such file, or
+        one ``.npy``, a sequence, or a folder that ``Sequences.writer`` has written.
     selection : Selection, optional
         What each column or array is, where the usual names do not tell.
     labels : str or path, optional
@@ -60,7 +63,9 @@ def read_dataset(
     (['ill', 'well'], [0, 2, 1])
     """
     path, selection = Path(path), selection or Selection()
-    if path.is_dir():
+    if is_stored(path):
+        dataset = _read_stored(path, selection)
+    elif path.is_dir():
         dataset = read_folder(path, _ending(path), selection)
         found = [path / f"labels{suffix}" for suffix in _TABLES]
         labels = labels or next((table for table in found if table.exists()), None)
@@ -77,6 +82,17 @@ def read_dataset(
 def is_table(path: str | Path) -> bool:
     """Return whether a file has columns, not arrays."""
     return ending(Path(path)) in _TABLES
+
+
+def _read_stored(folder: Path, selection: Selection) -> Dataset:
+    """Read all of a folder that was written to be read in parts."""
+    stored = StoredSequences(folder, np.inf)
+    sequences = stored.to_memory()
+    if sequences.ids is None:
+        sequences.ids = np.arange(len(sequences))
+    labels = None if stored.labels is None else stored.labels.tolist()
+    rows = np.arange(len(sequences.tokens))
+    return make_dataset(folder, sequences, labels, None, rows, selection)
 
 
 def _ending(folder: Path) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken.estimators.conversion import as_sequences
 from sparsetoken.estimators.foreign import find_name
 from sparsetoken.estimators.grouping import constant_columns
 from sparsetoken.estimators.readers.columns import Columns, choose_columns
@@ -27,7 +28,7 @@ from sparsetoken.estimators.readers.text import (
     read_rows,
     to_block,
 )
-from sparsetoken.estimators.sequences import Sequences, as_sequences
+from sparsetoken.estimators.sequences import Sequences
 
 __all__ = ["read_csv", "read_parquet"]
 

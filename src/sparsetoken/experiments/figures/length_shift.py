@@ -1,4 +1,4 @@
-"""Trained on sequences of one length, tested on others."""
+"""Trained on short sequences, served long ones: as a whole, or window by window."""
 
 from typing import Any
 
@@ -12,72 +12,103 @@ from sparsetoken.plotting import (
     curve,
     label_axes,
     lines_and_points,
-    looks,
     new_figure,
-    present,
     select,
 )
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.vocabulary import look
+from sparsetoken.vocabulary import COLORS, look
 
 __all__ = ["draw", "sweep"]
 
-_PROBLEM: dict[str, Any] = {"n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-2}
-_MODELS = ("two-step", "pooled")
+_PROBLEM: dict[str, Any] = {"n_signal": 1, "signal": 6.0, "positive_rate": 0.5, "reg": 1e-2}
+_QUANTITIES = ("test_error", "false_positives", "recall")
+_LEAST_RATE = 1e-4  # rarer false positives are off the picture
 
 
 def sweep(
     *,
-    trained: list[int],
+    trained: int,
     lines: list[int],
     points: list[int],
     alpha: float,
+    sharpness: float,
+    fpr: float,
+    n_points: int,
+    window_points: int,
     dim: int,
     trials: int,
 ) -> Sweep:
-    """Return errors on each length, ``test_n_tokens``."""
+    """Return what happens at each length, ``test_n_tokens``, a multiple of that of training.
+
+    The column ``read`` is "whole", or "windows" of the length of training.
+    """
+    rate = query_rate(SparseTokenProblem(trained, 1, _PROBLEM["signal"]), 0.5 * alpha, sharpness)
+    fixed = _PROBLEM | {"alpha": alpha, "dim": dim, "trials": trials, "n_tokens": trained}
+    fixed |= {"fpr": fpr, "n_points": n_points, "lr_query": rate}
     grids = []
-    for n_tokens in trained:
-        rate = query_rate(SparseTokenProblem(n_tokens, 1, _PROBLEM["signal"]), 0.5 * alpha)
-        fixed = _PROBLEM | {"alpha": alpha, "dim": dim, "trials": trials, "n_tokens": n_tokens}
-        fixed |= {"lr_query": rate}
-        for lengths, source in ((lines, "theory"), (points, "simulation")):
-            axes = {"model": _MODELS, "test_n_tokens": lengths}
-            grids.append(Grid(["test_error"], axes, fixed, [source]))
+    for lengths, source in ((lines, "theory"), (points, "simulation")):
+        axes = {"model": ("two-step", "pooled"), "test_n_tokens": lengths}
+        grids.append(Grid(_QUANTITIES, axes, fixed, [source], {"read": "whole"}))
+        for length in lengths:
+            cut = fixed | {"test_n_tokens": length, "n_windows": length // trained}
+            cut |= {"model": "two-step", "n_points": window_points}
+            grids.append(Grid(_QUANTITIES, {}, cut, [source], {"read": "windows"}))
     return Sweep(grids)
 
 
 @figure(
     "length-shift",
-    "test error on lengths other than that of training",
+    "error, false positives and recall on sequences longer than those of training",
     data=sweep,
     full={
-        "trained": [5, 10, 20],
-        "lines": [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100],
-        "points": [2, 5, 10, 20, 50, 100],
+        "trained": 10,
+        "lines": [10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 10_000],
+        "points": [10, 30, 100, 300, 1000, 3000, 10_000],
         "alpha": 4.0,
+        "sharpness": 0.7,
+        "fpr": 0.01,
+        "n_points": 16_384,
+        "window_points": 262_144,
         "dim": 500,
         "trials": 16,
     },
     quick={
-        "lines": [1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 100],
-        "points": [2, 10, 50],
+        "lines": [10, 30, 100, 300, 1000, 3000, 10_000],
+        "points": [10, 100, 1000, 10_000],
+        "n_points": 4096,
+        "window_points": 65_536,
         "dim": 200,
         "trials": 8,
     },
 )
 def draw(rows: Rows) -> Figure:
-    """Draw a panel for each model, a curve for each length of training."""
-    drawn, axes = new_figure(1, 2, height=2.6)
-    for ax, model in zip(axes[0], _MODELS, strict=True):
-        for n_tokens, chosen in looks(present(rows, "n_tokens")):
-            here = select(rows, model=model, n_tokens=n_tokens)
-            curve(ax, here, "test_n_tokens", *chosen, f"trained at L = {n_tokens}")
-            ax.axvline(n_tokens, color=chosen[0], lw=0.5, ls=":")
-        label_axes(ax, "test_n_tokens", "test_error")
-        ax.set_title(look(model).label)
-    axes[0][1].set_ylabel("")
-    lines_and_points(axes[0][1])
-    axes[0][1].legend(loc="lower right")
-    caption(drawn, rows, "Trained at one length, tested at others")
+    """Draw a panel for each quantity, a curve for each way to read a sequence."""
+    drawn, axes = new_figure(1, len(_QUANTITIES), height=2.6)
+    two_step, pooled = look("two-step"), look("pooled")
+    ways: list[tuple[dict[str, Any], tuple[str, str], str, str]] = [
+        ({"model": "two-step", "read": "whole"}, (COLORS[0], two_step.marker), "-", "attention"),
+        ({"read": "windows"}, (COLORS[2], "D"), "--", "attention in windows"),
+        ({"model": "pooled"}, (pooled.color, pooled.marker), "-", pooled.label),
+    ]
+    fpr = rows[0]["fpr"]
+    for ax, quantity in zip(axes[0], _QUANTITIES, strict=True):
+        for which, chosen, dashes, label in ways:
+            here = select(rows, quantity=quantity, **which)
+            if quantity == "false_positives":  # an empty place on a logarithmic axis
+                here = [row for row in here if row["value"] > 1e-12]
+            curve(ax, here, "test_n_tokens", *chosen, label, dashes=dashes)
+        label_axes(ax, "test_n_tokens", quantity)
+        ax.set_xlabel("sequence length in testing")
+    error, alarms, recall = axes[0]
+    alarms.set_ylim(_LEAST_RATE, 1.5)
+    alarms.axhline(fpr, color="0.6", lw=0.8, ls=":", zorder=0)
+    alarms.set_ylabel("false-positive rate")
+    alarms.set_title(f"threshold of {100 * fpr:g} % in training")
+    recall.set_ylim(0.0, 1.03)
+    recall.set_title(f"threshold of {100 * fpr:g} % at each length")
+    error.set_title("trained bias")
+    lines_and_points(alarms)
+    alarms.legend(loc="center right", bbox_to_anchor=(1.0, 0.3))
+    trained = rows[0]["n_tokens"]
+    caption(drawn, rows, f"Trained at L = {trained}, served longer sequences")
     return drawn

@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sparsetoken.losses import Logistic, Loss
+from sparsetoken.losses import Loss
 from sparsetoken.theory.smoothing import envelope_moments
 
 __all__ = ["ScoreMoments", "score_moments"]
@@ -48,7 +48,7 @@ def score_moments(
 
     Without ``value`` that of the loss itself may be left out, as zero.
     """
-    if type(loss) is Logistic:  # compiled; any other by the general rule
+    if loss.logistic:  # compiled; any other by the general rule
         step = max(min(0.75, 1.1 / max(norm * float(scale.max()), 1e-300)), 0.01)
         count = math.ceil(_REACH / step)
         nodes = step * np.arange(-count, count + 1)

@@ -1,0 +1,183 @@
+"""Fits to a folder larger than the memory that may be used.
+
+``python -m benchmarks.larger_than_memory`` takes half an hour and 2.6 GB of disk; sizes in tokens
+may be given: ``python -m benchmarks.larger_than_memory 1e5 1e6``. Each fit is a process of its own,
+so that its largest resident memory is known. Tokens are read into buffers, not mapped: all of what
+is resident is counted.
+"""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.report import Row, at_most, print_rows
+from sparsetoken import AttentionClassifier, Sequences
+from sparsetoken.estimators.data import StoredData
+from sparsetoken.estimators.passes import Heads, head_gradients
+
+LENGTH, DIM, HEADS = 20, 32, 4
+SIZES = (1e5, 1e6, 5e6, 2e7)
+_CHUNK = 2**22 // DIM  # tokens, as a pass over a folder reads them
+
+
+def rows(sizes: tuple[float, ...] = SIZES) -> Iterator[Row]:
+    cost: dict[float, float] = {}
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            _write(Path(folder, "sequences"), int(size))
+            found = _in_process(Path(folder, "sequences"))
+        name = f"{size:g} tokens"
+        where = f"{found['read']} over the folder" if found["read"] else "all in memory"
+        yield Row(f"{name}: passes, {where}", found["passes"], "", "", True)
+        yield at_most(f"{name}: fit", found["seconds"], 600.0, "s")
+        yield Row(f"{name}: fit, CPU", found["cpu"], "s", "", True)
+        yield at_most(f"{name}: largest resident memory", found["resident"] / 1e9, 1.0, "GB")
+        if found["read"]:
+            by_hand = found["cpu_of_a_pass_by_hand"] * found["read"]
+            yield at_most(f"{name}: fit / its passes by hand, CPU", found["cpu"] / by_hand, 1.5)
+        cost[size] = found["cpu_of_a_pass"] / size * 1e9
+        yield Row(f"{name}: CPU of a pass from the folder, by token", cost[size], "ns", "", True)
+    if len(cost) > 1:
+        growth = cost[max(cost)] / cost[min(cost)]
+        yield at_most("a pass, CPU by token: largest / smallest folder", growth, 1.2)
+    yield _killed()
+
+
+def _write(folder: Path, n_tokens: int) -> None:
+    """Write sequences in which one token of a positive is shifted."""
+    rng, left = np.random.default_rng(0), n_tokens // LENGTH
+    with Sequences.writer(folder) as out:
+        while left:
+            count = min(left, 20_000)
+            X = rng.standard_normal((count, LENGTH, DIM), dtype=np.float32)
+            y = rng.integers(0, 2, count)
+            X[np.arange(count), rng.integers(0, LENGTH, count), 0] += 3.0 * y
+            out.add(X, y)
+            left -= count
+
+
+def _in_process(folder: Path) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.larger_than_memory", "--fit", str(folder)]
+    found: dict[str, float] = json.loads(subprocess.check_output(command))
+    return found
+
+
+def _fit(folder: str) -> dict[str, float]:
+    """Fit in this process, which does nothing else before, and return what it took."""
+    read, whole = [0], StoredData._parts
+
+    def counted(self: Any) -> Any:
+        read[0] += 1
+        return whole(self)
+
+    StoredData._parts = counted  # type: ignore[method-assign]
+    X = Sequences.open(folder)
+    labels = np.asarray(X.labels)
+    start, cpu = time.perf_counter(), time.process_time()
+    clf = AttentionClassifier(random_state=0).fit(X, labels)
+    taken = time.perf_counter() - start, time.process_time() - cpu
+    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    by_hand = _cpu(lambda: _pass_by_hand(Path(folder, "tokens.npy"), labels))
+    return {
+        "passes": clf.n_passes_,
+        "read": read[0],
+        "seconds": taken[0],
+        "cpu": taken[1],
+        "resident": resident,
+        "cpu_of_a_pass": _cpu(lambda: _pass(StoredData(X), labels)),
+        "cpu_of_a_pass_by_hand": by_hand,
+        "accuracy": clf.score(X[:5000], labels[:5000]),
+    }
+
+
+def _cpu(call: Callable[[], Any]) -> float:
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def _pass(data: StoredData, labels: Any) -> Any:
+    """Return one gradient of four heads."""
+    queries, readouts = np.random.default_rng(0).standard_normal((2, DIM, HEADS))
+    heads = Heads(np.zeros(DIM), np.ones(DIM), queries, readouts, np.zeros(HEADS))
+    signs, shares = 2.0 * labels[:, None] - 1.0, np.full((len(labels), 1), 1.0 / len(labels))
+    which = np.zeros(HEADS, dtype=int)
+    return data.total(head_gradients, (signs, shares), heads, which, which)
+
+
+def _pass_by_hand(path: Path, labels: Any) -> Any:
+    """Return the same, as one would write it in NumPy."""
+    rng = np.random.default_rng(0)
+    queries, readouts = rng.standard_normal((2, DIM, HEADS)).astype(np.float32)
+    mean, scale = np.zeros(DIM, np.float32), np.ones(DIM, np.float32)
+    gradients = np.zeros((2, DIM, HEADS))
+    signs, done, each = 2.0 * labels - 1.0, 0, _CHUNK // LENGTH
+    with path.open("rb") as file:
+        np.lib.format.read_magic(file)
+        np.lib.format.read_array_header_1_0(file)
+        while done < len(labels):
+            count = min(each, len(labels) - done)
+            tokens = np.fromfile(file, np.float32, count * LENGTH * DIM).reshape(-1, DIM)
+            tokens = (tokens - mean) * scale
+            scores = (tokens @ queries).reshape(count, LENGTH, HEADS)
+            attention = np.exp(scores - scores.max(axis=1, keepdims=True))
+            attention /= attention.sum(axis=1, keepdims=True)
+            along = (tokens @ readouts).reshape(count, LENGTH, HEADS)
+            output = (attention * along).sum(axis=1)
+            sign = signs[done : done + count, None].astype(np.float32)
+            slope = -sign / (1.0 + np.exp(sign * output)) / len(labels)
+            weight = attention * slope[:, None]
+            by_query = weight * (along - output[:, None])
+            gradients[0] += tokens.T @ by_query.reshape(-1, HEADS)
+            gradients[1] += tokens.T @ weight.reshape(-1, HEADS)
+            done += count
+    return gradients
+
+
+def _killed() -> Row:
+    """Compare a fit by two workers, one of them killed in the middle, with one process."""
+    from distributed import Client, LocalCluster
+
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place, "sequences")
+        _write(folder, 1_000_000)
+        here = Sequences.open(folder, "200 MB")
+        clf = AttentionClassifier(random_state=0)
+        wanted = clf.fit(here, here.labels).head_queries_
+        with (
+            LocalCluster(
+                2, threads_per_worker=1, processes=True, dashboard_address=":0"
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+            there = Sequences.open(folder, "200 MB", client)
+            pid = next(iter(client.run(os.getpid).values()))
+            clf.decision_function(there)  # the workers have imported everything
+            killer = threading.Timer(3.0, os.kill, (pid, signal.SIGKILL))
+            killer.start()
+            found = clf.fit(there, there.labels).head_queries_
+            late = killer.is_alive()
+            pids = set(client.run(os.getpid).values())
+    if late or pid in pids:
+        raise RuntimeError("the fit was over before the worker was killed")
+    away = float(np.abs(found - wanted).max() / np.abs(wanted).max())
+    return at_most("a worker killed in the middle of a fit: change of the queries", away, 1e-6)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--fit"]:
+        print(json.dumps(_fit(sys.argv[2])))
+    else:
+        given = tuple(float(size) for size in sys.argv[1:])
+        print_rows("larger than memory", rows(given or SIZES))

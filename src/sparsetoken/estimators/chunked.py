@@ -1,0 +1,196 @@
+"""Sequences in the chunks of a Dask array, or in a folder that the workers of a cluster read.
+
+Each pass is a map over the chunks, run by the workers, and what comes back to the client is one row
+per sample or one sum per chunk: never tokens. A chunk whose worker died is read, or computed, and
+passed over by another one.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetoken.estimators.conversion import as_sequences
+from sparsetoken.estimators.data import (
+    Change,
+    LazyData,
+    MemoryData,
+    Passes,
+    StoredData,
+    add_up,
+    block_bounds,
+)
+from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.estimators.stored import StoredSequences
+
+__all__ = ["ChunkedData", "chunks_of_array", "chunks_of_folder", "is_dask"]
+
+Array = NDArray[Any]
+
+_TASK = 2**22  # fewest numbers of a folder that a task passes over, a few blocks at a time
+_TASKS_A_THREAD = 4  # few, as each costs the scheduler milliseconds; some, to share the work evenly
+_ROOM = 2**26  # numbers that may come to the client
+
+
+class ChunkedData(LazyData):
+    """Chunks of whole sequences, each somewhere on a cluster."""
+
+    n_jobs = None
+
+    def __init__(
+        self,
+        source: Any,
+        blocks: list[Any],
+        bounds: NDArray[np.int64],
+        room: float,
+        client: Any = None,
+        passes: Passes | None = None,
+        changes: tuple[Change, ...] = (),
+    ) -> None:
+        super().__init__(source, passes, changes)
+        self.source, self.blocks, self.bounds = source, blocks, bounds
+        self.room, self.client = room, client
+        self._placed: tuple[tuple[Array, ...], list[Any]] | None = None
+
+    def per_sample(self, function: Callable[..., Array], *arguments: Any) -> Array:
+        """Map over the chunks, and bring one row per sample to the client."""
+        return np.concatenate(self._map("per_sample", (), function, *arguments))
+
+    def total(
+        self, function: Callable[..., Any], rows: tuple[Array, ...], *arguments: Any
+    ) -> tuple[Any, ...]:
+        """Map over the chunks and add up what they return."""
+        return add_up(self._map("total", rows, function, *arguments))
+
+    def take(self, rows: NDArray[np.int64]) -> MemoryData:
+        """Bring some sequences to the client."""
+        chosen = np.zeros(len(self), dtype=bool)
+        chosen[rows] = True
+        parts = self._map("take", (chosen,))
+        return MemoryData(Sequences.concatenate(parts), passes=self.passes)
+
+    def changed(self, change: Change) -> "ChunkedData":
+        """Return the same data, with one more change."""
+        return ChunkedData(
+            self.source,
+            self.blocks,
+            self.bounds,
+            self.room,
+            self.client,
+            self.passes,
+            (*self.changes, change),
+        )
+
+    def lazily(self, function: Callable[..., Array], *arguments: Any) -> Any:
+        """Return ``function`` of every sample, of shape (n, L), as a Dask array."""
+        return self.source.array.map_blocks(
+            _on_block,
+            self.changes,
+            function,
+            arguments,
+            dtype=np.float64,
+            drop_axis=2,
+            meta=np.empty((0, 0)),
+        )
+
+    def _map(self, what: str, rows: tuple[Array, ...], *arguments: Any) -> list[Any]:
+        self.passes.count += 1
+        from dask.base import compute
+        from dask.delayed import delayed
+
+        run = delayed(_run_block, pure=False)
+        shared = delayed((what, self.changes, arguments), traverse=False, pure=False)
+        tasks = [
+            run(block, int(low), part, shared)
+            for block, low, part in zip(self.blocks, self.bounds, self._place(rows), strict=False)
+        ]
+        return list(compute(*tasks, scheduler=self.client))
+
+    def _place(self, rows: tuple[Array, ...]) -> list[Any]:
+        """Return each chunk's rows, at the workers: many passes in turn use the same ones."""
+        if not rows:
+            return [()] * len(self.blocks)
+        same = self._placed is not None and len(rows) == len(self._placed[0])
+        if not same or any(a is not b for a, b in zip(rows, self._placed[0], strict=True)):  # type: ignore[index]
+            parts = [tuple(row[low:high] for row in rows) for low, high in pairwise(self.bounds)]
+            self._placed = (rows, place(parts, self.client))
+        assert self._placed is not None
+        return self._placed[1]
+
+
+def chunks_of_array(array: Any) -> ChunkedData:
+    """Return a Dask array of shape (n, L, d), chunked over the samples only, as data."""
+    if array.ndim != 3:
+        raise ValueError(f"a Dask X must have shape (n, L, d), got {array.ndim} dimensions")
+    if len(array.chunks[1]) > 1 or len(array.chunks[2]) > 1:
+        raise ValueError(
+            "a Dask X must be chunked over the samples only, got chunks "
+            f"{array.chunks}; use X.rechunk({{1: -1, 2: -1}})"
+        )
+    if any(np.isnan(size) for size in array.chunks[0]):
+        raise ValueError("a Dask X must know its chunk sizes; use X.compute_chunk_sizes()")
+    bounds = np.concatenate([[0], np.cumsum(array.chunks[0])]).astype(int)
+    return ChunkedData(_ArraySource(array), array.to_delayed().ravel().tolist(), bounds, _ROOM)
+
+
+def chunks_of_folder(stored: StoredSequences, changes: tuple[Change, ...] = ()) -> ChunkedData:
+    """Return sequences in a folder as data that the workers of its client read."""
+    threads = sum(stored.client.nthreads().values()) or 1
+    task = max(_TASK, stored.size // (_TASKS_A_THREAD * threads))
+    bounds = block_bounds(stored.offsets, stored.dim, task)
+    parts = [stored.cut(stored.offsets[low : high + 1]) for low, high in pairwise(bounds)]
+    blocks = place(parts, stored.client)
+    return ChunkedData(stored, blocks, bounds, stored.room, stored.client, None, changes)
+
+
+def is_dask(X: Any) -> bool:
+    """Return whether ``X`` is a Dask array, without importing Dask."""
+    return type(X).__module__.partition(".")[0] == "dask"
+
+
+def place(parts: Iterable[Any], client: Any) -> list[Any]:
+    """Send objects to the workers. The scheduler can make them again, unlike scattered ones."""
+    from dask.base import persist
+    from dask.delayed import delayed
+
+    literals = [delayed(part, traverse=False, pure=False) for part in parts]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        return list(persist(*literals, scheduler=client))
+
+
+class _ArraySource:
+    """What there is to know about a Dask array of shape (n, L, d)."""
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.dtype = array, array.dtype
+        self.dim = int(array.shape[2])
+        self.lengths = np.full(array.shape[0], int(array.shape[1]))
+
+
+def _run_block(block: Any, first: int, rows: tuple[Array, ...], shared: Any) -> Any:
+    what, changes, arguments = shared
+    data: Any
+    if isinstance(block, StoredSequences):
+        data = StoredData(block, changes=changes)
+    else:
+        data = MemoryData(_changed(as_sequences(block, first), changes))
+    if what == "total":
+        return data.total(arguments[0], rows, *arguments[1:])
+    if what == "take":
+        return data.take(np.flatnonzero(rows[0])).sequences
+    return data.per_sample(*arguments)
+
+
+def _changed(sequences: Sequences, changes: tuple[Change, ...]) -> Sequences:
+    for change in changes:
+        sequences = change(sequences)
+    return sequences
+
+
+def _on_block(block: Array, changes: Any, function: Callable[..., Array], arguments: Any) -> Array:
+    sequences = _changed(as_sequences(block), changes)
+    return function(sequences, *arguments).reshape(block.shape[:2])

@@ -1,0 +1,226 @@
+"""Sequences in a folder against the same ones in memory."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.kernel_approximation import Nystroem
+
+import sparsetoken as st
+from sparsetoken.estimators import search, stored
+from sparsetoken.estimators.data import MemoryData, StoredData
+from sparsetoken.estimators.passes import pooled_features, token_covariance
+
+RNG = np.random.default_rng(0)
+LENGTHS = RNG.integers(1, 30, 400)
+OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)])
+TOKENS = RNG.standard_normal((OFFSETS[-1], 6), dtype=np.float32) + 2.0
+Y = np.arange(400) % 2
+TOKENS[OFFSETS[:-1][Y == 1], 0] += 4.0
+NAMES = list("abcdef")
+X = st.Sequences(TOKENS, OFFSETS, NAMES)
+LIMIT = 120_000  # bytes: room for 7,500 numbers of 37,700
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("stored") / "sequences"
+    X.save(path, Y)
+    return path
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Several blocks a part and several parts, as large data have them."""
+    for name, size in (("_BLOCK", 2**9), ("_PART", 2**11)):
+        monkeypatch.setattr(f"sparsetoken.estimators.data.{name}", size)
+    # In memory the heads are chosen on as many samples as there is room for here.
+    monkeypatch.setattr(search, "_ENOUGH_NUMBERS", 7500)
+    monkeypatch.setattr(search, "_ENOUGH_SEQUENCES", 1)
+    monkeypatch.setattr(search, "_ENOUGH_OF_A_CLASS", 30)
+
+
+def test_what_is_read_is_what_was_written(folder):
+    opened = st.Sequences.open(folder)
+    assert len(opened) == 400
+    assert opened.labels.tolist() == Y.tolist()
+    assert opened.feature_names.tolist() == NAMES
+    assert opened.lengths.tolist() == LENGTHS.tolist()
+    assert np.array_equal(opened.to_memory().tokens, TOKENS)
+    assert np.array_equal(opened[-3], X[-3])
+    assert np.array_equal(opened[[7, 2]].tokens, X[[7, 2]].tokens)
+    assert np.array_equal(opened[Y == 1].tokens, X[Y == 1].tokens)
+    part = opened[100:200][10:30]
+    assert isinstance(part, st.estimators.StoredSequences)
+    assert np.array_equal(part.to_memory().tokens, X[110:130].tokens)
+    assert part.labels.tolist() == Y[110:130].tolist()
+    assert len(opened[5:5]) == 0
+    assert np.array_equal(np.load(folder / "tokens.npy", mmap_mode="r"), TOKENS)
+    again = pickle.loads(pickle.dumps(part))
+    assert [len(sequence) for sequence in again] == LENGTHS[110:130].tolist()
+
+
+def test_parts_of_any_size_make_the_same_folder(folder, tmp_path):
+    with st.Sequences.writer(tmp_path / "new") as out:
+        for low, high in ((0, 1), (1, 300), (300, 400)):
+            out.add(X[low:high], Y[low:high])
+    for file in sorted(folder.iterdir()):
+        assert (tmp_path / "new" / file.name).read_bytes() == file.read_bytes(), file.name
+
+
+def test_names_of_sequences_are_kept(tmp_path):
+    st.Sequences(np.ones((3, 2)), [0, 1, 3], ids=np.array(["b", "äa"], object)).save(tmp_path / "s")
+    assert st.Sequences.open(tmp_path / "s").ids.tolist() == ["b", "äa"]
+    assert st.Sequences.open(tmp_path / "s")[1:].ids.tolist() == ["äa"]
+
+
+def test_a_writer_refuses_what_does_not_go_together(folder, tmp_path):
+    with pytest.raises(ValueError, match="one sequence must be added"):
+        st.Sequences.writer(tmp_path / "a").close()
+    with pytest.raises(ValueError, match="must be empty or not exist"):
+        st.Sequences.writer(folder)
+    out = st.Sequences.writer(tmp_path / "b")
+    out.add(np.ones((2, 3, 4), np.float32), [0, 1])
+    for part, labels, message in (
+        (np.ones((2, 3, 5), np.float32), [0, 1], "tokens of 4 features"),
+        (np.ones((2, 3, 4)), [0, 1], "type float32"),
+        (np.ones((2, 3, 4), np.float32), None, "all parts must have labels"),
+        (np.ones((2, 3, 4), np.float32), [1], "labels must have shape"),
+        (np.full((1, 1, 4), np.nan, np.float32), [1], "NaN in sequence 0"),
+        (st.Sequences(np.ones((1, 4), np.float32), [0, 1], NAMES[:4]), [1], "same names"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            out.add(part, labels)
+    with pytest.raises(ValueError, match="no complete sequences"):
+        st.Sequences.open(tmp_path / "b")
+    out.close()
+    assert len(st.Sequences.open(tmp_path / "b")) == 2  # what was refused left nothing behind
+
+
+def test_damage_is_noticed(tmp_path):
+    X[:20].save(tmp_path / "s")
+    tokens = tmp_path / "s" / "tokens.npy"
+    opened = st.Sequences.open(tmp_path / "s")
+    tokens.write_bytes(tokens.read_bytes()[:-100])
+    with pytest.raises(ValueError, match="shorter than it was"):
+        opened.to_memory()
+    with pytest.raises(ValueError, match="mmap length"):
+        st.Sequences.open(tmp_path / "s")
+    (tmp_path / "s" / "sequences.json").write_text('{"format": "other"}')
+    with pytest.raises(ValueError, match="unknown format"):
+        st.Sequences.open(tmp_path / "s")
+
+
+@pytest.mark.parametrize("limit", [0, -5, "1 TB", "many", float("nan"), "-1"])
+def test_a_limit_is_a_number_of_bytes(folder, limit):
+    with pytest.raises(ValueError, match="memory_limit must be a number of bytes"):
+        st.Sequences.open(folder, memory_limit=limit)
+    assert st.Sequences.open(folder, memory_limit="1.5 GB").memory_limit == 1_500_000_000
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_passes_are_those_of_memory(folder, small_blocks, n_jobs):
+    here = MemoryData(X, n_jobs)
+    there = StoredData(st.Sequences.open(folder, LIMIT), n_jobs)
+    mean, scale, share = np.zeros(6), np.ones(6), np.full(400, 1 / 400)
+    for a, b in ((here, there), (here.pooled(), there.pooled())):
+        (wanted,) = a.total(token_covariance, (share,), mean, scale)
+        (found,) = b.total(token_covariance, (share,), mean, scale)
+        assert np.array_equal(found, wanted)
+        assert np.array_equal(b.per_sample(pooled_features), a.per_sample(pooled_features))
+    rows = np.array([3, 4, 399])
+    assert np.array_equal(there.take(rows).sequences.tokens, X[rows].tokens)
+
+
+def test_no_more_is_read_than_the_limit_says(folder, small_blocks, monkeypatch):
+    read, whole = [], stored._TokenFile.read
+
+    def spy(self, first, last):
+        read.append((last - first) * self.dim)
+        return whole(self, first, last)
+
+    monkeypatch.setattr(stored._TokenFile, "read", spy)
+    clf = st.AttentionClassifier(random_state=0, refine_steps=3)
+    opened = st.Sequences.open(folder, LIMIT)
+    clf.fit(opened, Y).predict(opened)
+    assert max(read) <= 7500 // 4 + LENGTHS.max() * 6 + 2**9
+    assert sum(read) > clf.n_passes_ / 4 * X.tokens.size  # passes over the part read nothing
+
+
+CLASSIFIERS = {
+    "pooled": st.PooledClassifier(),
+    "two-step": st.TwoStepAttentionClassifier(random_state=0),
+    "attention": st.AttentionClassifier(random_state=0, refine_steps=10),
+    "sparse-token": st.SparseTokenClassifier(random_state=0, refine_steps=10),
+    "mapped": st.AttentionClassifier(
+        random_state=0, refine_steps=3, token_map=Nystroem(n_components=5, random_state=0)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_fit_is_that_in_memory(folder, small_blocks, name):
+    clf = CLASSIFIERS[name]
+    clf.fit(X, Y)
+    wanted, chances = clf.decision_function(X), clf.predict_proba(X)
+    opened = st.Sequences.open(folder, LIMIT)
+    clf.fit(opened, opened.labels)
+    near = 1e-5 if name == "mapped" else 1e-9  # a map changes where blocks end
+    assert clf.decision_function(opened) == pytest.approx(wanted, abs=near)
+    assert clf.predict_proba(opened) == pytest.approx(chances, abs=near)
+    assert clf.score(opened, Y) > (0.5 if name == "mapped" else 0.65)
+    if hasattr(clf, "attention"):
+        found = np.concatenate(clf.attention(opened))
+        assert found == pytest.approx(np.concatenate(clf.attention(X)), abs=near)
+        assert clf.explain(opened[:5])[0].score == pytest.approx(wanted[0], abs=1e-5)
+        with pytest.raises(ValueError, match="explain needs X in memory"):
+            clf.explain(opened)
+    if hasattr(clf, "threshold"):
+        windows = clf.decision_function(opened, window=5)
+        assert windows == pytest.approx(clf.decision_function(X, window=5), abs=near)
+
+
+def test_columns_in_another_order(folder, tmp_path, small_blocks):
+    clf = st.PooledClassifier().fit(X, Y)
+    st.Sequences(TOKENS[:, ::-1], OFFSETS, NAMES[::-1]).save(tmp_path / "turned")
+    turned = st.Sequences.open(tmp_path / "turned", LIMIT)
+    assert clf.decision_function(turned) == pytest.approx(clf.decision_function(X), abs=1e-5)
+
+
+def test_a_part_that_fits_is_simply_read(folder):
+    opened = st.Sequences.open(folder)
+    clf = st.AttentionClassifier(random_state=0, refine_steps=3).fit(opened, Y)
+    here = st.AttentionClassifier(random_state=0, refine_steps=3).fit(X, Y)
+    assert np.array_equal(clf.decision_function(opened), here.decision_function(X))
+    assert clf.n_passes_ == here.n_passes_
+    assert "separ" not in str(clf.diagnose(opened, Y))
+
+
+def test_several_classes_and_the_rarest(folder, small_blocks):
+    """A class of five in 400 is in the part that the heads are chosen on."""
+    y = np.where(np.arange(400) % 80 == 3, 2, Y)
+    opened = st.Sequences.open(folder, LIMIT)
+    clf = st.AttentionClassifier(random_state=0, refine_steps=3).fit(opened, y)
+    assert clf.decision_function(opened).shape == (400, 3)
+    assert (clf.held_out_classes_ == 2).sum() == 5
+    chance = clf.predict_proba(opened).mean(axis=0)
+    assert chance[2] < 0.05  # each of the five stands for itself only
+    with pytest.raises(ValueError, match="label must be given"):
+        clf.attention(opened)
+    assert clf.diagnose(opened, y).auc["model"] > 0.5
+
+
+def test_too_little_memory_is_said(folder):
+    opened = st.Sequences.open(folder, 2_000)
+    with pytest.raises(ValueError, match="memory_limit must hold some sequences"):
+        st.AttentionClassifier(random_state=0).fit(opened, Y)
+
+
+def test_vectorized_predicts_only(tmp_path):
+    array, labels = TOKENS[:4000].reshape(400, 10, 6), Y
+    st.Sequences(TOKENS[:4000], np.arange(401) * 10).save(tmp_path / "s")
+    opened = st.Sequences.open(tmp_path / "s", LIMIT)
+    clf = st.VectorizedClassifier().fit(array, labels)
+    assert clf.decision_function(opened) == pytest.approx(clf.decision_function(array))
+    with pytest.raises(ValueError, match="can predict but not fit"):
+        st.VectorizedClassifier().fit(opened, labels)

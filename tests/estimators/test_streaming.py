@@ -1,0 +1,80 @@
+"""Scores token by token against ``decision_function`` of every prefix."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.kernel_approximation import Nystroem
+
+import sparsetoken as st
+
+PROBLEM = st.SparseTokenProblem(8, 1, 5.0)
+X, Y = PROBLEM.sample(120, 6, random_state=0)
+X = X + 3.0
+CLASSES = np.where(np.arange(120) % 3 == 0, 2, Y)
+LONG = np.random.default_rng(1).standard_normal((60, 6)) + 3.0
+LONG[20] *= 30.0  # attention to this token leaves nothing of the others, in and after its window
+
+
+def models():
+    quick = {"random_state": 0, "refine_steps": 8}
+    yield "pooled", st.PooledClassifier().fit(X, Y)
+    yield "two-step", st.TwoStepAttentionClassifier(random_state=0).fit(X, Y)
+    yield "attention", st.AttentionClassifier(**quick).fit(X, Y)
+    yield "classes", st.AttentionClassifier(**quick).fit(X, CLASSES)
+    token_map = Nystroem(n_components=10, random_state=0)
+    yield "mapped", st.AttentionClassifier(token_map=token_map, **quick).fit(X, Y)
+    yield "sparse-token", st.SparseTokenClassifier(**quick).fit(X, Y)
+    yield "sparse-token classes", st.SparseTokenClassifier(**quick).fit(X, CLASSES)
+
+
+MODELS = dict(models())
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("window", [None, 1, 7, 100])
+@pytest.mark.parametrize("name", MODELS)
+def test_the_score_is_that_of_the_prefix(name, window, dtype):
+    clf, tokens = MODELS[name], LONG.astype(dtype)
+    stream = clf.stream(window)
+    assert stream.score is None
+    ends = np.arange(1, len(tokens) + 1)
+    starts = np.zeros_like(ends) if window is None else np.maximum(ends - window, 0)
+    pieces = [tokens[low:high] for low, high in zip(starts, ends, strict=True)]
+    wanted = clf.decision_function(pieces)
+    found = np.array([stream.update(token) for token in tokens])
+    assert found.shape == wanted.shape
+    scale = np.abs(wanted).max()
+    assert found == pytest.approx(wanted, abs=1e-6 * max(1.0, scale * (dtype == np.float32)))
+    assert np.array_equal(stream.score, found[-1])
+    assert stream.n_tokens == 60
+
+
+@pytest.mark.parametrize("name", ["attention", "sparse-token"])
+def test_memory_does_not_grow(name):
+    for window in (None, 10):
+        stream, sizes = MODELS[name].stream(window), []
+        for token in np.tile(LONG, (3, 1)):
+            stream.update(token)
+            sizes.append(len(pickle.dumps(stream)))
+        assert max(sizes[100:]) <= max(sizes[:40]) + 8  # the count takes another byte
+
+
+def test_a_loaded_model_streams(tmp_path):
+    st.save(MODELS["sparse-token"], tmp_path / "model.npz")
+    stream = st.load(tmp_path / "model.npz").stream()
+    wanted = MODELS["sparse-token"].decision_function([LONG[:5]])
+    assert [stream.update(token) for token in LONG[:5]][-1] == pytest.approx(wanted[0])
+
+
+def test_wrong_tokens_and_windows_are_refused():
+    stream = MODELS["attention"].stream()
+    for token in (np.ones(5), np.ones((1, 6)), ["a"] * 6):
+        with pytest.raises(ValueError, match="token must be an array of 6 numbers"):
+            stream.update(token)
+    stream.update(np.ones(6))
+    with pytest.raises(ValueError, match="token 1 is not finite"):
+        stream.update([1, 2, 3, np.nan, 5, 6])
+    assert stream.n_tokens == 1
+    with pytest.raises(ValueError, match="window must be"):
+        MODELS["attention"].stream(0)
