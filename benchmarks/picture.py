@@ -8,10 +8,12 @@ import json
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
+from sparsetoken.estimate import Estimate
 from sparsetoken.experiments import compute, make_cell
 from sparsetoken.plotting import new_figure, plain_log, save_picture, styled
 from sparsetoken.vocabulary import COLORS, MARKERS, look
@@ -28,7 +30,7 @@ PEERS = {
     "abmil": "attention network (torchmil)",
     "mean": "logistic regression of the mean",
 }
-PROBLEM = {"n_tokens": 10, "signal": 5.0, "reg": 1e-2}
+PROBLEM: dict[str, Any] = {"n_tokens": 10, "signal": 5.0, "reg": 1e-2}
 
 
 def draw_bags(axes: Axes, store: Path) -> None:
@@ -59,19 +61,20 @@ def draw_bags(axes: Axes, store: Path) -> None:
     axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.2), ncols=2)
 
 
+def test_error(source: str, values: dict[str, Any]) -> Estimate:
+    cell = make_cell(source, "test_error", PROBLEM | values)
+    assert cell is not None
+    return compute(cell)["test_error"]
+
+
 def draw_theory(axes: Axes) -> None:
     for model in ("pooled", "two-step"):
         line, points = np.geomspace(0.4, 8.0, 25), [0.5, 1.0, 2.0, 4.0, 8.0]
         shown = look(model)
-        values = [PROBLEM | {"model": model, "alpha": float(alpha)} for alpha in line]
-        theory = [compute(make_cell("theory", "test_error", v))["test_error"] for v in values]
+        theory = [test_error("theory", {"model": model, "alpha": float(a)}) for a in line]
         axes.plot(line, theory, color=shown.color, label=f"{shown.label}: theory")
-        values = [
-            PROBLEM | {"model": model, "alpha": alpha, "dim": 1000, "trials": 8} for alpha in points
-        ]
-        simulated = [
-            compute(make_cell("simulation", "test_error", v))["test_error"] for v in values
-        ]
+        size = {"model": model, "dim": 1000, "trials": 8}
+        simulated = [test_error("simulation", size | {"alpha": alpha}) for alpha in points]
         axes.errorbar(
             points,
             simulated,
