@@ -33,6 +33,7 @@ def rows() -> Iterator[Row]:
         name = f"{model.__name__}, default fit on 270 bags of needle digits"
         yield at_most(name, seconds(fit, 5), bound, "s")
         yield at_most(f"{name}: passes", fit().n_passes_, 200, "")
+    yield _stream(few, labels)
     yield from _large()
     yield from _scaling(X, y)
     for dtype in (np.float64, np.float32):
@@ -61,6 +62,21 @@ def _scaling(X: Sequences, y: Any) -> Iterator[Row]:
     two_step = TwoStepAttentionClassifier(random_state=0)
     cost = ratio(lambda: two_step.fit(ragged, labels), lambda: two_step.fit(even, labels))
     yield at_most("two-step, ragged lengths / even lengths, same number of tokens", cost, 1.3)
+
+
+def _stream(X: Sequences, y: Any) -> Row:
+    """Compare a token after thousands of others with the first ones of a sequence."""
+    clf = SparseTokenClassifier(random_state=0).fit(X, y)
+    old, tokens = clf.stream(), X.tokens[:200]
+    for token in X.tokens:
+        old.update(token)
+
+    def feed(stream: Any) -> None:
+        for token in tokens:
+            stream.update(token)
+
+    cost = ratio(lambda: feed(old), lambda: feed(clf.stream()))
+    return at_most(f"stream, a token after {len(X.tokens)} / the first ones", cost, 1.2)
 
 
 def _large() -> Iterator[Row]:

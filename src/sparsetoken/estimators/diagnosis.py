@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from sklearn.model_selection import StratifiedKFold
 
 from sparsetoken.estimators.data import Data, MemoryData
-from sparsetoken.estimators.fingerprints import fingerprints
+from sparsetoken.estimators.fingerprints import fingerprints_of
 from sparsetoken.estimators.passes import attention_features, pooled_features
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.estimators.sequences import Sequences
@@ -146,12 +146,11 @@ def _honest_scores(model: Any, data: Data) -> tuple[Floats, NDArray[np.bool_]]:
     held_out, known = (getattr(model, name, None) for name in ("held_out_scores_", "fingerprints_"))
     if held_out is None or known is None or len(known) != len(held_out):
         return scores, seen
-    if isinstance(data, MemoryData):
-        marks = fingerprints(data.sequences)
-        order = np.argsort(known)
-        place = order[np.minimum(np.searchsorted(known, marks, sorter=order), len(known) - 1)]
-        seen = (known[place] == marks) & np.isfinite(held_out[place]).all(axis=1)
-        scores[seen] = held_out[place[seen]]
+    marks = fingerprints_of(data)
+    order = np.argsort(known)
+    place = order[np.minimum(np.searchsorted(known, marks, sorter=order), len(known) - 1)]
+    seen = (known[place] == marks) & np.isfinite(held_out[place]).all(axis=1)
+    scores[seen] = held_out[place[seen]]
     return scores, seen
 
 
