@@ -42,6 +42,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     coef_: Floats
     intercept_: float
     feature_names_in_: NDArray[Any]
+    fingerprints_: NDArray[np.uint64]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to sequences and their labels.
