@@ -42,6 +42,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     coef_: Floats
     intercept_: float
     feature_names_in_: NDArray[Any]
+    fingerprints_: NDArray[np.uint64]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to sequences and their labels.
@@ -75,7 +76,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         data = self._check_data(X, reset=True)
         index = self._check_labels(y, len(data))
-        vars(self).pop("fingerprints_", None)  # of an earlier fit
+        if hasattr(self, "fingerprints_"):  # of an earlier fit
+            del self.fingerprints_
         if len(data) <= _REMEMBERED:
             self.fingerprints_ = fingerprints_of(data)
         return data, index, _check_sample_weight(sample_weight, index)
