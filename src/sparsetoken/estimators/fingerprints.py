@@ -25,9 +25,9 @@ def fingerprints(sequences: Any) -> NDArray[np.uint64]:
     factors = np.random.default_rng(0).integers(1, 2**63, (2, tokens.shape[1]), dtype=np.uint64)
     total = np.diff(offsets).astype(np.uint64)
     for rows, odd in ((offsets[:-1], factors[0] | 1), (offsets[1:] - 1, factors[1] | 1)):
-        bits = tokens[rows].astype(np.float64).view(np.uint64)
-        with np.errstate(over="ignore"):
-            total = total + ((bits ^ (bits >> np.uint64(29))) * odd).sum(axis=1, dtype=np.uint64)
+        for feature, factor in enumerate(odd):  # one by one: nothing as large as the data
+            bits = tokens[rows, feature].astype(np.float64).view(np.uint64)
+            total += (bits ^ (bits >> np.uint64(29))) * factor
     return total
 
 

@@ -20,7 +20,7 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-_KEPT_NUMBERS = 2**22  # in the held-out tokens that thresholds for other lengths are drawn from
+_KEPT_NUMBERS = 2**21  # in the held-out tokens that thresholds for other lengths are drawn from
 _DRAWS = 4000  # sequences that such a threshold is the quantile of
 _BATCH_NUMBERS = 2**22
 _IN_TAIL = 10.0  # tokens or scores that are enough to tell how rare they are
@@ -110,7 +110,7 @@ class ServingMixin:
         fold_of = np.full(len(index), -1)
         for number, fold in enumerate(folds):
             fold_of[fold.held_out] = number
-        self.kept_tokens_ = kept.tokens.copy()
+        self.kept_tokens_ = kept.tokens
         self.kept_classes_ = np.repeat(index[rows], kept.lengths)
         self.kept_folds_ = np.repeat(fold_of[rows], kept.lengths)
         self.kept_length_ = float(np.mean(few.lengths))
