@@ -151,6 +151,17 @@ def test_training():
     assert printed(content) == pytest.approx([*found.cosine, *found.test_error], abs=2e-5)
 
 
+@pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
+def test_training_that_runs_away_is_drawn_as_far_as_it_goes():
+    given = {"loss": "square", "lr_readout": 50.0, "lr_query": 50.0, "steps": 12}
+    content = draw("training", given)
+    assert curve(content, "query").x == [1, 2] == content.table["step"]
+    assert "After 2 steps" in content.sentence
+    assert "cannot be followed" in content.sentence
+    with pytest.raises(ValueError, match="first step already runs away"):
+        draw("training", given | {"batches": "online"})
+
+
 def test_populations():
     given = ODD | {"signal_spread": 0.25, "length_spread": 0.4}
     content = draw("learning", given, 1)

@@ -42,10 +42,17 @@ def test_json_is_the_plan():
 
 def test_pilot_as_json_and_picture(tmp_path):
     X, y = st.SparseTokenProblem(2, 2, 6.0).sample(20, 3, random_state=0)
-    np.savez(tmp_path / "pilot.npz", X=X, y=y)
+    rows = [
+        f"case {i},patient {i // 2},{y[i]},{','.join(map(str, token))}"
+        for i in range(len(X))
+        for token in X[i]
+    ]
+    table = tmp_path / "pilot.csv"
+    table.write_text("\n".join(["case,patient,outcome,a,b,c", *rows]))
     picture = tmp_path / "pilot.svg"
+    columns = ("--by", "case", "--label", "outcome", "--group", "patient")
     options = ("--effort", "0.5", "--random-state", "3", "--json", "--plot", str(picture))
-    shown = run("--pilot", str(tmp_path / "pilot.npz"), "--error", "0.3", *options)
+    shown = run("--pilot", str(table), "--error", "0.3", *columns, *options)
     assert shown.returncode == 0, shown.stderr
     assert shown.stderr == ""  # no terminal, no progress
     data = json.loads(shown.stdout)

@@ -362,7 +362,8 @@ def test_a_part_decides_the_weights_of_large_data(monkeypatch):
     """The heads are then refined on all samples, from where the part has led them."""
     monkeypatch.setattr("sparsetoken.estimators.search._ENOUGH_NUMBERS", 12 * 15 * 100)
     monkeypatch.setattr("sparsetoken.estimators.search._ENOUGH_SEQUENCES", 100)
+    monkeypatch.setattr("sparsetoken.estimators.search._ENOUGH_OF_A_CLASS", 10)
     model = st.AttentionClassifier(random_state=0).fit(X, Y)
-    assert len(model.held_out_scores_) == 100
+    assert len(model.held_out_scores_) in (99, 100)  # the part's share of each class, rounded down
     alone = st.AttentionClassifier(random_state=0).fit(X[:100], Y[:100])
     assert model.score(X_NEW, Y_NEW) > alone.score(X_NEW, Y_NEW)

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 import sparsetoken as st
 from sparsetoken.estimators.search import Fold, split
 from sparsetoken.estimators.stacking import stack
-from sparsetoken.estimators.trees import cross_fit_forests, forest_scores, token_statistics
+from sparsetoken.estimators.trees import check_forests, cross_fit_forests, token_statistics
 
 NEEDLE = st.SparseTokenProblem(12, 1, 4.0)
 X, Y, TRUTH = NEEDLE.sample(200, 10, random_state=0, return_truth=True)
@@ -150,7 +150,7 @@ def test_trees_are_those_of_scikit_learn():
     assert np.isnan(scores[:60]).all()
     forests[0]["left"][0] = 0
     with pytest.raises(ValueError, match="a tree's node must come before its children"):
-        forest_scores(rows, forests)
+        check_forests(forests, 12)
 
 
 def test_statistics():

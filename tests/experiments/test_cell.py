@@ -32,6 +32,8 @@ def test_quantities_that_do_not_exist_are_left_out():
     assert make_cell("simulation", ["capacity"], VALUES) is None
     assert make_cell("theory", ["cosine"], VALUES | {"model": "pooled"}) is None
     assert make_cell("theory", ["test_error"], VALUES | {"model": "two-step-reused"}) is None
+    assert make_cell("theory", ["auc"], VALUES | {"model": "joint"}) is None
+    assert make_cell("simulation", ["limit_error"], VALUES | {"model": "attention"}) is None
     given = {"model": "attention", "cosine": 0.9, "sharpness": 1.0}
     assert make_cell("theory", ["cosine"], VALUES | given) is None
     both = make_cell("simulation", ["cosine", "capacity", "test_error"], VALUES)
@@ -112,7 +114,7 @@ def test_simulation_of_populations_agrees_with_theory(values):
 
 
 def check(values):
-    values = {"dim": 200, "trials": 24} | values
+    values = {"dim": 150, "trials": 16} | values
     quantities = ["test_error", "test_loss", "auc", "recall", "train_loss", "train_error"]
     quantities += ["false_positives", "trained_bias", "trained_along_query", "trained_along_rest"]
     quantities += ["trained_overlap", "trained_spread", "trained_norm"]
@@ -191,6 +193,57 @@ def test_false_positives_of_training_are_held_there_only():
 def test_wrong_populations_are_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         make_cell("theory", ["test_error"], {"alpha": 2.0} | wrong)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"model": "training", "batches": "fresh", "loss": "square"},
+        {"model": "training", "batches": "reused", "beta": 1.5},
+        {"model": "training", "batches": "online"},
+        {"model": "joint", "reg": 0.2, "n_points": 256, "refine_steps": 300},
+        {"model": "attention", "depth": 2, "cosine": 0.8, "sharpness": 1.5},
+        {"model": "two-step", "centre": 1, "n_tokens": 40, "lr_query": 100.0},
+    ],
+    ids=lambda values: "-".join(f"{v}" for v in values.values()),
+)
+def test_what_is_not_reduced_agrees_with_theory(values):
+    rates = {"steps": 3, "lr_query": 2.0, "lr_readout": 0.5, "lr_bias": 0.5}
+    common = {"n_tokens": 4, "signal": 4.0, "alpha": 3.0, "reg": 0.1, "dim": 80, "trials": 10}
+    quantities = ["test_error", "train_loss", "cosine", "sharpness"]
+    theory, simulation = (
+        compute(make_cell(source, quantities, common | rates | values))
+        for source in ("theory", "simulation")
+    )
+    assert theory.keys() == simulation.keys()
+    for quantity, value in simulation.items():
+        allowed = 4.0 * value.uncertainty + 2.0 * abs(theory[quantity]) / common["dim"]
+        assert abs(value - theory[quantity]) < allowed + 4.0 * theory[quantity].uncertainty
+
+
+def test_values_that_say_nothing_change_no_key():
+    cell = make_cell("simulation", ["test_error"], VALUES)
+    assert make_cell("simulation", ["test_error"], VALUES | {"centre": 0, "tuned": 0}) == cell
+    centred = make_cell("simulation", ["test_error"], VALUES | {"centre": 1})
+    assert centred.key != cell.key
+
+
+def test_tuned_settings_are_those_of_the_theory():
+    values = {"model": "training", "batches": "fresh", "alpha": 2.0, "steps": 3, "tuned": 1}
+    values |= {"n_tokens": 4, "reg": 0.0}
+    found = compute(make_cell("theory", ["test_error"], values))["test_error"]
+    best = st.theory.best_training(
+        st.SparseTokenProblem(4, 1, 5.0), alpha=2.0, steps=3, batches="fresh", n_points=4096
+    )
+    assert found == best.test_error
+    two = compute(make_cell("theory", ["test_error"], values | {"model": "two-step"}))
+    assert two["test_error"] == best.two_step.test_error
+
+
+def test_a_training_that_runs_away_is_an_error():
+    values = {"model": "training", "alpha": 1.0, "loss": "square", "lr_readout": 100.0}
+    with pytest.raises(ArithmeticError, match="runs away in step"):
+        compute(make_cell("theory", ["test_error"], values | {"n_points": 256}))
 
 
 def test_separable_turns_at_the_capacity():
@@ -276,6 +329,10 @@ def test_reuse_and_refinement_differ_from_the_two_steps():
         ({"alpha": 1.0, "model": "elementwise", "cosine": 0.5}, "needs a value for sharpness"),
         ({"alpha": 1.0, "sharpness": 0.5}, "sharpness needs a value for cosine"),
         ({"alpha": 1.0, "split": 1.0}, "split must be below 1"),
+        ({"alpha0": 1.0, "alpha1": 1.0, "tuned": 1}, "tuned needs alpha"),
+        ({"model": "training", "alpha0": 1.0}, "'training' needs alpha"),
+        ({"model": "training", "alpha": 1.0, "batches": "old"}, "batches must be one of"),
+        ({"model": "joint", "alpha": 1.0, "test_n_tokens": 5}, "is tested on the problem"),
         ({"alpha": 1.0, "model": "atention"}, "model must be one of"),
         ({"alpha0": 1.0, "alpha1": 1.0, "model": "two-step-reused"}, "needs alpha"),
         ({"alpha": 1.0, "model": "joint", "loss": "square"}, "loss must be 'logistic'"),

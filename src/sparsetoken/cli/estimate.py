@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sparsetoken.cli.options import AsJson
+from sparsetoken.cli.options import AsJson, By, Data, Features, GroupColumn, Ignore, Label, Labels
 from sparsetoken.cli.output import check_output, message, print_json, print_table
 from sparsetoken.cli.predictions import plain, predictions, token_columns, write_columns
 from sparsetoken.cli.waiting import waiting
@@ -37,40 +37,6 @@ _CLASSES = {
     Kind.vectorized: "VectorizedClassifier",
 }
 
-Data = Annotated[
-    Path,
-    typer.Argument(
-        help="Sequences: a table with one token a row (.csv, .tsv, also .gz; .parquet), arrays "
-        "(.npz, .h5, .safetensors), or a folder: a file a sequence (.h5, .safetensors, .npy), or "
-        "what Sequences.writer has written."
-    ),
-]
-By = Annotated[
-    str | None,
-    typer.Option(help="Column or array that names each token's sequence: bag or sequence."),
-]
-Label = Annotated[
-    str | None, typer.Option(help="Column or array with the label: label, or y among arrays.")
-]
-Labels = Annotated[
-    Path | None,
-    typer.Option(
-        help="Table with the label of each sequence, by its name in the first column or --by; in "
-        "a folder labels.csv is found."
-    ),
-]
-Features = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Column with a feature, or a pattern such as 'px*'; may be repeated. All columns "
-        "that are nothing else by default. Among arrays: the one with the tokens."
-    ),
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option(help="Column that is no feature, or a pattern; may be repeated."),
-]
-
 
 def fit(
     data: Data,
@@ -89,13 +55,7 @@ def fit(
     labels: Labels = None,
     features: Features = None,
     ignore: Ignore = None,
-    group: Annotated[
-        str | None,
-        typer.Option(
-            help="Column or array with what belongs together, such as the patient: never "
-            "split between training and held-out sequences."
-        ),
-    ] = None,
+    group: GroupColumn = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit a classifier to labelled sequences and save it.

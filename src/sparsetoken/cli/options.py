@@ -1,4 +1,4 @@
-"""Options that several commands have: quantities of the vocabulary, and where cells run."""
+"""Options that several commands have: files, quantities of the vocabulary, where cells run."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -16,9 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsJson",
+    "By",
     "Cluster",
+    "Data",
+    "Features",
+    "GroupColumn",
+    "Ignore",
     "Kinds",
+    "Label",
     "LabelErrors",
+    "Labels",
     "PopulationFile",
     "Scheduler",
     "TestKinds",
@@ -30,6 +37,46 @@ __all__ = [
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Data = Annotated[
+    Path,
+    typer.Argument(
+        help="Sequences: a table with one token a row (.csv, .tsv, also .gz; .parquet), arrays "
+        "(.npz, .h5, .safetensors), or a folder: a file a sequence (.h5, .safetensors, .npy), or "
+        "what Sequences.writer has written."
+    ),
+]
+By = Annotated[
+    str | None,
+    typer.Option(help="Column or array that names each token's sequence: bag or sequence."),
+]
+Label = Annotated[
+    str | None, typer.Option(help="Column or array with the label: label, or y among arrays.")
+]
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        help="Table with the label of each sequence, by its name in the first column or --by; in "
+        "a folder labels.csv is found."
+    ),
+]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column with a feature, or a pattern such as 'px*'; may be repeated. All columns "
+        "that are nothing else by default. Among arrays: the one with the tokens."
+    ),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(help="Column that is no feature, or a pattern; may be repeated."),
+]
+GroupColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="Column or array with what belongs together, such as the patient: never split "
+        "between training and held-out sequences."
+    ),
+]
 Workers = Annotated[
     int | None,
     typer.Option(min=1, help="Processes on this machine; by default one per processor."),

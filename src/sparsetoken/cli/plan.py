@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sparsetoken as st
-from sparsetoken.cli.options import Kinds, LabelErrors, PopulationFile, given_population
+from sparsetoken.cli.options import (
+    By,
+    Features,
+    GroupColumn,
+    Ignore,
+    Kinds,
+    Label,
+    LabelErrors,
+    Labels,
+    PopulationFile,
+    given_population,
+)
 from sparsetoken.cli.output import print_json
 from sparsetoken.vocabulary import PARAMETERS
 
@@ -57,6 +68,12 @@ def plan(
     effort: Annotated[
         float, typer.Option(help="With --pilot: more trainings, for a narrower interval.")
     ] = 1.0,
+    by: By = None,
+    label: Label = None,
+    labels: Labels = None,
+    features: Features = None,
+    ignore: Ignore = None,
+    group: GroupColumn = None,
     random_state: Annotated[int, _option("random_state", " With --pilot.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw the curve into this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
@@ -68,7 +85,7 @@ def plan(
     sparsetoken plan --dim 384 --kind 0.7,10,1,6 --kind 0.3,50,1,6 --error 0.1
 
     With a population, leave out one of --n-samples, --dim and --error, or none of them to solve for
-    a factor on the strengths of all kinds.
+    a factor on the strengths of all kinds. With --pilot the file is read as by fit.
     """  # noqa: D301 (the backslash keeps the lines of the examples)
     given: dict[str, Any] = {
         "n_samples": n_samples,
@@ -85,9 +102,12 @@ def plan(
             given |= {"solve_for": solve_for, "model": model, "kind": kind}
             given |= {"label_errors": label_errors, "population": population}
             error = _check_left_out(given, error, metric)
-            X, y = _read(pilot)
             found = st.plan.from_pilot(
-                X, y, error=error, effort=effort, random_state=random_state, progress=progress
+                **_read(pilot, labels, by, label, group, features, ignore),
+                error=error,
+                effort=effort,
+                random_state=random_state,
+                progress=progress,
             )
         else:
             if many:
@@ -115,11 +135,20 @@ def _status() -> "Iterator[Progress]":
         yield lambda doing: status.update(doing)
 
 
-def _read(path: Path) -> tuple[Any, Any]:
-    from sparsetoken.estimators.readers import read_dataset
+def _read(
+    path: Path,
+    labels: Path | None,
+    by: str | None,
+    label: str | None,
+    group: str | None,
+    features: list[str] | None,
+    ignore: list[str] | None,
+) -> dict[str, Any]:
+    from sparsetoken.estimators.readers import Selection, read_dataset
 
-    data = read_dataset(path).with_labels()
-    return data.sequences, data.labels
+    chosen = Selection(by, label, group, tuple(features) if features else None, tuple(ignore or ()))
+    data = read_dataset(path, chosen, labels).with_labels()
+    return {"X": data.sequences, "y": data.labels, "groups": data.groups}
 
 
 def _check_left_out(given: dict[str, Any], error: float | None, metric: str) -> float:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sparsetoken.cli.estimate import By, Data, Features, Label, Labels, remembered
+from sparsetoken.cli.estimate import remembered
+from sparsetoken.cli.options import By, Data, Features, Label, Labels
 from sparsetoken.cli.output import check_output, message
 from sparsetoken.cli.waiting import waiting
 

@@ -30,7 +30,8 @@ __all__ = ["ChunkedData", "chunks_of_array", "chunks_of_folder", "is_dask"]
 
 Array = NDArray[Any]
 
-_TASK = 2**24  # numbers of a folder that a task reads, a few blocks at a time
+_TASK = 2**22  # fewest numbers of a folder that a task passes over, a few blocks at a time
+_TASKS_A_THREAD = 4  # few, as each costs the scheduler milliseconds; some, to share the work evenly
 _ROOM = 2**26  # numbers that may come to the client
 
 
@@ -137,7 +138,9 @@ def chunks_of_array(array: Any) -> ChunkedData:
 
 def chunks_of_folder(stored: StoredSequences, changes: tuple[Change, ...] = ()) -> ChunkedData:
     """Return sequences in a folder as data that the workers of its client read."""
-    bounds = block_bounds(stored.offsets, stored.dim, _TASK)
+    threads = sum(stored.client.nthreads().values()) or 1
+    task = max(_TASK, stored.size // (_TASKS_A_THREAD * threads))
+    bounds = block_bounds(stored.offsets, stored.dim, task)
     parts = [stored.cut(stored.offsets[low : high + 1]) for low, high in pairwise(bounds)]
     blocks = place(parts, stored.client)
     return ChunkedData(stored, blocks, bounds, stored.room, stored.client, None, changes)

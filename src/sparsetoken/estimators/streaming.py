@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._validation import check_count
@@ -189,17 +190,12 @@ class StreamMixin:
         check_is_fitted(self)
         columns = range(len(self.classes_) if len(self.classes_) > 2 else 1)
         linear = [self._linear(column) for column in columns]
-        weights = np.zeros((sum(len(part.weights) for part in linear), len(columns)))
-        first = 0
-        for column, part in enumerate(linear):
-            weights[first : first + len(part.weights), column] = part.weights
-            first += len(part.weights)
         scaling, whole = self._whole_of_statistics()
         return ScoreStream(
             np.concatenate([part.queries for part in linear], axis=1),
             np.concatenate([part.coefs for part in linear], axis=1),
             np.concatenate([part.intercepts for part in linear]),
-            weights,
+            block_diag(*(part.weights[:, np.newaxis] for part in linear)),
             np.concatenate([part.limits for part in linear], axis=1),
             getattr(self, "token_map_", None),
             scaling,

@@ -10,12 +10,12 @@ from sparsetoken.losses import Loss
 from sparsetoken.pooling import Softmax
 from sparsetoken.population import AnyProblem
 
-__all__ = ["Step", "descend", "gradient"]
+__all__ = ["DescentStep", "descend", "gradient"]
 
 Floats = NDArray[np.float64]
 
 
-class Step(NamedTuple):
+class DescentStep(NamedTuple):
     """The parameters after a step, and the mean loss of the samples that the next one would use."""
 
     query: Floats
@@ -40,7 +40,7 @@ def descend(
     lr_query: float,
     reg: float,
     rng: np.random.Generator,
-) -> Iterator[Step]:
+) -> Iterator[DescentStep]:
     """Yield the parameters after each step from zero; the arguments are those of the theory.
 
     Every step sees ``n_samples``: all at once, or with "online" batches one after the other, each
@@ -53,7 +53,7 @@ def descend(
         sign = 2.0 * y - 1.0
         slopes = gradient(X, sign, query, readout, bias, loss, beta)
         if step:
-            yield Step(query, readout, bias, slopes[-1], truth.direction)
+            yield DescentStep(query, readout, bias, slopes[-1], truth.direction)
         for i in range(n_samples if alone else 1):
             if alone:
                 slopes = gradient(X[i : i + 1], sign[i : i + 1], query, readout, bias, loss, beta)

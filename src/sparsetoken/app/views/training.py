@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from sparsetoken.app.content import (
     Content,
     Line,
@@ -45,10 +43,9 @@ def _points(values: Values) -> tuple[int, int]:
 
 
 def _content(values: Values, found: Any, more: bool) -> Content:
-    shown = zip(found.cosine, found.readout_cosine, found.test_error, strict=True)
-    finite = [row for row in shown if np.all(np.isfinite(row))]
-    cosine, readout, error = (list(map(float, series)) for series in zip(*finite, strict=True))
-    steps = len(finite)  # fewer than asked for if it cannot be followed to the end
+    series = found.cosine, found.readout_cosine, found.test_error
+    cosine, readout, error = (list(map(float, values)) for values in series)
+    steps = len(cosine)  # fewer than asked for if it cannot be followed to the end
     stops = " Further steps cannot be followed." if steps < values["steps"] else ""
     x: Any = list(range(1, steps + 1))
     title = PanelAxis(title="gradient step", ends=(1, values["steps"]))
@@ -72,9 +69,9 @@ def _content(values: Values, found: Any, more: bool) -> Content:
             ),
         ],
         sentence=(
-            f"After {steps} steps the query has a cosine of {cosine[-1]:.3f} with the signal and "
-            f"the test error is {per_cent(error[-1])}; it is lowest after step {best + 1}, at "
-            f"{per_cent(error[best])}.{stops}"
+            f"After {steps} step{'s' * (steps > 1)} the query has a cosine of {cosine[-1]:.3f} "
+            f"with the signal and the test error is {per_cent(error[-1])}; it is lowest after "
+            f"step {best + 1}, at {per_cent(error[best])}.{stops}"
         ),
         table={"step": x, "cosine": cosine, "readout_cosine": readout, "test_error": error},
         python=(

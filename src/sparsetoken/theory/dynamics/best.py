@@ -111,11 +111,11 @@ def best_training(
     )
     found = follow_training(problem, batches, schedule, smooth, n_points)
     settings = best_protocol(problem, alpha=alpha, loss=smooth)
-    protocol = two_step_risk(problem, loss=smooth, n_points=_SEARCH_POINTS, **settings)
+    protocol = two_step_risk(problem, loss=smooth, n_points=n_points, **settings)
     return BestTraining(found, rates.lr_query, rates.lr_readout, rates.lr_bias, protocol, settings)
 
 
-class Rates(NamedTuple):
+class TunedRates(NamedTuple):
     """Learning rates, and after how many steps to stop."""
 
     lr_query: float
@@ -133,7 +133,7 @@ def best_rates(
     loss: Loss,
     beta: float,
     reg: float,
-) -> Rates:
+) -> TunedRates:
     """Search the rates and the number of steps of :func:`best_training`."""
     alpha = check_real("alpha", alpha, low=0.0, above=True)
     steps = check_count("steps", steps, minimum=2)
@@ -154,7 +154,7 @@ def best_rates(
     rates = min(searched, key=lambda result: result.fun).x
     last = int(np.argmin(errors(rates))) + 1 if batches == "reused" else steps
     query, readout = np.exp(rates).tolist()
-    return Rates(query, readout, _BIAS_RATE * readout, last)
+    return TunedRates(query, readout, _BIAS_RATE * readout, last)
 
 
 def best_protocol(problem: AnyProblem, *, alpha: float, loss: Loss) -> dict[str, float]:
