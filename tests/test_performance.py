@@ -144,3 +144,20 @@ def test_bad_arguments_are_named():
         tested.windowed(2)
     with pytest.raises(ValueError, match="samples must be of both labels"):
         _ = Performance(gaussians(rate=1.0), READOUT, Logistic()).auc
+
+
+def test_auc_of_scores_that_crowd():
+    """Most tokens get no weight: their scores lie within a billionth, a few far away."""
+    rng = np.random.default_rng(0)
+    parts = []
+    for label, shift in ((1.0, 1.0), (-1.0, 0.0)):
+        x = rng.standard_normal(600) + shift
+        size = 10.0 ** rng.uniform(-9, 0, 600)
+        parts.append(Part(label, label > 0, 0.5, size * x, np.zeros(600), size))
+    law = FeatureLaw.mixture(parts)
+    readout = Readout(1.0, 0.0, -0.3, 0.5)
+    positive, negative = law.positive, law.negative
+    gap = np.subtract.outer(positive.along_query, negative.along_query)
+    spread = 0.5 * np.hypot.outer(positive.scale, negative.scale)
+    expected = ndtr(gap / spread).mean()
+    assert Performance(law, readout, Logistic()).auc == pytest.approx(expected, abs=1e-3)

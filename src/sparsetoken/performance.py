@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 LEAST_UNCERTAINTY = 1e-8  # sums of single points are not better than this
 _MOST_PAIRS = 100_000
 _GRID = 129  # thresholds over which scores are integrated
+_CROWDED = 0.05  # share of pairs between the same two thresholds: too many for a rule of the grid
 
 
 class Rates(NamedTuple):
@@ -266,7 +267,11 @@ class Performance:
         if self.n_windows > 1 or pairs > _MOST_PAIRS:
             grid = np.linspace(*self._range(law, readout), _GRID)
             alarm, found = (self._above(law, readout, y, grid) for y in (-1.0, 1.0))
-            return -_integral(found, alarm)
+            if float(np.diff(alarm) @ np.diff(found)) < _CROWDED:
+                return -_integral(found, alarm)
+            grid = _among_scores(law.points, readout, grid)
+            alarm, found = (self._above(law, readout, y, grid) for y in (-1.0, 1.0))
+            return -float(np.trapezoid(found, alarm))
         gap = np.subtract.outer(score_mean(positive, readout), score_mean(negative, readout))
         spread = readout.norm_rest * np.hypot.outer(positive.scale, negative.scale)
         return float(positive.weight @ ndtr(_divide(gap, spread)) @ negative.weight)
@@ -276,6 +281,14 @@ def _integral(values: Array, over: Array) -> float:
     """Integrate along a curve by the trapezoid rule, extrapolated from twice the step."""
     fine, coarse = (np.trapezoid(values[::n], over[::n]) for n in (1, 2))
     return float(fine + (fine - coarse) / 3.0)
+
+
+def _among_scores(points: Points, readout: Readout, grid: Array) -> Array:
+    """Add thresholds where the scores are, for those that crowd: quantiles of their centres."""
+    mean, deviation = score_mean(points, readout), points.scale * readout.norm_rest
+    shares = np.linspace(0.0, 1.0, 2 * _GRID)
+    near = [np.quantile(mean + sign * deviation, shares) for sign in (-1.0, 0.0, 1.0)]
+    return np.unique(np.concatenate([grid, *near]))
 
 
 def _survival(points: Points, readout: Readout, thresholds: Array) -> Array:

@@ -251,9 +251,14 @@ def _pooling_oracle(pooling: Pooling) -> Callable[[AnyProblem, int], Estimate]:
             for limit, sharpness in ((_pooled, 0.0), (_hardmax, math.inf)):
                 exact = limit(problem, 0)
                 reached.append(Estimate(exact, LEAST_UNCERTAINTY, sharpness=sharpness))
+            reached.append(reach(math.exp(float(grid[values.argmin()]))))
         else:
             reached += [reach(math.exp(point)) for point in grid[[0, -1]]]
-        return min(reached)
+        best = min(reached)
+        # Those that may be the best too are as uncertain as it is to be the least.
+        rivals = [other for other in reached if other - 3.0 * other.uncertainty <= best]
+        bar = max(other.uncertainty for other in rivals)
+        return Estimate(best, bar, sharpness=vars(best)["sharpness"])
 
     return oracle
 

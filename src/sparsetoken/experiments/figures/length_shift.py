@@ -108,7 +108,7 @@ def draw(rows: Rows) -> Figure:
     recall.set_title(f"threshold of {100 * fpr:g} % at each length")
     error.set_title("trained bias")
     lines_and_points(alarms)
-    alarms.legend(loc="center right", bbox_to_anchor=(1.0, 0.3))
+    alarms.legend(loc="center right", bbox_to_anchor=(1.0, 0.24))
     trained = rows[0]["n_tokens"]
     caption(drawn, rows, f"Trained at L = {trained}, served longer sequences")
     return drawn
