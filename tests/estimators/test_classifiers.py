@@ -202,18 +202,20 @@ def test_one_head_is_its_query_and_readout():
 def test_several_heads_add_up(classifier):
     """Their attention is averaged by weight, and their scores add up to all but the trees'."""
     model = clone(classifier).fit(X, Y)
-    weights, scores = 0.0, 0.0
+    weights, scores, limited = 0.0, 0.0, 0.0
     for head in model.heads_:
         attention = softmax(X @ head.query)
         weights = weights + head.weight * attention
         features = np.einsum("nl,nld->nd", attention, X)
-        scores = scores + head.weight * (features @ head.coef + head.intercept)
+        score = features @ head.coef + head.intercept
+        scores = scores + head.weight * score
+        limited = limited + head.weight * np.clip(score, *head.limits)
     total = sum(head.weight for head in model.heads_)
     assert model.attention(X) == pytest.approx(weights / total)
     whole = [found.whole for found in model.explain(X)]
     assert scores + whole == pytest.approx(model.decision_function(X))
     if classifier is ATTENTION:
-        assert not any(whole)
+        assert limited == pytest.approx(model.decision_function(X))
         assert total == pytest.approx(1.0)
     else:
         assert sum(model.members_.values()) == pytest.approx(1.0)

@@ -153,8 +153,8 @@ class MemoryData(_Blocks):
         return _means_of(self)
 
     def scaled(self, mean: Array, scale: Array) -> "MemoryData":
-        """Return the sequences of tokens (x − mean)·scale."""
-        tokens = self.per_sample(scaled_tokens, mean, scale)
+        """Return the sequences of tokens (x − mean)·scale, in float32: they are of size one."""
+        tokens = self.per_sample(scaled_tokens, mean, scale).astype(np.float32, copy=False)
         return MemoryData(Sequences(tokens, self.sequences.offsets), self.n_jobs, self.passes)
 
     def cut(self, offsets: NDArray[np.int64]) -> "MemoryData":

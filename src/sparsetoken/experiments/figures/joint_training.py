@@ -140,7 +140,7 @@ def draw(rows: Rows) -> Figure:
     lines_and_points(axes[0][0])
     axes[0][0].legend(loc="upper right")
     steps = [row for row in rows if row["panel"] != "budget"]
-    notes = ["learning rates 1 above", "tuned: without ridge"]
+    notes = ["rates 1 above", "tuned: λ = 0"]
     caption(drawn, steps, "Query, readout and bias trained together", notes)
     return drawn
 
