@@ -70,9 +70,11 @@ print(f"{'theory':<10}" + "".join(f"{c:>7.2f}       " for c in limits))
 # %%
 # Do several layers compound the advantage?
 # -----------------------------------------
-# **No.** Self-attention layers that look along the query's direction are, at any depth, a pooling:
-# the theory of one layer covers them. At the best sharpness for each depth, a layer changes little
-# when one token carries the signal, and costs when three do: it mixes tokens that already agree.
+# **Hardly.** Self-attention layers that look along the query's direction are a pooling, at any
+# depth: the theory of one layer covers them. At the best sharpness for each depth, a layer changes
+# little when one token carries the signal, and costs when three do: it mixes tokens that already
+# agree. Only a query that points straight at the signal gains: at a cosine of one and with one
+# signal token, four layers take a tenth off the error.
 # The points come from layers with real matrices, nothing reduced.
 
 depths, cosine = [0, 1, 2, 3], 0.8

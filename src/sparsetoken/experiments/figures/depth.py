@@ -91,5 +91,5 @@ def draw(rows: Rows) -> Figure:
         ax.set_ylim(0.0, 1.25 * max(row["value"] + row["uncertainty"] for row in here))
     lines_and_points(axes[0][-1])
     axes[0][-1].legend(loc="upper left", ncols=2)
-    caption(drawn, rows, "Layers before the query do not compound its advantage")
+    caption(drawn, rows, "Layers before the query help only where it points straight at the signal")
     return drawn

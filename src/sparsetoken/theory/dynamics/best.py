@@ -97,7 +97,7 @@ def best_training(
     ...     problem, alpha=2.0, steps=4, batches="fresh", n_points=4096
     ... )
     >>> round(best.test_error, 2), round(best.two_step.test_error, 2)
-    (0.08, 0.08)
+    (0.1, 0.08)
     """
     check_problem(problem)
     n_points = check_count("n_points", n_points, minimum=256)
