@@ -38,6 +38,7 @@ def rows() -> Iterator[Row]:
         if model is AttentionClassifier and importlib.util.find_spec("torchmil"):
             peer = cpu_seconds(partial(EmbeddedABMIL().fit, few, labels), 1)
             yield at_least("torchmil's ABMIL, 50 epochs: time / attention's", peer / took, 12.0)
+    yield _stream(few, labels)
     yield from _large()
     yield from _scaling(X, y)
     for dtype in (np.float64, np.float32):
@@ -66,6 +67,21 @@ def _scaling(X: Sequences, y: Any) -> Iterator[Row]:
     two_step = TwoStepAttentionClassifier(random_state=0)
     cost = ratio(lambda: two_step.fit(ragged, labels), lambda: two_step.fit(even, labels))
     yield at_most("two-step, ragged lengths / even lengths, same number of tokens", cost, 1.3)
+
+
+def _stream(X: Sequences, y: Any) -> Row:
+    """Compare a token after thousands of others with the first ones of a sequence."""
+    clf = SparseTokenClassifier(random_state=0).fit(X, y)
+    old, tokens = clf.stream(), X.tokens[:200]
+    for token in X.tokens:
+        old.update(token)
+
+    def feed(stream: Any) -> None:
+        for token in tokens:
+            stream.update(token)
+
+    cost = ratio(lambda: feed(old), lambda: feed(clf.stream()))
+    return at_most(f"stream, a token after {len(X.tokens)} / the first ones", cost, 1.2)
 
 
 def _large() -> Iterator[Row]:

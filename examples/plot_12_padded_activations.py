@@ -91,8 +91,8 @@ with styled():
     figure.draw_without_rendering()
 
 # %%
-# Of 800 harmless texts 1 % are 8 ± 3: rates between 0.6 and 1.4 % are what chance allows. The
-# threshold of short texts pays for its lower rate with a third of the positives.
+# Of 800 harmless texts 1 % are 8 ± 3: rates up to 1.4 % are what chance allows, and lower ones are
+# on the safe side. The threshold of short texts is too safe: it misses a third of the positives.
 #
 # While the text is being written
 # -------------------------------

@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "performance": {"_validation", "estimate", "law", "losses"},
     "sampling": CORE,
     "theory": CORE,
-    "estimators": {"_validation", "losses", "pooling", "vocabulary"},
+    "estimators": {"_validation", "estimate", "losses", "pooling", "vocabulary"},
     "planner": CORE | {"sampling", "theory", "estimators", "plotting"},  # plot() hands a table over
     "experiments": CORE | {"sampling", "theory", "estimators", "planner", "plotting"},
     "experiments.simulation": CORE | {"sampling", "estimators"},  # draws its own points

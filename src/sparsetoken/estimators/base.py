@@ -15,7 +15,7 @@ from sparsetoken._validation import check_real
 from sparsetoken.estimators.chunked import chunks_of_array, chunks_of_folder, is_dask
 from sparsetoken.estimators.conversion import as_sequences
 from sparsetoken.estimators.data import Change, Data, MemoryData, StoredData
-from sparsetoken.estimators.fingerprints import fingerprints
+from sparsetoken.estimators.fingerprints import fingerprints_of
 from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.estimators.stored import StoredSequences
 from sparsetoken.estimators.threads import one_blas_thread
@@ -25,6 +25,8 @@ __all__ = ["SequenceClassifier", "is_ragged"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+_REMEMBERED = 2**20  # sequences; of more, a model's file would be too large
 
 
 class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -73,8 +75,9 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         data = self._check_data(X, reset=True)
         index = self._check_labels(y, len(data))
-        if isinstance(data, MemoryData):
-            self.fingerprints_ = fingerprints(data.sequences)
+        vars(self).pop("fingerprints_", None)  # of an earlier fit
+        if len(data) <= _REMEMBERED:
+            self.fingerprints_ = fingerprints_of(data)
         return data, index, _check_sample_weight(sample_weight, index)
 
     def decision_function(self, X: Any) -> Floats:

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from sklearn.model_selection import StratifiedKFold
 
 from sparsetoken.estimators.data import Data, MemoryData
-from sparsetoken.estimators.fingerprints import fingerprints
+from sparsetoken.estimators.fingerprints import fingerprints_of
 from sparsetoken.estimators.passes import attention_features, pooled_features
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.estimators.sequences import Sequences
@@ -95,8 +95,8 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
     auc = {"model": mean_auc(scores, signs)}
     held_out = getattr(model, "held_out_scores_", None)
     if held_out is not None and np.isfinite(held_out).all(axis=1).any():
-        seen = np.isfinite(held_out).all(axis=1)
-        auc["held out"] = mean_auc(held_out[seen], class_signs(model.held_out_classes_)[seen])
+        rows = np.isfinite(held_out).all(axis=1)
+        auc["held out"] = mean_auc(held_out[rows], class_signs(model.held_out_classes_)[rows])
     pooled = mapped.per_sample(pooled_features)
     auc["pooled"] = _readout_auc([pooled], signs)
     turned = [[mapped.per_sample(attention_features, s * q) for q in queries] for s in (1.0, -1.0)]
@@ -146,12 +146,11 @@ def _honest_scores(model: Any, data: Data) -> tuple[Floats, NDArray[np.bool_]]:
     held_out, known = (getattr(model, name, None) for name in ("held_out_scores_", "fingerprints_"))
     if held_out is None or known is None or len(known) != len(held_out):
         return scores, seen
-    if isinstance(data, MemoryData):
-        marks = fingerprints(data.sequences)
-        order = np.argsort(known)
-        place = order[np.minimum(np.searchsorted(known, marks, sorter=order), len(known) - 1)]
-        seen = (known[place] == marks) & np.isfinite(held_out[place]).all(axis=1)
-        scores[seen] = held_out[place[seen]]
+    marks = fingerprints_of(data)
+    order = np.argsort(known)
+    place = order[np.minimum(np.searchsorted(known, marks, sorter=order), len(known) - 1)]
+    seen = (known[place] == marks) & np.isfinite(held_out[place]).all(axis=1)
+    scores[seen] = held_out[place[seen]]
     return scores, seen
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["fingerprints", "seen_in_fit"]
+__all__ = ["fingerprints", "fingerprints_of", "seen_in_fit"]
 
 
 def fingerprints(sequences: Any) -> NDArray[np.uint64]:
@@ -29,6 +29,12 @@ def fingerprints(sequences: Any) -> NDArray[np.uint64]:
             bits = tokens[rows, feature].astype(np.float64).view(np.uint64)
             total += (bits ^ (bits >> np.uint64(29))) * factor
     return total
+
+
+def fingerprints_of(data: Any) -> NDArray[np.uint64]:
+    """Return the fingerprints of data in memory, in a folder or in chunks: these take a pass."""
+    in_memory = hasattr(data, "sequences")
+    return fingerprints(data.sequences) if in_memory else data.per_sample(fingerprints)
 
 
 def seen_in_fit(classifier: Any, sequences: Any) -> NDArray[np.bool_]:

@@ -299,9 +299,10 @@ class Sequences:
         folder : str or path
             The folder.
         memory_limit : float or str, default="1 GB"
-            Bytes for tokens in memory: at most half are buffers of a pass, or the random part that
-            ``fit`` chooses its heads on; sequences that fit into a quarter are read at once. Not
-            counted are a few numbers a sequence, and the one sequence that is longer than that.
+            Bytes for tokens in memory, a number or text such as "500 MB". Sequences that fit into
+            a quarter are read at once. Of more, ``fit`` holds a random part that fits into a
+            quarter, and a scaled copy of it; passes hold a few megabytes. Not counted are a few
+            numbers a sequence.
         client : distributed.Client, optional
             A Dask client. The passes are then run by its workers, which read the folder under the
             same path; a task whose worker dies is run by another.

@@ -180,13 +180,19 @@ def draw(rows: Rows) -> Figure:
 
 
 def _draw_proportional(ax: Any, rows: Rows, quantity: str) -> None:
-    for i, step in enumerate(_STEPS):
+    for step, color in zip(_STEPS, COLORS[1::-1], strict=True):
         for ratio, (_, marker) in looks(present(rows, "ratio")):
-            here = select(rows, step=step, ratio=ratio)
-            label = f"{step}, L = {ratio:g} d"
-            curve(ax, here, "dim", COLORS[1 - i], marker, label)
+            curve(ax, select(rows, step=step, ratio=ratio), "dim", color, marker)
     label_axes(ax, "dim", quantity)
-    ax.legend(loc="best", fontsize=5.5)
+    if quantity == "cosine":
+        for step, color in zip(_STEPS, COLORS[1::-1], strict=True):
+            ax.plot([], [], "o", color=color, markerfacecolor="white", label=step)
+        ax.set_ylim(-0.2, 1.0)
+        ax.legend(loc="lower right")
+    else:
+        for ratio, (_, marker) in looks(present(rows, "ratio")):
+            ax.plot([], [], marker, color="0.4", markerfacecolor="white", label=f"L = {ratio:g} d")
+        ax.legend(loc="upper right")
 
 
 def _draw_budget(ax: Any, rows: Rows) -> None:

@@ -53,6 +53,7 @@ Array = NDArray[np.float64]
 
 MOST_STEPS = 50
 _MOST_NUMBERS = 8_000_000  # per array of a group
+_MOST_TANGENTS = 64_000_000  # of all groups: the response is the noisiest of the averages
 _MOST_COLUMNS = 2000  # of Sobol points; the others are drawn at random
 _DEPENDENT = 1e-13  # share of a variance below which it is rounding
 _SEED = 13
@@ -260,7 +261,9 @@ def _draw(points: NewSamples, steps: int, batch: int) -> list[_Crowd]:
     for group, noise in zip(points.groups, points.noise, strict=True):
         kind = group.kind
         if kind not in drawn:
-            drawn[kind] = _normals(kind.n_tokens, steps, len(noise), [_SEED, batch, len(drawn)])
+            seed = [_SEED, batch, len(drawn)]
+            most = _MOST_TANGENTS / len(points.groups)
+            drawn[kind] = _normals(kind.n_tokens, steps, len(noise), most, seed)
         along, normals, signs = drawn[kind]
         signal = along.copy()
         signal[:, : signal_tokens(group)] += kind.signal
@@ -268,14 +271,16 @@ def _draw(points: NewSamples, steps: int, batch: int) -> list[_Crowd]:
     return crowds
 
 
-def _normals(n_tokens: int, steps: int, rows: int, seed: list[int]) -> tuple[Array, Array, Array]:
+def _normals(
+    n_tokens: int, steps: int, rows: int, tangents: float, seed: list[int]
+) -> tuple[Array, Array, Array]:
     """Return the normals along the signal, those behind e, and the signs.
 
     The first gradient has no query part, so there is one normal less for it.
     """
     rng = np.random.default_rng(seed)
     rows = min(rows, _power_of_two(_MOST_NUMBERS / (2 * steps * n_tokens)))
-    followed = min(rows // 4, _power_of_two(_MOST_NUMBERS / (4 * steps**2 * n_tokens)))
+    followed = min(rows // 2, _power_of_two(tangents / (4 * steps**2 * n_tokens)))
     parts = 2 * steps
     uniform = np.empty((rows, parts * n_tokens))
     leading = min(parts * n_tokens, _MOST_COLUMNS)

@@ -1,0 +1,100 @@
+"""The README's picture: ``python -m benchmarks.picture STORE [FILE]``.
+
+``STORE`` is what ``python -m benchmarks.bags --data FOLDER --store STORE`` has kept. On the left
+the accuracy of each kind of classifier on real bags; on the right theory beside simulation.
+"""
+
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from sparsetoken.experiments import compute, make_cell
+from sparsetoken.plotting import new_figure, plain_log, save_picture, styled
+from sparsetoken.vocabulary import COLORS, MARKERS, look
+
+SETS = {
+    "needle": "one 9 among\n20 digits",
+    "tiger": "tiger:\nimage regions",
+    "fox": "fox:\nimage regions",
+    "musk1": "musk1:\nmolecules",
+}
+PEERS = {
+    "sparsetoken": "SparseTokenClassifier",
+    "extra": "extra trees on bag statistics",
+    "abmil": "attention network (torchmil)",
+    "mean": "logistic regression of the mean",
+}
+PROBLEM = {"n_tokens": 10, "signal": 5.0, "reg": 1e-2}
+
+
+def draw_bags(axes: Axes, store: Path) -> None:
+    found = defaultdict(list)
+    for line in store.read_text().splitlines():
+        key, (accuracy, *_) = json.loads(line)
+        name, model, _ = key.split(", ", 2)
+        found[name, model].append(accuracy)
+    rows = list(SETS)
+    for place, (model, label) in enumerate(PEERS.items()):
+        known = [(row, found[name, model]) for row, name in enumerate(rows) if found[name, model]]
+        if not known:
+            continue
+        shift = 0.16 * (place - (len(PEERS) - 1) / 2)
+        axes.errorbar(
+            [np.mean(values) for _, values in known],
+            [row + shift for row, _ in known],
+            xerr=[np.std(values, ddof=1) / np.sqrt(10) for _, values in known],
+            fmt=MARKERS[place],
+            color=COLORS[place],
+            label=label,
+            elinewidth=0.8,
+        )
+    axes.set_yticks(range(len(rows)), SETS.values())
+    axes.invert_yaxis()
+    axes.axvline(0.5, color="0.8", linewidth=0.8, zorder=0)
+    axes.set_xlabel("accuracy, ten folds (bars: one standard error)")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.2), ncols=2)
+
+
+def draw_theory(axes: Axes) -> None:
+    for model in ("pooled", "two-step"):
+        line, points = np.geomspace(0.4, 8.0, 25), [0.5, 1.0, 2.0, 4.0, 8.0]
+        shown = look(model)
+        values = [PROBLEM | {"model": model, "alpha": float(alpha)} for alpha in line]
+        theory = [compute(make_cell("theory", "test_error", v))["test_error"] for v in values]
+        axes.plot(line, theory, color=shown.color, label=f"{shown.label}: theory")
+        values = [
+            PROBLEM | {"model": model, "alpha": alpha, "dim": 1000, "trials": 8} for alpha in points
+        ]
+        simulated = [
+            compute(make_cell("simulation", "test_error", v))["test_error"] for v in values
+        ]
+        axes.errorbar(
+            points,
+            simulated,
+            yerr=[value.uncertainty for value in simulated],
+            fmt=shown.marker,
+            color=shown.color,
+            label=f"{shown.label}: simulation",
+        )
+    axes.set_xscale("log")
+    plain_log(axes.xaxis)
+    axes.set_ylim(0.0, 0.5)
+    axes.set_xlabel("samples per dimension")
+    axes.set_ylabel("test error")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.2), ncols=2)
+
+
+def main(store: str, path: str = "docs/_static/readme.png") -> None:
+    with styled():
+        figure, axes = new_figure(1, 2, height=2.9)
+        draw_bags(axes[0, 0], Path(store))
+        draw_theory(axes[0, 1])
+    save_picture(figure, path)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
