@@ -95,8 +95,8 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
     auc = {"model": mean_auc(scores, signs)}
     held_out = getattr(model, "held_out_scores_", None)
     if held_out is not None and np.isfinite(held_out).all(axis=1).any():
-        seen = np.isfinite(held_out).all(axis=1)
-        auc["held out"] = mean_auc(held_out[seen], class_signs(model.held_out_classes_)[seen])
+        rows = np.isfinite(held_out).all(axis=1)
+        auc["held out"] = mean_auc(held_out[rows], class_signs(model.held_out_classes_)[rows])
     pooled = mapped.per_sample(pooled_features)
     auc["pooled"] = _readout_auc([pooled], signs)
     turned = [[mapped.per_sample(attention_features, s * q) for q in queries] for s in (1.0, -1.0)]
