@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import trapezoid
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
@@ -271,7 +272,7 @@ class Performance:
                 return -_integral(found, alarm)
             grid = _among_scores(law.points, readout, grid)
             alarm, found = (self._above(law, readout, y, grid) for y in (-1.0, 1.0))
-            return -float(np.trapezoid(found, alarm))
+            return -float(trapezoid(found, alarm))
         gap = np.subtract.outer(score_mean(positive, readout), score_mean(negative, readout))
         spread = readout.norm_rest * np.hypot.outer(positive.scale, negative.scale)
         return float(positive.weight @ ndtr(_divide(gap, spread)) @ negative.weight)
@@ -279,7 +280,7 @@ class Performance:
 
 def _integral(values: Array, over: Array) -> float:
     """Integrate along a curve by the trapezoid rule, extrapolated from twice the step."""
-    fine, coarse = (np.trapezoid(values[::n], over[::n]) for n in (1, 2))
+    fine, coarse = (trapezoid(values[::n], over[::n]) for n in (1, 2))
     return float(fine + (fine - coarse) / 3.0)
 
 

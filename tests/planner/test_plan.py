@@ -362,7 +362,8 @@ def test_a_plan_as_data_is_json():
 def test_recall_at_a_false_positive_rate():
     given = {"dim": 200, "n_tokens": 4, "n_signal": 2, "signal": 4.5, "model": "pooled"}
     found = st.plan(**given, error=0.1, metric="recall", fpr=0.05)
-    assert found.limit.recall(0.05) == 1 - found.error == pytest.approx(0.9, abs=0.01)
+    assert 1 - found.error == pytest.approx(0.9, abs=0.01)
+    assert 1 - found.error < found.limit.recall(0.05) < 0.95  # 31 samples: chance costs some
     assert "a recall of 0.9 at 0.05 false positives" in found.answer
     stricter = st.plan(**given, error=0.1, metric="recall", fpr=0.01)
     assert stricter.n_samples > found.n_samples
