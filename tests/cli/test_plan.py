@@ -51,7 +51,7 @@ def test_pilot_as_json_and_picture(tmp_path):
     table.write_text("\n".join(["case,patient,outcome,a,b,c", *rows]))
     picture = tmp_path / "pilot.svg"
     columns = ("--by", "case", "--label", "outcome", "--group", "patient")
-    options = ("--effort", "0.5", "--random-state", "3", "--json", "--plot", str(picture))
+    options = ("--effort", "0.1", "--random-state", "3", "--json", "--plot", str(picture))
     shown = run("--pilot", str(table), "--error", "0.3", *columns, *options)
     assert shown.returncode == 0, shown.stderr
     assert shown.stderr == ""  # no terminal, no progress

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sklearn
 from dense_reference import softmax
 from sklearn.base import clone
 from sklearn.decomposition import PCA
@@ -9,6 +10,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.fixes import parse_version
 
 import sparsetoken as st
 from sparsetoken.estimators import PerToken
@@ -20,14 +22,28 @@ POOLED = st.PooledClassifier()
 VECTORIZED = st.VectorizedClassifier()
 TWO_STEP = st.TwoStepAttentionClassifier(random_state=0)
 ATTENTION = st.AttentionClassifier(random_state=0, refine_steps=20, cv=3)
-SPARSE_TOKEN = st.SparseTokenClassifier(random_state=0, refine_steps=20, cv=3)
+SPARSE_TOKEN = st.SparseTokenClassifier(random_state=0, refine_steps=20, n_trees=30, cv=3)
 ALL = [POOLED, VECTORIZED, TWO_STEP, ATTENTION, SPARSE_TOKEN]
 RAGGED = [POOLED, TWO_STEP, ATTENTION, SPARSE_TOKEN]
 each_classifier = pytest.mark.parametrize("classifier", ALL, ids=lambda c: type(c).__name__)
 each_ragged = pytest.mark.parametrize("classifier", RAGGED, ids=lambda c: type(c).__name__)
 
 
+OLD = parse_version(sklearn.__version__) < parse_version("1.7")
+
+
 def expected_failures(estimator):
+    failures = _sample_weights(estimator)
+    if OLD and isinstance(estimator, st.PooledClassifier | st.VectorizedClassifier):
+        name = "check_sample_weight_equivalence_on_dense_data"
+        failures[name] = "the old check gives repeated samples of two classes other labels"
+    if OLD and isinstance(estimator, st.TwoStepAttentionClassifier):
+        name = "check_n_features_in_after_fitting"
+        failures[name] = "half of the old check's ten samples are of one class"
+    return failures
+
+
+def _sample_weights(estimator):
     if isinstance(estimator, st.TwoStepAttentionClassifier):
         reason = "a random split of repeated samples is not the split of weighted ones"
     elif isinstance(estimator, st.AttentionClassifier | st.SparseTokenClassifier):

@@ -39,7 +39,7 @@ def test_perfect_scores_are_not_certain():
 
 
 def test_intervals_cover():
-    """Of 150 studies about 95 % hold the truth: 90 % or fewer have a probability below 1 %."""
+    """Of 100 studies about 95 % hold the truth: 89 or fewer have a probability below 2 %."""
     rng = np.random.default_rng(1)
     distance = 2.0
     truth = {
@@ -48,12 +48,12 @@ def test_intervals_cover():
         "recall at 1 % false positives": norm.sf(norm.isf(0.01) - distance),
     }
     held = dict.fromkeys(truth, 0)
-    for _ in range(150):
+    for _ in range(100):
         labels, scores = binormal(rng, 60, 200, distance)
         for measure in judge(labels, (scores > distance / 2) * 1, scores, CLASSES):
             held[measure.name] += measure.low <= truth[measure.name] <= measure.high
     for name, count in held.items():
-        assert count > 0.9 * 150, name
+        assert count > 0.89 * 100, name
 
 
 def test_more_than_two_classes():

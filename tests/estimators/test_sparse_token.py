@@ -141,7 +141,7 @@ def test_trees_are_those_of_scikit_learn():
     index = np.arange(90) % 3
     fold = Fold(np.arange(60), np.arange(60, 90))
     forests, scores = cross_fit_forests(
-        rows, index, np.full(90, 1 / 90), [fold], np.random.default_rng(7), None
+        rows, index, np.full(90, 1 / 90), [fold], 500, np.random.default_rng(7), None
     )
     seed = int(np.random.default_rng(7).integers(2**31))
     trees = ExtraTreesClassifier(500, max_features=3, random_state=seed).fit(rows[:60], index[:60])

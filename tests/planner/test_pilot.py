@@ -233,7 +233,7 @@ def test_no_pilot_breaks_it(name):
 
 def test_the_default_is_the_classifier_for_real_data():
     X, y = st.SparseTokenProblem(2, 2, 6.0).sample(16, 3, random_state=0)
-    found = st.plan.from_pilot(X, y, error=0.3, effort=0.5)
+    found = st.plan.from_pilot(X, y, error=0.3, effort=0.1)
     assert found.n_samples is not None
 
 

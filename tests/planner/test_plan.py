@@ -42,8 +42,8 @@ def test_round_trip_of_attention(attention, unknown):
     assert back.error == pytest.approx(found.error, rel=ROUND_TRIP)
 
 
-@pytest.mark.parametrize("unknown", ["n_tokens", "n_signal"])
-def test_whole_numbers_of_attention(attention, unknown):
+def test_whole_numbers_of_attention(attention):
+    unknown = "n_signal"  # linear models have the test of the others
     target = 0.05 * (1 + ROUND_TRIP)
     given = {**EASY, unknown: None}
     found = st.plan(**given, n_samples=attention.n_samples, error=target)

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken._validation import check_count
 from sparsetoken.estimators.data import Data, MemoryData
 from sparsetoken.estimators.ensemble import Ensemble
 from sparsetoken.estimators.passes import Heads
@@ -41,6 +42,8 @@ class SparseTokenClassifier(Ensemble):
         as many as the smallest class has samples.
     refine_steps : int, default=60
         Most steps of L-BFGS for the attention heads.
+    n_trees : int, default=500
+        Trees, in the forests of all folds together. They take most of the time of a small fit.
     random_state : int, Generator, RandomState or None, default=None
         Decides the folds and the trees.
     n_jobs : int or None, default=None
@@ -87,6 +90,7 @@ class SparseTokenClassifier(Ensemble):
         class_weight: Any = None,
         cv: Any = 5,
         refine_steps: int = 60,
+        n_trees: int = 500,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -94,6 +98,7 @@ class SparseTokenClassifier(Ensemble):
         self.class_weight = class_weight
         self.cv = cv
         self.refine_steps = refine_steps
+        self.n_trees = n_trees
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -106,9 +111,10 @@ class SparseTokenClassifier(Ensemble):
         folds: list[Fold],
         seed: int,
     ) -> Others:
+        n_trees = check_count("n_trees", self.n_trees)
         rows = data.per_sample(token_statistics)
         rng = np.random.default_rng(seed)
-        forests, scores = cross_fit_forests(rows, index, share, folds, rng, self.n_jobs)
+        forests, scores = cross_fit_forests(rows, index, share, folds, n_trees, rng, self.n_jobs)
         return Others(forests, scores[np.newaxis])
 
     def _keep(self, best: Trial, heads: Heads) -> None:

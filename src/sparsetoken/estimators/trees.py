@@ -28,7 +28,6 @@ Indices = NDArray[np.int64]
 Forest = dict[str, NDArray[Any]]
 """Trees as arrays: ``roots``, and for every node left, right, feature, threshold and value."""
 
-_TREES = 500  # in all folds together
 _TRIED = 0.1  # of the features, or their root if that is more, compete for a split
 _SURE = 0.02  # added to both probabilities: so many trees cannot be surer
 
@@ -51,13 +50,14 @@ def cross_fit_forests(
     index: Indices,
     share: Floats,
     folds: list[Fold],
+    n_trees: int,
     rng: np.random.Generator,
     n_jobs: int | None,
 ) -> tuple[list[Forest], Floats]:
     """Return a forest for each fold, which has not seen it, and the scores of what it held out.
 
     Together the forests are the classifier: a tree without a part of the samples is what bagging
-    grows anyway, so that no second fit is needed.
+    grows anyway, so that no second fit is needed. ``n_trees`` are those of all folds together.
     """
     n_classes = int(index.max()) + 1
     parts = folds or [Fold(np.arange(len(index)), np.arange(0))]
@@ -65,7 +65,7 @@ def cross_fit_forests(
     for fold in parts:
         used = fold.rows[share[fold.rows] > 0]
         trees = ExtraTreesClassifier(
-            -(-_TREES // len(parts)),
+            -(-n_trees // len(parts)),
             max_features=max(int(np.sqrt(rows.shape[1])), int(_TRIED * rows.shape[1])),
             random_state=int(rng.integers(2**31)),
             n_jobs=n_jobs,
