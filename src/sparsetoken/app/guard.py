@@ -71,6 +71,8 @@ def _refusal(headers: Headers, path: str, most: int) -> tuple[int, str] | None:
         length = int(headers.get("content-length", "0"))
     except ValueError:
         return 400, "This is not a request of a browser."
+    if "\0" in path:  # no file is called so, and old libraries stumble over it
+        return 400, "This is not a request of a browser."
     if name not in _HOSTS:
         return 403, "The explorer answers to this machine alone."
     foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site") and path != "/"
