@@ -52,6 +52,15 @@ def test_windows_take_the_largest_score(model):
     )
 
 
+def test_the_bar_of_a_quantile_is_its_scatter():
+    rng = np.random.default_rng(0)
+    for share in (0.2, 0.01):  # among 300 scores, and beyond what they can show
+        found = [_upper_quantile(rng.standard_normal(300), share) for _ in range(400)]
+        bar = np.mean([quantile.uncertainty for quantile in found])
+        assert bar == pytest.approx(np.std(found), rel=0.3)
+        assert np.mean(found) == pytest.approx(norm.isf(share), abs=0.05)
+
+
 def test_thresholds_survive_files(model, tmp_path):
     st.save(model, tmp_path / "model.npz")
     again = st.load(tmp_path / "model.npz")

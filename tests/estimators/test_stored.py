@@ -135,9 +135,9 @@ def test_passes_are_those_of_memory(folder, small_blocks, n_jobs):
 def test_no_more_is_read_than_the_limit_says(folder, small_blocks, monkeypatch):
     read, whole = [], stored._TokenFile.read
 
-    def spy(self, first, last):
-        read.append((last - first) * self.dim)
-        return whole(self, first, last)
+    def spy(self, spans):
+        read.extend((last - first) * self.dim for first, last in spans)
+        return whole(self, spans)
 
     monkeypatch.setattr(stored._TokenFile, "read", spy)
     clf = st.AttentionClassifier(random_state=0, refine_steps=3)

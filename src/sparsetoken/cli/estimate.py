@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sparsetoken.cli.options import AsJson, By, Data, Features, GroupColumn, Ignore, Label, Labels
+from sparsetoken.cli.options import (
+    AsJson,
+    By,
+    Data,
+    Features,
+    GroupColumn,
+    Ignore,
+    Label,
+    Labels,
+    given_columns,
+)
 from sparsetoken.cli.output import check_output, message, print_json, print_table
 from sparsetoken.cli.predictions import plain, predictions, token_columns, write_columns
 from sparsetoken.cli.waiting import waiting
@@ -64,12 +74,12 @@ def fit(
     columns it was fitted to: predict needs no options to read a file of the same kind.
     """
     from sparsetoken.estimators import save
-    from sparsetoken.estimators.readers import Selection, read_dataset
+    from sparsetoken.estimators.readers import read_dataset
 
     if not 0.0 <= held_out < 1.0:
         raise ValueError(f"--held-out must be a number in [0, 1), got {held_out:g}")
     check_output(out, [".npz"])
-    chosen = Selection(by, label, group, tuple(features) if features else None, tuple(ignore or ()))
+    chosen = given_columns(by, label, group, features, ignore)
     with waiting(f"reading {data}"):
         everything = read_dataset(data, chosen, labels)
     dataset = everything.with_labels()

@@ -14,6 +14,8 @@ from sparsetoken.vocabulary import MODELS, PARAMETERS, Quantity
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from sparsetoken.estimators.readers import Selection
+
 __all__ = [
     "AsJson",
     "By",
@@ -32,6 +34,7 @@ __all__ = [
     "TimeLimit",
     "Workers",
     "chosen_executor",
+    "given_columns",
     "given_population",
     "taking",
 ]
@@ -170,6 +173,19 @@ def _parser(kind: type) -> Callable[[str], Any]:
             raise typer.BadParameter(f"it must be {what}, got {text!r}") from None
 
     return parse
+
+
+def given_columns(
+    by: str | None,
+    label: str | None,
+    group: str | None,
+    features: list[str] | None,
+    ignore: list[str] | None,
+) -> "Selection":
+    """Return which columns were asked for."""
+    from sparsetoken.estimators.readers import Selection
+
+    return Selection(by, label, group, tuple(features) if features else None, tuple(ignore or ()))
 
 
 def given_population(

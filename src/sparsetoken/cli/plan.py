@@ -18,6 +18,7 @@ from sparsetoken.cli.options import (
     LabelErrors,
     Labels,
     PopulationFile,
+    given_columns,
     given_population,
 )
 from sparsetoken.cli.output import print_json
@@ -144,9 +145,9 @@ def _read(
     features: list[str] | None,
     ignore: list[str] | None,
 ) -> dict[str, Any]:
-    from sparsetoken.estimators.readers import Selection, read_dataset
+    from sparsetoken.estimators.readers import read_dataset
 
-    chosen = Selection(by, label, group, tuple(features) if features else None, tuple(ignore or ()))
+    chosen = given_columns(by, label, group, features, ignore)
     data = read_dataset(path, chosen, labels).with_labels()
     return {"X": data.sequences, "y": data.labels, "groups": data.groups}
 

@@ -21,6 +21,7 @@ from sparsetoken.estimators.data import (
     Passes,
     StoredData,
     add_up,
+    apply_changes,
     block_bounds,
 )
 from sparsetoken.estimators.sequences import Sequences
@@ -177,7 +178,7 @@ def _run_block(block: Any, first: int, rows: tuple[Array, ...], shared: Any) -> 
     if isinstance(block, StoredSequences):
         data = StoredData(block, changes=changes)
     else:
-        data = MemoryData(_changed(as_sequences(block, first), changes))
+        data = MemoryData(apply_changes(as_sequences(block, first), changes))
     if what == "total":
         return data.total(arguments[0], rows, *arguments[1:])
     if what == "take":
@@ -185,12 +186,6 @@ def _run_block(block: Any, first: int, rows: tuple[Array, ...], shared: Any) -> 
     return data.per_sample(*arguments)
 
 
-def _changed(sequences: Sequences, changes: tuple[Change, ...]) -> Sequences:
-    for change in changes:
-        sequences = change(sequences)
-    return sequences
-
-
 def _on_block(block: Array, changes: Any, function: Callable[..., Array], arguments: Any) -> Array:
-    sequences = _changed(as_sequences(block), changes)
+    sequences = apply_changes(as_sequences(block), changes)
     return function(sequences, *arguments).reshape(block.shape[:2])

@@ -29,6 +29,7 @@ __all__ = [
     "Passes",
     "StoredData",
     "add_up",
+    "apply_changes",
     "block_bounds",
 ]
 
@@ -194,9 +195,7 @@ class LazyData:
 
     def change(self, sequences: Sequences) -> Sequences:
         """Return what the estimator sees of sequences that were read."""
-        for change in self.changes:
-            sequences = change(sequences)
-        return sequences
+        return apply_changes(sequences, self.changes)
 
     def changed(self, change: Change) -> Self:
         """Return the same data, with one more change."""
@@ -263,6 +262,13 @@ class StoredData(LazyData, _Blocks):
             (slice(low, high), self.change(sequences[low - bounds[0] : high - bounds[0]]))
             for low, high in pairwise(bounds)
         )
+
+
+def apply_changes(sequences: Sequences, changes: Iterable[Change]) -> Sequences:
+    """Return sequences after one change after the other."""
+    for change in changes:
+        sequences = change(sequences)
+    return sequences
 
 
 _BLOCK = 2**17  # numbers: what the second-level cache holds in single precision

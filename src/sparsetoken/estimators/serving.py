@@ -80,9 +80,10 @@ class ServingMixin:
         -------
         threshold : Estimate
             A float, to be compared with :meth:`decision_function`. Its ``uncertainty`` is the
-            standard error, by how much the folds of ``fit`` differ; compare it with
-            ``threshold(fpr / 2)`` less ``threshold(fpr)``. Where ``fpr`` is smaller than the
-            negatives can show, the tail of their scores is continued as that of a normal law.
+            standard error, by the number of negatives and, for another length, by how much the
+            folds of ``fit`` differ; compare it with ``threshold(fpr / 2)`` less
+            ``threshold(fpr)``. Where ``fpr`` is smaller than the negatives can show, the tail of
+            their scores is continued as that of a normal law.
         """
         check_is_fitted(self)
         fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
@@ -237,7 +238,13 @@ def _upper_quantile(scores: Floats, share: float) -> Estimate:
     if not scores.size:
         raise ValueError("threshold needs negatives that were held out in fit, got too few samples")
     support = min(_IN_TAIL / len(scores), 0.25)
+    # How far off the share of so many scores may be tells how far off the quantile is.
+    known = max(share, support)
+    noise = np.sqrt(known * (1.0 - known) / len(scores))
+    shares = np.clip([known, known - noise, known + noise], 0.1 * known, 1.0)
+    at, above, below = np.quantile(scores, 1.0 - shares, method="weibull")
     if share >= support:
-        return Estimate(np.quantile(scores, 1.0 - share, method="weibull"))
+        return Estimate(at, 0.5 * float(above - below))
     slope, start = _normal_tail(scores, support)
-    return Estimate(start + slope * ndtri(1.0 - share))
+    beyond = float(ndtri(1.0 - share) / ndtri(1.0 - known))  # a line's error grows with it
+    return Estimate(start + slope * ndtri(1.0 - share), 0.5 * float(above - below) * beyond)

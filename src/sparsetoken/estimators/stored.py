@@ -150,17 +150,20 @@ class _TokenFile(NamedTuple):
     dim: int
     dtype: np.dtype[Any]
 
-    def read(self, first: int, last: int) -> Array:
-        """Return some tokens in memory of their own: pages of a mapped file would add up."""
-        tokens = np.empty((last - first, self.dim), self.dtype)
+    def read(self, spans: list[tuple[int, int]]) -> Array:
+        """Return spans of tokens in memory of their own: pages of a mapped file would add up."""
+        tokens = np.empty((sum(last - first for first, last in spans), self.dim), self.dtype)
+        done = 0
         with self.path.open("rb", buffering=0) as file:
-            file.seek(self.start + first * self.dim * self.dtype.itemsize)
-            left = tokens.reshape(-1).view(np.uint8)
-            while left.size:
-                count = file.readinto(left.data)
-                if not count:
-                    raise ValueError(f"{self.path} is shorter than it was when it was opened")
-                left = left[count:]
+            for first, last in spans:
+                file.seek(self.start + first * self.dim * self.dtype.itemsize)
+                left = tokens[done : done + last - first].reshape(-1).view(np.uint8)
+                done += last - first
+                while left.size:
+                    count = file.readinto(left.data)
+                    if not count:
+                        raise ValueError(f"{self.path} is shorter than it was when it was opened")
+                    left = left[count:]
         return tokens
 
 
@@ -244,7 +247,7 @@ class StoredSequences:
     def read(self, first: int, last: int) -> Sequences:
         """Read the sequences ``first`` up to ``last`` into memory."""
         offsets = self.offsets[first : last + 1]
-        tokens = self._file.read(int(offsets[0]), int(offsets[-1]))
+        tokens = self._file.read([(int(offsets[0]), int(offsets[-1]))])
         ids = None if self.ids is None else self.ids[first:last]
         return Sequences(tokens, offsets - offsets[0], self.feature_names, ids)
 
@@ -258,9 +261,9 @@ class StoredSequences:
         rows = np.arange(len(self))[key]
         if isinstance(key, slice) and key.step in (None, 1):
             return self._slice(*((rows[0], rows[-1] + 1) if rows.size else (0, 0)))
-        parts = [self.read(row, row + 1).tokens for row in rows]
-        tokens = np.concatenate(parts) if parts else np.empty((0, self.dim), self.dtype)
-        offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)])
+        starts, ends = self.offsets[rows], self.offsets[rows + 1]
+        tokens = self._file.read(list(zip(starts.tolist(), ends.tolist(), strict=True)))
+        offsets = np.concatenate([[0], np.cumsum(ends - starts)])
         return Sequences(
             tokens, offsets, self.feature_names, None if self.ids is None else self.ids[rows]
         )
