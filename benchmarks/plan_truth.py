@@ -220,8 +220,10 @@ def on_dense_samples(planned: Plan, trials: int) -> Achieved:
         fresh, labels = planned.problem.sample(
             400, planned.dim, random_state=trials + seed, direction=truth.direction
         )
+        # The pooled classifier draws nothing.
+        seeded = {"random_state": seed} if planned.model == "two-step" else {}
         try:
-            clf = planned.classifier(random_state=seed).fit(X, y)
+            clf = planned.classifier(**seeded).fit(X, y)
             errors.append(1.0 - clf.score(fresh, labels))
         except ValueError:  # a part of the samples is of one class
             errors.append(min(rate, 1.0 - rate))
