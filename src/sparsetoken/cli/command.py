@@ -60,14 +60,14 @@ def main(arguments: list[str] | None = None) -> None:
     """
     said = set()
 
-    def say_once(text: Warning | str, *_: Any, **__: Any) -> None:
+    def say_once(text: Warning | str) -> None:
         line = _one_line(text)
         if line not in said:
             message(f"sparsetoken: {line}")
         said.add(line)
 
     with warnings.catch_warnings():
-        warnings.showwarning = say_once
+        warnings.showwarning = lambda text, *_, **__: say_once(text)
         code = _run(arguments)
     sys.exit(code)
 
