@@ -16,7 +16,7 @@ from sparsetoken.cli.options import (
 from sparsetoken.cli.output import check_output, message, print_json, print_table, progress_bar
 from sparsetoken.experiments.figures import figure_names, get_recipe
 
-__all__ = ["figure", "make_figure"]
+__all__ = ["figure", "make_figure", "print_files"]
 
 _FORMATS = (".png", ".pdf", ".svg")
 
@@ -71,7 +71,14 @@ def figure(
     if as_json:
         print_json(paths)
     else:
-        typer.echo(f"picture  {paths['picture']}\ntable    {paths['table']} ({len(rows)} rows)")
+        print_files(picture, f" ({len(rows)} rows)")
+
+
+def print_files(picture: Path, rows: str = "") -> None:
+    """Name the files that a figure leaves."""
+    typer.echo(f"picture  {picture}")
+    typer.echo(f"table    {picture.with_suffix('.csv')}{rows}")
+    typer.echo(f"results  {picture.with_suffix('.db')}, read again by the next run")
 
 
 def make_figure(
