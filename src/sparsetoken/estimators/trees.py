@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.ensemble import ExtraTreesClassifier
 
 from sparsetoken.estimators.passes import scaled_tokens
@@ -70,7 +71,8 @@ def cross_fit_forests(
             random_state=int(rng.integers(2**31)),
             n_jobs=n_jobs,
         )
-        trees.fit(rows[used], index[used], sample_weight=share[used] * len(index))
+        with config_context(assume_finite=True, skip_parameter_validation=True):  # once will do
+            trees.fit(rows[used], index[used], sample_weight=share[used] * len(index))
         forests.append(_as_arrays(trees, n_classes))
         if len(fold.held_out):
             scores[fold.held_out] = forest_scores(rows[fold.held_out], [forests[-1]])
