@@ -71,7 +71,8 @@ def cross_fit_forests(
             random_state=int(rng.integers(2**31)),
             n_jobs=n_jobs,
         )
-        with config_context(assume_finite=True, skip_parameter_validation=True):  # once will do
+        # Each tree would check again what is known to be right.
+        with config_context(assume_finite=True, skip_parameter_validation=True):
             trees.fit(rows[used], index[used], sample_weight=share[used] * len(index))
         forests.append(_as_arrays(trees, n_classes))
         if len(fold.held_out):
