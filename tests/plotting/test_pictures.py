@@ -253,7 +253,7 @@ def test_a_column_stacks_the_panels(name):
     rows = invented(name)
     wide, narrow = draw_figure(name, rows), draw_figure(name, rows, width=85, letters=True)
     assert narrow.get_figwidth() == pytest.approx(85 / 25.4)
-    assert narrow.get_figheight() <= 226 / 25.4
+    assert narrow.get_figheight() <= 240 / 25.4
     panels = [ax for ax in narrow.axes if ax.get_subplotspec()]
     assert len({ax.get_subplotspec().colspan.start for ax in panels}) == 1
     letters = "abcdef"[: len(panels)] if len(panels) > 1 else ""

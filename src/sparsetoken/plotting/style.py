@@ -158,6 +158,7 @@ def finish(figure: Picture, *, title: bool = False, letters: bool = False) -> Pi
         lines = [figure.title, *textwrap.wrap(whole, width)]
         text = "\n".join(lines).replace("\u00a0", " ")
         figure.suptitle(with_subscripts(text), fontsize=7.5)
+        _grow(figure, len(lines))
     panels = [ax for ax in figure.axes if ax.get_subplotspec()]
     for letter, ax in zip(string.ascii_lowercase, panels, strict=False):
         if letters and len(panels) > 1:
@@ -274,7 +275,14 @@ def lines_and_points(axes: Axes) -> None:
 def share_legend(figure: Picture, axes: Axes) -> None:
     """Put the legend of one panel, which is that of all, below them."""
     columns = int(figure.get_figwidth() * _INCH / 28.0)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+    _grow(figure, -(-len(labels) // columns))
+
+
+def _grow(figure: Picture, lines: int) -> None:
+    """Make room for lines of text."""
+    figure.set_figheight(figure.get_figheight() + 3.7 * lines / _INCH)
 
 
 def label_axes(axes: Axes, x: str, y: str) -> None:

@@ -140,9 +140,10 @@ def draw(rows: Rows) -> Picture:
     for ax, title in zip(axes[:, 1], ("where training ends", "rates and steps tuned"), strict=True):
         label_axes(ax, "alpha", "test_error")
         ax.set_title(title)
-        ax.legend(loc="upper right")
     axes[0][1].set_yscale("linear")
     axes[0][1].set_ylim(0.0, None)
+    axes[0][1].legend(loc="lower left")
+    axes[1][1].legend(loc="upper right")
     lines_and_points(axes[0][0])
     axes[0][0].legend(loc="upper right")
     steps = [row for row in rows if row["panel"] != "budget"]
@@ -164,4 +165,4 @@ def _minimum(ax: Any, rows: Rows, last: int) -> None:
     label, color, marker = _CURVES["joint"]
     ends = [row | {"steps": step} for row in rows for step in (1, 2 * last)]
     points = [row for row in ends if row["source"] == "theory" or row["steps"] > last]
-    curve(ax, points, "steps", color, marker, label, dashes="--")
+    curve(ax, points, "steps", color, marker, label)
