@@ -54,7 +54,6 @@ _DASHES: Any = dict(
         strict=True,
     )
 )  # fmt: skip
-FORMATS = (".png", ".pdf", ".svg")
 _NAMED = ("problem", "samples", "training", "query", "simulation")  # in captions
 _STYLE: Any = {
     "font.family": "sans-serif",
@@ -87,6 +86,7 @@ _METADATA = {
     ".pdf": ("Title", "Subject", "CreationDate"),
     ".svg": ("Title", "Description", "Date"),
 }
+FORMATS = tuple(_METADATA)
 
 
 class Picture(Figure):
