@@ -319,12 +319,12 @@ def plain_log(axis: Any) -> None:
 
 
 def guide(axes: Axes, x: Sequence[float], y: Sequence[float], label: str) -> None:
-    """Draw a pale line to compare with, named at its end."""
-    axes.plot(x, y, color="0.75", lw=2.5, zorder=0)
+    """Draw a thin line to compare with, named at its end."""
+    axes.plot(x, y, color="0.45", lw=0.6, zorder=0)
     axes.annotate(
         label,
         (x[-1], y[-1]),
-        xytext=(0, -5),
+        xytext=(0, -4),
         textcoords="offset points",
         color="0.45",
         ha="right",

@@ -51,11 +51,11 @@ def sweep(
     """Return required signals; then oracle and trained errors at one signal.
 
     Where the required signal is an integral its cost grows with the length: up to
-    ``longest_integrated``, with an eighth of the points.
+    ``longest_integrated``, with a sixteenth of the points.
     """
     integrated = sorted({n for n in lengths if n <= longest_integrated} | {longest_integrated})
     required, oracle, theory = ["required_signal"], ["oracle_error"], ["theory"]
-    fixed = {"error": 0.05, "n_points": n_points // 8}
+    fixed = {"error": 0.05, "n_points": n_points // 16}
     grids = [
         Grid(required, {"model": _CLOSED, "n_tokens": lengths}, fixed, theory),
         Grid(required, {"model": _INTEGRATED, "n_tokens": integrated}, fixed, theory),
@@ -83,7 +83,7 @@ def sweep(
         "trained_points": [4, 10, 30, 100, 300, 1000],
         "signal": 6.0,
         "alpha": 8.0,
-        "n_points": 4096,
+        "n_points": 8192,
         "dim": 250,
         "trials": 8,
     },
@@ -115,7 +115,10 @@ def draw(rows: Rows) -> Picture:
     left.legend(loc="upper left")
     right.legend(loc="lower right")
     (signal,) = present(oracle, "signal")
-    notes = [f"Left: θ that the best weights need. Right: trained, at θ = {signal:g}"]
+    notes = [
+        "The signal needed is that of the best weights",
+        f"Test errors are those after training, at θ = {signal:g}",
+    ]
     integrated = [row["n_tokens"] for row in required if row["model"] in _INTEGRATED]
     if integrated:
         notes.append(
