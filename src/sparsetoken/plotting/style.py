@@ -289,8 +289,9 @@ def label_axes(axes: Axes, x: str, y: str) -> None:
     """Label and scale both axes as the vocabulary has it; a name it does not know is the label."""
     for axis, name in ((axes.xaxis, x), (axes.yaxis, y)):
         known = name in PARAMETERS or name in MEASURED
-        label = with_subscripts(quantity(name).axis if known else name)
-        axis.set_label_text(label if axis is axes.xaxis else textwrap.fill(label, _fitting(axes)))
+        label = quantity(name).axis if known else name
+        label = label if axis is axes.xaxis else textwrap.fill(label, _fitting(axes))
+        axis.set_label_text(with_subscripts(label))
         if known and quantity(name).logarithmic:
             (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
             plain_log(axis)

@@ -229,7 +229,7 @@ def _draw_many(ax: Any, rows: Rows) -> None:
         curve(ax, here, "sharpness", *look, f"L = {n_tokens}")
     limit = select(rows, quantity="limit_error")
     curve(ax, limit, "sharpness", "black", "", "L → ∞", dashes="-")
-    ax.axvline(rows[0]["signal"] * rows[0]["cosine"], color="0.8", lw=3, ymax=0.75, zorder=0)
+    ax.axvline(rows[0]["signal"] * rows[0]["cosine"], color="0.8", lw=3, ymax=0.68, zorder=0)
     _against(ax, "sharpness")
     ax.set_title(f"R = √L, θ = {rows[0]['signal']:g}")
 
@@ -241,7 +241,7 @@ def _draw_few(ax: Any, rows: Rows) -> None:
         lead = here[0]["signal"] * here[0]["cosine"]
         if lead**2 > 2.0 * math.log(n_tokens):
             least = lead - math.sqrt(lead**2 - 2.0 * math.log(n_tokens))
-            ax.axvline(least, color=look[0], lw=0.5, ymax=0.75, zorder=0)
+            ax.axvline(least, color=look[0], lw=0.5, ymax=0.68, zorder=0)
     _against(ax, "sharpness")
     ax.set_title(f"R = 1, θ = {rows[0]['signal']:g}")
 
@@ -252,7 +252,7 @@ def _draw_lock(ax: Any, rows: Rows) -> None:
         curve(ax, here, "n_tokens", *look, f"θ = {signal:g}")
         longest = math.exp(0.5 * (signal * here[0]["cosine"]) ** 2)
         if longest <= max(present(here, "n_tokens")):
-            ax.axvline(longest, color=look[0], lw=0.5, ymax=0.75, zorder=0)
+            ax.axvline(longest, color=look[0], lw=0.5, ymax=0.68, zorder=0)
     _against(ax, "n_tokens")
     ax.set_title("R = 1, κ = θγ")
 
