@@ -162,7 +162,7 @@ def finish(figure: Picture, *, title: bool = False, letters: bool = False) -> Pi
     panels = [ax for ax in figure.axes if ax.get_subplotspec()]
     for letter, ax in zip(string.ascii_lowercase, panels, strict=False):
         if letters and len(panels) > 1:
-            place = {"xy": (0, 1), "xycoords": "axes fraction", "textcoords": "offset points"}
+            place: Any = {"xy": (0, 1), "xycoords": "axes fraction", "textcoords": "offset points"}
             ax.annotate(letter, xytext=(-4, 5), ha="right", fontsize=9, weight="bold", **place)
     return figure
 
@@ -299,8 +299,10 @@ def label_axes(axes: Axes, x: str, y: str) -> None:
 
 def _fitting(axes: Axes) -> int:
     """Return the number of characters that fit upright beside a panel."""
-    figure, grid = axes.get_figure(), axes.get_gridspec()
-    return int(14 * figure.get_figheight() / grid.nrows) if figure and grid else 30
+    figure, grid = axes.figure, axes.get_gridspec()
+    if isinstance(figure, Figure) and grid:
+        return int(14 * figure.get_figheight() / grid.nrows)
+    return 30
 
 
 def with_subscripts(text: str) -> str:
