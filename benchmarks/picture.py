@@ -93,7 +93,7 @@ def draw_theory(axes: Axes) -> None:
 
 def main(store: str, path: str = "docs/_static/readme.png") -> None:
     with styled():
-        figure, axes = new_figure(1, 2, height=74.0)
+        figure, axes = new_figure(1, 2, height=2.9)
         draw_bags(axes[0, 0], Path(store))
         draw_theory(axes[0, 1])
     save_picture(figure, path)

@@ -16,7 +16,7 @@ from sparsetoken.cli.options import (
 from sparsetoken.cli.output import check_output, message, print_json, print_table, progress_bar
 from sparsetoken.experiments.figures import figure_names, get_recipe
 
-__all__ = ["figure", "make_figure"]
+__all__ = ["figure", "make_figure", "print_files"]
 
 _FORMATS = (".png", ".pdf", ".svg")
 
@@ -81,7 +81,15 @@ def figure(
     if as_json:
         print_json({"picture": str(picture), "table": table, "rows": len(rows), "caption": caption})
     else:
-        typer.echo(f"picture  {picture}\ntable    {table} ({len(rows)} rows)\ncaption  {caption}")
+        print_files(picture, f" ({len(rows)} rows)")
+        typer.echo(f"caption  {caption}")
+
+
+def print_files(picture: Path, rows: str = "") -> None:
+    """Name the files that a figure leaves."""
+    typer.echo(f"picture  {picture}")
+    typer.echo(f"table    {picture.with_suffix('.csv')}{rows}")
+    typer.echo(f"results  {picture.with_suffix('.db')}, read again by the next run")
 
 
 def make_figure(

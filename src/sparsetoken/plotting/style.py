@@ -41,9 +41,9 @@ __all__ = [
 
 Rows = Sequence[dict[str, Any]]
 
-COLUMN = 85.0  # mm: the width of a column of a journal
-_PANEL, _PAGE = 54.0, 225.0  # mm: no panel is narrower, no picture longer
-_INCH = 25.4
+# In inches, as matplotlib has it.
+COLUMN = 85 / 25.4  # the width of a column of a journal
+_PANEL, _PAGE = 2.1, 8.9  # no panel is narrower, no stack of panels longer
 _WIDTH: ContextVar[float | None] = ContextVar("width", default=None)
 # A line style for each marker: curves differ without their colors.
 _DASHES: Any = dict(
@@ -108,7 +108,7 @@ class Picture(Figure):
 
 @contextmanager
 def styled(width: float | None = None) -> Iterator[None]:
-    """Draw and save in the style of this module; new figures are ``width`` mm wide."""
+    """Draw and save in the style of this module; new figures are ``width`` inches wide."""
     token = _WIDTH.set(width)
     try:
         with mpl.rc_context(_STYLE):
@@ -135,16 +135,15 @@ def new_figure(
 ) -> tuple[Picture, Any]:
     """Return a figure and its axes in an array of two dimensions.
 
-    Where the width, in mm, is too small for the columns, they are put below one another: the axes
+    Where the width is too small for the columns, they are put below one another: the axes
     are the same, in other places. One panel takes a column of a journal, several take two, unless
     ``width`` or :func:`styled` says otherwise.
     """
     width = _WIDTH.get() or width or COLUMN * min(n_columns, 2)
     columns = max(1, min(n_columns, int(width / _PANEL)))
     rows = -(-n_rows * n_columns // columns)
-    panel = min(0.66 * width / columns, 75.0, _PAGE / rows) if columns < 3 else 48.0
-    size = width / _INCH, (height or rows * panel) / _INCH
-    figure = Picture(figsize=size, layout="constrained")
+    panel = min(0.66 * width / columns, 3.0, _PAGE / rows) if columns < 3 else 1.9
+    figure = Picture(figsize=(width, height or rows * panel), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
     return figure, axes if columns == n_columns else axes.reshape(n_columns, n_rows).T
 
@@ -274,7 +273,7 @@ def lines_and_points(axes: Axes) -> None:
 
 def share_legend(figure: Picture, axes: Axes) -> None:
     """Put the legend of one panel, which is that of all, below them."""
-    columns = int(figure.get_figwidth() * _INCH / 28.0)
+    columns = int(figure.get_figwidth() / 1.1)
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=columns)
     _grow(figure, -(-len(labels) // columns))
@@ -282,7 +281,7 @@ def share_legend(figure: Picture, axes: Axes) -> None:
 
 def _grow(figure: Picture, lines: int) -> None:
     """Make room for lines of text."""
-    figure.set_figheight(figure.get_figheight() + 3.7 * lines / _INCH)
+    figure.set_figheight(figure.get_figheight() + 0.145 * lines)
 
 
 def label_axes(axes: Axes, x: str, y: str) -> None:

@@ -167,5 +167,6 @@ def draw_figure(
 
     if width is not None:
         check_real("width", width, 40.0, 500.0)
+        width /= 25.4  # mm in an inch
     with styled(width):
         return finish(get_recipe(name).draw(rows), title=title, letters=letters)
