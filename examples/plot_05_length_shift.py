@@ -88,7 +88,7 @@ def readout_trained_at(length, cosine):
 cosines = [st.theory.alignment(problem(n), alpha=half["alpha0"]).cosine for n in lengths]
 both_long = [readout_trained_at(n, cosine) for n, cosine in zip(lengths, cosines, strict=True)]
 mixed = [readout_trained_at(n, short.cosine) for n in lengths]
-print(f"cosine of query and signal: {short.cosine:.2f} trained at {trained_at} tokens,")
+print(f"cosine between query and signal: {short.cosine:.2f} trained at {trained_at} tokens,")
 print(f"                            {cosines[-1]:.2f} trained at {lengths[-1]} tokens")
 print(f"error at {lengths[-1]} tokens: {shifted['attention'][-1]:.3f} trained at {trained_at},")
 print(
