@@ -127,7 +127,7 @@ PARAMETERS: dict[str, Quantity] = {
             1, default=10, whole=True, slider=(1, 1000), logarithmic=True, group="problem",
         ),
         Quantity(
-            "n_signal", "signal tokens", "R", "Tokens of a positive sequence that carry the signal.",
+            "n_signal", "signal tokens", "R", "Tokens of a positive sequence with a signal.",
             1, default=1, whole=True, slider=(1, 50), group="problem",
         ),
         Quantity(
