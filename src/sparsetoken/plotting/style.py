@@ -116,7 +116,7 @@ def curve(
 ) -> None:
     """Draw the theory among the rows as a line and the simulation as points with error bars.
 
-    The legend shows both, as far as there are both.
+    The legend shows whichever of the two there are.
     """
     transform = transform or (lambda value: value)
     theory = sorted(select(rows, source="theory"), key=lambda row: row[x])
