@@ -133,7 +133,7 @@ def _sentence(values: Values, here: Any) -> str:
         return f"{told}: it attends to the wrong tokens; a bias step {step}."
     if here.misalignment < 0.1 * values["alpha0"]:
         return f"{told}; the missing {per_cent(1 - here.cosine)} shrinks as one over the samples."
-    return f"{told}; more samples, or a bias step that matches the positive rate, would turn it further."
+    return f"{told}; more samples, or a bias step that fits the positive rate, would help."
 
 
 def _facts(here: Any) -> dict[str, str]:
