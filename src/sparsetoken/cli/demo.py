@@ -28,7 +28,8 @@ def demo(
     One of ten tokens carries a weak signal in half of the sequences. Averaging all tokens (pooled)
     and weighing each position (vectorized) drown it; attention finds it. The theory predicts both.
     """
-    rows = make_figure("learning-curves", out, True, workers, dim=dim, trials=trials)
+    executor = {"workers": workers}
+    rows, _ = make_figure("learning-curves", out, True, {}, executor, dim=dim, trials=trials)
     compared = compare(rows)
     if as_json:
         print_json({"picture": str(out), "rows": compared})
