@@ -6,8 +6,8 @@ Sequences in use are often longer than those at hand for training. The signal is
 but there are more others to be mistaken for it. How much does that cost, and which classifier
 should one worry about?
 
-The theory answers at no extra cost: a trained classifier is a few numbers, and ``Risk.on`` puts
-them to work on another problem. Then we check with estimators on sampled sequences.
+The theory answers without retraining: a trained classifier is a few numbers, and ``Risk.on``
+applies them to another problem. Then we check with estimators on sampled sequences.
 """
 
 # %%
