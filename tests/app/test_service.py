@@ -121,7 +121,7 @@ def test_the_service_describes_itself(server):
         assert path in page
     assert "Tokens in a sequence." in page
     assert "1 to 1000" in page
-    limits = schema["components"]["schemas"]["LearningcurvesValues"]["properties"]["n_tokens"]
+    limits = schema["components"]["schemas"]["LearningCurvesValues"]["properties"]["n_tokens"]
     assert (limits["minimum"], limits["maximum"]) == (1, 1000)
 
 

@@ -76,7 +76,8 @@ function axisOf(axis, values, colors, options) {
     };
     let [low, high] = axis.ends || [Math.min(...values), Math.max(...values)];
     if (!axis.logarithmic) {
-        return axis.ends || options.mapped ? { ...base, range: [low, high] } : base;
+        const ticks = options.whole && high - low < 10 ? { dtick: 1 } : {};
+        return axis.ends || options.mapped ? { ...base, ...ticks, range: [low, high] } : base;
     }
     if (!(low > 0) || !Number.isFinite(high)) {
         [low, high] = [0.1, 1];
@@ -164,7 +165,7 @@ function markOf(mark, number, colors, at) {
         : { yref: `y${number} domain`, y: 0, yanchor: "bottom", xref: `x${number}`, x: at.label(mark.x), xanchor: "left" };
     return {
         shape: { type: "line", line: { color: colors.soft, dash: "dot", width: 1.5 }, ...shape },
-        label: { text: ` ${mark.text} `, showarrow: false, font: { color: colors.soft, size: 12 }, ...label },
+        label: { text: ` ${mark.text} `, showarrow: false, bgcolor: colors.paper + "b3", font: { color: colors.soft, size: 12 }, ...label },
     };
 }
 
@@ -186,7 +187,7 @@ export function plot(element, panels, { pinned = [], dim = null } = {}) {
         paper_bgcolor: colors.paper, plot_bgcolor: colors.paper,
         margin: narrow() ? { l: 48, r: 10, t: 24, b: 44 } : { l: 64, r: 16, t: 36, b: 56 },
         legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: narrow() ? 11 : 13 } },
-        hovermode: "closest", dragmode: false, barmode: "overlay",
+        showlegend: true, hovermode: "closest", dragmode: false, barmode: "overlay",
         shapes: [], annotations: [],
     };
     if (!panels.length) {
@@ -205,7 +206,7 @@ export function plot(element, panels, { pinned = [], dim = null } = {}) {
         const extent = (axis) => finite(curves.flatMap((c) => [...c[axis], ...((axis === "y" && c.low) || []), ...((axis === "y" && c.high) || [])]));
         const shared = { dim: dim, mapped: mapped };
         layout[`xaxis${number}`] = axisOf(panel.x, mapped ? panel.map.x : extent("x"), colors,
-            { ...shared, across: true, room: narrow() ? 5 : 12 / panels.length, place: { domain: spots[index].x, anchor: `y${number}` } });
+            { ...shared, across: true, whole: curves.some((c) => c.look === "bars"), room: narrow() ? 5 : 12 / panels.length, place: { domain: spots[index].x, anchor: `y${number}` } });
         layout[`yaxis${number}`] = axisOf(panel.y, mapped ? panel.map.y : extent("y"), colors,
             { ...shared, room: narrow() ? 6 : 9, place: { domain: spots[index].y, anchor: `x${number}` } });
         if (mapped) {

@@ -27,13 +27,14 @@ __all__ = ["VIEW"]
 def draw(values: Values) -> Iterator[Content]:
     """Draw recall against the false-positive rate, for few points and then for more."""
     low, high = CONTROLS["fpr"].slider or (0.0, 0.0)
-    for step, size in enumerate((5, 41)):
-        rates = [float(f"{rate:.6g}") for rate in np.geomspace(low, high, size)]
+    fpr = values["fpr"]
+    for step, size in enumerate((2, 41)):
+        rates = sorted({fpr, *(float(f"{rate:.6g}") for rate in np.geomspace(low, high, size))})
         risks = {
             model: curve(values, model, [values["alpha"]], step)[1][0] for model in models(values)
         }
-        found = {m: [float(risk.recall(fpr=r)) for r in rates] for m, risk in risks.items()}
-        here = {model: risk.recall(fpr=values["fpr"]) for model, risk in risks.items()}
+        found = {m: [risk.recall(fpr=rate) for rate in rates] for m, risk in risks.items()}
+        here = {model: recalls[rates.index(fpr)] for model, recalls in found.items()}
         yield Content(
             panels=[_panel(values, rates, found)],
             sentence=_sentence(values, here),
