@@ -179,7 +179,7 @@ def test_populations():
 
 def test_alignment():
     given = {"alpha0": 4.0, "positive_rate": 0.2}
-    content = draw("alignment", given, 1)
+    content = draw("alignment", given, LAST)
     values = check("alignment", given)
     problem = st.SparseTokenProblem(10, 1, 5.0, 0.2)
     shown = curve(content, "cosine")

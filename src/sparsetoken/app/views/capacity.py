@@ -46,7 +46,7 @@ def draw(values: Values) -> Iterator[Content]:
     name = values["capacity_axis"]
     there = [values | {name: x} for x in along(name, _GRID)]
     grid = [case[name] for case in there if case["n_signal"] <= case["n_tokens"]]
-    for step, places in enumerate((grid[:1] + grid[-1:], grid)):
+    for places, step in ((grid[:1] + grid[-1:], 0), (grid[::3], 1), (grid, 1)):
         rows = [
             (model, x, capacity_at(values | {name: x}, model, step))
             for model in models(values)
@@ -64,7 +64,7 @@ def draw(values: Values) -> Iterator[Content]:
             },
             python=_python(values),
             command=theory_command("capacity", values, "alpha0"),
-            more=not step,
+            more=places is not grid,
         )
 
 
