@@ -203,6 +203,10 @@ def test_presets_and_the_welcome(visitor):
 
 
 def test_wrong_fields_never_reach_the_address(visitor):
+    visitor.open("view=constructor&constructor=1")
+    assert visitor.sentence.startswith("This link cannot be shown: there is no view constructor")
+    visitor.open("view=attention-map&constructor=1")
+    assert visitor.sentence.startswith("This link cannot be shown: there is no constructor")
     visitor.open("view=attention-map&n_tokens=0")
     assert visitor.sentence.startswith("This link cannot be shown: n_tokens must be a whole number")
     assert visitor.values["n_tokens"] == "10"
@@ -216,7 +220,7 @@ def test_wrong_fields_never_reach_the_address(visitor):
     before = visitor.page.url
     visitor.control("n_signal", "number").fill("4")
     visitor.wait("document.body.classList.contains('refused')")
-    assert "n_signal must be an integer in [1, 3], got 4" in visitor.sentence.replace("N_", "n_")
+    assert "n_signal must be an integer in [1, 3], got 4" in visitor.sentence
     assert visitor.page.url == before
     visitor.troubles.clear()  # the browser notes the refusal
     visitor.move(lambda: visitor.control("n_signal", "number").fill("2"))
@@ -266,11 +270,18 @@ def test_simulated_points_appear_and_work_is_cancelled(visitor, server):
             visitor.page.wait_for_timeout(50)
 
 
-def test_own_data(visitor, server, tmp_path):
-    path = tmp_path / "bags.csv"
-    path.write_text(table(40))
-    visitor.open("view=data")
-    visitor.page.set_input_files("#file", path)
+DROPPED = """text => {
+    const found = new DataTransfer();
+    found.items.add(new File([text], "bags.csv"));
+    return found;
+}"""
+
+
+def test_own_data(visitor, server):
+    visitor.open("view=attention-map")
+    dropped = visitor.page.evaluate_handle(DROPPED, table(40))
+    visitor.page.dispatch_event("body", "drop", {"dataTransfer": dropped})
+    assert visitor.page.locator("#drop").is_visible()
     visitor.wait("document.querySelector('#study').innerText.includes('ill (')")
     assert len(server.files()) == 1
     visitor.wait("document.querySelectorAll('#sequences tbody button').length === 10", 240)
@@ -281,6 +292,11 @@ def test_own_data(visitor, server, tmp_path):
     ]
     visitor.wait("document.querySelectorAll('#study .js-plotly-plot').length >= 2")
     assert "attention" in visitor.page.inner_text("#study")
+    wrong = {"name": "other.csv", "mimeType": "text/csv", "buffer": b"bag,label,x\n1,a,one\n"}
+    visitor.page.set_input_files("#file", wrong)
+    visitor.wait("!document.querySelector('#sentence').innerText.endsWith('…')")
+    assert "other.csv" in visitor.sentence
+    assert visitor.page.inner_text("#study") == ""
     visitor.page.goto("about:blank")
     deadline = time.monotonic() + 60
     while server.files():

@@ -142,4 +142,6 @@ def _answer(suspended: Any, task: Task, step: int) -> tuple[str, Any]:
 
 def _sentence(text: str) -> str:
     line = " ".join(text.split())[:500].rstrip(".")
-    return f"{line[:1].upper()}{line[1:]}."
+    if line.partition(" ")[0].isalpha():  # a word, not the name of a value or a file
+        line = line[:1].upper() + line[1:]
+    return f"{line}."

@@ -38,7 +38,7 @@ function toValue(control, place) {
 // The value that a text stands for, or undefined if it stands for none.
 export function parse(control, text) {
     if (Object.keys(control.options).length) {
-        return text in control.options ? text : undefined;
+        return Object.hasOwn(control.options, text) ? text : undefined;
     }
     if (text.trim() === "") {
         return control.default === null ? null : undefined;
