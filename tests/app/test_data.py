@@ -44,8 +44,7 @@ def ended(server, key):
         time.sleep(0.1)
 
 
-def test_a_study(tmp_path, monkeypatch):
-    monkeypatch.setattr(data, "_EFFORT", 0.01)
+def test_a_study(tmp_path):
     path = tmp_path / "1.csv"
     path.write_text(table(40))
     steps = list(data.study(str(path), "bags.csv", "", "", 0.2))

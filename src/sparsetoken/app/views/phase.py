@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsetoken.app.content import Content, Line, Map, Panel, PanelAxis, Values, View, per_cent
 from sparsetoken.app.parameters import CONTROLS, GROUPS
-from sparsetoken.app.scripts import problem_code, theory_command, training_code
+from sparsetoken.app.scripts import attention_code, theory_command
 from sparsetoken.app.views.learning import curve
 from sparsetoken.estimate import Estimate
 from sparsetoken.vocabulary import PARAMETERS
@@ -81,8 +81,11 @@ def draw(values: Values) -> Iterator[Content]:
     known = _remembered(tuple((n, v) for n, v in values.items() if n not in (across, up)))
     shown: tuple[list[float], list[float]] | None = None
     for grid in grids:
+        lines = [[(x, y) for x in grid[0]] for y in grid[1]]
+        if up == "alpha":  # by columns: places that differ in alpha are solved from one another
+            lines = list(map(list, zip(*lines, strict=True)))
         fresh = 0
-        for line in _lines(*grid, by_column=up == "alpha"):
+        for line in lines:
             new = [place for place in line if place not in known]
             known |= zip(new, errors(values, new), strict=True)
             fresh += len(new)
@@ -92,15 +95,6 @@ def draw(values: Values) -> Iterator[Content]:
         shown = grid
         if fresh or grid is grids[-1]:
             yield _content(values, *grid, known, here, more=grid is not grids[-1])
-
-
-def _lines(
-    columns: list[float], rows: list[float], by_column: bool
-) -> list[list[tuple[float, float]]]:
-    """Return the places of a grid, those together that are solved from one another."""
-    if by_column:
-        return [[(x, y) for y in rows] for x in columns]
-    return [[(x, y) for x in columns] for y in rows]
 
 
 def _every(places: list[float], stride: int) -> list[float]:
@@ -175,12 +169,7 @@ def _sentence(values: Values, known: Places, here: Errors) -> str:
 
 def _python(values: Values) -> str:
     return (
-        problem_code(values)
-        + training_code(values)
-        + f"alpha, split, reg = {values['alpha']!r}, {values['split']!r}, {values['reg']!r}\n"
-        + "attention = st.theory.two_step_risk(\n"
-        + "    problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg=reg, **training\n"
-        + ")\n"
+        attention_code(values)
         + 'pooled = st.theory.risk(problem, "pooled", alpha=alpha, reg=reg, '
         + 'loss=training["loss"])\n'
         + "print(attention.test_error, pooled.test_error)  # at the cross of the map\n"

@@ -17,7 +17,7 @@ from sparsetoken.app.content import (
     samples,
 )
 from sparsetoken.app.parameters import CONTROLS, GROUPS
-from sparsetoken.app.scripts import problem_code, theory_command, training_code
+from sparsetoken.app.scripts import attention_code, theory_command
 from sparsetoken.app.views.learning import curve, models
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS
 
@@ -76,12 +76,7 @@ def _sentence(values: Values, here: dict[str, Any]) -> str:
 
 def _python(values: Values) -> str:
     return (
-        problem_code(values)
-        + training_code(values)
-        + f"alpha, split, reg = {values['alpha']!r}, {values['split']!r}, {values['reg']!r}\n"
-        + "attention = st.theory.two_step_risk(\n"
-        + "    problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg=reg, **training\n"
-        + ")\n"
+        attention_code(values)
         + f"print(attention.recall(fpr={values['fpr']!r}))\n"
         + f"for model in {models(values)[1:]!r}:\n"
         + "    result = st.theory.risk(problem, model, alpha=alpha, reg=reg, "
