@@ -1,5 +1,6 @@
 // Panels of the service as Plotly draws them, in the colours of the theme.
 
+const ON_MAP = "#1b1f24"; // maps are light in both themes
 let models = {};
 
 export function learn(found) {
@@ -112,10 +113,9 @@ function traces(curve, number, colors, at, faint) {
         const symbol = { points: "circle-open", cross: "x", star: "star" }[curve.look];
         const size = { points: 10, cross: 11, star: 16 }[curve.look];
         const bars = curve.error && { type: "data", array: curve.error, color: shade, thickness: 1.5 };
-        const own = curve.look === "cross" ? "#1b1f24" : shade;
         return [{
             ...base, mode: "markers", error_y: bars || undefined, showlegend: curve.look !== "cross",
-            marker: { color: own, size: size, symbol: symbol, line: { width: 2, color: own } },
+            marker: { color: shade, size: size, symbol: symbol, line: { width: 2, color: shade } },
         }];
     }
     const dash = faint ? "dashdot" : { dash: "dash", dot: "dot" }[curve.look] ?? "solid";
@@ -149,7 +149,7 @@ function mapTraces(map, number, colors, at, bar) {
         {
             ...base, type: "contour", showscale: false, hoverinfo: "skip", showlegend: false,
             contours: { start: map.edge, end: map.edge, size: 1, coloring: "none" },
-            line: { color: "#1b1f24", width: 2, smoothing: 1 },
+            line: { color: ON_MAP, width: 2, smoothing: 1 },
         },
     ];
 }
@@ -214,7 +214,8 @@ export function plot(element, panels, { pinned = [], dim = null } = {}) {
             data.push(...mapTraces(panel.map, number, colors, at, { len: high - low, y: (low + high) / 2 }));
         }
         curves.forEach((curve, i) => {
-            for (const trace of traces(curve, number, colors, at, i >= panel.curves.length)) {
+            const on = mapped ? { ...colors, soft: ON_MAP } : colors;
+            for (const trace of traces(curve, number, on, at, i >= panel.curves.length)) {
                 if (named.has(trace.name) && trace.showlegend !== false) {
                     trace.showlegend = false;
                 }
