@@ -214,7 +214,7 @@ export function plot(element, panels, { pinned = [], dim = null } = {}) {
             data.push(...mapTraces(panel.map, number, colors, at, { len: high - low, y: (low + high) / 2 }));
         }
         curves.forEach((curve, i) => {
-            const on = mapped ? { ...colors, soft: ON_MAP } : colors;
+            const on = mapped ? { ...colors, soft: curve.look === "cross" ? ON_MAP : colors.ink } : colors;
             for (const trace of traces(curve, number, on, at, i >= panel.curves.length)) {
                 if (named.has(trace.name) && trace.showlegend !== false) {
                     trace.showlegend = false;
