@@ -17,7 +17,7 @@ from sparsetoken.vocabulary import PARAMETERS
 __all__ = ["VIEW", "along"]
 
 _SIZE = (25, 17)
-_STRIDES = ((12, 8), (6, 4), (3, 2), (1, 1))  # how the map fills in
+_STRIDES = ((12, 16), (6, 4), (3, 2), (1, 1))  # how the map fills in
 _CHUNK = 60  # places computed before the picture is shown again
 _RANGES = {"n_tokens": (2, 200), "reg": (1e-5, 10.0), "positive_rate": (0.05, 0.95)}
 _LEAST = 1e-4  # added to errors: smaller ones are alike
