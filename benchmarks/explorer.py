@@ -132,7 +132,8 @@ class Visitor(threading.Thread):
         moved = time.perf_counter()
         while time.monotonic() < self._end:
             values: dict[str, Any] = {"signal": round(self._rng.uniform(1.0, 10.0), 6)}
-            values["positive_rate"] = round(self._rng.uniform(0.2, 0.8), 6)  # so that no view remembers
+            # A map whose axis is the signal would be remembered, but for this.
+            values["positive_rate"] = round(self._rng.uniform(0.2, 0.8), 6)
             values["loss"] = self._rng.choice(("square", "logistic"))
             self._ask(values, 0)
             self.waits.append(time.perf_counter() - moved)
