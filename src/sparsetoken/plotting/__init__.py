@@ -1,29 +1,36 @@
 """Style and the pieces that several pictures share; nothing is computed here."""
 
+from sparsetoken.plotting.picture import (
+    COLUMN,
+    Picture,
+    finish,
+    new_figure,
+    save_picture,
+    share_legend,
+    styled,
+    with_subscripts,
+)
 from sparsetoken.plotting.plan import draw_pilot, draw_plan
 from sparsetoken.plotting.style import (
-    COLUMN,
     caption,
     curve,
     guide,
     label_axes,
     lines_and_points,
     looks,
-    new_figure,
     plain_log,
     present,
-    save_picture,
     select,
-    styled,
-    with_subscripts,
 )
 
 __all__ = [
     "COLUMN",
+    "Picture",
     "caption",
     "curve",
     "draw_pilot",
     "draw_plan",
+    "finish",
     "guide",
     "label_axes",
     "lines_and_points",
@@ -33,6 +40,7 @@ __all__ = [
     "present",
     "save_picture",
     "select",
+    "share_legend",
     "styled",
     "with_subscripts",
 ]

@@ -1,90 +1,41 @@
-"""What all pictures share: size, words, and how curves and points are drawn."""
+"""What panels share: words, labels, and how curves and points are drawn."""
 
 import math
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from sparsetoken.plotting.picture import Picture, with_subscripts
 from sparsetoken.vocabulary import COLORS, MARKERS, MEASURED, PARAMETERS, quantity
 
 __all__ = [
-    "COLUMN",
-    "FORMATS",
     "caption",
     "curve",
     "guide",
     "label_axes",
     "lines_and_points",
     "looks",
-    "new_figure",
     "plain_log",
     "present",
-    "save_picture",
     "select",
-    "styled",
-    "with_subscripts",
 ]
 
 Rows = Sequence[dict[str, Any]]
 
-COLUMN = 3.4  # inches: the width of a column of a journal
-FORMATS = (".png", ".pdf", ".svg")
+# A line style for each marker: curves differ without their colors.
+_DASHES: Any = dict(
+    zip(
+        MARKERS,
+        ("-", (0, (5, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1, 1)), (0, (6, 1, 1, 1, 1, 1)),
+         (0, (2, 1)), (0, (9, 2))),
+        strict=True,
+    )
+)  # fmt: skip
 _NAMED = ("problem", "samples", "training", "query", "simulation")  # in captions
-_STYLE: Any = {
-    "font.family": "sans-serif",
-    "font.size": 7.5,
-    "axes.titlesize": 7.5,
-    "axes.labelsize": 7.5,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.labelsize": 6.5,
-    "ytick.labelsize": 6.5,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.minor.width": 0.4,
-    "ytick.minor.width": 0.4,
-    "legend.fontsize": 6.5,
-    "legend.frameon": False,
-    "legend.handlelength": 1.6,
-    "lines.linewidth": 1.1,
-    "lines.markersize": 3.2,
-    "figure.dpi": 150,
-    "savefig.dpi": 300,
-    "pdf.fonttype": 42,
-    "svg.hashsalt": "sparsetoken",
-}
-
-
-@contextmanager
-def styled() -> Iterator[None]:
-    """Draw and save in the style of this module."""
-    with mpl.rc_context(_STYLE):
-        yield
-
-
-def save_picture(figure: Figure, path: str | PathLike[str]) -> None:
-    """Write a figure as PNG, PDF or SVG, by the ending of the path."""
-    path = Path(path)
-    if path.suffix not in FORMATS:
-        raise ValueError(f"a picture is written as {', '.join(FORMATS)}, got {path.name!r}")
-    with styled():
-        figure.savefig(path)
-
-
-def new_figure(n_rows: int, n_columns: int, *, width: float = 2 * COLUMN, height: float) -> Any:
-    """Return a figure and its axes in an array of two dimensions."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(n_rows, n_columns, squeeze=False)
 
 
 def select(rows: Rows, **values: Any) -> list[dict[str, Any]]:
@@ -111,21 +62,25 @@ def curve(
     marker: str = "o",
     label: str | None = None,
     *,
-    dashes: str = "-",
+    dashes: str | None = None,
     transform: Any = None,
+    **line: Any,
 ) -> None:
     """Draw the theory among the rows as a line and the simulation as points with error bars.
 
-    The legend shows both, as far as there are both.
+    The legend shows whichever of the two there are. Each marker has a line style of its own,
+    unless ``dashes`` and ``line`` say otherwise.
     """
     transform = transform or (lambda value: value)
+    style = dashes or _DASHES.get(marker, "-")
     theory = sorted(select(rows, source="theory"), key=lambda row: row[x])
     if theory:
         axes.plot(
             [row[x] for row in theory],
             [transform(row["value"]) for row in theory],
-            dashes,
+            ls=style,
             color=color,
+            **line,
         )
     simulation = sorted(select(rows, source="simulation"), key=lambda row: row[x])
     if simulation:
@@ -141,11 +96,18 @@ def curve(
             capsize=1.5,
             zorder=3,
         )
+    expected = {row[x]: row for row in theory}
+    for row in simulation:
+        if row[x] in expected and isinstance(axes.figure, Picture) and row["uncertainty"]:
+            gap = abs(row["value"] - expected[row[x]]["value"])
+            error = math.hypot(row["uncertainty"], expected[row[x]]["uncertainty"])
+            axes.figure.gaps.append(gap / error)
     if label is not None:
         axes.plot(
             [],
             [],
-            ls=dashes if theory else "none",
+            ls=style if theory else "none",
+            **line,
             marker=marker if simulation else "",
             color=color,
             markerfacecolor="white",
@@ -154,19 +116,23 @@ def curve(
         )
 
 
-def caption(figure: Figure, rows: Rows, title: str, notes: Sequence[str] = ()) -> None:
-    """Write what is shown, and the parameters that are the same in all rows, above the axes."""
+def caption(figure: Picture, rows: Rows, title: str, notes: Sequence[str] = ()) -> None:
+    """Compose the caption: title, notes, what is drawn, the parameters that all rows share."""
+    sentences = [title, *notes]
+    simulated = select(rows, source="simulation")
+    if simulated and select(rows, source="theory"):
+        far = sum(gap > 3.0 for gap in figure.gaps)
+        off = f"; {far} of {len(figure.gaps)} are more than 3 standard errors off their line"
+        points = "simulation, mean and standard error" + (off if far else "")
+        sentences.append(f"Lines: theory, in the limit of large d. Points: {points}")
     fixed = []
     for name, known in PARAMETERS.items():
         found = {row[name] for row in rows if row.get(name) is not None}
-        named = known.group in _NAMED and (known.symbol or name == "trials")
-        if named and len(found) == 1:
+        if len(found) == 1 and known.group in _NAMED and (known.symbol or name == "trials"):
             fixed.append(f"{known.short} = {found.pop():g}")
-    width = int(16.5 * figure.get_figwidth())  # characters that fit at this size
-    whole = [item.replace(" ", "\u00a0") for item in fixed]  # no break within a parameter
-    lines = textwrap.wrap(",  ".join([*whole, *notes]), width, break_long_words=False)
-    lines = [line.replace("\u00a0", " ") for line in lines]
-    figure.suptitle("\n".join([title, *lines]), fontsize=7.5)
+    sentences += [", ".join(fixed)] if fixed else []
+    figure.title = title
+    figure.caption = " ".join(f"{sentence.rstrip('.')}." for sentence in sentences if sentence)
 
 
 def lines_and_points(axes: Axes) -> None:
@@ -181,15 +147,20 @@ def label_axes(axes: Axes, x: str, y: str) -> None:
     """Label and scale both axes as the vocabulary has it; a name it does not know is the label."""
     for axis, name in ((axes.xaxis, x), (axes.yaxis, y)):
         known = name in PARAMETERS or name in MEASURED
-        axis.set_label_text(with_subscripts(quantity(name).axis if known else name))
+        label = quantity(name).axis if known else name
+        label = label if axis is axes.xaxis else textwrap.fill(label, _fitting(axes))
+        axis.set_label_text(with_subscripts(label))
         if known and quantity(name).logarithmic:
             (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
             plain_log(axis)
 
 
-def with_subscripts(text: str) -> str:
-    """Return text for a picture: the b of η_b is set lower."""
-    return re.sub(r"_(\w)", r"$_{\1}$", text)
+def _fitting(axes: Axes) -> int:
+    """Return the number of characters that fit upright beside a panel."""
+    figure, grid = axes.figure, axes.get_gridspec()
+    if isinstance(figure, Figure) and grid:
+        return int(14 * figure.get_figheight() / grid.nrows)
+    return 30
 
 
 def plain_log(axis: Any) -> None:
@@ -204,12 +175,12 @@ def plain_log(axis: Any) -> None:
 
 
 def guide(axes: Axes, x: Sequence[float], y: Sequence[float], label: str) -> None:
-    """Draw a pale line to compare with, named at its end."""
-    axes.plot(x, y, color="0.75", lw=2.5, zorder=0)
+    """Draw a thin line to compare with, named at its end."""
+    axes.plot(x, y, color="0.45", lw=0.6, zorder=0)
     axes.annotate(
         label,
         (x[-1], y[-1]),
-        xytext=(0, -5),
+        xytext=(0, -4),
         textcoords="offset points",
         color="0.45",
         ha="right",

@@ -25,7 +25,8 @@ from sparsetoken.vocabulary import MEASURED, PARAMETERS
 __all__ = ["VIEW"]
 
 _LINE = 49  # alphas
-_SIZE = (33, 17)  # of the map; the first picture has every fourth row and column
+_SIZE = (33, 17)  # of the map
+_STRIDES = (8, 2, 1)  # how line and map fill in
 _BIAS_RATES = (0.0, 4.0)
 
 
@@ -41,9 +42,10 @@ def draw(values: Values) -> Iterator[Content]:
     here = align(values)
     ends = CONTROLS["alpha0"].slider or (0.0, 0.0)
     grid = [float(f"{a:.6g}") for a in np.geomspace(*ends, _LINE)]
-    curve = [align(values, alpha0=alpha).cosine for alpha in grid]
     known: dict[tuple[float, float], float] = {}
-    for stride in (4, 1):
+    for stride in _STRIDES:
+        line = grid[::stride]
+        curve = [align(values, alpha0=alpha).cosine for alpha in line]
         rates = _along(*(PARAMETERS["positive_rate"].slider or (0.0, 1.0)), _SIZE[0])[::stride]
         steps = _along(*_BIAS_RATES, _SIZE[1])[::stride]
         for place in ((rate, step) for step in steps for rate in rates):
@@ -52,12 +54,12 @@ def draw(values: Values) -> Iterator[Content]:
         best = [(rate, _best(values | {"positive_rate": rate})) for rate in rates if stride == 1]
         yield Content(
             panels=[
-                _curve_panel(values, grid, curve),
+                _curve_panel(values, line, curve),
                 _map_panel(values, rates, steps, known, best),
             ],
             sentence=_sentence(values, here),
             facts=_facts(here),
-            table={"alpha0": grid, "cosine": curve},
+            table={"alpha0": line, "cosine": curve},
             python=_python(values),
             command=theory_command("cosine,sharpness", values, "alpha0"),
             more=stride > 1,
@@ -121,7 +123,7 @@ def _map_panel(
 
 def _sentence(values: Values, here: Any) -> str:
     if values["signal"] == 0 or values["n_signal"] == values["n_tokens"]:
-        return "There is nothing to find for the query: all tokens of a sequence are alike."
+        return "The query has nothing to find: all tokens of a sequence are alike."
     towards = "away from" if here.anti_aligned else "towards"
     told = (
         f"Two steps on {samples(values['alpha0'], values['features'])} turn the query {towards} "
@@ -129,13 +131,11 @@ def _sentence(values: Values, here: Any) -> str:
     )
     if here.anti_aligned:
         best, most = _best(values), (CONTROLS["lr_bias"].slider or (0.0, 0.0))[1]
-        step = f"of {best:.3g} would be best" if best <= most else "above all here would help"
+        step = f"of {best:.3g} would be best" if best <= most else "above those shown would help"
         return f"{told}: it attends to the wrong tokens; a bias step {step}."
     if here.misalignment < 0.1 * values["alpha0"]:
         return f"{told}; the missing {per_cent(1 - here.cosine)} shrinks as one over the samples."
-    return (
-        f"{told}; more samples, or a bias step that suits the positive rate, would turn it further."
-    )
+    return f"{told}; more samples, or a bias step that fits the positive rate, would help."
 
 
 def _facts(here: Any) -> dict[str, str]:
