@@ -106,12 +106,12 @@ class Planner:
 
         Notes
         -----
-        ``plan.error`` is the limit of many dimensions (``plan.limit_error``) averaged, to leading
-        order, over the fluctuations at this size: of the trained bias, of the positive rate among
-        the samples that teach the query, and of the overlap of the query's noise with the signal.
-        Of a population the shares of the kinds among the samples fluctuate too, which is left out.
-        Higher orders matter for a few dozen samples: there the error can be larger than planned.
-        ``python -m benchmarks.plan_truth`` compares plans with simulation.
+        ``plan.limit_error`` is the limit of many dimensions. ``plan.error`` is what to expect at
+        this size. Up to 60 samples it is the mean over runs of the planned training. Above, it is
+        the limit averaged, to leading order, over three fluctuations: of the trained bias, of the
+        positive rate among the samples that teach the query, and of the overlap of the query's
+        noise with the signal. Of a population the shares of the kinds fluctuate too, which is left
+        out there. ``python -m benchmarks.plan_truth`` compares plans with simulation.
         """
         check_choice("model", model, (*ARCHITECTURES, "best"))
         quantities = {
@@ -143,8 +143,8 @@ class Planner:
 
         The classifier is trained on parts of the pilot, of several sizes, and tested on the rest.
         Learning curves that agree with these errors, and with how well the held-out scores rank,
-        are extrapolated: they are drawn from the family that the theory predicts, in which the
-        error may stay at chance for a while before it falls.
+        are extrapolated. They are of the theory's family: the error may stay at chance for a while
+        before it falls.
 
         Parameters
         ----------

@@ -166,7 +166,7 @@ def caption(figure: Figure, rows: Rows, title: str, notes: Sequence[str] = ()) -
     whole = [item.replace(" ", "\u00a0") for item in fixed]  # no break within a parameter
     lines = textwrap.wrap(",  ".join([*whole, *notes]), width, break_long_words=False)
     lines = [line.replace("\u00a0", " ") for line in lines]
-    figure.suptitle("\n".join([title, *lines]), fontsize=7.5)
+    figure.suptitle("\n".join([*textwrap.wrap(title, width), *lines]), fontsize=7.5)
 
 
 def lines_and_points(axes: Axes) -> None:
