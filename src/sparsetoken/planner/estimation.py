@@ -122,36 +122,30 @@ def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> 
     ]
     rate = float(positive.mean())
     of_lengths = float(np.var(1.0 / lengths) / np.mean(1.0 / lengths) ** 2)
-    spread = moments.spread(of_lengths)
     errors = {
         "spread": _jackknife([m.spread(of_lengths) for m in left_out]),
         "positive_rate": math.sqrt(rate * (1 - rate) / positive.size),
     }
-    varies = spread > max(_DETECTED * errors["spread"], 1e-6)
+    varies = moments.spread(of_lengths) > max(_DETECTED * errors["spread"], 1e-6)
 
-    def found(m: TokenMoments) -> tuple[float, float, float]:
-        """Return the spread, E[θ] and R; taken for one strength, moments give E[θ²]/E[θ]."""
-        size = max(m.spread(of_lengths), 0.0) if varies else 0.0
-        return size, m.signal() / (1.0 + size), m.n_signal(n_tokens) * (1.0 + size)
+    def spread(m: TokenMoments) -> float:
+        return max(m.spread(of_lengths), 0.0) if varies else 0.0
 
-    spread, signal, n_signal = found(moments)
+    # With strengths that vary, what a single one would be is E[θ²]/E[θ].
+    signal, *signals = (m.signal() / (1.0 + spread(m)) for m in (moments, *left_out))
+    n_signal, *counts = (m.n_signal(n_tokens) * (1.0 + spread(m)) for m in (moments, *left_out))
     whole = max(1, round(n_tokens))
     count = min(max(1, round(n_signal)), whole)
-    given = [m.signal_given(count, n_tokens, found(m)[0]) for m in (moments, *left_out)]
-    errors["signal"], errors["n_signal"] = (
-        _jackknife([found(m)[part] for m in left_out]) for part in (1, 2)
-    )
-    errors["problem.signal"] = _jackknife(given[1:])
-    problem: AnyProblem = SparseTokenProblem(whole, count, given[0], rate)
-    if varies:
-        strengths = ("lognormal", given[0] / math.sqrt(1.0 + spread), math.sqrt(math.log1p(spread)))
-        problem = Population.spread(problem, signal=strengths)
+    planned, *others = (m.signal_given(count, n_tokens, spread(m)) for m in (moments, *left_out))
+    for name, values in (("signal", signals), ("n_signal", counts), ("problem.signal", others)):
+        errors[name] = _jackknife(values)
+    problem = SparseTokenProblem(whole, count, planned, rate)
     bar = _jackknife([m.mean for m in left_out])
     estimate = PilotEstimate(
-        problem,
+        _with_spread(problem, spread(moments)),
         signal,
         n_signal,
-        spread,
+        spread(moments),
         rate,
         errors,
         moments.mean / bar if bar > 0 else math.inf,
@@ -167,6 +161,14 @@ def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> 
             stacklevel=2,
         )
     return estimate
+
+
+def _with_spread(problem: SparseTokenProblem, spread: float) -> AnyProblem:
+    """Return kinds for lognormal strengths of the problem's mean and this relative variance."""
+    if spread == 0.0:
+        return problem
+    median = problem.signal / math.sqrt(1.0 + spread)
+    return Population.spread(problem, signal=("lognormal", median, math.sqrt(math.log1p(spread))))
 
 
 def _check(X: Any, y: ArrayLike) -> tuple[Sequences, NDArray[np.bool_]]:
