@@ -82,4 +82,4 @@ format: .venv/dev
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv .venv-lowest docs/_build docs/gallery docs/reference/generated dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-lowest docs/_build docs/gallery docs/pictures docs/reference/generated dist .mypy_cache .ruff_cache .pytest_cache

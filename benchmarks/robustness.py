@@ -5,6 +5,9 @@ converge or say that it did not, and raise nothing but a ValueError that names a
 converged result is checked a second way, by the five stationarity conditions of the saddle point:
 with points drawn by the samplers instead of the theory's, and with averages from the loss's prox
 alone, by another quadrature than the solver's. It must also agree with half the points' result.
+
+``python -m benchmarks.robustness oracles [SETTINGS] [SEED]`` compares what each architecture can
+reach with the floor for any classifier.
 """
 
 import math
@@ -21,7 +24,7 @@ from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Hinge, Loss, Square
 from sparsetoken.population import AnyProblem
 from sparsetoken.sampling.features import draw_token_sums
-from sparsetoken.theory import ConvergenceWarning, Risk, risk
+from sparsetoken.theory import ConvergenceWarning, Risk, oracle_error, risk
 
 MODELS = ("pooled", "vectorized", "attention", "hardmax", "elementwise")
 LOSSES = ("logistic", "square", "hinge")
@@ -232,5 +235,34 @@ def main(n_settings: int = 2000, seed: int = 0) -> None:
     print(f"converged: {share:.2f} % of {solved}; {dict(verdicts)}")
 
 
+def oracles(n_settings: int = 1000, seed: int = 0) -> None:
+    """Count errors of architectures that lie below the Bayes error by more than their bars."""
+    rng = np.random.default_rng(seed)
+    below, compared, longest, worst = 0, 0, 0.0, 0.0
+    for index in range(n_settings):
+        problem = random_setting(rng, ["pooled"])["problem"]
+        start = time.process_time()
+        floor = oracle_error(problem, "bayes")
+        for model in MODELS:
+            if model == "vectorized" and len({kind.n_tokens for kind in problem.kinds}) > 1:
+                continue
+            found = oracle_error(problem, model)
+            bar = math.hypot(found.uncertainty, floor.uncertainty) + 1e-12
+            excess = (floor - found) / bar
+            compared, worst = compared + 1, max(worst, excess)
+            if excess > 5.0:
+                below += 1
+                print(f"below #{index}: {model} {found!r}, bayes {floor!r}, {problem}", flush=True)
+        longest = max(longest, time.process_time() - start)
+        if (index + 1) % 100 == 0:
+            print(
+                f"{index + 1} settings: {below} of {compared} below by over five bars", flush=True
+            )
+    print(f"{below} of {compared}; most {worst:.1f} bars; longest setting {longest:.1f} s")
+
+
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    if sys.argv[1:2] == ["oracles"]:
+        oracles(*map(int, sys.argv[2:]))
+    else:
+        main(*map(int, sys.argv[1:]))

@@ -16,6 +16,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "pictures",
     "reference_pages",
 ]
 exclude_patterns = ["_build"]

@@ -12,14 +12,20 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
+    "MissingPackageError",
     "check_choice",
     "check_count",
     "check_float_type",
     "check_random_state",
     "check_real",
     "check_unit_vector",
+    "import_extra",
     "import_object",
 ]
+
+
+class MissingPackageError(ImportError, ValueError):
+    """A package of an extra is missing. ValueError too: a kind of file may have asked for it."""
 
 
 def check_count(name: str, value: Any, minimum: int = 1, maximum: int | None = None) -> int:
@@ -121,6 +127,17 @@ def import_object(name: str, path: str) -> Any:
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"{name} must be importable, got {path!r}: {error}") from None
     return found() if isinstance(found, type) else found
+
+
+def import_extra(module: str, what: str, extra: str = "data") -> Any:
+    """Return a module that an extra brings, or say what needs it and how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise MissingPackageError(
+            f"{what} needs {package}: pip install 'sparsetoken[{extra}]'"
+        ) from None
 
 
 def shown(value: Any) -> str:

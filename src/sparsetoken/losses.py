@@ -61,7 +61,7 @@ class Loss:
     >>> from sparsetoken.losses import Logistic
     >>> loss = Logistic()
     >>> float(loss.value(0.0, 1))
-    0.693147...
+    0.693147
     >>> p = loss.prox(0.0, 1, 2.0)
     >>> bool(abs(p + 2.0 * loss.derivative(p, 1)) < 1e-12)  # p − z + scale·ℓ′(p) = 0
     True

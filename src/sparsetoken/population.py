@@ -65,7 +65,7 @@ class Population:
     >>> round(population.positive_rate, 3)
     0.475
     >>> st.theory.risk(population, "pooled", alpha=2.0, reg=1e-2)
-    Risk(pooled, test_error=0.3...)
+    Risk(pooled, test_error=0.3620 ± 1e-08, train_loss=0.3978, alpha=2, reg=0.01)
     """
 
     kinds: tuple[SparseTokenProblem, ...]

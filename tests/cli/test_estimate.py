@@ -78,7 +78,7 @@ def test_tables_for_people(refused, run, tmp_path, drawn):
     np.savez(data, X=X[:40], y=np.where(y[:40], "ill", "well"))
     code, out, err = run("fit", data, "--out", model, "--held-out", 0)
     assert code == 0, err
-    for part in ("well", "query_reliability", "sparse-token", "statistics"):
+    for part in ("well", "query reliability", "sparse-token", "statistics"):
         assert part in out
     assert type(st.load(model)) is st.SparseTokenClassifier
     _, out, _ = run("predict", model, data, "--top", 2)

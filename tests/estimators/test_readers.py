@@ -114,7 +114,7 @@ def test_columns_can_be_named(tmp_path, engine):
         (Selection(ignore=("sit",)), "no 'sit'; the nearest names are 'site', "),
         (Selection(features=("x", "label")), "'label' cannot be a feature and something else"),
         (Selection(ignore=("x", "y", "site")), "no columns with features"),
-        (Selection(), "line 2, column 'site': 'p' is not a finite number, in sequence 'b'; a col"),
+        (Selection(), "line 2, column 'site': 'p' is not a finite number, in sequence 'b'; if t"),
     ],
 )
 def test_columns_that_are_not_there(tmp_path, engine, selection, message):

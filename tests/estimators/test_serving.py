@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import norm
 
 import sparsetoken as st
+from sparsetoken.estimate import ConvergenceWarning
 from sparsetoken.estimators.serving import TokenSource, _upper_quantile
 
 SHORT = st.SparseTokenProblem(20, 1, 5.0)
@@ -36,7 +37,11 @@ def test_the_rate_is_held_at_another_length(model, window):
     assert 0.05 / 3 < np.mean(scores > threshold) < 3 * 0.05
     naive = model.threshold(0.05)  # that of the short sequences is far off
     assert not 0.05 / 3 < np.mean(scores > naive) < 3 * 0.05
-    assert model.threshold(0.01, n_tokens=400, window=window) > threshold
+    assert threshold.converged
+    with pytest.warns(ConvergenceWarning, match=r"tokens as rare as one in 40,000, but fit kept"):
+        rare = model.threshold(0.01, n_tokens=400, window=window)
+    assert rare > threshold
+    assert not rare.converged
 
 
 def test_windows_take_the_largest_score(model):

@@ -69,8 +69,9 @@ def test_scaling(table):
         "scaling",
         lengths=[100, 10_000],
         longest_integrated=30,
-        trained_lengths=[4, 16],
-        n_points=512,
+        trained_lengths=[4],
+        trained_points=[4, 16],
+        n_points=4096,
         dim=60,
         trials=8,
     )

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from sparsetoken.experiments import draw_figure, figure_names
 from sparsetoken.experiments.figures import get_recipe
@@ -24,7 +25,12 @@ TINY = {
         "lengths": [3, 30],
     },
     "residual-error": {"lines": [-0.5, 0.5], "points": [0.0], "sharpness": [1.0, 2.0]},
-    "scaling": {"lengths": [10, 100], "longest_integrated": 10, "trained_lengths": [4, 40]},
+    "scaling": {
+        "lengths": [10, 100],
+        "longest_integrated": 10,
+        "trained_lengths": [4, 40],
+        "trained_points": [4, 40],
+    },
     "sensitivity": {
         "readout_rates": [0.5, 1.0, 2.0],
         "bias_rates": [0.0, 2.0],
@@ -35,24 +41,27 @@ TINY = {
     },
     "split": {"alphas": [1.0, 2.0], "lines": [0.2, 0.5, 0.8], "points": [0.5]},
 }
-BOTH = ("test_error", "cosine")
 # For each panel: which rows it shows, and against what.
 PANELS = {
     "alignment": [({"quantity": "cosine"}, "alpha0")],
     "depth": [({"n_signal": n}, "depth") for n in (1, 3)],
     "joint-training": [
-        *(({"panel": "steps", "curve": "fresh", "quantity": q}, "steps") for q in BOTH),
-        *(({"panel": p, "quantity": "test_error"}, "alpha") for p in ("minimum", "budget")),
+        ({"panel": "steps", "curve": "fresh", "quantity": "test_error"}, "steps"),
+        ({"panel": "minimum", "quantity": "test_error"}, "alpha"),
+        ({"panel": "steps", "curve": "fresh", "quantity": "cosine"}, "steps"),
+        ({"panel": "budget", "quantity": "test_error"}, "alpha"),
     ],
     "learning-curves": [({"quantity": q}, "alpha") for q in ("test_error", "train_loss")],
     "length-shift": [
         ({"quantity": q}, "test_n_tokens") for q in ("test_error", "false_positives", "recall")
     ],
     "long-sequences": [
-        *(({"panel": "proportional", "quantity": q}, "dim") for q in BOTH[::-1]),
+        ({"panel": "proportional", "quantity": "cosine"}, "dim"),
         ({"panel": "budget"}, "n_tokens"),
-        *(({"panel": p}, "sharpness") for p in ("many", "few")),
+        ({"panel": "many"}, "sharpness"),
+        ({"panel": "proportional", "quantity": "test_error"}, "dim"),
         ({"panel": "lock"}, "n_tokens"),
+        ({"panel": "few"}, "sharpness"),
     ],
     "residual-error": [({"model": "attention"}, "cosine")],
     "scaling": [
@@ -167,7 +176,7 @@ def test_sensitivity_has_a_map_and_two_curves_for_each_quantity():
 def test_joint_minimum_is_a_level_that_ends_in_its_simulation():
     rows = invented("joint-training")
     minimum = select(rows, panel="steps", curve="joint", quantity="cosine")
-    shown = points_on(draw_figure("joint-training", rows).axes[1])
+    shown = points_on(draw_figure("joint-training", rows).axes[2])
     for row in minimum:
         places = {x for x, y in shown if y == round(row["value"], 9)}
         assert places == ({1, 1280} if row["source"] == "theory" else {1280})
@@ -178,7 +187,7 @@ def test_a_refused_joint_minimum_is_not_drawn():
     refused = select(rows, panel="minimum", curve="joint", source="theory")
     for row in refused:
         row["converged"] = False
-    shown = {y for _, y in points_on(draw_figure("joint-training", rows).axes[2])}
+    shown = {y for _, y in points_on(draw_figure("joint-training", rows).axes[1])}
     assert not shown & {round(row["value"], 9) for row in refused}
 
 
@@ -217,11 +226,50 @@ def test_attention_map_shows_each_weight_and_marks_the_signal():
         assert points_on(ax) == marked
 
 
-def test_caption_names_the_parameters():
-    text = draw_figure("alignment", invented("alignment")).get_suptitle()
-    assert "L = 10" in text
-    assert "d = 2000" in text
-    assert "α₀" not in text  # it varies
+def test_caption_names_the_parameters_and_is_drawn_if_asked_for():
+    rows = invented("alignment")
+    plain = draw_figure("alignment", rows)
+    assert "L = 10" in plain.caption
+    assert "d = 2000" in plain.caption
+    assert "α₀" not in plain.caption  # it varies
+    assert plain.get_suptitle() == ""
+    titled = draw_figure("alignment", rows, title=True).get_suptitle()
+    assert titled.replace("\n", " ") == plain.caption.replace(". ", " ", 1)
+
+
+def test_caption_counts_the_points_off_their_lines():
+    rows = invented("alignment")
+    expected = {(r["signal"], r["alpha0"]): r for r in select(rows, source="theory")}
+    simulated = select(rows, source="simulation")
+    for row in simulated:
+        row["value"] = expected[row["signal"], row["alpha0"]]["value"]
+    assert "off their line" not in draw_figure("alignment", rows).caption
+    simulated[0]["value"] += 1.0
+    assert "2 of 4 are more than 3 standard errors off" in draw_figure("alignment", rows).caption
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_a_column_stacks_the_panels(name):
+    rows = invented(name)
+    wide, narrow = draw_figure(name, rows), draw_figure(name, rows, width=85, letters=True)
+    assert narrow.get_figwidth() == pytest.approx(85 / 25.4)
+    assert narrow.get_figheight() <= 240 / 25.4
+    panels = [ax for ax in narrow.axes if ax.get_subplotspec()]
+    assert len({ax.get_subplotspec().colspan.start for ax in panels}) == 1
+    letters = "abcdef"[: len(panels)] if len(panels) > 1 else ""
+    found = [t.get_text() for ax in panels for t in ax.texts if t.get_text() in tuple("abcdef")]
+    assert "".join(found) == letters
+    assert sorted(ax.get_title() for ax in narrow.axes) == sorted(
+        ax.get_title() for ax in wide.axes
+    )
+
+
+def test_curves_differ_without_their_colors():
+    for name in ("learning-curves", "depth", "sensitivity", "split"):
+        for ax in draw_figure(name, invented(name)).axes:
+            drawn = [line for line in ax.lines if line.get_label()[0] != "_"]
+            looks = {(line.get_linestyle(), line.get_marker()) for line in drawn}
+            assert len(looks) == len(drawn)
 
 
 def test_formats(tmp_path):
@@ -230,7 +278,19 @@ def test_formats(tmp_path):
         path = tmp_path / f"picture{ending}"
         save_picture(figure, path)
         assert path.read_bytes().startswith(start)
+    svg = (tmp_path / "picture.svg").read_text()
+    assert ">test error</text>" in svg
+    assert f"<dc:description>{figure.caption}<" in svg
+    assert Image.open(tmp_path / "picture.png").text["Description"] == figure.caption
+    pdf = (tmp_path / "picture.pdf").read_bytes()
+    assert b"/Type /Font /Subtype /Type3" not in pdf
+    assert "How to divide".encode("utf-16-be") in pdf
+    again = tmp_path / "again.pdf"
+    save_picture(draw_figure("split", invented("split")), again)
+    assert again.read_bytes() == pdf
     with pytest.raises(ValueError, match=r"\.png, \.pdf, \.svg, got 'picture.bmp'"):
         save_picture(figure, tmp_path / "picture.bmp")
     with pytest.raises(ValueError, match="unknown figure 'splitt'; did you mean 'split'"):
         draw_figure("splitt", [])
+    with pytest.raises(ValueError, match="width must be"):
+        draw_figure("split", [], width=3.4)

@@ -83,6 +83,18 @@ def test_hinge_with_a_weak_signal_and_unequal_classes():
         assert found.train_loss == pytest.approx(0.2, abs=2e-3)
 
 
+def test_hinge_that_collapses_to_the_rarer_class():
+    """Attention to the wrong tokens: no readout pays, and w = 0 with b = -1 loses 2π."""
+    problem = SparseTokenProblem(184, 3, 6.6, 0.25)
+    r = risk(
+        problem, "hardmax", alpha=650.0, reg=1e-3, loss="hinge", cosine=-0.26, sharpness=2.6,
+        n_points=4096,
+    )  # fmt: skip
+    assert r.converged
+    assert r.train_loss == pytest.approx(2 * 0.25, rel=1e-4)
+    assert r.readout.bias == pytest.approx(-1.0, abs=1e-3)
+
+
 @pytest.mark.parametrize("sharpness", [1e-16, 1e-12, 1e-8])
 def test_hardly_any_sharpness_is_pooling(sharpness):
     problem = SparseTokenProblem(10, 1, 5.0, 0.4)

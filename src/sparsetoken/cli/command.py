@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 import sparsetoken
+from sparsetoken._validation import MissingPackageError
 from sparsetoken.cli import demo, estimate, figure, plan, report, serve, sweep, theory
 from sparsetoken.cli.output import CommandError, message
 
@@ -57,8 +58,16 @@ def main(arguments: list[str] | None = None) -> None:
 
     Control-C ends with 130, as shells expect.
     """
+    said = set()
+
+    def say_once(text: Warning | str) -> None:
+        line = _one_line(text)
+        if line not in said:
+            message(f"sparsetoken: {line}")
+        said.add(line)
+
     with warnings.catch_warnings():
-        warnings.showwarning = lambda text, *_, **__: message(f"sparsetoken: {_one_line(text)}")
+        warnings.showwarning = lambda text, *_, **__: say_once(text)
         code = _run(arguments)
     sys.exit(code)
 
@@ -71,6 +80,8 @@ def _run(arguments: list[str] | None) -> int:
             error.show()
             return 2
         return _fail(error.format_message(), 2)
+    except MissingPackageError as error:
+        return _fail(error, 1)
     except ValueError as error:
         return _fail(error, 2)
     except CommandError as error:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sparsetoken.cli.figure import make_figure
+from sparsetoken.cli.figure import make_figure, print_files
 from sparsetoken.cli.options import AsJson, Workers
 from sparsetoken.cli.output import print_json, print_table
 from sparsetoken.vocabulary import MODELS, PARAMETERS, quantity
@@ -28,7 +28,8 @@ def demo(
     One of ten tokens carries a weak signal in half of the sequences. Averaging all tokens (pooled)
     and weighing each position (vectorized) drown it; attention finds it. The theory knew before.
     """
-    rows = make_figure("learning-curves", out, True, workers, dim=dim, trials=trials)
+    executor = {"workers": workers}
+    rows, _ = make_figure("learning-curves", out, True, {}, executor, dim=dim, trials=trials)
     compared = compare(rows)
     if as_json:
         print_json({"picture": str(out), "rows": compared})
@@ -48,8 +49,8 @@ def demo(
     columns = ("model", "samples/dim", "quantity", "theory", "simulation", "± s.e.", "difference")
     title = f"one signal token of 10, signal 5, dim {dim}, {trials} trials; difference in s.e."
     print_table(columns, lines, title)
-    typer.echo("The theory is the limit of large dim: what differs falls as dim grows.")
-    typer.echo(f"picture  {out}\ntable    {out.with_suffix('.csv')}")
+    typer.echo("The theory is the limit of large dim: the difference shrinks as dim grows.")
+    print_files(out)
 
 
 def compare(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -271,7 +271,7 @@ def _lines(report: dict[str, Any]) -> list[tuple[str, str]]:
         interval = report.get(f"{name}_interval")
         around = "" if interval is None else f" ({interval[0]:.3f}…{interval[1]:.3f})"
         if not name.endswith("_interval"):
-            lines.append((name, f"{_text(value)}{around}"))
+            lines.append((name.replace("_", " "), f"{_text(value)}{around}"))
     return lines
 
 

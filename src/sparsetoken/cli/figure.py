@@ -16,7 +16,7 @@ from sparsetoken.cli.options import (
 from sparsetoken.cli.output import check_output, message, print_json, print_table, progress_bar
 from sparsetoken.experiments.figures import figure_names, get_recipe
 
-__all__ = ["figure", "make_figure"]
+__all__ = ["figure", "make_figure", "print_files"]
 
 _FORMATS = (".png", ".pdf", ".svg")
 
@@ -37,6 +37,21 @@ def figure(
         Path | None,
         typer.Option(help="The picture, .png, .pdf or .svg; by default NAME.png in this folder."),
     ] = None,
+    width: Annotated[
+        float | None,
+        typer.Option(
+            min=40.0,
+            max=500.0,
+            metavar="MM",
+            help="Width in mm: 85 is a column of a journal, 170 two. Text keeps its size.",
+        ),
+    ] = None,
+    title: Annotated[
+        bool, typer.Option("--title", help="Write title and caption above the panels.")
+    ] = False,
+    letters: Annotated[
+        bool, typer.Option("--letters", help="Mark the panels a, b, c, ...")
+    ] = False,
     workers: Workers = None,
     scheduler: Scheduler = None,
     cluster: Cluster = None,
@@ -45,9 +60,10 @@ def figure(
 ) -> None:
     """Compute and draw a named figure.
 
-    Theory is drawn as lines, simulation as points with error bars. Beside the picture go its table
-    (.csv) and the results (.db), so that a figure that was stopped goes on, and one that is done is
-    only drawn again.
+    Theory is drawn as lines, simulation as points with error bars. The caption, with the
+    parameters, is printed and kept in the picture's metadata. Beside the picture go its table
+    (.csv) and the results (.db): a figure that was stopped goes on, and one that is done is only
+    drawn again.
     """
     if name is None:
         summaries = {known: get_recipe(known).summary for known in figure_names()}
@@ -58,45 +74,47 @@ def figure(
         return
     get_recipe(name)
     picture = out or Path(f"{name}.png")
-    rows = make_figure(
-        name,
-        picture,
-        quick,
-        workers,
-        scheduler,
-        cluster,
-        time_limit=time_limit,
-    )
-    paths = {"picture": str(picture), "table": str(picture.with_suffix(".csv")), "rows": len(rows)}
+    style = {"width": width, "title": title, "letters": letters}
+    executor = {"workers": workers, "scheduler": scheduler, "cluster": cluster}
+    rows, caption = make_figure(name, picture, quick, style, executor, time_limit=time_limit)
+    table = str(picture.with_suffix(".csv"))
     if as_json:
-        print_json(paths)
+        print_json({"picture": str(picture), "table": table, "rows": len(rows), "caption": caption})
     else:
-        typer.echo(f"picture  {paths['picture']}\ntable    {paths['table']} ({len(rows)} rows)")
+        print_files(picture, f" ({len(rows)} rows)")
+        typer.echo(f"caption  {caption}")
+
+
+def print_files(picture: Path, rows: str = "") -> None:
+    """Name the files that a figure leaves."""
+    typer.echo(f"picture  {picture}")
+    typer.echo(f"table    {picture.with_suffix('.csv')}{rows}")
+    typer.echo(f"results  {picture.with_suffix('.db')}, read again by the next run")
 
 
 def make_figure(
     name: str,
     picture: Path,
     quick: bool,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    cluster: str | None = None,
+    style: dict[str, Any],
+    executor: dict[str, Any],
     **settings: Any,
-) -> list[dict[str, Any]]:
-    """Compute, draw and save a figure; return its table."""
+) -> tuple[list[dict[str, Any]], str]:
+    """Compute, draw and save a figure; return its table and its caption."""
     from sparsetoken.experiments import Store, draw_figure, figure_rows, write_table
     from sparsetoken.plotting import save_picture
 
     check_output(picture, _FORMATS)
     with (
         Store(picture.with_suffix(".db")) as store,
-        chosen_executor(workers, scheduler, cluster) as executor,
+        chosen_executor(**executor) as chosen,
         progress_bar(name) as bar,
     ):
-        rows = figure_rows(name, store, executor, quick=quick, progress=bar, **settings)
+        rows = figure_rows(name, store, chosen, quick=quick, progress=bar, **settings)
     doubtful = sum(not row.get("converged", True) for row in rows)
     if doubtful:
         message(f"{doubtful} of {len(rows)} numbers did not converge: column 'converged'")
     write_table(rows, picture.with_suffix(".csv"))
-    save_picture(draw_figure(name, rows), picture)
-    return rows
+    drawn = draw_figure(name, rows, **style)
+    save_picture(drawn, picture)
+    return rows, drawn.caption

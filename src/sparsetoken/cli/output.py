@@ -10,6 +10,8 @@ from typing import Any
 
 import typer
 
+from sparsetoken._validation import import_extra
+
 __all__ = ["CommandError", "check_output", "message", "print_json", "print_table", "progress_bar"]
 
 
@@ -30,6 +32,8 @@ def check_output(path: Path, endings: Sequence[str], option: str = "--out") -> N
     """Refuse a file that cannot be written, before anything is computed for it."""
     if path.suffix not in endings:
         raise ValueError(f"{option} must end in {', '.join(endings)}, got {path.name!r}")
+    if path.suffix == ".parquet":
+        import_extra("pyarrow", f"{path}: Parquet")
     if not path.parent.is_dir():
         raise CommandError(f"{path}: there is no folder {path.parent}")
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):

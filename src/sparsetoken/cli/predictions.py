@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sparsetoken._validation import import_extra
 from sparsetoken.cli.output import message
 
 if TYPE_CHECKING:
@@ -93,12 +94,8 @@ def write_columns(columns: dict[str, list[Any]], path: Path) -> int:
             writer.writerow(columns)
             writer.writerows(zip(*columns.values(), strict=True))
     else:
-        try:
-            import pyarrow
-            from pyarrow import parquet
-        except ImportError:
-            raise ValueError("Parquet needs pyarrow: pip install 'sparsetoken[data]'") from None
-        parquet.write_table(pyarrow.table(columns), path)
+        parquet = import_extra("pyarrow.parquet", f"{path}: Parquet")
+        parquet.write_table(import_extra("pyarrow", "Parquet").table(columns), path)
     return len(next(iter(columns.values())))
 
 

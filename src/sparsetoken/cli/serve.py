@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from sparsetoken.cli.output import CommandError
+from sparsetoken._validation import import_extra
 
 __all__ = ["serve"]
 
@@ -22,7 +22,6 @@ def serve(
     try:
         from sparsetoken.app.server import serve as run
     except ImportError as missing:
-        raise CommandError(
-            f"the explorer needs {missing.name}: pip install 'sparsetoken[app]'"
-        ) from None
+        import_extra(missing.name or "", "the explorer", "app")
+        raise
     run(port, browser=browser)

@@ -204,7 +204,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.classes_.size > 2 and not self._multi_class:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(y)}: y holds {self.classes_.size} classes"
+                f"{type_of_target(y)}: y holds {self.classes_.size} classes. "
+                "SparseTokenClassifier and AttentionClassifier take more than two"
             )
         return index
 

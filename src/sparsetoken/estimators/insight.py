@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from sparsetoken._validation import check_count
+from sparsetoken._validation import check_count, import_extra
 from sparsetoken.estimators.base import is_ragged
 from sparsetoken.estimators.chunked import is_dask
 from sparsetoken.estimators.data import Data, MemoryData
@@ -78,8 +78,7 @@ class Explanation(NamedTuple):
 
         ``speaks_for`` is the label, or "not" and the label for a negative contribution.
         """
-        import pandas
-
+        pandas = import_extra("pandas", "to_frame")
         return pandas.DataFrame(
             {
                 "token": self.tokens,

@@ -1,5 +1,6 @@
 """Scores in use: thresholds that hold a false-positive rate, and windows of long sequences."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._validation import check_count, check_real
-from sparsetoken.estimate import Estimate
+from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.estimators.data import Data, MemoryData, StoredData
 from sparsetoken.estimators.search import Fold
 from sparsetoken.estimators.sequences import Sequences
@@ -24,6 +25,7 @@ _KEPT_NUMBERS = 2**21  # in the held-out tokens that thresholds for other length
 _DRAWS = 4000  # sequences that such a threshold is the quantile of
 _BATCH_NUMBERS = 2**22
 _IN_TAIL = 10.0  # tokens or scores that are enough to tell how rare they are
+_LEAST_BEYOND = 0.25  # expected number of negatives' tokens beyond; with fewer it is a guess
 
 
 class ServingMixin:
@@ -83,7 +85,9 @@ class ServingMixin:
             standard error, by the number of negatives and, for another length, by how much the
             folds of ``fit`` differ; compare it with ``threshold(fpr / 2)`` less
             ``threshold(fpr)``. Where ``fpr`` is smaller than the negatives can show, the tail of
-            their scores is continued as that of a normal law.
+            their scores is continued as that of a normal law. A threshold for long sequences
+            depends on rare tokens: with ``converged=False``, and a warning, on tokens more than
+            four times as rare as the rarest one kept from ``fit``.
         """
         check_is_fitted(self)
         fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
@@ -150,6 +154,15 @@ class ServingMixin:
 
         if not len(tokens):
             return _upper_quantile(np.empty(0), share)
+        enough = len(tokens) * share >= _LEAST_BEYOND * length
+        if not enough:
+            warnings.warn(
+                f"a threshold for fpr={share:g} at {length:,} tokens depends on tokens as rare as "
+                f"one in {length / share:,.0f}, but fit kept {len(tokens):,} tokens of negatives: "
+                "the rate can be several times off; the result is marked converged=False",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         gaps, levels = [], []
         for fold in np.unique(folds[folds >= 0]):
             inside = folds == fold
@@ -158,12 +171,12 @@ class ServingMixin:
                 few = _DRAWS // (2 * len(self.fold_heads_))  # type: ignore[attr-defined]
                 new, old = (scores(tokens[part], few, *models) for part in (inside, ~inside))
                 gaps.append(np.subtract(*new.mean(axis=1)) - np.subtract(*old.mean(axis=1)))
-                levels.append(np.quantile(new[1], 0.9))
+                levels.append(_upper_quantile(new[1], share))
         found = _upper_quantile(scores(tokens, _DRAWS, self)[0], share)
         if not gaps:
-            return found
+            return Estimate(found, found.uncertainty, enough)
         error = np.sqrt((np.var(gaps) + np.var(levels)) / max(1, len(gaps) - 1))
-        return Estimate(found + np.mean(gaps), float(error))
+        return Estimate(found + np.mean(gaps), float(error), enough)
 
     def _windowed(self, data: Data, window: int | None) -> Floats:
         if window is None:

@@ -79,8 +79,8 @@ class SparseTokenClassifier(Ensemble):
     >>> X, y, truth = problem.sample(200, 20, random_state=0, return_truth=True)
     >>> X_new, y_new = problem.sample(500, 20, random_state=1, direction=truth.direction)
     >>> clf = st.SparseTokenClassifier(random_state=0).fit(X, y)
-    >>> bool(clf.score(X_new, y_new) > 0.95)
-    True
+    >>> clf.score(X_new, y_new)
+    0.98
     >>> max(clf.members_, key=clf.members_.get)
     'attention'
     """

@@ -7,6 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TextIO
 
+from sparsetoken._validation import import_extra
+
 __all__ = ["columns", "table_text", "write_table"]
 
 Rows = Sequence[dict[str, Any]]
@@ -61,10 +63,8 @@ def table_text(rows: Rows) -> str:
 
 
 def _write_parquet(rows: Rows, path: Path) -> None:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise ValueError("Parquet needs the package pyarrow; install it, or write .csv") from None
-    table = pyarrow.table({name: [row.get(name) for row in rows] for name in columns(rows)})
+    parquet = import_extra("pyarrow.parquet", f"{path}: Parquet")
+    table = import_extra("pyarrow", "Parquet").table(
+        {name: [row.get(name) for row in rows] for name in columns(rows)}
+    )
     parquet.write_table(table, path)

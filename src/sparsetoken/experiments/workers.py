@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from multiprocessing import connection
 from typing import Any
 
-from sparsetoken._validation import check_count
+from sparsetoken._validation import check_count, import_extra
 
 __all__ = [
     "ClusterError",
@@ -153,11 +153,6 @@ def local_cluster(workers: int | None = None) -> Iterator[Executor]:
 
 
 def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError:
-        raise ClusterError(
-            "Dask is not installed: pip install 'sparsetoken[distributed]'"
-        ) from None
+    distributed = import_extra("distributed", "a cluster", "distributed")
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is raised
     return distributed

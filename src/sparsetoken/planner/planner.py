@@ -20,9 +20,9 @@ __all__ = ["Planner", "plan"]
 class Planner:
     """Plan a study: call it with all quantities but one.
 
-    Exactly one of ``n_samples``, ``dim``, ``n_tokens``, ``n_signal``, ``signal``,
-    ``positive_rate`` and ``error`` is None. It is found from the theory, with finite-size
-    fluctuations averaged in and the best settings of the classifier. The instance is
+    Leave exactly one of ``n_samples``, ``dim``, ``n_tokens``, ``n_signal``, ``signal``,
+    ``positive_rate`` and ``error`` as None. The plan finds it from the theory, with finite-size
+    fluctuations averaged in, and chooses the best settings of the classifier. The instance is
     :data:`sparsetoken.plan`.
 
     Examples
@@ -30,15 +30,17 @@ class Planner:
     >>> import sparsetoken as st
     >>> plan = st.plan(dim=384, n_tokens=50, signal=30.0, error=0.05, model="pooled")
     >>> plan
-    Plan(pooled needs n_samples at least 1...
+    Plan(pooled needs n_samples at least 167 for an error of 0.05)
     >>> clf = plan.classifier()
 
-    A request that no number of samples fulfils says why:
+    An impossible request says why:
 
-    >>> st.plan(dim=384, n_tokens=50, signal=6.0, error=0.05, model="pooled")
-    Traceback (most recent call last):
-    ...
-    sparsetoken...UnreachableError: error=0.05 cannot be reached by pooled: its floor is ...
+    >>> try:
+    ...     st.plan(dim=384, n_tokens=50, signal=6.0, error=0.05, model="pooled")
+    ... except ValueError as impossible:
+    ...     print(impossible)
+    error=0.05 cannot be reached by pooled: its floor is 0.336 at any sample size; no classifier
+    gets below the Bayes floor 0.00793 (two-step reaches it), pooled needs a signal above 23.3
     """
 
     def __call__(
@@ -69,25 +71,25 @@ class Planner:
         signal : float or None
             Strength of the signal, in standard deviations of the noise.
         positive_rate : float or None
-            Fraction of positive sequences. Solved for, it is the rate nearest to ½, and not above
-            it, where the prediction crosses the target. The test error is not monotone in it
-            (always predicting the commoner class gets better as the other gets rarer); the AUC is.
+            Fraction of positive sequences. If None, the rate at most ½, and nearest to it, at
+            which the prediction crosses the target. The AUC falls steadily as positives get
+            rarer. The test error does not: always saying "negative" gets better.
         error : float or None
-            Target, below that of chance. With ``metric="auc"`` it is 1 − AUC, with
+            Target, below the error of chance. With ``metric="auc"`` it is 1 − AUC, with
             ``metric="recall"`` 1 − recall.
         model : {"two-step", "pooled", "vectorized", "best"}, default="two-step"
-            The classifier: the two-step protocol, with query fraction, learning rates, sharpness,
-            ridge and loss (logistic or square) chosen; a linear one, with its ridge chosen; or
-            whichever of the three does best.
+            The classifier. The plan chooses its settings: for the two-step protocol the query
+            fraction, learning rates, sharpness, ridge and loss (logistic or square), for a linear
+            classifier the ridge. "best" takes whichever of the three does best.
         metric : {"error", "auc", "recall"}, default="error"
             What ``error`` means: the test error, or for rare positives 1 − AUC or 1 − recall.
         fpr : float, default=0.01
-            The false-positive rate at which the recall is meant.
+            The false-positive rate of the recall.
         problem : SparseTokenProblem or Population, optional
-            Instead of ``n_tokens``, ``n_signal``, ``signal`` and ``positive_rate``, which are then
-            left out. With a population one of ``n_samples``, ``dim`` and ``error`` is None; if none
-            is, a factor on the strengths of all its kinds is solved for, ``plan.signal``. Errors
-            count against recorded labels.
+            Replaces ``n_tokens``, ``n_signal``, ``signal`` and ``positive_rate``. With a
+            population leave one of ``n_samples``, ``dim`` and ``error`` as None; give all three to
+            solve for a factor on the strengths of all its kinds, ``plan.signal``. Errors count
+            against recorded labels.
         progress : callable, optional
             Called with a few words at each step, also when ``curve`` and ``alternatives`` of the
             plan are computed; ``progress=print`` shows them.
@@ -95,23 +97,32 @@ class Planner:
         Returns
         -------
         Plan
-            Whole numbers are rounded to the side that meets the target. Predicting at a solved
-            value gives the target to within 1 %, or less if the fewest samples that can be planned
-            for are more than enough.
+            Whole numbers are rounded so that the target is met. The predicted error at the answer
+            is within 1 % of the target, or below it if the smallest possible plan is more than
+            enough.
 
         Raises
         ------
         ValueError
-            For wrong arguments; as :class:`UnreachableError` for a target that no value meets.
+            For wrong arguments. :class:`UnreachableError` if no value meets the target.
 
         Notes
         -----
+<<<<<<< HEAD
         ``plan.limit_error`` is the limit of many dimensions. ``plan.error`` is what to expect at
         this size. Up to 60 samples it is the mean over runs of the planned training. Above, it is
         the limit averaged, to leading order, over three fluctuations: of the trained bias, of the
         positive rate among the samples that teach the query, and of the overlap of the query's
         noise with the signal. Of a population the shares of the kinds fluctuate too, which is left
         out there. ``python -m benchmarks.plan_truth`` compares plans with simulation.
+=======
+        ``plan.error`` is the limit of many dimensions (``plan.limit_error``), averaged to leading
+        order over three finite-size fluctuations: of the trained bias, of the positive rate among
+        the query's samples, and of the query's noise along the signal. In a population the shares
+        of the kinds fluctuate too; that is left out. With a few dozen samples higher orders
+        matter, and the error can be larger than planned.
+        ``python -m benchmarks.plan_truth`` compares plans with simulation.
+>>>>>>> main
         """
         check_choice("model", model, (*ARCHITECTURES, "best"))
         quantities = {
@@ -183,13 +194,13 @@ class Planner:
         --------
         >>> import sparsetoken as st
         >>> problem = st.SparseTokenProblem(n_tokens=4, n_signal=2, signal=4.0)
-        >>> X, y = problem.sample(80, 20, random_state=0)
-        >>> pilot = st.plan.from_pilot(X, y, error=0.1, estimator=st.PooledClassifier())
-        >>> low, high = pilot.interval
-        >>> low <= pilot.n_samples <= high
-        True
-        >>> pilot.predict([160, 320]).shape  # lower, median, upper
-        (2, 3)
+        >>> X, y = problem.sample(40, 60, random_state=0)
+        >>> pilot = st.plan.from_pilot(X, y, error=0.12, estimator=st.PooledClassifier(reg=0.1))
+        >>> pilot
+        PilotPlan(About 19 samples for an error of 0.12 (80 % interval 10 to 122).)
+        >>> pilot.predict([80, 160]).round(2)  # lower, median and upper expected error
+        array([[0.02, 0.06, 0.13],
+               [0.01, 0.05, 0.12]])
         """
         return plan_from_pilot(
             X,

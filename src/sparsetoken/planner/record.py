@@ -150,7 +150,7 @@ class Plan:
         >>> import sparsetoken as st
         >>> plan = st.plan(n_samples=100, dim=20, n_tokens=4, signal=9.0, model="pooled")
         >>> plan.classifier()
-        PooledClassifier(reg=...)
+        PooledClassifier(reg=0.066)
         """
         return self.solution.architecture.classifier(**self.settings, **more)
 

@@ -3,8 +3,10 @@
 from sparsetoken.plotting.plan import draw_pilot, draw_plan
 from sparsetoken.plotting.style import (
     COLUMN,
+    Picture,
     caption,
     curve,
+    finish,
     guide,
     label_axes,
     lines_and_points,
@@ -14,16 +16,19 @@ from sparsetoken.plotting.style import (
     present,
     save_picture,
     select,
+    share_legend,
     styled,
     with_subscripts,
 )
 
 __all__ = [
     "COLUMN",
+    "Picture",
     "caption",
     "curve",
     "draw_pilot",
     "draw_plan",
+    "finish",
     "guide",
     "label_axes",
     "lines_and_points",
@@ -33,6 +38,7 @@ __all__ = [
     "present",
     "save_picture",
     "select",
+    "share_legend",
     "styled",
     "with_subscripts",
 ]

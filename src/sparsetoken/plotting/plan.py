@@ -15,7 +15,7 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from sparsetoken.plotting.style import COLUMN, caption, new_figure, select, styled
+from sparsetoken.plotting.style import COLUMN, caption, finish, new_figure, select, styled
 from sparsetoken.vocabulary import COLORS, PARAMETERS, look
 
 __all__ = ["draw_pilot", "draw_plan"]
@@ -50,7 +50,7 @@ def draw_plan(rows: Rows) -> Figure:
     'samples, n'
     """
     with styled():
-        figure, axes = new_figure(1, 1, width=1.25 * COLUMN, height=2.9)
+        figure, axes = new_figure(1, 1, width=1.25 * COLUMN)
         ax = axes[0][0]
         (plan,) = select(rows, part="plan")
         style = look(plan["model"])
@@ -75,8 +75,8 @@ def draw_plan(rows: Rows) -> Figure:
         _label_right(ax, labels)
         notes = [f"n = {plan['n_samples']:g}"] if plan["quantity"] != "n_samples" else []
         fixed = [{name: v for name, v in plan.items() if name != plan["quantity"]}]
-        caption(figure, fixed, plan.get("title", ""), [*notes, "star: the plan"])
-        return figure
+        caption(figure, fixed, plan.get("title", ""), [*notes, "Star: the plan"])
+        return finish(figure, title=True)
 
 
 def draw_pilot(data: dict[str, Any]) -> Figure:
@@ -93,7 +93,7 @@ def draw_pilot(data: dict[str, Any]) -> Figure:
         To be changed, or saved with :func:`save_picture`.
     """
     with styled():
-        figure, axes = new_figure(1, 1, width=1.25 * COLUMN, height=2.9)
+        figure, axes = new_figure(1, 1, width=1.25 * COLUMN)
         ax, color, curve = axes[0][0], COLORS[0], data["curve"]
         x, target = curve["n_samples"], data["target"]
         band = ax.fill_between(x, curve["lower"], curve["upper"], color=color, alpha=0.18, lw=0)
@@ -124,7 +124,7 @@ def draw_pilot(data: dict[str, Any]) -> Figure:
             _readable(axis)
         ax.legend(loc="lower left", frameon=True, facecolor="white", edgecolor="none")
         caption(figure, [], data["answer"])
-        return figure
+        return finish(figure, title=True)
 
 
 def _pad(ax: Axes, values: list[float]) -> None:

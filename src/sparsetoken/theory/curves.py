@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sparsetoken._validation import check_real
+from sparsetoken._validation import check_real, import_extra
 from sparsetoken.estimate import warn_not_converged
 from sparsetoken.law import FeatureLaw, Readout
 from sparsetoken.losses import Loss, get_loss
@@ -52,11 +52,8 @@ class RiskCurve(list[Risk]):
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame: a row for each result, each number beside its error bar."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError("to_frame needs pandas: pip install 'sparsetoken[data]'") from None
-        return pd.DataFrame([_row(result) for result in self])
+        pandas = import_extra("pandas", "to_frame")
+        return pandas.DataFrame([_row(result) for result in self])
 
 
 def _row(result: Risk) -> dict[str, Any]:

@@ -197,7 +197,10 @@ def _sum_up(  # type: ignore[no-untyped-def]
     gradient += np.array([h_a, h_b + rest * h_g, h_1, spread * h_g])
     cross += np.array([c_a, c_b + rest * c_g, c_1, spread * c_g])
     _add(hessian, rest, spread, k_aa, k_ab, k_a, k_bb, k_b, k_1, k_ga, k_gb, k_g, k_gg)
-    _add(metric, rest, spread, m_aa, m_ab, m_a, m_bb, m_b, m_1, 0.0, 0.0, 0.0, m_gg)
+    # A turn of (w₂, τ) keeps ρ to first order, but it is another readout: other scores as well.
+    _add(metric, 0.0, 0.0, m_aa, m_ab, m_a, m_bb, m_b, m_1, 0.0, 0.0, 0.0, 0.0)
+    metric[1, 1] += m_gg
+    metric[3, 3] += m_gg
 
 
 @njit(cache=True)

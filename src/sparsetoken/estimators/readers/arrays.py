@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken._validation import import_extra
 from sparsetoken.estimators.conversion import as_sequences
 from sparsetoken.estimators.foreign import as_floats, find_name
 from sparsetoken.estimators.grouping import group_rows, one_per_group
@@ -38,7 +39,7 @@ def _open_npz(path: Path) -> Arrays:
 
 
 def _open_h5(path: Path) -> Arrays:
-    h5py = _package("h5py", path)
+    h5py = import_extra("h5py", f"{path}: {path.suffix}")
     arrays: dict[str, Array] = {}
 
     def take(name: str, item: Any) -> None:
@@ -52,7 +53,7 @@ def _open_h5(path: Path) -> Arrays:
 
 
 def _open_safetensors(path: Path) -> Arrays:
-    tensors = _package("safetensors", path).deserialize(path.read_bytes())
+    tensors = import_extra("safetensors", f"{path}: {path.suffix}").deserialize(path.read_bytes())
     return {name: _tensor(**content) for name, content in sorted(tensors, key=lambda t: t[0])}
 
 
@@ -73,24 +74,12 @@ OPENERS: dict[str, Callable[[Path], Arrays]] = {
 }
 
 
-def _package(name: str, path: Path) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        package = name.partition(".")[0]
-        raise ModuleNotFoundError(
-            f"{path}: {path.suffix} needs {package}: pip install 'sparsetoken[data]'"
-        ) from None
-
-
 def _open(path: Path) -> Arrays:
     path.open("rb").close()  # a file that is missing or forbidden is not a damaged one
     try:
         return OPENERS[path.suffix](path)
-    except ModuleNotFoundError as error:
-        raise ValueError(str(error)) from None
+    except ImportError:
+        raise
     except Exception as error:
         if not isinstance(error, _DAMAGE) and "safetensor" not in type(error).__module__:
             raise

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsetoken._validation import import_extra
 from sparsetoken.estimators.foreign import find_name
 from sparsetoken.estimators.readers.arrays import OPENERS, read_archive, read_folder
 from sparsetoken.estimators.readers.dataset import (
@@ -158,10 +159,5 @@ def _read_rows(table: Path) -> list[dict[str, Any]]:
     if table.suffix != ".parquet":
         header, *rows = list(read_rows(table)) or [[]]
         return [dict(zip(header, cells, strict=True)) for cells in rows]
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise ValueError(
-            f"{table}: Parquet needs pyarrow: pip install 'sparsetoken[data]'"
-        ) from None
+    parquet = import_extra("pyarrow.parquet", f"{table}: Parquet")
     return list(parquet.read_table(table).to_pylist())

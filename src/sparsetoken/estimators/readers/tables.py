@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken._validation import import_extra
 from sparsetoken.estimators.conversion import as_sequences
 from sparsetoken.estimators.foreign import find_name
 from sparsetoken.estimators.grouping import constant_columns
@@ -52,12 +53,9 @@ def read_csv(path: Path, selection: Selection) -> Dataset:
 
 def read_parquet(path: Path, selection: Selection) -> Dataset:
     """Read a Parquet file: one token a row, or one sequence a row with its tokens in a list."""
-    try:
-        from pyarrow import ArrowException, parquet, types
-    except ImportError:
-        raise ValueError(
-            f"{path}: Parquet needs pyarrow: pip install 'sparsetoken[data]'"
-        ) from None
+    import_extra("pyarrow", f"{path}: Parquet")
+    from pyarrow import ArrowException, parquet, types
+
     try:
         file = parquet.ParquetFile(path)
     except ArrowException as error:
@@ -170,9 +168,12 @@ def _check_cells(
     if not finite.all():
         row, feature = np.argwhere(~finite)[0]
         name = columns.features[feature]
+        remedy = f"--ignore {name}"
+        if columns.label is None:
+            remedy = f"--label {name}, or {remedy}"
         raise ValueError(
             f"{path}, {where(rows[row], name)} is not a finite number, in sequence "
-            f"{block.ids[row]!r}; a column that holds no feature is left out by --ignore"
+            f"{block.ids[row]!r}; if this column is no feature, say {remedy}"
         )
 
 

@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 CELLS = 2**18  # cells that are read at a time
+_TEXT = 2**19  # bytes of text that Arrow reads at a time; it reads several blocks ahead
 
 
 class Block(NamedTuple):
@@ -58,7 +59,7 @@ def arrow_blocks(path: Path, columns: Columns) -> Iterator[Block]:
     try:
         batches = arrow.open_csv(
             path,
-            arrow.ReadOptions(use_threads=False, block_size=2**22),
+            arrow.ReadOptions(use_threads=False, block_size=_TEXT),
             arrow.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True),
             arrow.ConvertOptions(column_types=kinds, include_columns=list(kinds)),
         )

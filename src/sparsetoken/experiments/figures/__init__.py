@@ -11,15 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from sparsetoken._validation import check_real
 from sparsetoken.vocabulary import check_known
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from matplotlib.figure import Figure
-
     from sparsetoken.experiments.store import Store
     from sparsetoken.experiments.sweep import Sweep
+    from sparsetoken.plotting import Picture
 
 __all__ = ["Recipe", "draw_figure", "figure", "figure_names", "figure_rows", "get_recipe"]
 
@@ -39,7 +39,7 @@ class Recipe:
     data : callable
         ``data(**settings)`` returns the sweep to compute, or rows where nothing is to be swept.
     draw : callable
-        ``draw(rows)`` returns a matplotlib figure; it computes nothing.
+        ``draw(rows)`` returns a picture with its caption; it computes nothing.
     full, quick : dict
         Settings for a paper, and those that differ for a look within a minute.
     """
@@ -47,7 +47,7 @@ class Recipe:
     name: str
     summary: str
     data: "Callable[..., Sweep | Rows]" = field(repr=False)
-    draw: "Callable[[Rows], Figure]" = field(repr=False)
+    draw: "Callable[[Rows], Picture]" = field(repr=False)
     full: dict[str, Any] = field(repr=False)
     quick: dict[str, Any] = field(repr=False)
 
@@ -65,10 +65,10 @@ def figure(
     data: "Callable[..., Sweep | Rows]",
     full: dict[str, Any],
     quick: dict[str, Any],
-) -> "Callable[[Callable[[Rows], Figure]], Callable[[Rows], Figure]]":
+) -> "Callable[[Callable[[Rows], Picture]], Callable[[Rows], Picture]]":
     """Register the decorated function as the drawing of a figure; arguments as in Recipe."""
 
-    def register(draw: "Callable[[Rows], Figure]") -> "Callable[[Rows], Figure]":
+    def register(draw: "Callable[[Rows], Picture]") -> "Callable[[Rows], Picture]":
         _RECIPES[name] = Recipe(name, summary, data, draw, full, quick)
         return draw
 
@@ -133,15 +133,40 @@ def figure_rows(
     return collect(data, store, executor, progress=progress, time_limit=time_limit)
 
 
-def draw_figure(name: str, rows: Rows) -> "Figure":
+def draw_figure(
+    name: str,
+    rows: Rows,
+    *,
+    width: float | None = None,
+    title: bool = False,
+    letters: bool = False,
+) -> "Picture":
     """Draw a named figure from its table, or from the same read from a file.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`figure_names`.
+    rows : sequence of dict
+        Its table.
+    width : float or None, default=None
+        Width in mm: 85 is one column of a journal, 170 two. Letters keep their size; where panels
+        would become too narrow they are stacked. None takes what suits the number of panels.
+    title : bool, default=False
+        Whether to write title and caption above the panels.
+    letters : bool, default=False
+        Whether to mark the panels a, b, c, ...
 
     Returns
     -------
-    figure : matplotlib.figure.Figure
-        To be changed, or saved with :func:`sparsetoken.plotting.save_picture`.
+    figure : sparsetoken.plotting.Picture
+        A matplotlib figure with a ``caption``, to be changed, or saved with
+        :func:`sparsetoken.plotting.save_picture`.
     """
-    from sparsetoken.plotting import styled
+    from sparsetoken.plotting import finish, styled
 
-    with styled():
-        return get_recipe(name).draw(rows)
+    if width is not None:
+        check_real("width", width, 40.0, 500.0)
+        width /= 25.4  # mm in an inch
+    with styled(width):
+        return finish(get_recipe(name).draw(rows), title=title, letters=letters)

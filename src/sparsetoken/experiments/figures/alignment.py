@@ -1,11 +1,11 @@
 """How the query turns towards the signal as it sees more samples."""
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.plotting import (
+    Picture,
     caption,
     curve,
     label_axes,
@@ -29,7 +29,7 @@ def sweep(
         [
             Grid(["cosine"], axes | {"alpha0": lines}, fixed, ["theory"]),
             Grid(["misalignment"], axes | {"alpha0": [1.0]}, fixed, ["theory"]),
-            Grid(["cosine"], axes | {"alpha0": points}, fixed, ["simulation"]),
+            Grid(["cosine"], axes | {"alpha0": points}, fixed),
         ]
     )
 
@@ -51,9 +51,9 @@ def sweep(
         "dim": 500,
     },
 )
-def draw(rows: Rows) -> Figure:
+def draw(rows: Rows) -> Picture:
     """Draw the cosine, and its distance from one beside C/α₀."""
-    drawn, axes = new_figure(1, 2, height=2.6)
+    drawn, axes = new_figure(1, 2)
     left, right = axes[0]
     for signal, look in looks(present(rows, "signal")):
         cosines = select(rows, quantity="cosine", signal=signal)
@@ -61,8 +61,8 @@ def draw(rows: Rows) -> Figure:
         curve(right, cosines, "alpha0", *look, transform=lambda value: 1.0 - abs(value))
         for row in select(rows, quantity="misalignment", signal=signal):
             ends = [min(r["alpha0"] for r in cosines), max(r["alpha0"] for r in cosines)]
-            right.plot(ends, [row["value"] / end for end in ends], ":", color=look[0], lw=0.8)
-    right.plot([], [], ":", color="0.4", lw=0.8, label="C/α₀")
+            right.plot(ends, [row["value"] / end for end in ends], color=look[0], lw=0.4)
+    right.plot([], [], color="0.4", lw=0.4, label="C/α₀")
     lines_and_points(right)
     label_axes(left, "alpha0", "cosine")
     label_axes(right, "alpha0", "1 − |cosine|")

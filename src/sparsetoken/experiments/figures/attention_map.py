@@ -3,11 +3,10 @@
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.losses import Logistic
-from sparsetoken.plotting import caption, new_figure, select
+from sparsetoken.plotting import Picture, caption, new_figure, select
 from sparsetoken.pooling import Softmax
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.sampling import sample_query
@@ -60,16 +59,16 @@ def weights(
         "n_signal": 2,
         "signal": 5.0,
         "alpha0": 4.0,
-        "lr_query": 80.0,
+        "lr_query": 30.0,
         "dim": 1000,
         "n_sequences": 12,
         "random_state": 0,
     },
     quick={"dim": 300},
 )
-def draw(rows: Rows) -> Figure:
+def draw(rows: Rows) -> Picture:
     """Draw a map for each class; a dot marks a token that carries the signal."""
-    drawn, axes = new_figure(1, 2, height=2.4)
+    drawn, axes = new_figure(1, 2)
     top = max(row["value"] for row in rows)
     for ax, (label, kind) in zip(axes[0], ((1, "positive"), (0, "negative")), strict=True):
         chosen = select(rows, label=label)
@@ -77,14 +76,15 @@ def draw(rows: Rows) -> Figure:
         shown = np.zeros(shape)
         for row in chosen:
             shown[row["sequence"], row["token"]] = row["value"]
-        image = ax.pcolormesh(shown, cmap="cividis", vmin=0.0, vmax=top, lw=0)
+        image = ax.pcolormesh(shown, cmap="Blues", vmin=0.0, vmax=top, lw=0)
         marked = select(chosen, carries_signal=True)
         x, y = ([row[name] + 0.5 for row in marked] for name in ("token", "sequence"))
-        ax.plot(x, y, "o", ms=2.4, color=COLORS[1])
+        ax.plot(x, y, "o", ms=4, color=COLORS[1], markeredgecolor="white", markeredgewidth=0.7)
         ax.set(title=f"{kind} sequences", xlabel="token", xticks=[], yticks=[])
         ax.invert_yaxis()
+        ax.spines[:].set_visible(True)
     axes[0][0].set_ylabel("sequence")
     drawn.colorbar(image, ax=axes, label="attention weight", shrink=0.8)
-    notes = ["dots: tokens that carry the signal", f"before training each weight is 1/{shape[1]}"]
+    notes = ["Dots: tokens that carry the signal", f"Before training each weight is 1/{shape[1]}"]
     caption(drawn, rows, "Where the query looks after two steps", notes)
     return drawn

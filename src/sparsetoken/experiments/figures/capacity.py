@@ -3,11 +3,19 @@
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
-from sparsetoken.plotting import caption, curve, label_axes, looks, new_figure, present, select
+from sparsetoken.plotting import (
+    Picture,
+    caption,
+    curve,
+    label_axes,
+    looks,
+    new_figure,
+    present,
+    select,
+)
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory import capacity
 from sparsetoken.vocabulary import look
@@ -46,7 +54,11 @@ def _times(ratios: list[float], limit: float) -> list[float]:
     data=sweep,
     full={
         "ratios": np.linspace(0.6, 1.4, 17).tolist(),
-        "lines": np.linspace(0.4, 1.6, 25).tolist(),
+        "lines": [
+            *np.linspace(0.4, 0.8, 9),
+            *np.linspace(0.82, 1.2, 20),
+            *np.linspace(1.3, 1.6, 4),
+        ],
         "dims": [20, 50, 100],
         "trials": 50,
         "models": ["vectorized", "pooled", "attention"],
@@ -57,10 +69,10 @@ def _times(ratios: list[float], limit: float) -> list[float]:
         "trials": 20,
     },
 )
-def draw(rows: Rows) -> Figure:
+def draw(rows: Rows) -> Picture:
     """Draw the separable fraction and the training loss, a column for each model."""
     limits = {row["model"]: row["value"] for row in select(rows, quantity="capacity")}
-    drawn, axes = new_figure(2, len(limits), height=3.9)
+    drawn, axes = new_figure(2, len(limits))
     for (above, below), (model, limit) in zip(axes.T, limits.items(), strict=True):
         mine = [
             row | {"ratio": row["alpha"] / limit}
@@ -80,11 +92,10 @@ def draw(rows: Rows) -> Figure:
             ax.axvline(1.0, color="0.6", lw=0.8, ls="--", zorder=0)
         above.set_title(f"{look(model).label},  α* = {limit:.2f}")
         above.sharex(below)
-        label_axes(above, "", "separable")
+        label_axes(above, "α / α*", "separable")
         label_axes(below, "α / α*", "train_loss")
-    for ax in axes[:, 1:].flat:
-        ax.set_ylabel("")
     axes[0][-1].legend(loc="upper right")
     axes[1][-1].legend(loc="lower right")
-    caption(drawn, rows, "Below the capacity α* the training samples are separable")
+    note = "Thin lines join the simulations of one dimension"
+    caption(drawn, rows, "Below the capacity α* the training samples are separable", [note])
     return drawn

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.query_rates import best_sharpness
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.plotting import (
+    Picture,
     caption,
     curve,
     label_axes,
@@ -73,12 +72,12 @@ def sweep(
         "dim": 200,
         "trials": 16,
     },
-    quick={"cosines": [0.8], "depths": [0, 1, 2], "points": [0, 2], "dim": 60, "trials": 4},
+    quick={"cosines": [0.8, 1.0], "points": [0, 2], "dim": 100, "trials": 6},
 )
-def draw(rows: Rows) -> Figure:
+def draw(rows: Rows) -> Picture:
     """Draw a panel for each number of signal tokens, a curve for each cosine."""
     counts = present(rows, "n_signal")
-    drawn, axes = new_figure(1, len(counts), height=2.7)
+    drawn, axes = new_figure(1, len(counts))
     for ax, n_signal in zip(axes[0], counts, strict=True):
         here = select(rows, n_signal=n_signal)
         for cosine, look in looks(present(here, "cosine")):

@@ -4,17 +4,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
+from sparsetoken.experiments.cell import SOURCES
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.plotting import (
+    Picture,
     caption,
     curve,
     label_axes,
     lines_and_points,
     new_figure,
     plain_log,
+    present,
     select,
 )
 from sparsetoken.vocabulary import COLORS, MARKERS, look
@@ -56,9 +58,11 @@ def sweep(
     descent = fixed | _RATES | {"model": "training", "alpha": alpha}
     joint = fixed | {"model": "joint", "refine_steps": 500}
     grids = []
-    for batches, simulated in (("fresh", step_points), ("reused", [*step_points, *last_points])):
+    for batches in ("fresh", "reused"):
         here = descent | {"batches": batches}
-        grids += _both("steps", batches, "steps", steps, simulated, here)
+        grids += _both("steps", batches, "steps", steps, step_points, here)
+    mark = {"panel": "steps", "curve": "reused"}
+    grids.append(Grid(_QUANTITIES, {"steps": last_points}, here, ["simulation"], mark))
     grids += _both("steps", "joint", "alpha", [alpha], [alpha], joint)
     grids += _both("minimum", "joint", "alpha", lines, points, joint)
     two_step = fixed | {"model": "two-step"}
@@ -77,11 +81,11 @@ def sweep(
 def _both(
     panel: str, way: str, x: str, lines: Sequence[float], points: Sequence[float], fixed: Any
 ) -> list[Grid]:
-    """Return the theory on some values of ``x`` and the simulation on others."""
+    """Return the theory on ``lines`` and ``points`` of ``x``, the simulation on ``points``."""
     mark = {"panel": panel, "curve": way}
     return [
-        Grid(_QUANTITIES, {x: shown}, fixed, [source], mark)
-        for source, shown in (("theory", lines), ("simulation", points))
+        Grid(_QUANTITIES, {x: shown}, fixed, sources, mark)
+        for sources, shown in ((["theory"], lines), (SOURCES, points))
     ]
 
 
@@ -105,7 +109,7 @@ def _both(
         "trials": 16,
     },
     quick={
-        "steps": [1, 2, 3, 4, 6, 8, 12, 20],
+        "steps": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20],
         "step_points": [2, 4, 8, 20],
         "last_points": [100],
         "lines": [2.0, 8.0],
@@ -116,10 +120,10 @@ def _both(
         "trials": 6,
     },
 )
-def draw(rows: Rows) -> Figure:
+def draw(rows: Rows) -> Picture:
     """Draw error and cosine against steps, then the minimum and the budget against samples."""
-    drawn, axes = new_figure(2, 2, height=4.8)
-    for ax, quantity in zip(axes[0], _QUANTITIES, strict=True):
+    drawn, axes = new_figure(2, 2)
+    for ax, quantity in zip(axes[:, 0], _QUANTITIES, strict=True):
         here = select(rows, panel="steps", quantity=quantity)
         _curves(ax, [row for row in here if row["curve"] != "joint"], "steps")
         _minimum(ax, select(here, curve="joint"), max(row.get("steps", 1) for row in here))
@@ -131,16 +135,20 @@ def draw(rows: Rows) -> Figure:
         for row in select(rows, panel="minimum", quantity="test_error")
         if row["converged"] or row["source"] == "simulation"
     ]
-    _curves(axes[1][0], minimum, "alpha")
+    _curves(axes[0][1], minimum, "alpha")
     _curves(axes[1][1], select(rows, panel="budget", quantity="test_error"), "alpha")
-    for ax, title in zip(axes[1], ("where training ends", "rates and steps tuned"), strict=True):
+    for ax, title in zip(axes[:, 1], ("where training ends", "rates and steps tuned"), strict=True):
         label_axes(ax, "alpha", "test_error")
         ax.set_title(title)
-        ax.legend(loc="upper right")
+    axes[0][1].set_yscale("linear")
+    axes[0][1].set_ylim(0.0, None)
+    axes[0][1].legend(loc="lower left")
+    axes[1][1].legend(loc="upper right")
     lines_and_points(axes[0][0])
     axes[0][0].legend(loc="upper right")
     steps = [row for row in rows if row["panel"] != "budget"]
-    notes = ["rates 1 above", "tuned: λ = 0"]
+    (alpha,) = present(select(rows, curve="fresh", panel="steps"), "alpha")
+    notes = [f"Against steps: all learning rates 1, α = {alpha:g}", "Where rates are tuned λ = 0"]
     caption(drawn, steps, "Query, readout and bias trained together", notes)
     return drawn
 
@@ -157,4 +165,4 @@ def _minimum(ax: Any, rows: Rows, last: int) -> None:
     label, color, marker = _CURVES["joint"]
     ends = [row | {"steps": step} for row in rows for step in (1, 2 * last)]
     points = [row for row in ends if row["source"] == "theory" or row["steps"] > last]
-    curve(ax, points, "steps", color, marker, label, dashes="--")
+    curve(ax, points, "steps", color, marker, label)

@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.plotting import (
+    Picture,
     caption,
     curve,
     label_axes,
@@ -52,7 +52,7 @@ def sweep(
     "test error and training loss against samples per dimension, three models",
     data=sweep,
     full={
-        "lines": np.geomspace(0.25, 8.0, 41).tolist(),
+        "lines": [*np.geomspace(0.25, 8.0, 49), *np.linspace(2.2, 3.4, 13)],  # pooling bends
         "points": [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0],
         "vectorized_points": [0.25, 0.5, 1.0, 1.5, 2.0, 2.5],
         "dim": 1000,
@@ -60,15 +60,15 @@ def sweep(
         "problem": _PROBLEM,
     },
     quick={
-        "lines": np.geomspace(0.25, 8.0, 21).tolist(),
+        "lines": [*np.geomspace(0.25, 8.0, 25), *np.linspace(2.2, 3.4, 9)],
         "points": [0.5, 1.0, 2.0, 4.0, 8.0],
         "vectorized_points": [0.5, 1.0, 2.0],
         "dim": 500,
     },
 )
-def draw(rows: Rows) -> Figure:
+def draw(rows: Rows) -> Picture:
     """Draw a panel for each quantity."""
-    drawn, axes = new_figure(1, 2, height=2.7)
+    drawn, axes = new_figure(1, 2)
     for ax, quantity in zip(axes[0], _QUANTITIES, strict=True):
         for model in present(rows, "model", MODELS):
             chosen = look(model)
@@ -78,6 +78,6 @@ def draw(rows: Rows) -> Figure:
     plain_log(axes[0][0].yaxis)
     lines_and_points(axes[0][1])
     axes[0][1].legend(loc="upper left")
-    note = "two-step: half for the query"
+    note = "Two-step attention gives half of its samples to the query"
     caption(drawn, rows, "Learning curves of three classifiers", [note])
     return drawn

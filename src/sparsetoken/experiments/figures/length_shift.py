@@ -2,18 +2,21 @@
 
 from typing import Any
 
-from matplotlib.figure import Figure
+import numpy as np
 
+from sparsetoken.experiments.cell import SOURCES
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.query_rates import query_rate
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.plotting import (
+    Picture,
     caption,
     curve,
     label_axes,
     lines_and_points,
     new_figure,
     select,
+    share_legend,
 )
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import COLORS, look
@@ -46,14 +49,20 @@ def sweep(
     fixed = _PROBLEM | {"alpha": alpha, "dim": dim, "trials": trials, "n_tokens": trained}
     fixed |= {"fpr": fpr, "n_points": n_points, "lr_query": rate}
     grids = []
-    for lengths, source in ((lines, "theory"), (points, "simulation")):
+    for lengths, sources in ((lines, ["theory"]), (points, SOURCES)):
         axes = {"model": ("two-step", "pooled"), "test_n_tokens": lengths}
-        grids.append(Grid(_QUANTITIES, axes, fixed, [source], {"read": "whole"}))
+        grids.append(Grid(_QUANTITIES, axes, fixed, sources, {"read": "whole"}))
         for length in lengths:
             cut = fixed | {"test_n_tokens": length, "n_windows": length // trained}
             cut |= {"model": "two-step", "n_points": window_points}
-            grids.append(Grid(_QUANTITIES, {}, cut, [source], {"read": "windows"}))
+            grids.append(Grid(_QUANTITIES, {}, cut, sources, {"read": "windows"}))
     return Sweep(grids)
+
+
+def _lengths(count: int) -> list[int]:
+    """Return lengths from 10 to 10,000 that windows of 10 divide, dense where alarms cease."""
+    spread = (10 * np.geomspace(1, 1000, count).round()).astype(int).tolist()
+    return sorted({*range(10, 80, 10), *spread})
 
 
 @figure(
@@ -62,41 +71,41 @@ def sweep(
     data=sweep,
     full={
         "trained": 10,
-        "lines": [10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 10_000],
+        "lines": _lengths(31),
         "points": [10, 30, 100, 300, 1000, 3000, 10_000],
         "alpha": 4.0,
         "sharpness": 0.7,
         "fpr": 0.01,
         "n_points": 16_384,
-        "window_points": 262_144,
+        "window_points": 1_048_576,
         "dim": 500,
         "trials": 16,
     },
     quick={
-        "lines": [10, 30, 100, 300, 1000, 3000, 10_000],
+        "lines": _lengths(19),
         "points": [10, 100, 1000, 10_000],
         "n_points": 4096,
-        "window_points": 65_536,
+        "window_points": 262_144,
         "dim": 200,
         "trials": 8,
     },
 )
-def draw(rows: Rows) -> Figure:
+def draw(rows: Rows) -> Picture:
     """Draw a panel for each quantity, a curve for each way to read a sequence."""
-    drawn, axes = new_figure(1, len(_QUANTITIES), height=2.6)
+    drawn, axes = new_figure(1, len(_QUANTITIES))
     two_step, pooled = look("two-step"), look("pooled")
-    ways: list[tuple[dict[str, Any], tuple[str, str], str, str]] = [
-        ({"model": "two-step", "read": "whole"}, (COLORS[0], two_step.marker), "-", "attention"),
-        ({"read": "windows"}, (COLORS[2], "D"), "--", "attention in windows"),
-        ({"model": "pooled"}, (pooled.color, pooled.marker), "-", pooled.label),
+    ways: list[tuple[dict[str, Any], tuple[str, str], str]] = [
+        ({"model": "two-step", "read": "whole"}, (COLORS[0], two_step.marker), "attention"),
+        ({"read": "windows"}, (COLORS[2], "^"), "attention in windows"),
+        ({"model": "pooled"}, (pooled.color, pooled.marker), pooled.label),
     ]
     fpr = rows[0]["fpr"]
     for ax, quantity in zip(axes[0], _QUANTITIES, strict=True):
-        for which, chosen, dashes, label in ways:
+        for which, chosen, label in ways:
             here = select(rows, quantity=quantity, **which)
             if quantity == "false_positives":  # an empty place on a logarithmic axis
                 here = [row for row in here if row["value"] > 1e-12]
-            curve(ax, here, "test_n_tokens", *chosen, label, dashes=dashes)
+            curve(ax, here, "test_n_tokens", *chosen, label)
         label_axes(ax, "test_n_tokens", quantity)
         ax.set_xlabel("sequence length in testing")
     error, alarms, recall = axes[0]
@@ -108,7 +117,8 @@ def draw(rows: Rows) -> Figure:
     recall.set_title(f"threshold of {100 * fpr:g} % at each length")
     error.set_title("trained bias")
     lines_and_points(alarms)
-    alarms.legend(loc="center right", bbox_to_anchor=(1.0, 0.24))
+    share_legend(drawn, alarms)
     trained = rows[0]["n_tokens"]
-    caption(drawn, rows, f"Trained at L = {trained}, served longer sequences")
+    note = "Windows have the length of training; the largest score of the windows counts"
+    caption(drawn, rows, f"Trained at L = {trained}, served longer sequences", [note])
     return drawn

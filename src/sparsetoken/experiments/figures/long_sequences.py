@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
+from sparsetoken.experiments.cell import SOURCES
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.query_rates import query_rate
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.plotting import (
+    Picture,
     caption,
     curve,
     label_axes,
@@ -20,9 +21,10 @@ from sparsetoken.plotting import (
     plain_log,
     present,
     select,
+    share_legend,
 )
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.vocabulary import COLORS
+from sparsetoken.vocabulary import COLORS, PARAMETERS
 
 __all__ = ["draw", "sweep"]
 
@@ -85,11 +87,11 @@ def sweep(
 def _both(
     panel: str, quantity: str, x: str, lines: Sequence[float], points: Sequence[float], fixed: Any
 ) -> list[Grid]:
-    """Return the theory on some values of ``x`` and the simulation on others."""
+    """Return the theory on ``lines`` and ``points`` of ``x``, the simulation on ``points``."""
     mark = {"panel": panel}
     return [
-        Grid([quantity], {x: shown}, fixed, [source], mark)
-        for source, shown in (("theory", lines), ("simulation", points))
+        Grid([quantity], {x: shown}, fixed, sources, mark)
+        for sources, shown in ((["theory"], lines), (SOURCES, points))
     ]
 
 
@@ -142,10 +144,10 @@ def _proportional(
         "budget_signals": {1: 3.0, 10: 2.0},
         "many": [25, 400, 10_000],
         "few": [100, 1000, 10_000],
-        "sharpness": np.geomspace(0.2, 8.0, 17).round(3).tolist(),
+        "sharpness": np.geomspace(0.2, 8.0, 33).round(3).tolist(),
         "sharpness_points": [0.25, 0.5, 1.0, 2.0, 4.0, 8.0],
         "locked_signals": [3.0, 4.0, 5.0],
-        "lengths": np.geomspace(3, 30_000, 13).round().astype(int).tolist(),
+        "lengths": np.geomspace(3, 10_000, 21).round().astype(int).tolist(),
         "length_points": [3, 10, 100, 1000, 10_000],
         "cosine": 0.9,
         "dim": 200,
@@ -157,25 +159,36 @@ def _proportional(
         "budget_points": [10, 100, 1000],
         "many": [25, 400],
         "few": [100, 1000],
-        "sharpness": np.geomspace(0.25, 6.0, 7).round(3).tolist(),
+        "sharpness": np.geomspace(0.25, 6.0, 21).round(3).tolist(),
         "sharpness_points": [0.5, 2.0],
-        "lengths": [3, 10, 30, 100, 300, 1000],
+        "lengths": np.geomspace(3, 1000, 12).round().astype(int).tolist(),
         "length_points": [10, 300],
         "dim": 100,
         "trials": 8,
     },
 )
-def draw(rows: Rows) -> Figure:
-    """Draw the proportional regime and the budget above, the limits below."""
-    drawn, axes = new_figure(2, 3, height=4.6)
-    for ax, quantity in zip(axes[0], ("cosine", "test_error"), strict=False):
-        _draw_proportional(ax, select(rows, panel="proportional", quantity=quantity), quantity)
-    _draw_budget(axes[0][2], select(rows, panel="budget"))
-    _draw_many(axes[1][0], select(rows, panel="many"))
-    _draw_few(axes[1][1], select(rows, panel="few"))
-    _draw_lock(axes[1][2], select(rows, panel="lock"))
+def draw(rows: Rows) -> Picture:
+    """Draw the proportional regime, then what grows with the length, then two limits."""
+    drawn, axes = new_figure(2, 3)
+    proportional = select(rows, panel="proportional")
+    for ax, quantity in zip(axes[:, 0], ("cosine", "test_error"), strict=True):
+        _draw_proportional(ax, select(proportional, quantity=quantity), quantity)
+    share_legend(drawn, axes[0][0])
+    _draw_budget(axes[0][1], select(rows, panel="budget"))
+    _draw_lock(axes[1][1], select(rows, panel="lock"))
+    _draw_many(axes[0][2], select(rows, panel="many"))
+    _draw_few(axes[1][2], select(rows, panel="few"))
     given = [row for row in rows if row["panel"] in ("many", "few", "lock")]
-    caption(drawn, given, "Long sequences", ["above left: R = √L, same θ as below left"])
+    two_steps = ", ".join(
+        f"{PARAMETERS[name].short} = {present(proportional, name)[0]:g}"
+        for name in ("signal", "alpha0", "alpha1")
+    )
+    notes = [
+        f"Against d: L in proportion, R = √L, {two_steps}; theory of the centred step",
+        f"Pale: {_LAW:g} L/(θ³R²), and the sharpness κ = θγ",
+        "Vertical lines: where the query locks on to a single signal token",
+    ]
+    caption(drawn, given, "Long sequences", notes)
     return drawn
 
 
@@ -187,12 +200,14 @@ def _draw_proportional(ax: Any, rows: Rows, quantity: str) -> None:
     if quantity == "cosine":
         for step, color in zip(_STEPS, COLORS[1::-1], strict=True):
             ax.plot([], [], "o", color=color, markerfacecolor="white", label=step)
+        lines_and_points(ax)
         ax.set_ylim(-0.2, 1.0)
-        ax.legend(loc="lower right")
     else:
         for ratio, (_, marker) in looks(present(rows, "ratio")):
-            ax.plot([], [], marker, color="0.4", markerfacecolor="white", label=f"L = {ratio:g} d")
-        ax.legend(loc="upper right")
+            ax.plot([], [], marker, color="0.4", markerfacecolor="white", label=f"L/d = {ratio:g}")
+        ax.set_yscale("linear")
+        ax.set_ylim(0.0, 0.5)
+        ax.legend(loc="lower right")
 
 
 def _draw_budget(ax: Any, rows: Rows) -> None:
@@ -203,7 +218,6 @@ def _draw_budget(ax: Any, rows: Rows) -> None:
         lengths = present(here, "n_tokens")
         law = [_LAW * n / (signal**3 * n_signal**2) for n in lengths]
         ax.plot(lengths, law, color="0.8", lw=3, zorder=0)
-    ax.plot([], [], color="0.8", lw=3, label=f"{_LAW:g} L/(θ³R²)")
     label_axes(ax, "n_tokens", "required_samples")
     ax.set_ylabel("α₀ for a cosine of ½")
     ax.legend(loc="upper left")
@@ -214,11 +228,10 @@ def _draw_many(ax: Any, rows: Rows) -> None:
         here = select(rows, n_tokens=n_tokens, quantity="test_error")
         curve(ax, here, "sharpness", *look, f"L = {n_tokens}")
     limit = select(rows, quantity="limit_error")
-    curve(ax, limit, "sharpness", "black", "", "L → ∞", dashes="--")
-    ax.axvline(rows[0]["signal"] * rows[0]["cosine"], color="0.8", lw=3, zorder=0)
+    curve(ax, limit, "sharpness", "black", "", "L → ∞", dashes="-")
+    ax.axvline(rows[0]["signal"] * rows[0]["cosine"], color="0.8", lw=3, ymax=0.68, zorder=0)
     _against(ax, "sharpness")
-    ax.set_title("R = √L; grey: κ = θγ", fontsize=6.5)
-    ax.legend(loc="lower left", ncols=2)
+    ax.set_title(f"R = √L, θ = {rows[0]['signal']:g}")
 
 
 def _draw_few(ax: Any, rows: Rows) -> None:
@@ -228,11 +241,9 @@ def _draw_few(ax: Any, rows: Rows) -> None:
         lead = here[0]["signal"] * here[0]["cosine"]
         if lead**2 > 2.0 * math.log(n_tokens):
             least = lead - math.sqrt(lead**2 - 2.0 * math.log(n_tokens))
-            ax.axvline(least, color=look[0], lw=0.8, ls=":", zorder=0)
+            ax.axvline(least, color=look[0], lw=0.5, ymax=0.68, zorder=0)
     _against(ax, "sharpness")
-    lines_and_points(ax)
-    ax.set_title(f"R = 1, θ = {rows[0]['signal']:g}; dotted: locks on", fontsize=6.5)
-    ax.legend(loc="upper right")
+    ax.set_title(f"R = 1, θ = {rows[0]['signal']:g}")
 
 
 def _draw_lock(ax: Any, rows: Rows) -> None:
@@ -241,10 +252,9 @@ def _draw_lock(ax: Any, rows: Rows) -> None:
         curve(ax, here, "n_tokens", *look, f"θ = {signal:g}")
         longest = math.exp(0.5 * (signal * here[0]["cosine"]) ** 2)
         if longest <= max(present(here, "n_tokens")):
-            ax.axvline(longest, color=look[0], lw=0.8, ls=":", zorder=0)
+            ax.axvline(longest, color=look[0], lw=0.5, ymax=0.68, zorder=0)
     _against(ax, "n_tokens")
-    ax.set_title("R = 1, κ = θγ; dotted: θγ = √(2 log L)", fontsize=6.5)
-    ax.legend(loc="upper left")
+    ax.set_title("R = 1, κ = θγ")
 
 
 def _against(ax: Any, x: str) -> None:
@@ -253,4 +263,5 @@ def _against(ax: Any, x: str) -> None:
     ax.set_xscale("log")
     plain_log(ax.xaxis)
     ax.set_yscale("linear")
-    ax.set_ylim(0.0, 0.55)
+    ax.set(ylim=(0.0, 0.72), yticks=[0.0, 0.25, 0.5])
+    ax.legend(loc="upper center", ncols=2)

@@ -3,12 +3,11 @@
 import math
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.plotting import (
-    COLUMN,
+    Picture,
     caption,
     curve,
     label_axes,
@@ -33,15 +32,16 @@ def sweep(
     dim: int,
     trials: int,
 ) -> Sweep:
-    """Return the limit; simulations have many samples per dimension, ``alpha``, not infinite."""
-    fixed = _PROBLEM | {"dim": dim, "trials": trials, "model": "attention"}
-    quantities, axes = ["test_error"], {"sharpness": sharpness}
-    limit = fixed | {"alpha": math.inf}
+    """Return the limit, and theory and simulation at many samples per dimension, ``alpha``."""
+    fixed = _PROBLEM | {"dim": dim, "trials": trials, "model": "attention", "alpha": alpha}
+    quantities, axes, theory = ["test_error"], {"sharpness": sharpness}, ["theory"]
+    limit = {"alpha": math.inf}
     return Sweep(
         [
-            Grid(quantities, axes | {"cosine": lines}, limit, ["theory"]),
-            Grid(quantities, {}, limit | {"model": "pooled"}, ["theory"]),
-            Grid(quantities, axes | {"cosine": points}, fixed | {"alpha": alpha}, ["simulation"]),
+            Grid(quantities, axes | {"cosine": lines}, fixed | limit, theory),
+            Grid(quantities, {}, fixed | limit | {"model": "pooled"}, theory),
+            Grid(quantities, axes | {"cosine": lines}, fixed, theory),
+            Grid(quantities, axes | {"cosine": points}, fixed),
         ]
     )
 
@@ -64,21 +64,23 @@ def sweep(
         "dim": 40,
     },
 )
-def draw(rows: Rows) -> Figure:
+def draw(rows: Rows) -> Picture:
     """Draw the error against the cosine, and that of pooling to compare with."""
-    drawn, axes = new_figure(1, 1, width=COLUMN * 1.25, height=2.9)
+    drawn, axes = new_figure(1, 1)
     ax = axes[0][0]
     attention = select(rows, model="attention")
     for sharpness, look in looks(present(attention, "sharpness")):
-        chosen = select(attention, sharpness=sharpness)
-        curve(ax, chosen, "cosine", *look, f"κ = {sharpness:g}")
+        limit = select(attention, sharpness=sharpness, alpha=math.inf)
+        curve(ax, limit, "cosine", *look, f"κ = {sharpness:g}")
+        finite = [row for row in select(attention, sharpness=sharpness) if row not in limit]
+        curve(ax, finite, "cosine", *look, dashes="-", lw=0.4)
     for row in select(rows, model="pooled"):
-        ax.axhline(row["value"], color="black", ls="--", lw=0.9, label="pooled")
+        ax.axhline(row["value"], color="black", lw=0.9, label="pooled")
     lines_and_points(ax)
     label_axes(ax, "cosine", "test_error")
-    ax.set_ylabel("test error, α₁ → ∞")
+    ax.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
     ax.legend(loc="lower left", ncols=2)
-    finite = present(select(rows, source="simulation"), "alpha")
-    notes = [f"simulation at α₁ = {alpha:g}" for alpha in finite]
-    caption(drawn, rows, "Above the dashed line attention loses to pooling", notes)
+    (alpha,) = present(select(rows, source="simulation"), "alpha")
+    notes = [f"Lines: α → ∞; points, and the thin lines through them: α = {alpha:g}"]
+    caption(drawn, rows, "Above the black line attention loses to pooling", notes)
     return drawn

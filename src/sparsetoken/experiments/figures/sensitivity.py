@@ -1,13 +1,16 @@
 """How the learning rates, the rate of positives and the temperature decide what is learned."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
+from sparsetoken.experiments.cell import SOURCES
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.plotting import (
+    Picture,
     caption,
     curve,
     label_axes,
@@ -45,17 +48,17 @@ def sweep(
     bias = {"lr_bias": compared_bias_rates}
     plane = {"lr_readout": readout_rates, "lr_bias": bias_rates}
     even = fixed | {"positive_rate": 0.5}
-    parts: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
-        ("rates", plane, fixed | {"positive_rate": rare}, "theory"),
-        ("positives", bias | {"positive_rate": positive_rates}, fixed, "theory"),
-        ("positives", bias | {"positive_rate": positive_points}, fixed, "simulation"),
-        ("beta", {"beta": betas}, even, "theory"),
-        ("beta", {"beta": beta_points}, even, "simulation"),
+    parts: list[tuple[str, dict[str, Any], dict[str, Any], Sequence[str]]] = [
+        ("rates", plane, fixed | {"positive_rate": rare}, ["theory"]),
+        ("positives", bias | {"positive_rate": positive_rates}, fixed, ["theory"]),
+        ("positives", bias | {"positive_rate": positive_points}, fixed, SOURCES),
+        ("beta", {"beta": betas}, even, ["theory"]),
+        ("beta", {"beta": beta_points}, even, SOURCES),
     ]
     return Sweep(
         [
-            Grid(_QUANTITIES, axes, values, [source], {"panel": panel})
-            for panel, axes, values, source in parts
+            Grid(_QUANTITIES, axes, values, sources, {"panel": panel})
+            for panel, axes, values, sources in parts
         ]
     )
 
@@ -68,9 +71,9 @@ def sweep(
         "readout_rates": np.geomspace(0.2, 20.0, 25).tolist(),
         "bias_rates": np.linspace(0.0, 6.0, 25).tolist(),
         "rare": 0.2,
-        "positive_rates": np.linspace(0.05, 0.95, 31).tolist(),
+        "positive_rates": [*np.linspace(0.04, 0.46, 36), *np.linspace(0.5, 0.96, 12)],
         "positive_points": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
-        "betas": np.geomspace(0.1, 10.0, 31).tolist(),
+        "betas": np.geomspace(0.1, 10.0, 41).tolist(),
         "beta_points": [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0],
         "compared_bias_rates": [0.0, 1.0, 4.0],
         "alpha": 4.0,
@@ -80,16 +83,16 @@ def sweep(
     quick={
         "readout_rates": np.geomspace(0.2, 20.0, 11).tolist(),
         "bias_rates": np.linspace(0.0, 6.0, 11).tolist(),
-        "positive_rates": np.linspace(0.05, 0.95, 19).tolist(),
+        "positive_rates": [*np.linspace(0.04, 0.46, 22), *np.linspace(0.5, 0.96, 8)],
         "positive_points": [0.2, 0.35, 0.5, 0.65, 0.8],
-        "betas": np.geomspace(0.1, 10.0, 13).tolist(),
+        "betas": np.geomspace(0.1, 10.0, 25).tolist(),
         "beta_points": [0.1, 0.3, 1.0, 3.0, 10.0],
         "dim": 150,
     },
 )
-def draw(rows: Rows) -> Figure:
+def draw(rows: Rows) -> Picture:
     """Draw cosine above, test error below: a map of the rates, then curves."""
-    drawn, axes = new_figure(2, 3, height=4.0)
+    drawn, axes = new_figure(2, 3)
     for line, name in zip(axes, _QUANTITIES, strict=True):
         _plane(drawn, line[0], select(rows, panel="rates"), name)
         positives = select(rows, panel="positives", quantity=name)
@@ -102,20 +105,23 @@ def draw(rows: Rows) -> Figure:
             label_axes(ax, x, "lr_bias" if ax is line[0] else "")
             if ax is not line[0]:
                 ax.set_ylabel(name.replace("_", " "))
-    for ax in axes[0]:
-        ax.set_xlabel("")
-    axes[0][1].axhline(0.0, color="0.6", lw=0.8, ls="--", zorder=0)
-    axes[0][2].set_ylim(-1.05, 1.05)
-    axes[0][1].legend(loc="lower right")
+    for ax in axes[1][1:]:
+        ax.set_ylim(0.0, None)
+    for ax in axes[0][1:]:
+        ax.axhline(0.0, color="0.6", lw=0.8, ls=":", zorder=0)
+        ax.set_ylim(-0.25, 1.05)
+    axes[0][1].legend(loc="center right")
     lines_and_points(axes[0][2])
-    axes[0][2].legend(loc="lower right")
-    rare = present(select(rows, panel="rates"), "positive_rate")
-    note = f"left: π = {min(rare):g}, anti-aligned below white"
+    axes[0][2].legend(loc="center right")
+    (rare,) = present(select(rows, panel="rates"), "positive_rate")
+    note = (
+        f"The maps are at π = {rare:g}; below the white line the query points away from the signal"
+    )
     caption(drawn, rows, "What decides whether the query finds the signal", [note])
     return drawn
 
 
-def _plane(drawn: Figure, ax: Any, rows: Rows, name: str) -> None:
+def _plane(drawn: Picture, ax: Any, rows: Rows, name: str) -> None:
     """Draw a map over the learning rates, and the boundary where the cosine changes sign."""
     x, y = present(rows, "lr_readout"), present(rows, "lr_bias")
 
@@ -126,10 +132,9 @@ def _plane(drawn: Figure, ax: Any, rows: Rows, name: str) -> None:
         }
         return [[found[across, up] for across in x] for up in y]
 
-    limits = {"vmin": -1.0, "vmax": 1.0} if name == "cosine" else {}
     colors = "cividis" if name == "cosine" else "cividis_r"
-    image = ax.pcolormesh(x, y, grid(name), cmap=colors, shading="gouraud", **limits)
+    image = ax.pcolormesh(x, y, grid(name), cmap=colors, shading="gouraud")
     image.set_rasterized(True)
     if min(map(min, grid("cosine"))) < 0.0:
         ax.contour(x, y, grid("cosine"), levels=[0.0], colors="white", linewidths=1.4)
-    drawn.colorbar(image, ax=ax).set_label(name.replace("_", " "), labelpad=1)
+    drawn.colorbar(image, ax=ax, ticks=MaxNLocator(5)).set_label(name.replace("_", " "), labelpad=2)

@@ -1,12 +1,11 @@
 """How to divide the samples between query and readout."""
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.plotting import (
-    COLUMN,
+    Picture,
     caption,
     curve,
     label_axes,
@@ -30,7 +29,7 @@ def sweep(
     return Sweep(
         [
             Grid(["test_error"], axes | {"split": lines}, fixed, ["theory"]),
-            Grid(["test_error"], axes | {"split": points}, fixed, ["simulation"]),
+            Grid(["test_error"], axes | {"split": points}, fixed),
         ]
     )
 
@@ -41,21 +40,21 @@ def sweep(
     data=sweep,
     full={
         "alphas": [1.0, 2.0, 4.0, 8.0],
-        "lines": np.linspace(0.04, 0.96, 47).tolist(),
+        "lines": (0.5 - 0.46 * np.cos(np.linspace(0.0, np.pi, 47))).tolist(),  # dense at the ends
         "points": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
         "dim": 500,
         "trials": 16,
     },
     quick={
         "alphas": [1.0, 2.0, 4.0],
-        "lines": np.linspace(0.04, 0.96, 24).tolist(),
+        "lines": (0.5 - 0.46 * np.cos(np.linspace(0.0, np.pi, 33))).tolist(),
         "points": [0.1, 0.3, 0.5, 0.7, 0.9],
         "dim": 200,
     },
 )
-def draw(rows: Rows) -> Figure:
+def draw(rows: Rows) -> Picture:
     """Draw a curve for each total, with a star at its lowest point."""
-    drawn, axes = new_figure(1, 1, width=COLUMN * 1.25, height=2.7)
+    drawn, axes = new_figure(1, 1)
     ax = axes[0][0]
     for alpha, look in looks(present(rows, "alpha")):
         chosen = select(rows, alpha=alpha)

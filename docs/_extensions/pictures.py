@@ -1,0 +1,49 @@
+"""``.. picture::``: a drawing that its page computes whenever the site is built.
+
+The content is Python that leaves a ``figure``; what it prints stands below as text.
+"""
+
+import contextlib
+import io
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.util.docutils import SphinxDirective
+
+from sparsetoken.plotting import save_picture, styled
+
+__all__ = ["Picture", "setup"]
+
+
+class Picture(SphinxDirective):
+    """Run the content, save its ``figure`` as SVG, and show it with the caption."""
+
+    has_content = True
+    option_spec = {"caption": directives.unchanged_required}  # noqa: RUF012
+
+    def run(self) -> list[nodes.Node]:
+        """Return the picture and what was printed."""
+        namespace: dict[str, Any] = {}
+        code = compile("\n".join(self.content), f"picture of {self.env.docname}", "exec")
+        printed = io.StringIO()
+        with styled(), contextlib.redirect_stdout(printed):
+            exec(code, namespace)
+        name = f"{self.env.docname.replace('/', '-')}-{self.env.new_serialno('picture')}.svg"
+        folder = Path(self.env.srcdir, "pictures")
+        folder.mkdir(exist_ok=True)
+        save_picture(namespace["figure"], folder / name)
+        caption = self.options["caption"]
+        image = nodes.image(uri=f"/pictures/{name}", alt=caption)
+        text, _ = self.state.inline_text(caption, self.lineno)
+        shown: list[nodes.Node] = [nodes.figure("", image, nodes.caption("", "", *text))]
+        if printed.getvalue():
+            shown.append(nodes.literal_block(text=printed.getvalue(), language="text"))
+        return shown
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Tell Sphinx about the directive."""
+    app.add_directive("picture", Picture)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
