@@ -46,19 +46,19 @@ def ended(server, key):
 
 def test_a_study(tmp_path):
     path = tmp_path / "1.csv"
-    path.write_text(table())
+    path.write_text(table(40))
     steps = list(data.study(str(path), "bags.csv", "", "", 0.2))
     assert steps[0].message == "reading"
     assert steps[-1].done == steps[-1].total
     assert any("training" in step.message for step in steps)
     found = steps[-1].content
-    assert found.read["sequences"] == "60"
+    assert found.read["sequences"] == "40"
     assert found.read["features of a token"] == "3 (a, b, c)"
-    assert found.sentence.startswith("A classifier of 45 sequences labels ")
+    assert found.sentence.startswith("A classifier of 30 sequences labels ")
     assert found.members.keys() == {"attention", "pooled", "statistics"}
     assert sum(map(float, found.members.values())) == pytest.approx(1.0, abs=0.02)
     assert found.roc.curves[0].x[-1] == found.roc.curves[0].y[-1] == 1.0
-    assert len(found.sequences) == 15
+    assert len(found.sequences) == 10
     for shown in found.sequences:
         assert sum(sum(line.y) for line in shown.panel.curves) == pytest.approx(1.0)
         assert shown.label in ("ill", "well")

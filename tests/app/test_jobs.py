@@ -106,7 +106,7 @@ def test_too_many_are_refused_and_failures_are_told():
         jobs.leave("two")
         failing = await add(jobs, "one", Task("f", tasks.fail, ("value",)))
         await until(lambda: state(jobs, failing) == "failed")
-        assert json.loads(jobs.status(failing))["message"] == "N_tokens must be 1."
+        assert json.loads(jobs.status(failing))["message"] == "n_tokens must be 1."
 
     with_jobs(play, most_waiting=1)
 

@@ -83,7 +83,7 @@ def test_first_pictures_go_before_refinements(tmp_path):
 def test_errors_are_sentences_and_a_dead_process_is_replaced(tmp_path):
     async def play(pictures):
         for kind, words in (
-            ("value", "N_tokens must be 1."),
+            ("value", "n_tokens must be 1."),
             ("other", "RuntimeError: n_tokens must be 1."),
             ("die", "The process that computed this has died."),
         ):

@@ -121,7 +121,7 @@ def test_the_service_describes_itself(server):
         assert path in page
     assert "Tokens in a sequence." in page
     assert "1 to 1000" in page
-    limits = schema["components"]["schemas"]["LearningcurvesValues"]["properties"]["n_tokens"]
+    limits = schema["components"]["schemas"]["LearningCurvesValues"]["properties"]["n_tokens"]
     assert (limits["minimum"], limits["maximum"]) == (1, 1000)
 
 
@@ -209,7 +209,7 @@ def test_bodies_are_limited(server):
         ({"signal": "much"}, "Signal strength (signal) must be a number from 0 to 15, got 'much'."),
         ({"signal": None}, "Signal strength (signal) must be a number from 0 to 15, got None."),
         ({"loss": "zero"}, "Loss (loss) must be one of logistic, square, hinge, got 'zero'."),
-        ({"n_signal": 4, "n_tokens": 3}, "N_signal must be an integer in [1, 3], got 4."),
+        ({"n_signal": 4, "n_tokens": 3}, "n_signal must be an integer in [1, 3], got 4."),
         ({"nothing": 1}, "nothing: Extra inputs are not permitted."),
     ],
     ids=str,

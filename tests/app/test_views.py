@@ -6,7 +6,6 @@ import math
 import re
 import shlex
 from itertools import islice
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,11 +14,13 @@ import sparsetoken as st
 from sparsetoken.app.parameters import values_model
 from sparsetoken.app.views import VIEWS, attention_map, phase
 from sparsetoken.cli import main
+from sparsetoken.estimate import Estimate
 
 pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
 
 RATES = ("beta", "lr_readout", "lr_bias", "lr_query", "loss")
 PROBLEM = ("n_tokens", "n_signal", "signal", "positive_rate")
+LAST = 9  # the picture in full
 ODD = {"loss": "square", "signal": 4.0, "positive_rate": 0.4}
 
 
@@ -71,7 +72,7 @@ def test_first_and_last_picture(view):
 def test_learning_curves(quantity, query_by):
     given = ODD | {"quantity": quantity, "query_by": query_by, "fpr": 0.05, "reg": 0.1}
     values = check("learning", given)
-    content = draw("learning", given, 1)
+    content = draw("learning", given, LAST)
     problem = st.SparseTokenProblem(10, 1, 4.0, 0.4)
     table = content.table
     for model, alpha, shown in zip(table["model"], table["alpha"], table[quantity], strict=True):
@@ -92,12 +93,12 @@ def test_learning_curves(quantity, query_by):
 
 
 def test_learning_says_where_a_curve_crosses_the_target():
-    content = draw("learning", {"loss": "square", "signal": 10.0, "error": 0.1}, 1)
+    content = draw("learning", {"loss": "square", "signal": 10.0, "error": 0.1}, LAST)
     said = float(content.sentence.split("pooling needs ")[1].split()[0])
     problem = st.SparseTokenProblem(10, 1, 10.0)
     found = st.theory.risk(problem, "pooled", alpha=said, reg=0.01, loss="square")
     assert found.test_error == pytest.approx(0.1, rel=0.01)
-    content = draw("learning", {"loss": "square", "features": 100}, 1)
+    content = draw("learning", {"loss": "square", "features": 100}, LAST)
     limit = st.theory.risk(
         st.SparseTokenProblem(10, 1, 5.0), "pooled", alpha=math.inf, reg=0.01, loss="square"
     )
@@ -164,7 +165,7 @@ def test_training_that_runs_away_is_drawn_as_far_as_it_goes():
 
 def test_populations():
     given = ODD | {"signal_spread": 0.25, "length_spread": 0.4}
-    content = draw("learning", given, 1)
+    content = draw("learning", given, LAST)
     assert set(content.table["model"]) == {"two-step", "pooled"}  # one length for vectorized
     kinds = [
         st.SparseTokenProblem(n_tokens, 1, signal, 0.4) for signal in (3, 5) for n_tokens in (6, 14)
@@ -172,11 +173,13 @@ def test_populations():
     found = st.theory.risk(st.Population(kinds), "pooled", alpha=20.0, reg=0.01, loss="square")
     assert content.table["test_error"][-1] == pytest.approx(found.test_error, rel=1e-5)
     assert printed(content)[:25] == pytest.approx(content.table["test_error"][-25:], abs=2e-5)
+    floor = st.theory.oracle_error(st.Population(kinds), "bayes", n_points=4096)
+    assert curve(content, "Bayes floor").y == pytest.approx([floor] * 2, rel=1e-2)
 
 
 def test_alignment():
     given = {"alpha0": 4.0, "positive_rate": 0.2}
-    content = draw("alignment", given, 1)
+    content = draw("alignment", given, LAST)
     values = check("alignment", given)
     problem = st.SparseTokenProblem(10, 1, 5.0, 0.2)
     shown = curve(content, "cosine")
@@ -226,19 +229,18 @@ def test_phase_diagram(axes):
         assert table["two-step"][i] == pytest.approx(attention.test_error, rel=1e-4)
         assert table["pooled"][i] == pytest.approx(pooled.test_error, rel=1e-4)
         shown = drawn.z[drawn.y.index(table[y][i])][drawn.x.index(table[x][i])]
-        assert shown == pytest.approx(phase.gain((attention, pooled)), abs=1e-3)
+        assert shown == pytest.approx(
+            phase.gain((attention.test_error, pooled.test_error)), abs=1e-3
+        )
 
 
 def test_no_edge_runs_through_noise():
     flat = {"signal": 0.0, "x_axis": "reg", "loss": "square"}
     drawn = draw("phase", flat).panels[0].map
     assert np.max(np.abs(drawn.z)) < drawn.edge
-    attention, pooled = (
-        SimpleNamespace(test_error=error, uncertainty=0.01) for error in (0.10, 0.12)
-    )
+    attention, pooled, worse = (Estimate(error, 0.01) for error in (0.10, 0.12, 0.2))
     assert phase.gain((attention, pooled)) == 0.0
-    pooled.test_error = 0.2
-    assert drawn.edge < phase.gain((attention, pooled)) < math.log10(2.0)
+    assert drawn.edge < phase.gain((attention, worse)) < math.log10(2.0)
 
 
 def test_phase_needs_two_axes():

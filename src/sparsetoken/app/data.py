@@ -19,7 +19,7 @@ MOST_BYTES = 200_000_000
 _MOST_NUMBERS = 20_000_000  # of all tokens; more would take minutes
 _HELD_OUT = 0.25
 _SHOWN = 60  # sequences whose tokens can be looked at
-_EFFORT = 0.5  # of the plan: one that a visitor can wait for
+_EFFORT, _TREES = 0.5, 100  # of the plan: one that a visitor can wait for
 
 
 class ShownSequence(BaseModel):
@@ -121,7 +121,7 @@ def _study(path: Path, by: str | None, label: str | None, error: float) -> Itera
         X=X,
         y=y,
         error=error,
-        estimator=SparseTokenClassifier(random_state=0),
+        estimator=SparseTokenClassifier(n_trees=_TREES, random_state=0),
         groups=data.groups,
         effort=_EFFORT,
     )

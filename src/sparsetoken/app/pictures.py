@@ -28,6 +28,8 @@ class _Asked:
 class Pictures:
     """A few processes that draw. First pictures go before refinements, in the order they came.
 
+    One process is always left for first pictures, if there is more than one.
+
     Parameters
     ----------
     warm_up : callable
@@ -55,8 +57,8 @@ class Pictures:
 
     def close(self) -> None:
         """End the processes; whoever waits is told that it was overtaken."""
-        for loop in self._loops:
-            loop.cancel()
+        while self._loops:
+            self._loops.pop().cancel()
         for worker in self._workers:
             worker.kill()
         for asked in self._asked.values():
@@ -65,7 +67,7 @@ class Pictures:
 
     async def draw(self, visitor: str, sequence: int, task: Task, step: int) -> bytes:
         """Return a step of a picture, or raise OvertakenError or RefusedError."""
-        if self._latest.get(visitor, sequence) > sequence:
+        if not self._loops or self._latest.get(visitor, sequence) > sequence:
             raise OvertakenError
         _keep(self._latest, visitor, sequence, _VISITORS)
         self._drop(visitor)
@@ -76,8 +78,7 @@ class Pictures:
         asked = self._asked.setdefault(key, _Asked(task, step))
         future = asyncio.get_running_loop().create_future()
         asked.waiting[visitor] = future
-        async with self._arrived:
-            self._arrived.notify_all()
+        await self._tell()
         try:
             return await future
         except asyncio.CancelledError:
@@ -99,6 +100,9 @@ class Pictures:
         for asked in free:
             if asked.step == 0:
                 return asked
+        refining = sum(asked.running and asked.step > 0 for asked in self._asked.values())
+        if refining >= max(1, self._size - 1):  # somebody has to be there for first pictures
+            return None
         return next((a for a in free if self._home.get(a.task.key, slot) == slot), None)
 
     async def _work(self, slot: int) -> None:
@@ -125,6 +129,11 @@ class Pictures:
                 self._asked.pop(key, None)
             if not self._workers[slot].alive:
                 self._workers[slot] = await asyncio.to_thread(Worker, self._warm_up)
+            await self._tell()
+
+    async def _tell(self) -> None:
+        async with self._arrived:
+            self._arrived.notify_all()
 
     def _remember(self, key: tuple[str, int], answer: bytes) -> None:
         self._memory[key] = answer

@@ -8,6 +8,7 @@ refines a picture goes on where the picture before it stopped.
 import asyncio
 import multiprocessing
 import os
+import sys
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -21,6 +22,11 @@ from sparsetoken.experiments.workers import end_with_parent
 __all__ = ["RefusedError", "Task", "Worker"]
 
 _SUSPENDED = 32  # generators that a process keeps
+# Not forked from this process: a fork copies locks that threads may hold. On Linux from one that
+# has imported what they need and has no threads, so that a new process takes no time.
+_CONTEXT: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
+if sys.platform == "linux":
+    _CONTEXT.set_forkserver_preload(["sparsetoken.app.work"])
 
 
 class RefusedError(Exception):
@@ -49,10 +55,8 @@ class Worker:
     def __init__(
         self, warm_up: Callable[[], None] | None = None, *, background: bool = False
     ) -> None:
-        # Spawned, not forked: a fork copies locks that threads of this process may hold.
-        context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(
+        self._pipe, theirs = _CONTEXT.Pipe()
+        self._process = _CONTEXT.Process(
             target=_serve, args=(theirs, warm_up, background), daemon=True
         )
         self._process.start()
@@ -138,4 +142,6 @@ def _answer(suspended: Any, task: Task, step: int) -> tuple[str, Any]:
 
 def _sentence(text: str) -> str:
     line = " ".join(text.split())[:500].rstrip(".")
-    return f"{line[:1].upper()}{line[1:]}."
+    if line.partition(" ")[0].isalpha():  # a word, not the name of a value or a file
+        line = line[:1].upper() + line[1:]
+    return f"{line}."

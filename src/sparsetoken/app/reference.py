@@ -38,10 +38,10 @@ def _route(path: str, method: str, route: dict[str, Any]) -> str:
         (part["name"], _limits(part.get("schema", {})), part.get("description", ""))
         for part in route.get("parameters", [])
     ]
-    flow = " ".join([*(f"takes {kind}" for kind in taken), *(f"returns {kind}" for kind in given)])
+    flow = "; ".join([*(f"takes {kind}" for kind in taken), *(f"returns {kind}" for kind in given)])
     return (
         f"<h3><code>{method.upper()} {escape(path)}</code></h3>"
-        f"<p>{escape(route.get('summary', ''))}. {flow}</p>{_table(rows)}"
+        f"<p>{escape(route.get('summary', ''))}{f' ({flow})' * bool(flow)}</p>{_table(rows)}"
     )
 
 

@@ -4,7 +4,7 @@ from sparsetoken.app.content import Values
 from sparsetoken.app.parameters import select, spreads
 from sparsetoken.vocabulary import PARAMETERS
 
-__all__ = ["keywords", "problem_code", "theory_command", "training_code"]
+__all__ = ["attention_code", "keywords", "problem_code", "theory_command", "training_code"]
 
 
 def keywords(given: Values) -> str:
@@ -24,6 +24,18 @@ def problem_code(values: Values) -> str:
 def training_code(values: Values) -> str:
     """Return the line that collects how attention is trained."""
     return f"training = {select(values, 'two steps') | {'loss': values['loss']}!r}\n"
+
+
+def attention_code(values: Values) -> str:
+    """Return the lines that make the problem and train attention on it."""
+    return (
+        problem_code(values)
+        + training_code(values)
+        + f"alpha, split, reg = {values['alpha']!r}, {values['split']!r}, {values['reg']!r}\n"
+        + "attention = st.theory.two_step_risk(\n"
+        + "    problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg=reg, **training\n"
+        + ")\n"
+    )
 
 
 def theory_command(quantities: str, values: Values, *names: str) -> str:

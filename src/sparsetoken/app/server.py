@@ -177,7 +177,7 @@ def _add_pages(app: FastAPI) -> None:
 
 def _add_view(app: FastAPI, view: View, pictures: Pictures, jobs: Jobs) -> None:
     """Add the routes of a view: its picture, and its work in the background if it has any."""
-    title = view.title.replace(" ", "")
+    title = view.title.title().replace(" ", "")
     values = values_model(f"{title}Values", view.names, view.defaults)
     asked_type = create_model(
         f"{title}Request", __base__=Asked, values=(values, Field(default_factory=values))

@@ -1,5 +1,6 @@
 // Panels of the service as Plotly draws them, in the colours of the theme.
 
+const ON_MAP = "#1b1f24"; // maps are light in both themes
 let models = {};
 
 export function learn(found) {
@@ -76,7 +77,8 @@ function axisOf(axis, values, colors, options) {
     };
     let [low, high] = axis.ends || [Math.min(...values), Math.max(...values)];
     if (!axis.logarithmic) {
-        return axis.ends || options.mapped ? { ...base, range: [low, high] } : base;
+        const ticks = options.whole && high - low < 10 ? { dtick: 1 } : {};
+        return axis.ends || options.mapped ? { ...base, ...ticks, range: [low, high] } : base;
     }
     if (!(low > 0) || !Number.isFinite(high)) {
         [low, high] = [0.1, 1];
@@ -111,10 +113,9 @@ function traces(curve, number, colors, at, faint) {
         const symbol = { points: "circle-open", cross: "x", star: "star" }[curve.look];
         const size = { points: 10, cross: 11, star: 16 }[curve.look];
         const bars = curve.error && { type: "data", array: curve.error, color: shade, thickness: 1.5 };
-        const own = curve.look === "cross" ? "#1b1f24" : shade;
         return [{
             ...base, mode: "markers", error_y: bars || undefined, showlegend: curve.look !== "cross",
-            marker: { color: own, size: size, symbol: symbol, line: { width: 2, color: own } },
+            marker: { color: shade, size: size, symbol: symbol, line: { width: 2, color: shade } },
         }];
     }
     const dash = faint ? "dashdot" : { dash: "dash", dot: "dot" }[curve.look] ?? "solid";
@@ -148,7 +149,7 @@ function mapTraces(map, number, colors, at, bar) {
         {
             ...base, type: "contour", showscale: false, hoverinfo: "skip", showlegend: false,
             contours: { start: map.edge, end: map.edge, size: 1, coloring: "none" },
-            line: { color: "#1b1f24", width: 2, smoothing: 1 },
+            line: { color: ON_MAP, width: 2, smoothing: 1 },
         },
     ];
 }
@@ -164,7 +165,7 @@ function markOf(mark, number, colors, at) {
         : { yref: `y${number} domain`, y: 0, yanchor: "bottom", xref: `x${number}`, x: at.label(mark.x), xanchor: "left" };
     return {
         shape: { type: "line", line: { color: colors.soft, dash: "dot", width: 1.5 }, ...shape },
-        label: { text: ` ${mark.text} `, showarrow: false, font: { color: colors.soft, size: 12 }, ...label },
+        label: { text: ` ${mark.text} `, showarrow: false, bgcolor: colors.paper + "b3", font: { color: colors.soft, size: 12 }, ...label },
     };
 }
 
@@ -186,7 +187,7 @@ export function plot(element, panels, { pinned = [], dim = null } = {}) {
         paper_bgcolor: colors.paper, plot_bgcolor: colors.paper,
         margin: narrow() ? { l: 48, r: 10, t: 24, b: 44 } : { l: 64, r: 16, t: 36, b: 56 },
         legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: narrow() ? 11 : 13 } },
-        hovermode: "closest", dragmode: false, barmode: "overlay",
+        showlegend: true, hovermode: "closest", dragmode: false, barmode: "overlay",
         shapes: [], annotations: [],
     };
     if (!panels.length) {
@@ -205,7 +206,7 @@ export function plot(element, panels, { pinned = [], dim = null } = {}) {
         const extent = (axis) => finite(curves.flatMap((c) => [...c[axis], ...((axis === "y" && c.low) || []), ...((axis === "y" && c.high) || [])]));
         const shared = { dim: dim, mapped: mapped };
         layout[`xaxis${number}`] = axisOf(panel.x, mapped ? panel.map.x : extent("x"), colors,
-            { ...shared, across: true, room: narrow() ? 5 : 12 / panels.length, place: { domain: spots[index].x, anchor: `y${number}` } });
+            { ...shared, across: true, whole: curves.some((c) => c.look === "bars"), room: narrow() ? 5 : 12 / panels.length, place: { domain: spots[index].x, anchor: `y${number}` } });
         layout[`yaxis${number}`] = axisOf(panel.y, mapped ? panel.map.y : extent("y"), colors,
             { ...shared, room: narrow() ? 6 : 9, place: { domain: spots[index].y, anchor: `x${number}` } });
         if (mapped) {
@@ -213,7 +214,8 @@ export function plot(element, panels, { pinned = [], dim = null } = {}) {
             data.push(...mapTraces(panel.map, number, colors, at, { len: high - low, y: (low + high) / 2 }));
         }
         curves.forEach((curve, i) => {
-            for (const trace of traces(curve, number, colors, at, i >= panel.curves.length)) {
+            const on = mapped ? { ...colors, soft: curve.look === "cross" ? ON_MAP : colors.ink } : colors;
+            for (const trace of traces(curve, number, on, at, i >= panel.curves.length)) {
                 if (named.has(trace.name) && trace.showlegend !== false) {
                     trace.showlegend = false;
                 }

@@ -38,7 +38,7 @@ function toValue(control, place) {
 // The value that a text stands for, or undefined if it stands for none.
 export function parse(control, text) {
     if (Object.keys(control.options).length) {
-        return text in control.options ? text : undefined;
+        return Object.hasOwn(control.options, text) ? text : undefined;
     }
     if (text.trim() === "") {
         return control.default === null ? null : undefined;
@@ -118,6 +118,9 @@ function number(control, changed) {
         wrong.hidden = !is;
         field.setAttribute("aria-invalid", String(is));
     };
+    const write = (value) => { // small numbers as 1e-6: the field is narrow
+        field.value = value && value < 1e-3 ? value.toExponential() : value ?? "";
+    };
     const speak = (value) => slider.setAttribute("aria-valuetext", value === null ? "not given" : String(value));
     field.addEventListener("input", () => {
         const value = field.validity.badInput ? undefined : parse(control, field.value);
@@ -130,7 +133,7 @@ function number(control, changed) {
     });
     slider.addEventListener("input", () => {
         const value = toValue(control, Number(slider.value));
-        field.value = value;
+        write(value);
         mark(false);
         speak(value);
         changed(name, value);
@@ -139,7 +142,7 @@ function number(control, changed) {
         make("span", { className: "label" }, capital(control.label), " ", symbol), count);
     const line = make("div", { className: "line" }, label, field);
     return [make("div", { className: "control" }, line, slider, wrong), (value) => {
-        field.value = value ?? "";
+        write(value);
         slider.value = toPlace(control, value ?? control.low);
         speak(value);
         mark(false);

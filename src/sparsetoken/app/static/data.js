@@ -10,24 +10,32 @@ let chosen = 0; // the sequence that is looked at
 let job = null;
 let gone = () => {};
 
-export function startData(most, lost) {
+// A file may be dropped on any view; `open` leads to this one.
+export function startData(most, lost, open) {
     gone = lost;
     get("limits").textContent = `Sequences with labels as for “sparsetoken fit”: .csv, .npz and more, up to ${most / 1e6} MB. The file stays on this machine and is deleted when you leave the page.`;
-    get("file").addEventListener("change", () => get("file").files[0] && send(get("file").files[0], most));
-    const area = get("data");
-    area.addEventListener("dragover", (event) => {
-        event.preventDefault();
-        area.classList.add("over");
+    get("file").addEventListener("change", () => {
+        send(get("file").files[0], most);
+        get("file").value = ""; // the same file may come again
     });
-    area.addEventListener("dragleave", () => area.classList.remove("over"));
-    area.addEventListener("drop", (event) => {
+    const over = (is) => document.body.classList.toggle("over", is);
+    document.addEventListener("dragover", (event) => {
         event.preventDefault();
-        area.classList.remove("over");
+        over(true);
+    });
+    document.addEventListener("dragleave", () => over(false));
+    document.addEventListener("drop", (event) => {
+        event.preventDefault();
+        over(false);
+        open();
         send(event.dataTransfer.files[0], most);
     });
 }
 
 async function send(file, most) {
+    if (!file) {
+        return;
+    }
     if (file.size > most) {
         say(`${file.name} has ${(file.size / 1e6).toFixed(0)} MB; the page takes ${most / 1e6} MB. Use “sparsetoken fit” on the command line.`);
         return;

@@ -92,8 +92,8 @@ function write() {
 function read(query) {
     const values = {};
     for (const [name, text] of query) {
-        const control = spec.controls[name];
-        const value = control && parse(control, text);
+        const control = Object.hasOwn(spec.controls, name) && spec.controls[name];
+        const value = control ? parse(control, text) : undefined;
         if (value === undefined) {
             return [{}, control ? `${name} must be ${allowed(control)}, not ${text}` : `there is no ${name}`];
         }
@@ -108,7 +108,7 @@ async function follow() {
     const pin = query.get("pin");
     query.delete("view");
     query.delete("pin");
-    const known = view in spec.views || view === OWN;
+    const known = Object.hasOwn(spec.views, view) || view === OWN;
     const [values, wrong] = known ? read(query) : [{}, `there is no view ${view}`];
     state.view = known ? view : Object.keys(spec.views)[0];
     setAll({ ...defaults(state.view), ...values });
@@ -224,6 +224,7 @@ async function beat() {
         await call("PUT", `/api/visitors/${visitor}`);
         if (gone) {
             document.body.classList.remove("lost");
+            arrange();
             ask();
         }
     } catch (error) {
@@ -482,7 +483,7 @@ async function begin() {
     welcome.querySelector("span").textContent = spec.welcome;
     welcome.querySelector("button").addEventListener("click", () => { welcome.hidden = true; });
     welcome.hidden = location.search !== "";
-    startData(spec.most_bytes, lost);
+    startData(spec.most_bytes, lost, () => go(OWN));
     listen();
     await follow();
     beat();

@@ -25,7 +25,8 @@ from sparsetoken.vocabulary import MEASURED, PARAMETERS
 __all__ = ["VIEW"]
 
 _LINE = 49  # alphas
-_SIZE = (33, 17)  # of the map; the first picture has every fourth row and column
+_SIZE = (33, 17)  # of the map
+_STRIDES = (8, 2, 1)  # how line and map fill in
 _BIAS_RATES = (0.0, 4.0)
 
 
@@ -41,9 +42,10 @@ def draw(values: Values) -> Iterator[Content]:
     here = align(values)
     ends = CONTROLS["alpha0"].slider or (0.0, 0.0)
     grid = [float(f"{a:.6g}") for a in np.geomspace(*ends, _LINE)]
-    curve = [align(values, alpha0=alpha).cosine for alpha in grid]
     known: dict[tuple[float, float], float] = {}
-    for stride in (4, 1):
+    for stride in _STRIDES:
+        line = grid[::stride]
+        curve = [align(values, alpha0=alpha).cosine for alpha in line]
         rates = _along(*(PARAMETERS["positive_rate"].slider or (0.0, 1.0)), _SIZE[0])[::stride]
         steps = _along(*_BIAS_RATES, _SIZE[1])[::stride]
         for place in ((rate, step) for step in steps for rate in rates):
@@ -52,12 +54,12 @@ def draw(values: Values) -> Iterator[Content]:
         best = [(rate, _best(values | {"positive_rate": rate})) for rate in rates if stride == 1]
         yield Content(
             panels=[
-                _curve_panel(values, grid, curve),
+                _curve_panel(values, line, curve),
                 _map_panel(values, rates, steps, known, best),
             ],
             sentence=_sentence(values, here),
             facts=_facts(here),
-            table={"alpha0": grid, "cosine": curve},
+            table={"alpha0": line, "cosine": curve},
             python=_python(values),
             command=theory_command("cosine,sharpness", values, "alpha0"),
             more=stride > 1,

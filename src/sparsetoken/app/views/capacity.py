@@ -1,6 +1,7 @@
 """Capacity: how many samples each model can fit without a training error."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from sparsetoken.app.content import Content, Line, Mark, Panel, PanelAxis, Values, View, samples
@@ -15,28 +16,25 @@ from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS
 __all__ = ["VIEW"]
 
 _HIGHEST = 1000.0  # of what is shown
-_GRID, _STRIDE = 17, 8
+_GRID = 17
 
 
 def capacity_at(values: Values, model: str, step: int) -> Any:
-    """Return the capacity of a model, or None where there is no such problem or it is not known."""
-    if values["n_signal"] > values["n_tokens"]:
-        return None
-    problem = make_problem(values)
-    if model == "two-step":
-        query = align(values)
-        found = capacity(
-            problem,
-            "attention",
-            cosine=query.cosine,
-            sharpness=query.sharpness,
-            n_points=_points(values, step),
-        )
-    else:
-        found = capacity(problem, model)
+    """Return the capacity of a model, or None where it is not known."""
+    query = align(values) if model == "two-step" else None
+    given = query and (query.cosine, query.sharpness, _points(values, step))
+    found = _capacity(make_problem(values), model, given)
     # A strong signal leaves almost nothing to go wrong: the number is then not known well.
     known = found.converged and found.uncertainty < 0.3 * found and found <= _HIGHEST
     return found if known else None
+
+
+@lru_cache(maxsize=4096)  # a move along the axis, or of what only attention knows, changes little
+def _capacity(problem: Any, model: str, given: tuple[float, float, int] | None) -> Any:
+    if given is None:
+        return capacity(problem, model)
+    cosine, sharpness, n_points = given
+    return capacity(problem, "attention", cosine=cosine, sharpness=sharpness, n_points=n_points)
 
 
 def _points(values: Values, step: int) -> int:
@@ -44,16 +42,17 @@ def _points(values: Values, step: int) -> int:
 
 
 def draw(values: Values) -> Iterator[Content]:
-    """Draw the three capacities along the axis."""
+    """Draw the three capacities through the ends of the axis and where we are, then in full."""
     name = values["capacity_axis"]
-    grid = along(name, _GRID)
-    for step, places in enumerate((grid[::_STRIDE], grid)):
+    there = [values | {name: x} for x in along(name, _GRID)]
+    grid = [case[name] for case in there if case["n_signal"] <= case["n_tokens"]]
+    for places, step in ((grid[:1] + grid[-1:], 0), (grid[::3], 1), (grid, 1)):
         rows = [
             (model, x, capacity_at(values | {name: x}, model, step))
             for model in models(values)
-            for x in places
+            for x in sorted({*places, values[name]})
         ]
-        here = {model: capacity_at(values, model, step) for model in models(values)}
+        here = {model: found for model, x, found in rows if x == values[name]}
         yield Content(
             panels=[_panel(values, rows)],
             sentence=_sentence(values, here),
@@ -65,7 +64,7 @@ def draw(values: Values) -> Iterator[Content]:
             },
             python=_python(values),
             command=theory_command("capacity", values, "alpha0"),
-            more=not step,
+            more=places is not grid,
         )
 
 

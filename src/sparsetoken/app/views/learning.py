@@ -30,11 +30,11 @@ __all__ = ["VIEW", "curve", "models"]
 THREE = ("two-step", "pooled", "vectorized")
 _CALLED = {"two-step": "attention", "pooled": "pooling"}
 _LOWEST = 0.1
-_GRID, _STRIDE = 25, 8  # alphas, and which of them the first picture has
+_GRID, _STRIDE = 25, 12  # alphas, and which of them the first picture has
 _SIMULATED = 6
 _MOST_SAMPLES = 4000  # of a simulation
 _MOST_NUMBERS = 1_500_000  # in the matrix that a vectorized simulation fits
-_MOST_FLOOR = 20_000  # tokens times signal tokens up to which the Bayes floor is drawn
+_MOST_FLOOR = 20_000  # tokens times signal tokens times kinds up to which the Bayes floor is drawn
 
 
 def points(values: Values, step: int) -> int:
@@ -84,10 +84,12 @@ def value(result: Any, values: Values) -> Any:
 
 
 def draw(values: Values) -> Iterator[Content]:
-    """Draw the curves through few points, then through all."""
+    """Draw the curves through few points, then through all, then attention more exactly."""
     grid = [float(f"{a:.6g}") for a in np.geomspace(_LOWEST, values["alpha_max"], _GRID)]
-    for step, alphas in enumerate((grid[::_STRIDE], grid)):
-        found = {model: curve(values, model, alphas, step) for model in models(values)}
+    found: dict[str, Any] = {}
+    stages = (grid[::_STRIDE], THREE, 0), (grid, THREE, 0), (grid, ("two-step",), 1)
+    for alphas, fresh, step in stages:
+        found |= {m: curve(values, m, alphas, step) for m in models(values) if m in fresh}
         curves = [
             Line(name=MODELS[model].label, model=model, x=x, y=[float(value(r, values)) for r in y])
             for model, (x, y) in found.items()
@@ -128,8 +130,8 @@ def _lines(values: Values, step: int) -> list[Line]:
     ends = [_LOWEST, values["alpha_max"]]
     found = [Line(name="target", look="dot", x=ends, y=[values["error"]] * 2)]
     found += majority(values, ends)[0]
-    size = values["n_tokens"] * values["n_signal"]
-    if step and size <= _MOST_FLOOR and not spreads(values):  # known for one problem only
+    size = values["n_tokens"] * values["n_signal"] * 2 ** len(spreads(values))
+    if step and size <= _MOST_FLOOR:
         n_points = 256 if size > 2000 else 1024
         floor = float(oracle_error(make_problem(values), "bayes", n_points=n_points))
         label = f"{MODELS['bayes'].label} floor"

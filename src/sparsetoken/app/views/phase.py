@@ -2,24 +2,27 @@
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from sparsetoken.app.content import Content, Line, Map, Panel, PanelAxis, Values, View, per_cent
 from sparsetoken.app.parameters import CONTROLS, GROUPS
-from sparsetoken.app.scripts import problem_code, theory_command, training_code
+from sparsetoken.app.scripts import attention_code, theory_command
 from sparsetoken.app.views.learning import curve
+from sparsetoken.estimate import Estimate
 from sparsetoken.vocabulary import PARAMETERS
 
 __all__ = ["VIEW", "along"]
 
 _SIZE = (25, 17)
-_STRIDES = ((12, 8), (6, 4), (3, 2), (1, 1))  # how the map fills in
+_STRIDES = ((12, 16), (6, 4), (3, 2), (1, 1))  # how the map fills in
 _CHUNK = 60  # places computed before the picture is shown again
 _RANGES = {"n_tokens": (2, 200), "reg": (1e-5, 10.0), "positive_rate": (0.05, 0.95)}
 _LEAST = 1e-4  # added to errors: smaller ones are alike
-Errors = tuple[Any, Any]
+Errors = tuple[Estimate, Estimate]
+Places = dict[tuple[float, float], Errors | None]
 
 
 def along(name: str, size: int) -> list[Any]:
@@ -31,8 +34,8 @@ def along(name: str, size: int) -> list[Any]:
     return sorted({round(v) for v in found}) if control.whole else found
 
 
-def risks(values: Values, places: list[tuple[float, float]]) -> list[Errors | None]:
-    """Return the risks of attention and of pooling at places of the map; None for no problem.
+def errors(values: Values, places: list[tuple[float, float]]) -> list[Errors | None]:
+    """Return the errors of attention and of pooling at places of the map; None for no problem.
 
     Places that differ in their samples only are solved from one another.
     """
@@ -41,10 +44,10 @@ def risks(values: Values, places: list[tuple[float, float]]) -> list[Errors | No
     if not cases or cases[0]["n_signal"] > cases[0]["n_tokens"]:
         return [None] * len(cases)
     if "alpha" not in axes and len(cases) > 1:
-        return [found for place in places for found in risks(values, [place])]
+        return [found for place in places for found in errors(values, [place])]
     alphas = [case["alpha"] for case in cases]
     found = [curve(cases[0], model, alphas, 0)[1] for model in ("two-step", "pooled")]
-    return list(zip(*found, strict=True))
+    return [(ours.test_error, theirs.test_error) for ours, theirs in zip(*found, strict=True)]
 
 
 def gain(pair: Errors | None) -> float | None:
@@ -54,10 +57,15 @@ def gain(pair: Errors | None) -> float | None:
     """
     if pair is None:
         return None
-    attention, pooled = (risk.test_error + _LEAST for risk in pair)
-    doubt = math.hypot(*(2 * risk.uncertainty / (risk.test_error + _LEAST) for risk in pair))
-    ratio = math.log(pooled / attention)
+    doubt = math.hypot(*(2 * error.uncertainty / (error + _LEAST) for error in pair))
+    ratio = math.log((pair[1] + _LEAST) / (pair[0] + _LEAST))
     return math.copysign(max(abs(ratio) - doubt, 0.0), ratio) / math.log(10.0)
+
+
+@lru_cache(maxsize=16)
+def _remembered(fixed: tuple[Any, ...]) -> Places:
+    """Return what is known of a map, given all but its axes: a move along them changes nothing."""
+    return {}
 
 
 def draw(values: Values) -> Iterator[Content]:
@@ -65,28 +73,28 @@ def draw(values: Values) -> Iterator[Content]:
     across, up = values["x_axis"], values["y_axis"]
     if across == up:
         raise ValueError("x_axis and y_axis must differ")
-    (here,) = risks(values, [(values[across], values[up])])
+    (here,) = errors(values, [(values[across], values[up])])
     if here is None:
         raise ValueError(f"n_signal must be at most n_tokens, got {values['n_signal']}")
     xs, ys = along(across, _SIZE[0]), along(up, _SIZE[1])
-    known: dict[tuple[float, float], Errors | None] = {}
+    grids = [(_every(xs, right), _every(ys, above)) for right, above in _STRIDES]
+    known = _remembered(tuple((n, v) for n, v in values.items() if n not in (across, up)))
     shown: tuple[list[float], list[float]] | None = None
-    for stride in _STRIDES:
-        columns, rows = _every(xs, stride[0]), _every(ys, stride[1])
-        if up == "alpha":
-            lines = [[(x, y) for y in rows] for x in columns]
-        else:
-            lines = [[(x, y) for x in columns] for y in rows]
+    for grid in grids:
+        lines = [[(x, y) for x in grid[0]] for y in grid[1]]
+        if up == "alpha":  # by columns: places that differ in alpha are solved from one another
+            lines = list(map(list, zip(*lines, strict=True)))
         fresh = 0
         for line in lines:
             new = [place for place in line if place not in known]
-            known |= zip(new, risks(values, new), strict=True)
+            known |= zip(new, errors(values, new), strict=True)
             fresh += len(new)
             if shown and fresh >= _CHUNK:  # others may want the processor
                 yield _content(values, *shown, known, here, more=True)
                 fresh = 0
-        shown = columns, rows
-        yield _content(values, columns, rows, known, here, more=stride != _STRIDES[-1])
+        shown = grid
+        if fresh or grid is grids[-1]:
+            yield _content(values, *grid, known, here, more=grid is not grids[-1])
 
 
 def _every(places: list[float], stride: int) -> list[float]:
@@ -98,7 +106,7 @@ def _content(
     values: Values,
     columns: list[float],
     rows: list[float],
-    known: dict[tuple[float, float], Errors | None],
+    known: Places,
     here: Errors,
     more: bool,
 ) -> Content:
@@ -133,8 +141,8 @@ def _content(
         table={
             across.name: [row[0] for row in table],
             up.name: [row[1] for row in table],
-            "two-step": [float(row[2].test_error) for row in table],
-            "pooled": [float(row[3].test_error) for row in table],
+            "two-step": [float(row[2]) for row in table],
+            "pooled": [float(row[3]) for row in table],
         },
         python=_python(values),
         command=theory_command("test_error", values, "alpha", "split"),
@@ -145,28 +153,23 @@ def _content(
 def _text(pair: Errors | None) -> str:
     if pair is None:
         return "no such problem"
-    return f"attention {per_cent(pair[0].test_error)}, pooled {per_cent(pair[1].test_error)}"
+    return f"attention {per_cent(pair[0])}, pooled {per_cent(pair[1])}"
 
 
-def _sentence(values: Values, known: dict[Any, Errors | None], here: Errors) -> str:
+def _sentence(values: Values, known: Places, here: Errors) -> str:
     gains = [found for pair in known.values() if (found := gain(pair)) is not None]
     won = sum(found > 0 for found in gains) / max(1, len(gains))
     across, up = PARAMETERS[values["x_axis"]].label, PARAMETERS[values["y_axis"]].label
     return (
         f"Attention beats pooling on {per_cent(won)} of this map of {across} and {up}; at the "
-        f"cross its error is {per_cent(here[0].test_error)}, that of pooling "
-        f"{per_cent(here[1].test_error)}."
+        f"cross its error is {per_cent(here[0])}, that of pooling "
+        f"{per_cent(here[1])}."
     )
 
 
 def _python(values: Values) -> str:
     return (
-        problem_code(values)
-        + training_code(values)
-        + f"alpha, split, reg = {values['alpha']!r}, {values['split']!r}, {values['reg']!r}\n"
-        + "attention = st.theory.two_step_risk(\n"
-        + "    problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg=reg, **training\n"
-        + ")\n"
+        attention_code(values)
         + 'pooled = st.theory.risk(problem, "pooled", alpha=alpha, reg=reg, '
         + 'loss=training["loss"])\n'
         + "print(attention.test_error, pooled.test_error)  # at the cross of the map\n"

@@ -17,7 +17,7 @@ from sparsetoken.app.content import (
     samples,
 )
 from sparsetoken.app.parameters import CONTROLS, GROUPS
-from sparsetoken.app.scripts import problem_code, theory_command, training_code
+from sparsetoken.app.scripts import attention_code, theory_command
 from sparsetoken.app.views.learning import curve, models
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS
 
@@ -27,13 +27,14 @@ __all__ = ["VIEW"]
 def draw(values: Values) -> Iterator[Content]:
     """Draw recall against the false-positive rate, for few points and then for more."""
     low, high = CONTROLS["fpr"].slider or (0.0, 0.0)
-    for step, size in enumerate((5, 41)):
-        rates = [float(f"{rate:.6g}") for rate in np.geomspace(low, high, size)]
+    fpr = values["fpr"]
+    for step, size in enumerate((2, 41)):
+        rates = sorted({fpr, *(float(f"{rate:.6g}") for rate in np.geomspace(low, high, size))})
         risks = {
             model: curve(values, model, [values["alpha"]], step)[1][0] for model in models(values)
         }
-        found = {m: [float(risk.recall(fpr=r)) for r in rates] for m, risk in risks.items()}
-        here = {model: risk.recall(fpr=values["fpr"]) for model, risk in risks.items()}
+        found = {m: [risk.recall(fpr=rate) for rate in rates] for m, risk in risks.items()}
+        here = {model: recalls[rates.index(fpr)] for model, recalls in found.items()}
         yield Content(
             panels=[_panel(values, rates, found)],
             sentence=_sentence(values, here),
@@ -75,12 +76,7 @@ def _sentence(values: Values, here: dict[str, Any]) -> str:
 
 def _python(values: Values) -> str:
     return (
-        problem_code(values)
-        + training_code(values)
-        + f"alpha, split, reg = {values['alpha']!r}, {values['split']!r}, {values['reg']!r}\n"
-        + "attention = st.theory.two_step_risk(\n"
-        + "    problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg=reg, **training\n"
-        + ")\n"
+        attention_code(values)
         + f"print(attention.recall(fpr={values['fpr']!r}))\n"
         + f"for model in {models(values)[1:]!r}:\n"
         + "    result = st.theory.risk(problem, model, alpha=alpha, reg=reg, "
