@@ -127,7 +127,7 @@ print(f"(the nine is digit {nine_at[positive[0]]})")
 # ----------------------
 # ``diagnose`` looks for the known failures of attention on labelled bags that ``fit`` has not seen.
 # It compares readouts of the attended, the oppositely attended and the mean digit by their AUC, and
-# it warns when there are so few bags that any labels could be fitted.
+# it warns of copies, and of classes with few bags.
 
 diagnosis = attention.diagnose(X_test, y_test)
 print({name: round(auc, 2) for name, auc in diagnosis.auc.items()})

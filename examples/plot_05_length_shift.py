@@ -6,8 +6,8 @@ Sequences in use are often longer than those at hand for training. The signal is
 but there are more others to be mistaken for it. How much does that cost, and which classifier
 should one worry about?
 
-The theory answers at no extra cost: a trained classifier is a few numbers, and ``Risk.on`` puts
-them to work on another problem. Then we check with estimators on sampled sequences.
+The theory answers without retraining: a trained classifier is a few numbers, and ``Risk.on``
+applies them to another problem. Then we check with estimators on sampled sequences.
 """
 
 # %%
@@ -88,7 +88,7 @@ def readout_trained_at(length, cosine):
 cosines = [st.theory.alignment(problem(n), alpha=half["alpha0"]).cosine for n in lengths]
 both_long = [readout_trained_at(n, cosine) for n, cosine in zip(lengths, cosines, strict=True)]
 mixed = [readout_trained_at(n, short.cosine) for n in lengths]
-print(f"cosine of query and signal: {short.cosine:.2f} trained at {trained_at} tokens,")
+print(f"cosine between query and signal: {short.cosine:.2f} trained at {trained_at} tokens,")
 print(f"                            {cosines[-1]:.2f} trained at {lengths[-1]} tokens")
 print(f"error at {lengths[-1]} tokens: {shifted['attention'][-1]:.3f} trained at {trained_at},")
 print(

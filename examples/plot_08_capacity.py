@@ -11,8 +11,8 @@ worth looking at.
 # %%
 # The threshold
 # -------------
-# One of ten tokens carries a signal of strength 3. For attention we take a query that lies at a
-# cosine of 0.9 to the signal. Theory gives the capacity in the limit of many dimensions:
+# One of ten tokens carries a signal of strength 3. For attention we take a query whose
+# cosine with the signal is 0.9. Theory gives the capacity in the limit of many dimensions:
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -15,7 +15,7 @@ that single bad samples do not pull too hard.
 # The loss
 # --------
 # ``value``, ``derivative`` and ``second_derivative`` take a score z and a label y = ±1, as arrays.
-# The loss must be convex in z. The prox, which the theory needs, is solved for.
+# The loss must be convex in z. The theory needs its prox, and finds it numerically.
 
 import matplotlib.pyplot as plt
 import numpy as np

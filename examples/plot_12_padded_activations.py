@@ -3,9 +3,9 @@ Padded activations: train short, serve long at 1 % false positives
 ==================================================================
 
 A probe on a language model's activations is trained on short texts and runs on long ones. Batches
-come as padded arrays with a mask, an alarm may go off on 1 % of harmless texts only, and it should
-go off while the text is still being written. The activations here are drawn from the model of this
-package, with lengths that differ.
+come as padded arrays with a mask. An alarm may go off on 1 % of the harmless texts only, and it
+should go off while the text is still being written. The activations here are drawn from the model
+of this package, with lengths that differ.
 """
 
 # %%

@@ -61,7 +61,7 @@ X_new, y_new, patient_new = draw(200, random_state=1)
 # ------------------------
 # The classifier weighs its members and calibrates its probabilities by held-out bags of its own.
 # ``fit(..., groups=patient)`` keeps patients together there as well; on the command line it is
-# ``--group patient``. Without, it trusts members that recognise patients, and is too sure.
+# ``--group patient``. Without them it trusts members that recognise patients, and is too sure.
 
 fitted = {
     "fit without groups": st.SparseTokenClassifier(random_state=0).fit(X, y),

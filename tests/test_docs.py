@@ -1,5 +1,6 @@
 """The reference is in step with the code, and what the pages cite exists."""
 
+import doctest
 import importlib
 import importlib.util
 import inspect
@@ -74,6 +75,22 @@ def test_cited_benchmarks_exist():
     assert {"benchmarks.theory", "benchmarks.robustness"} <= cited
     for module in cited:
         assert (ROOT / f"{module.replace('.', '/')}.py").exists(), module
+
+
+def test_every_guide_page_has_a_picture():
+    pages = [page for page in (ROOT / "docs" / "guide").glob("*.rst") if page.stem != "index"]
+    for page in pages:
+        assert re.search(r"^\.\. (picture|figure|image)::", page.read_text(), re.MULTILINE), page
+
+
+@pytest.mark.parametrize("folder", ["docs", "src"])
+def test_answers_are_written_out(folder):
+    pages = [*(ROOT / folder).glob("**/*.rst"), *(ROOT / folder).glob("**/*.py")]
+    for page in pages:
+        if "_build" in page.parts or "gallery" in page.parts:
+            continue
+        for example in doctest.DocTestParser().get_examples(page.read_text(), str(page)):
+            assert "..." not in example.want or example.exc_msg, (page, example.source)
 
 
 def test_one_version_everywhere():

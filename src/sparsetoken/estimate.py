@@ -11,7 +11,7 @@ class ConvergenceWarning(UserWarning):
 
 
 class Estimate(float):
-    """A float that knows its numerical error.
+    """A float with its numerical error.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Loss:
     name : str
         What it is called; a subclass with a name of its own can be asked for by it.
     smooth : bool
-        Whether the derivative is continuous, as Newton's method likes it.
+        Whether the derivative is continuous, as Newton's method needs.
     quadratic : bool
         Whether it is (z − y)²/2: readouts then solve a linear system, and have a limit without a
         ridge (the least norm) even where they fit the training samples perfectly.

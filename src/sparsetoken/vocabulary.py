@@ -127,7 +127,7 @@ PARAMETERS: dict[str, Quantity] = {
             1, default=10, whole=True, slider=(1, 1000), logarithmic=True, group="problem",
         ),
         Quantity(
-            "n_signal", "signal tokens", "R", "Tokens of a positive sequence with the signal.",
+            "n_signal", "signal tokens", "R", "Tokens of a positive sequence with a signal.",
             1, default=1, whole=True, slider=(1, 50), group="problem",
         ),
         Quantity(
@@ -195,7 +195,7 @@ PARAMETERS: dict[str, Quantity] = {
         ),
         Quantity(
             "lr_bias", "bias learning rate", "η_b",
-            "Learning rate of the bias; one that does not suit π turns the query around.",
+            "Learning rate of the bias; if it does not match π, the query can turn away.",
             default=1.0, slider=(0.0, 10.0), **_RATE,
         ),
         Quantity(
@@ -204,7 +204,7 @@ PARAMETERS: dict[str, Quantity] = {
             default=20.0, slider=(0.1, 1000.0), logarithmic=True, **_RATE,
         ),
         Quantity(
-            "cosine", "cosine of query and signal", "γ",
+            "cosine", "cosine between query and signal", "γ",
             "Cosine of the angle between query and signal.",
             -1.0, 1.0, slider=(-1.0, 1.0), group="query",
         ),
@@ -231,12 +231,12 @@ PARAMETERS: dict[str, Quantity] = {
         ),
         Quantity(
             "tuned", "tuned", "",
-            "1 to search learning rates (and the split and ridge of two steps) by theory.",
+            "1 to find learning rates (of two steps also split and ridge) by theory.",
             0, 1, default=0, whole=True, group="training",
         ),
         Quantity(
             "depth", "self-attention layers", "",
-            "Self-attention layers before the query of attention, all along the query.",
+            "Self-attention layers before the pooling, all looking along the query.",
             0, whole=True, group="query",
         ),
         Quantity(
@@ -251,7 +251,7 @@ PARAMETERS: dict[str, Quantity] = {
         ),
         Quantity(
             "n_windows", "windows in testing", "M",
-            "Equal windows of a sequence in testing; its score is the largest of theirs.",
+            "Windows that a test sequence is cut into; the largest score counts.",
             1, whole=True, logarithmic=True, group="testing",
         ),
         Quantity(
@@ -336,7 +336,7 @@ MEASURED: dict[str, Quantity] = {
                  "Step of a training sample's score towards its label, per unit of slope.",
                  0.0, group="trained"),
         Quantity(
-            "cosine", "cosine of query and signal", "γ",
+            "cosine", "cosine between query and signal", "γ",
             "Cosine of the angle between query and signal.",
             -1.0, 1.0, group="query",
         ),
@@ -358,8 +358,8 @@ MEASURED: dict[str, Quantity] = {
         Quantity("required_samples", "query samples needed", "α₀",
                  "Samples per dimension that turn the query to a cosine of one half.",
                  0.0, logarithmic=True, group="query"),
-        Quantity("limit_error", "test error of endless sequences", "",
-                 "Test error in the limit of long sequences, at this share of √L in n_signal.",
+        Quantity("limit_error", "test error of very long sequences", "",
+                 "Test error in the limit of long sequences, n_signal in proportion to √L.",
                  0.0, 1.0, logarithmic=True, group="limit"),
         Quantity("capacity", "capacity", "α*",
                  "Samples per dimension that can be separated perfectly.",

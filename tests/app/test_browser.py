@@ -378,7 +378,7 @@ def test_a_lost_server_greys_the_plot_and_comes_back(browser, tmp_path):
         stop_server(server)
         visitor.control("n_tokens", "number").fill("7")
         visitor.wait("document.body.classList.contains('lost')")
-        assert visitor.sentence.startswith("The server gives no answer.")
+        assert visitor.sentence.startswith("The server does not answer.")
         grey = "getComputedStyle(document.querySelector('#figure')).filter"
         assert visitor.page.evaluate(grey) == "grayscale(1)"
         server = start_server(tmp_path, urlsplit(server.address).port)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
-from sparsetoken.app.parameters import values_model
+from sparsetoken.app.parameters import PRESETS, values_model
 from sparsetoken.app.views import VIEWS, attention_map, phase
 from sparsetoken.cli import main
 from sparsetoken.estimate import Estimate
@@ -111,6 +111,18 @@ def test_learning_says_where_a_curve_crosses_the_target():
     floor = curve(content, "Bayes floor").y
     expected = st.theory.oracle_error(st.SparseTokenProblem(10, 1, 5.0), "bayes")
     assert floor == pytest.approx([expected] * 2, rel=2e-3)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_attention_has_something_to_find_in_every_preset(preset):
+    given = {n: v for n, v in PRESETS[preset].items() if n in VIEWS["learning"].names}
+    attention, pooled = (
+        curve(draw("learning", given), n).y[-1] for n in ("two-step attention", "pooled")
+    )
+    if given.get("quantity") == "recall":
+        assert attention > 0.9 > 0.2 > pooled
+    else:
+        assert attention < 0.03 < 0.2 < pooled
 
 
 def test_the_majority_is_drawn_where_classes_are_unequal():

@@ -35,7 +35,7 @@ def test_run_status_export(run, sweep, tmp_path):
     store = tmp_path / "sweep.db"
     code, out, err = run("sweep", "run", sweep, "--workers", 2)
     assert (code, out) == (0, "")
-    assert err == f"8 computed, 0 failed, 0 there before: {store}\n"
+    assert err == f"8 computed, 0 failed, 0 already done: {store}\n"
     code, out, err = run("sweep", "run", sweep, "--workers", 1, "--json")
     assert json.loads(out) == {
         "store": str(store),
@@ -90,9 +90,9 @@ def test_failed_cells_are_shown_and_retried(run, sweep, tmp_path):
     assert "4 cells are not in the table" in err
     assert "simulation" not in out
     code, _, err = run("sweep", "run", sweep, "--workers", 2)
-    assert (code, "0 computed, 0 failed, 8 there before" in err) == (1, True)
+    assert (code, "0 computed, 0 failed, 8 already done" in err) == (1, True)
     code, _, err = run("sweep", "run", sweep, "--workers", 2, "--retry-failed")
-    assert (code, "0 computed, 4 failed, 4 there before" in err) == (1, True)
+    assert (code, "0 computed, 4 failed, 4 already done" in err) == (1, True)
 
 
 def test_control_c_keeps_what_is_finished(run, sweep, tmp_path):

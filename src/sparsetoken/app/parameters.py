@@ -96,13 +96,14 @@ CONTROLS = {name: _control(name) for names in GROUPS.values() for name in names}
 
 PRESETS: dict[str, Values] = {
     "slides": {"n_tokens": 500, "n_signal": 10, "signal": 3.0, "positive_rate": 0.4}
-    | {"features": 384},
+    | {"lr_bias": 4.3, "lr_query": 100.0, "beta": 5.0, "reg": 1e-3, "features": 384},
     "activation probe": {"n_tokens": 100, "n_signal": 3, "signal": 4.0, "positive_rate": 0.3}
-    | {"features": 2000},
-    "rare events": {"n_tokens": 50, "n_signal": 1, "signal": 6.0, "positive_rate": 0.02}
-    | {"features": 64, "quantity": "recall"},
+    | {"lr_bias": 4.4, "lr_query": 20.0, "beta": 5.0, "reg": 1e-3, "features": 2000},
+    "rare events": {"n_tokens": 20, "n_signal": 1, "signal": 6.0, "positive_rate": 0.02}
+    | {"lr_bias": 8.1, "lr_query": 500.0, "beta": 5.0, "reg": 1e-4, "features": 64}
+    | {"alpha": 50.0, "alpha0": 25.0, "alpha_max": 100.0, "quantity": "recall"},
 }
-"""Settings to begin with, by what the sequences are."""
+"""Settings to begin with, by what the sequences are; the rates let attention see the signal."""
 
 
 def describe(control: Quantity) -> dict[str, Any]:

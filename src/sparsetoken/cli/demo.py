@@ -26,7 +26,7 @@ def demo(
     """Compare theory and simulation of three classifiers.
 
     One of ten tokens carries a weak signal in half of the sequences. Averaging all tokens (pooled)
-    and weighing each position (vectorized) drown it; attention finds it. The theory knew before.
+    and weighing each position (vectorized) drown it; attention finds it. The theory predicts both.
     """
     executor = {"workers": workers}
     rows, _ = make_figure("learning-curves", out, True, {}, executor, dim=dim, trials=trials)

@@ -54,10 +54,10 @@ def fit(
     model: Annotated[Kind, typer.Option(help="The classifier.")] = Kind.sparse_token,
     reg: Annotated[
         float | None,
-        typer.Option(help="Ridge; by default chosen (attention) or 0.01; not for sparse-token."),
+        typer.Option(help="Ridge. By default attention chooses it, others take 0.01."),
     ] = None,
     held_out: Annotated[
-        float, typer.Option(help="Share of the sequences that are kept to judge it; 0 for none.")
+        float, typer.Option(help="Share of the sequences kept back to judge the model; 0 for none.")
     ] = 0.2,
     random_state: Annotated[int, typer.Option(help=PARAMETERS["random_state"].help)] = 0,
     by: By = None,
@@ -70,8 +70,8 @@ def fit(
 ) -> None:
     """Fit a classifier to labelled sequences and save it.
 
-    It is judged on held-out sequences first, then fitted to all of them. The model remembers which
-    columns it was fitted to: predict needs no options to read a file of the same kind.
+    First it is judged on held-out sequences, then fitted to all of them. The model remembers its
+    columns, so predict needs no options to read a file of the same kind.
     """
     from sparsetoken.estimators import save
     from sparsetoken.estimators.readers import read_dataset
@@ -132,7 +132,7 @@ def predict(
 ) -> None:
     """Score sequences with a saved model, and name the tokens that matter.
 
-    If the file has labels, accuracy, AUC and recall at 1 % false positives are told as well, with
+    If the file has labels, it also prints accuracy, AUC and recall at 1 % false positives, with
     95 % intervals.
     """
     from sparsetoken.estimators import load

@@ -28,7 +28,7 @@ def _complete_name(typed: str) -> list[str]:
 def figure(
     name: Annotated[
         str | None,
-        typer.Argument(help="Which; without it they are listed.", autocompletion=_complete_name),
+        typer.Argument(help="Its name; leave it out for the list.", autocompletion=_complete_name),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Smaller sizes: within a minute on two processors.")
@@ -60,10 +60,9 @@ def figure(
 ) -> None:
     """Compute and draw a named figure.
 
-    Theory is drawn as lines, simulation as points with error bars. The caption, with the
-    parameters, is printed and kept in the picture's metadata. Beside the picture go its table
-    (.csv) and the results (.db): a figure that was stopped goes on, and one that is done is only
-    drawn again.
+    Lines are theory, points with error bars simulation. The caption, with the parameters, is
+    printed and kept in the picture's metadata. The table (.csv) and the results (.db) go beside the
+    picture. Stop it at any time: the next run goes on from the results.
     """
     if name is None:
         summaries = {known: get_recipe(known).summary for known in figure_names()}

@@ -44,29 +44,31 @@ Data = Annotated[
     Path,
     typer.Argument(
         help="Sequences: a table with one token a row (.csv, .tsv, also .gz; .parquet), arrays "
-        "(.npz, .h5, .safetensors), or a folder: a file a sequence (.h5, .safetensors, .npy), or "
-        "what Sequences.writer has written."
+        "(.npz, .h5, .safetensors), or a folder with one file a sequence (.h5, .safetensors, "
+        ".npy) or from Sequences.writer."
     ),
 ]
 By = Annotated[
     str | None,
-    typer.Option(help="Column or array that names each token's sequence: bag or sequence."),
+    typer.Option(
+        help="Column or array that names each token's sequence. [default: bag or sequence]"
+    ),
 ]
 Label = Annotated[
-    str | None, typer.Option(help="Column or array with the label: label, or y among arrays.")
+    str | None, typer.Option(help="Column or array with the label. [default: label; in arrays y]")
 ]
 Labels = Annotated[
     Path | None,
     typer.Option(
-        help="Table with the label of each sequence, by its name in the first column or --by; in "
-        "a folder labels.csv is found."
+        help="Table of labels, with the sequence's name in its first column or in --by. A "
+        "folder's labels.csv is found by itself."
     ),
 ]
 Features = Annotated[
     list[str] | None,
     typer.Option(
-        help="Column with a feature, or a pattern such as 'px*'; may be repeated. All columns "
-        "that are nothing else by default. Among arrays: the one with the tokens."
+        help="Column with a feature, or a pattern such as 'px*'; may be repeated. By default all "
+        "other columns. In arrays: the one with the tokens."
     ),
 ]
 Ignore = Annotated[
@@ -76,7 +78,7 @@ Ignore = Annotated[
 GroupColumn = Annotated[
     str | None,
     typer.Option(
-        help="Column or array with what belongs together, such as the patient: never split "
+        help="Column or array with the group, such as the patient. A group is never split "
         "between training and held-out sequences."
     ),
 ]

@@ -64,7 +64,7 @@ def plan(
     fpr: Annotated[float, _option("fpr", " With --metric recall.")] = PARAMETERS["fpr"].default,
     pilot: Annotated[
         Path | None,
-        typer.Option(help="Plan the samples for --error from labelled data: a file as for fit."),
+        typer.Option(help="Plan the samples for --error from labelled data, a file as for fit."),
     ] = None,
     effort: Annotated[
         float, typer.Option(help="With --pilot: more trainings, for a narrower interval.")
@@ -79,14 +79,14 @@ def plan(
     plot: Annotated[Path | None, typer.Option(help="Draw the curve into this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Plan a study: leave out one quantity and it is solved for.
+    """Plan a study: leave out one quantity, and the plan finds it.
 
     \b
     sparsetoken plan --dim 384 --n-tokens 50 --signal 6 --error 0.05
     sparsetoken plan --dim 384 --kind 0.7,10,1,6 --kind 0.3,50,1,6 --error 0.1
 
-    With a population, leave out one of --n-samples, --dim and --error, or none of them to solve for
-    a factor on the strengths of all kinds. With --pilot the file is read as by fit.
+    With a population, leave out one of --n-samples, --dim and --error. Give all three to find a
+    factor on the strengths of all kinds. --pilot reads its file as fit does.
     """  # noqa: D301 (the backslash keeps the lines of the examples)
     given: dict[str, Any] = {
         "n_samples": n_samples,
@@ -169,7 +169,7 @@ def _with_defaults(given: dict[str, Any], solve_for: str | None) -> dict[str, An
     if solve_for is not None and solve_for.replace("_", "-") not in _SOLVABLE:
         raise ValueError(
             f"--solve-for must be one of {', '.join(_SOLVABLE)}, got {solve_for!r}; "
-            "any other quantity is solved for by leaving it out"
+            "leave out any other quantity to solve for it"
         )
     filled = dict(given)
     for option in _SOLVABLE:

@@ -26,7 +26,7 @@ def predictions(
     if seen:
         message(
             f"{seen} of the {len(X)} sequences of {dataset.path} were used to fit this model: it "
-            "knows their labels, and looks better on them than it is"
+            "has seen their labels, so its scores here are too good"
         )
     scores, chances = classifier.decision_function(X), classifier.predict_proba(X)
     best = chances.argmax(axis=1)

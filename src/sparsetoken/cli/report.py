@@ -20,12 +20,12 @@ def report(
     model: Annotated[Path, typer.Argument(help="A model that 'sparsetoken fit' has saved.")],
     data: Data,
     out: Annotated[Path, typer.Option(help="The page.")] = Path("report.html"),
-    fpr: Annotated[float, typer.Option(help="False-positive rate at which recall is told.")] = 0.01,
+    fpr: Annotated[float, typer.Option(help="False-positive rate of the recall.")] = 0.01,
     error: Annotated[
-        float | None, typer.Option(help="Error to plan for; by default half of what is observed.")
+        float | None, typer.Option(help="Error to plan for; by default half of the observed one.")
     ] = None,
     plan: Annotated[
-        bool, typer.Option("--plan/--no-plan", help="Show what more samples would buy: slow.")
+        bool, typer.Option("--plan/--no-plan", help="Say what more samples would bring; slow.")
     ] = True,
     token_text: Annotated[
         str | None, typer.Option(help="Column with a text for each token, shown beside it.")
@@ -36,7 +36,8 @@ def report(
     labels: Labels = None,
     features: Features = None,
     group: Annotated[
-        str | None, typer.Option(help="Column with what is never split, such as the patient.")
+        str | None,
+        typer.Option(help="Column with the group, such as the patient, which is never split."),
     ] = None,
     random_state: Annotated[int, typer.Option(help="Seed of the folds.")] = 0,
 ) -> None:

@@ -17,7 +17,7 @@ def serve(
 ) -> None:
     """Open the explorer in a browser.
 
-    It is a page where the theory answers while a slider moves. It serves this machine alone.
+    A page where the theory answers while you move a slider. It serves this machine alone.
     """
     try:
         from sparsetoken.app.server import serve as run

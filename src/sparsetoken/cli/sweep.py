@@ -26,7 +26,7 @@ from sparsetoken.cli.output import (
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Theory beside simulation over a grid of parameters, resumable.", no_args_is_help=True
+    help="Compute theory and simulation over a grid of parameters; resumable.", no_args_is_help=True
 )
 
 StorePath = Annotated[Path, typer.Option("--store", help="The file of results (SQLite).")]
@@ -50,7 +50,7 @@ def run_sweep(
 ) -> None:
     """Compute what the store does not have yet.
 
-    Results are written as they complete: stop it whenever you like, and run it again to go on.
+    Results are saved as they come: stop it at any time, and run it again to go on.
 
     A sweep names quantities and axes:
 
@@ -79,7 +79,7 @@ def run_sweep(
         print_json({"store": str(path), **report._asdict()})
     message(
         f"{report.computed} computed, {report.failed} failed, "
-        f"{report.already_done} there before: {path}"
+        f"{report.already_done} already done: {path}"
     )
     if failed:
         raise CommandError(

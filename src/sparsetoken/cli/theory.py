@@ -32,7 +32,7 @@ def theory(
     quantity: Annotated[
         str | None,
         typer.Argument(
-            help="One, or several with commas; without it they are listed.",
+            help="One or several, with commas; leave it out for the list.",
             autocompletion=_complete_quantity,
         ),
     ] = None,
@@ -52,10 +52,11 @@ def theory(
     sparsetoken theory test_error --model pooled --alpha inf
     sparsetoken theory required_signal --model hardmax --n-tokens 1000000 --error 0.01
 
-    Samples per dimension are --alpha, of which the fraction --split goes to the query, or --alpha0
-    (query) and --alpha1 (readout). Model 'attention' has a query of given --cosine and --sharpness.
+    --alpha is the number of samples per dimension; the fraction --split of them goes to the query.
+    Or give --alpha0 (query) and --alpha1 (readout). Model 'attention' takes a query of given
+    --cosine and --sharpness.
 
-    Sequences of several kinds are a population, and labels may be wrong:
+    A population has several kinds of sequences; labels may be wrong:
 
     \b
     sparsetoken theory test_error --alpha 4 --kind 0.7,10,1,5 --kind 0.3,40,1,4

@@ -8,12 +8,12 @@ __all__ = ["AttentionClassifier"]
 
 
 class AttentionClassifier(Ensemble):
-    """Attention for real data: finds the few informative tokens, good with default arguments.
+    """Find the few informative tokens of each sequence; the defaults suit real data.
 
-    Tokens are centred and scaled, or whitened; a class-balanced two-step query is the start; query
-    and readout are then learned together by L-BFGS. Several such heads, in different coordinates
-    and with different ridges, and heads of plain mean pooling are averaged, with weights that are
-    not negative and fit the labels of held-out samples. The same scores calibrate the
+    A head starts from a class-balanced two-step query on centred and scaled, or whitened, tokens;
+    L-BFGS then learns query and readout together. The score averages several such heads, in
+    different coordinates and with different ridges, and heads of plain mean pooling. Their weights
+    are not negative and fit the labels of held-out samples, whose scores also calibrate the
     probabilities. :class:`SparseTokenClassifier` adds trees on statistics of whole sequences.
 
     Parameters

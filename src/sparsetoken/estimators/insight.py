@@ -109,14 +109,14 @@ class InsightMixin(StreamMixin):
         X : as in ``fit``
             The sequences.
         label : optional
-            The class whose heads are meant, where there are more than two; by default the one
-            that is predicted for the sequence.
+            The class to look at, if there are more than two; by default the one that is predicted
+            for the sequence.
 
         Returns
         -------
         weights : ndarray of shape (n, L), or list of ndarrays of shape (L_i,)
             An array if ``X`` is one, a list if ``X`` is a list or Sequences, and a Dask array if
-            ``X`` is one. Of several heads the average, by their weights.
+            ``X`` is one. With several heads it is their weighted average.
         """
         data = self._mapped(X)
         if isinstance(data, MemoryData):

@@ -32,7 +32,7 @@ class _LinearClassifier(SequenceClassifier):
 class PooledClassifier(StreamMixin, _LinearClassifier):
     """Linear classifier of the mean token.
 
-    The mean drowns a few informative tokens among many: what attention is compared with.
+    The baseline for attention: the mean drowns a few informative tokens among many.
 
     Parameters
     ----------

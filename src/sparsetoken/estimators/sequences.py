@@ -300,9 +300,9 @@ class Sequences:
             The folder.
         memory_limit : float or str, default="1 GB"
             Bytes for tokens in memory, a number or text such as "500 MB". Sequences that fit into
-            a quarter are read at once. Of more, ``fit`` holds a random part that fits into a
-            quarter, and a scaled copy of it; passes hold a few megabytes. Not counted are a few
-            numbers a sequence.
+            a quarter are read at once. Larger ones are read in passes of a few megabytes; ``fit``
+            also holds a random part that fits into a quarter, and a scaled copy of it. A few
+            numbers a sequence are not counted.
         client : distributed.Client, optional
             A Dask client. The passes are then run by its workers, which read the folder under the
             same path; a task whose worker dies is run by another.

@@ -43,8 +43,8 @@ class ServingMixin:
         X : as in ``fit``
             The sequences.
         window : int, optional
-            Cut sequences into windows of at most so many tokens, and return the largest score of
-            a sequence's windows: for sequences much longer than those of ``fit``.
+            Cut each sequence into windows of at most this many tokens, and return the largest score
+            of its windows: for sequences much longer than those of ``fit``.
 
         Returns
         -------
@@ -62,7 +62,7 @@ class ServingMixin:
         window: int | None = None,
         label: Any = None,
     ) -> Estimate:
-        """Return the score that a share ``fpr`` of the negative sequences exceeds.
+        """Return the score that a fraction ``fpr`` of the negative sequences exceeds.
 
         Parameters
         ----------
@@ -74,20 +74,21 @@ class ServingMixin:
             another length, sequences of that many tokens are drawn from the negatives' tokens in
             ``fit``, as if these were independent.
         window : int, optional
-            As in :meth:`decision_function`, where the threshold is to be used.
+            The window of :meth:`decision_function` that the threshold is for.
         label : optional
-            The class whose scores are meant: needed for more than two classes.
+            The class whose scores it is for; needed for more than two classes.
 
         Returns
         -------
         threshold : Estimate
-            A float, to be compared with :meth:`decision_function`. Its ``uncertainty`` is the
-            standard error, by the number of negatives and, for another length, by how much the
-            folds of ``fit`` differ; compare it with ``threshold(fpr / 2)`` less
-            ``threshold(fpr)``. Where ``fpr`` is smaller than the negatives can show, the tail of
-            their scores is continued as that of a normal law. A threshold for long sequences
-            depends on rare tokens: with ``converged=False``, and a warning, on tokens more than
-            four times as rare as the rarest one kept from ``fit``.
+            A float to compare with :meth:`decision_function`. Its ``uncertainty`` is the standard
+            error: from the number of negatives and, for another length, from how much the folds of
+            ``fit`` differ. It is small if it is well below ``threshold(fpr / 2)`` less
+            ``threshold(fpr)``. If ``fpr`` is too small for the number of negatives, the tail of
+            their scores is taken to be normal.
+            A threshold for long sequences depends on rare tokens. If it depends on tokens more than
+            four times as rare as the rarest one kept from ``fit``, a warning is given, and
+            ``converged`` is False.
         """
         check_is_fitted(self)
         fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)

@@ -29,9 +29,9 @@ class SparseTokenClassifier(Ensemble):
     """The classifier to reach for: attention, pooling and trees, weighed by held-out scores.
 
     A few tokens may decide the label, or their mean, or the sequence as a whole. This classifier
-    fits all three kinds of members and gives each a weight that is not negative, such that their
-    scores of held-out samples fit the labels best; where samples are few the weights stay near
-    equal. The same scores calibrate the probabilities.
+    fits all three kinds of members. Their weights are not negative and make the scores of held-out
+    samples fit the labels best; with few samples they stay near equal. The same scores calibrate
+    the probabilities.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
 
 class SequenceWriter:
-    """Write sequences to a folder, some at a time: nobody needs all of them in memory.
+    """Write sequences to a folder, some at a time, without holding all of them in memory.
 
     Use it in a ``with`` block; the folder is complete when the block ends.
 

@@ -167,14 +167,14 @@ class StreamMixin:
         """Return an object that takes one sequence token by token, and knows its score.
 
         Its ``update(token)`` takes time in proportion to heads times features, whatever came
-        before, and its score is :meth:`decision_function` of the tokens so far up to rounding. No
-        member is left out: trees read running statistics, for a walk down each tree.
+        before, and its score is :meth:`decision_function` of the tokens so far, up to rounding.
+        All members take part: the trees read running statistics.
 
         Parameters
         ----------
         window : int, optional
-            Score the last so many tokens only; they are what is kept in memory. A token takes the
-            same time on average, now and then as long as ``window`` of them.
+            Score only the last ``window`` tokens, and keep only these in memory. A token takes the
+            same time on average; now and then one takes as long as ``window`` of them.
 
         Examples
         --------

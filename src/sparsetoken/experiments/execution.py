@@ -108,8 +108,8 @@ def collect(
 ) -> list[dict[str, Any]]:
     """Compute what the store lacks of a sweep, and return the whole table.
 
-    A table with a hole could be taken for a result: cells that failed before are tried again, and
-    one that fails now raises RuntimeError.
+    The table has no holes: cells that failed before are tried again, and one that fails now raises
+    RuntimeError.
 
     Parameters
     ----------

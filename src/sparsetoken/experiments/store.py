@@ -70,7 +70,7 @@ class Store:
     path : str or path
         The file, made if it does not exist.
     read_only : bool, default=False
-        Whether to read an existing file without ever writing, also from media that forbid it.
+        Whether to read an existing file without ever writing, even from read-only media.
 
     Examples
     --------

@@ -23,7 +23,7 @@ def columns(rows: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def write_table(rows: Rows, path: str | PathLike[str]) -> None:
-    """Write rows to a file, as its name ends: ``.csv``, or ``.parquet`` where pyarrow is installed.
+    """Write rows to a file ending in ``.csv``, or in ``.parquet`` (which needs pyarrow).
 
     Parameters
     ----------

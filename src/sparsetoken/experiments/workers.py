@@ -27,7 +27,7 @@ _PATIENCE = 5.0  # seconds to wait for a scheduler
 
 
 class ClusterError(Exception):
-    """There is no Dask scheduler at the address, or no longer, or no Dask here."""
+    """There is no Dask scheduler at the address, or it has gone."""
 
 
 def available_workers() -> int:

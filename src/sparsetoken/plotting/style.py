@@ -196,7 +196,7 @@ def curve(
 ) -> None:
     """Draw the theory among the rows as a line and the simulation as points with error bars.
 
-    The legend shows both, as far as there are both. Each marker has a line style of its own,
+    The legend shows whichever of the two there are. Each marker has a line style of its own,
     unless ``dashes`` and ``line`` say otherwise.
     """
     transform = transform or (lambda value: value)

@@ -74,7 +74,7 @@ def exact_performance(
 ) -> Performance:
     """Return what the readout sign(⟨w, f⟩ + b) achieves on fresh samples.
 
-    It is exact but for the points of the law, whose number the error bars tell.
+    It is exact but for the finite number of points of the law; the error bars allow for that.
 
     Parameters
     ----------

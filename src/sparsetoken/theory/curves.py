@@ -97,7 +97,7 @@ def risk(
     cosine, sharpness : float, optional
         Cosine ⟨q, ξ⟩/‖q‖ between the frozen query and the signal, and β‖q‖.
     n_points : int, default=16384
-        Points per class for the law of the attention features; accuracy against time.
+        Points per class for the law of the attention features; more are more accurate and slower.
 
     Returns
     -------

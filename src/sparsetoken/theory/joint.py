@@ -74,8 +74,8 @@ def joint_risk(
     """Predict the minimum of the loss over query, readout and bias together.
 
     The minimised function is the mean loss plus (reg_query/2)‖q‖² + (reg_readout/2)‖w‖². It is not
-    convex; the prediction is for the minimum that aligns with the signal, by the replica-symmetric
-    ansatz, and says by ``stable`` whether that ansatz can hold.
+    convex. The prediction is for the minimum that aligns with the signal, by the replica-symmetric
+    ansatz; ``stable`` says whether that ansatz can hold.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def joint_risk(
     beta : float, default=1.0
         Inverse temperature of the attention.
     n_points : int, default=4096
-        NewSamples per class for the averages over samples; accuracy against time.
+        Points for the averages over samples; more are more accurate and slower.
 
     Returns
     -------

@@ -89,7 +89,9 @@ def get_model(
         known = ", ".join(map(repr, (*_LINEAR, *pooling_models())))
         raise ValueError(f"model must be one of {known} or a Pooling, got {model!r}")
     if cosine is None:
-        raise ValueError(f"cosine must be given for model {name!r}: it is that of query and signal")
+        raise ValueError(
+            f"cosine must be given for model {name!r}: the cosine between query and signal"
+        )
     if sharpness is None and pooling.sharpened:
         raise ValueError(f"sharpness must be given for model {name!r}: it is β‖q‖")
     return Model(

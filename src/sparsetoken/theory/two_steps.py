@@ -24,8 +24,8 @@ _LARGEST = 1e12  # rate or inverse temperature: products of them stay finite
 class Alignment:
     """Limit of readout, bias and query after the two gradient steps.
 
-    ``cosine`` is that between query and signal, ``sharpness`` is β‖q‖, ``query_overlap`` is ⟨q, ξ⟩,
-    ``readout_overlap`` and ``readout_norm`` are those of the readout after the first step.
+    ``cosine`` is the cosine between query and signal, ``sharpness`` is β‖q‖, ``query_overlap`` is
+    ⟨q, ξ⟩; ``readout_overlap`` and ``readout_norm`` belong to the readout after the first step.
     ``misalignment`` is the constant C of ``abs(cosine)`` = 1 − C/alpha + o(1/alpha): how fast more
     data turn the query towards the signal (or away from it).
     """

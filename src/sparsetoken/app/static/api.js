@@ -17,7 +17,7 @@ export async function call(method, path, body = null) {
             body: raw ? body : body && JSON.stringify(body),
         });
     } catch {
-        throw new LostError("The server gives no answer. Start it again, and this page goes on.");
+        throw new LostError("The server does not answer. Start it again; this page then goes on.");
     }
     if (reply.status === 204) {
         return null; // nothing to tell, or overtaken

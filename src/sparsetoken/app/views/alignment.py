@@ -123,7 +123,7 @@ def _map_panel(
 
 def _sentence(values: Values, here: Any) -> str:
     if values["signal"] == 0 or values["n_signal"] == values["n_tokens"]:
-        return "There is nothing to find for the query: all tokens of a sequence are alike."
+        return "The query has nothing to find: all tokens of a sequence are alike."
     towards = "away from" if here.anti_aligned else "towards"
     told = (
         f"Two steps on {samples(values['alpha0'], values['features'])} turn the query {towards} "
@@ -131,13 +131,11 @@ def _sentence(values: Values, here: Any) -> str:
     )
     if here.anti_aligned:
         best, most = _best(values), (CONTROLS["lr_bias"].slider or (0.0, 0.0))[1]
-        step = f"of {best:.3g} would be best" if best <= most else "above all here would help"
+        step = f"of {best:.3g} would be best" if best <= most else "above those shown would help"
         return f"{told}: it attends to the wrong tokens; a bias step {step}."
     if here.misalignment < 0.1 * values["alpha0"]:
         return f"{told}; the missing {per_cent(1 - here.cosine)} shrinks as one over the samples."
-    return (
-        f"{told}; more samples, or a bias step that suits the positive rate, would turn it further."
-    )
+    return f"{told}; more samples, or a bias step that fits the positive rate, would help."
 
 
 def _facts(here: Any) -> dict[str, str]:

@@ -98,13 +98,13 @@ def _sentence(values: Values, here: dict[str, Any]) -> str:
         for model, found in here.items()
     }
     more = (
-        f"; a readout of all {values['n_tokens']} tokens, which has more weights, of "
+        f"; a readout of all {values['n_tokens']} tokens, which has more weights, those of "
         f"{told['vectorized']}"
         if "vectorized" in told
         else ""
     )
     return (
-        f"Attention can fit every training label of {told['two-step']}, pooling of "
+        f"Attention can fit the labels of {told['two-step']} perfectly, pooling those of "
         f"{told['pooled']}{more}."
     )
 

@@ -103,7 +103,7 @@ def _sentence(values: Values, plan: Any, alternatives: dict[str, float] | None) 
         listed = " and ".join(
             f"{per_cent(error)} with {MODELS[model].label}" for model, error in others.items()
         )
-        told += f"; as many give {listed}; no classifier gets below {per_cent(floor)}"
+        told += f"; the same number gives {listed}; no classifier gets below {per_cent(floor)}"
     return f"{told}.{majority(values, [])[1]}{f' {plan.caution}.' if plan.caution else ''}"
 
 

@@ -66,7 +66,7 @@ def training(
     reg : float, default=0.0
         Ridge λ on query and readout.
     n_points : int, default=65536
-        NewSamples for the averages over samples; accuracy against time.
+        Points for the averages over samples; more are more accurate and slower.
 
     Returns
     -------
