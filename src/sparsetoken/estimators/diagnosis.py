@@ -209,8 +209,8 @@ def _chance(auc: dict[str, float], above: dict[str, float]) -> Finding:
         max(above.values()) <= _CERTAIN,
         f"Neither the model (AUC {auc['model']:.3f}{held_out}) nor the mean, the spread or the "
         "number of tokens tells the classes apart.",
-        "Check that labels belong to their sequences; else other features or many more samples "
-        "are needed.",
+        "Check that each label belongs to its sequence. If so, try other features or many more "
+        "samples.",
     )
 
 
@@ -228,7 +228,7 @@ def _reversed_scores(auc: dict[str, float], above: dict[str, float]) -> Finding:
         "scores the wrong way round",
         above["reversed"] > _CERTAIN,
         f"High scores go with the other class (AUC {auc['model']:.3f}).",
-        "Check which label is which: in these data they seem exchanged.",
+        "Check which label is which: they seem to be swapped here.",
     )
 
 
@@ -240,7 +240,7 @@ def _spread_finding(auc: dict[str, float], error: float, above: dict[str, float]
         "spread tells more than the model",
         found,
         f"Deviations and extremes of the tokens have AUC {auc['spread']:.3f}.",
-        'Informative tokens are no shifted mean: use SparseTokenClassifier, or token_map="auto".',
+        'The signal is not a shifted mean: use SparseTokenClassifier, or token_map="auto".',
     )
 
 
@@ -274,8 +274,8 @@ def _few(counts: Indices, classes: NDArray[Any]) -> Finding:
     return Finding(
         "few samples of a class",
         int(counts[smallest]) < _FEW,
-        f"Class {classes.tolist()[smallest]!r} has {counts[smallest]} samples only.",
-        "What is said about it is uncertain: collect more of that class first.",
+        f"Class {classes.tolist()[smallest]!r} has only {counts[smallest]} samples.",
+        "Findings about it are uncertain: collect more of that class first.",
     )
 
 
@@ -284,8 +284,8 @@ def _unreliable(kind: str, reliability: float) -> Finding:
         "unreliable query",
         kind == "a few tokens" and reliability < _LOW_RELIABILITY,
         f"Queries learned on two halves hardly agree (estimated cosine {reliability:.2f}).",
-        "Collect more samples, reduce the dimension of the tokens, or strengthen the ridge; do "
-        "not read much into single tokens' weights.",
+        "Collect more samples, reduce the dimension of the tokens, or strengthen the ridge. Do "
+        "not rely on the weights of single tokens.",
     )
 
 
