@@ -139,7 +139,7 @@ def test_residual_error(table):
     assert pooled == pytest.approx(limit, rel=1e-6)
     for sharpness in (1.0, 3.0):
         errors = [
-            only(rows, source="theory", model="attention", sharpness=sharpness, cosine=cosine)
+            only(where(rows, model="attention", alpha=math.inf), sharpness=sharpness, cosine=cosine)
             for cosine in cosines
         ]
         assert errors[0] > pooled > errors[2]

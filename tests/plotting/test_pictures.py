@@ -8,7 +8,7 @@ from PIL import Image
 
 from sparsetoken.experiments import draw_figure, figure_names
 from sparsetoken.experiments.figures import get_recipe
-from sparsetoken.plotting import save_picture, select
+from sparsetoken.plotting import new_figure, save_picture, select
 
 TINY = {
     "alignment": {"signals": [3.0, 8.0], "lines": [1.0, 10.0], "points": [2.0]},
@@ -262,6 +262,14 @@ def test_a_column_stacks_the_panels(name):
     assert sorted(ax.get_title() for ax in narrow.axes) == sorted(
         ax.get_title() for ax in wide.axes
     )
+
+
+@pytest.mark.parametrize(("width", "columns"), [(3.0, 1), (4.5, 1), (6.7, 3)])
+def test_panels_keep_their_order_in_any_layout(width, columns):
+    figure, axes = new_figure(1, 3, width=width)
+    assert axes.shape == (1, 3)
+    assert [figure.axes.index(ax) for ax in axes[0]] == [0, 1, 2]
+    assert axes[0][0].get_gridspec().ncols == columns
 
 
 def test_curves_differ_without_their_colors():

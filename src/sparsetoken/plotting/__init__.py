@@ -1,24 +1,26 @@
 """Style and the pieces that several pictures share; nothing is computed here."""
 
-from sparsetoken.plotting.plan import draw_pilot, draw_plan
-from sparsetoken.plotting.style import (
+from sparsetoken.plotting.picture import (
     COLUMN,
     Picture,
+    finish,
+    new_figure,
+    save_picture,
+    share_legend,
+    styled,
+    with_subscripts,
+)
+from sparsetoken.plotting.plan import draw_pilot, draw_plan
+from sparsetoken.plotting.style import (
     caption,
     curve,
-    finish,
     guide,
     label_axes,
     lines_and_points,
     looks,
-    new_figure,
     plain_log,
     present,
-    save_picture,
     select,
-    share_legend,
-    styled,
-    with_subscripts,
 )
 
 __all__ = [

@@ -15,7 +15,8 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from sparsetoken.plotting.style import COLUMN, caption, finish, new_figure, select, styled
+from sparsetoken.plotting.picture import COLUMN, finish, new_figure, styled
+from sparsetoken.plotting.style import caption, select
 from sparsetoken.vocabulary import COLORS, PARAMETERS, look
 
 __all__ = ["draw_pilot", "draw_plan"]

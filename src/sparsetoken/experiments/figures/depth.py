@@ -78,6 +78,7 @@ def draw(rows: Rows) -> Picture:
     """Draw a panel for each number of signal tokens, a curve for each cosine."""
     counts = present(rows, "n_signal")
     drawn, axes = new_figure(1, len(counts))
+    values = [row["value"] for row in rows]
     for ax, n_signal in zip(axes[0], counts, strict=True):
         here = select(rows, n_signal=n_signal)
         for cosine, look in looks(present(here, "cosine")):
@@ -87,7 +88,7 @@ def draw(rows: Rows) -> Picture:
         (signal,) = present(here, "signal")
         ax.set_title(f"R = {n_signal}, θ = {signal:g}")
         ax.set_yscale("linear")
-        ax.set_ylim(0.0, 1.25 * max(row["value"] + row["uncertainty"] for row in here))
+        ax.set_ylim(0.8 * min(values), 1.25 * max(values))
     lines_and_points(axes[0][-1])
     axes[0][-1].legend(loc="upper left", ncols=2)
     caption(drawn, rows, "Layers before the query help only where it points straight at the signal")

@@ -52,14 +52,14 @@ def sweep(
     data=sweep,
     full={
         "sharpness": [0.5, 1.0, 2.0, 4.0],
-        "lines": np.linspace(-1.0, 1.0, 41).tolist(),
+        "lines": [*np.linspace(-1.0, 0.0, 11), *np.linspace(0.025, 1.0, 40)],
         "points": [-0.8, -0.4, 0.0, 0.4, 0.8, 0.95],
         "alpha": 100.0,
         "dim": 100,
         "trials": 8,
     },
     quick={
-        "lines": np.linspace(-1.0, 1.0, 21).tolist(),
+        "lines": [*np.linspace(-1.0, 0.0, 6), *np.linspace(0.05, 1.0, 20)],
         "points": [-0.8, 0.0, 0.4, 0.8],
         "dim": 40,
     },
@@ -71,9 +71,9 @@ def draw(rows: Rows) -> Picture:
     attention = select(rows, model="attention")
     for sharpness, look in looks(present(attention, "sharpness")):
         limit = select(attention, sharpness=sharpness, alpha=math.inf)
-        curve(ax, limit, "cosine", *look, f"κ = {sharpness:g}")
+        curve(ax, limit, "cosine", *look, dashes="-", lw=0.4)
         finite = [row for row in select(attention, sharpness=sharpness) if row not in limit]
-        curve(ax, finite, "cosine", *look, dashes="-", lw=0.4)
+        curve(ax, finite, "cosine", *look, f"κ = {sharpness:g}")
     for row in select(rows, model="pooled"):
         ax.axhline(row["value"], color="black", lw=0.9, label="pooled")
     lines_and_points(ax)
@@ -81,6 +81,6 @@ def draw(rows: Rows) -> Picture:
     ax.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
     ax.legend(loc="lower left", ncols=2)
     (alpha,) = present(select(rows, source="simulation"), "alpha")
-    notes = [f"Lines: α → ∞; points, and the thin lines through them: α = {alpha:g}"]
+    notes = [f"Thin lines, and that of pooling: the limit α → ∞. The others: α = {alpha:g}"]
     caption(drawn, rows, "Above the black line attention loses to pooling", notes)
     return drawn
