@@ -148,7 +148,11 @@ def draw(rows: Rows) -> Picture:
     axes[0][0].legend(loc="upper right")
     steps = [row for row in rows if row["panel"] != "budget"]
     (alpha,) = present(select(rows, curve="fresh", panel="steps"), "alpha")
-    notes = [f"Against steps: all learning rates 1, α = {alpha:g}", "Where rates are tuned λ = 0"]
+    notes = [
+        f"Against steps: all learning rates 1, α = {alpha:g}",
+        "Where rates are tuned λ = 0",
+        "Fresh batches share the samples: a small d shows most there",
+    ]
     caption(drawn, steps, "Query, readout and bias trained together", notes)
     return drawn
 
