@@ -76,16 +76,7 @@ with styled():
 
 estimate = st.estimate_problem(X, y)
 print(estimate)
-problem = estimate.problem
 try:
-    st.plan(
-        dim=dim,
-        n_tokens=problem.n_tokens,
-        n_signal=problem.n_signal,
-        signal=problem.signal,
-        positive_rate=problem.positive_rate,
-        error=0.02,
-        model="pooled",
-    )
+    st.plan(problem=estimate.problem, dim=dim, error=0.02, model="pooled")
 except ValueError as reason:
     print(reason)

@@ -193,11 +193,11 @@ def test_links_restore_everything_with_what_is_pinned(visitor, browser, server):
 
 
 def test_presets_and_the_welcome(visitor):
-    visitor.open()
+    visitor.open(full=False)
     assert visitor.page.locator("#welcome").inner_text().count(".") == 2
     visitor.press("Close")
     assert not visitor.page.locator("#welcome").is_visible()
-    visitor.move(lambda: visitor.press("rare events"))
+    visitor.move(lambda: visitor.press("rare events"), full=False)
     assert visitor.values["positive_rate"] == "0.02"
     assert "recall" in visitor.sentence
 

@@ -23,13 +23,17 @@ def test_moments_are_sums_over_distinct_samples():
     second = [s.T @ s / len(s) for s in samples]
     n = range(len(samples))
     pairs = sum(weight[i] * weight[j] * mean[i] @ mean[j] for i in n for j in n if i != j)
-    triples = sum(
-        weight[i] * weight[j] * weight[k] * mean[i] @ second[k] @ mean[j]
-        for i in n
-        for j in n
-        for k in n
-        if len({i, j, k}) == 3
-    )
+    third = np.where(positive, 1 / (positive.sum() - 2), -1 / (~positive).sum())
+
+    def triples(second):
+        return sum(
+            weight[i] * weight[j] * third[k] * mean[i] @ second[k] @ mean[j]
+            for i in n
+            for j in n
+            for k in n
+            if len({i, j, k}) == 3
+        )
+
     summaries = []
     for mask in (positive, ~positive):
         chosen = [s for s, m in zip(samples, mask, strict=True) if m]
@@ -39,8 +43,10 @@ def test_moments_are_sums_over_distinct_samples():
     found = estimate_moments(*summaries)
     distinct = 1 - 1 / positive.sum()
     assert found.mean == pytest.approx(pairs / distinct)
-    trace = sum(weight[k] * np.trace(second[k]) for k in n)
-    assert found.second == pytest.approx((triples / pairs - trace / 3) / (1 - 1 / 3))
+    of_means = [np.outer(m, m) for m in mean]
+    for moment, matrices in ((found.second, second), (found.between, of_means)):
+        trace = sum(weight[k] * np.trace(matrices[k]) for k in n)
+        assert moment == pytest.approx((triples(matrices) / pairs - trace / 3) / (1 - 1 / 3))
 
 
 def test_the_stated_intervals_cover():
@@ -67,6 +73,31 @@ def test_scale_shift_and_correlation_of_the_tokens_do_not_matter():
     mixed = st.estimate_problem(X @ mixing + 7.0, y)
     assert mixed.signal == pytest.approx(plain.signal, rel=0.05)
     assert mixed.n_signal == pytest.approx(plain.n_signal, rel=0.1)
+
+
+def test_strengths_that_vary_are_found_and_equal_ones_are_not():
+    strengths = ("lognormal", 4.0 / math.sqrt(1.5), math.sqrt(math.log(1.5)))  # mean 4, spread 0.5
+    varied = st.Population.spread(PROBLEM, signal=strengths)
+    lengths = np.random.default_rng(0).integers(0, 8, 300)
+    equal, found = [], []
+    for seed in range(20):
+        X, y = PROBLEM.sample(300, 20, random_state=seed)
+        more = np.random.default_rng(seed).standard_normal((300, 8, 20))
+        ragged = [np.concatenate([x, m[:n]]) for x, m, n in zip(X, more, lengths, strict=True)]
+        equal += [st.estimate_problem(X, y).spread, st.estimate_problem(ragged, y).spread]
+        found.append(st.estimate_problem(*varied.sample(300, 20, random_state=seed)))
+    assert np.count_nonzero(equal) <= 3  # one in 40 of either is found by chance
+    assert np.count_nonzero([pilot.spread for pilot in found]) >= 18
+    for name, true in (("spread", 0.5), ("signal", 4.0), ("n_signal", 2.0)):
+        values = [getattr(pilot, name) for pilot in found]
+        assert abs(np.mean(values) - true) < 4 * np.std(values) / math.sqrt(20), name
+    pilot = next(pilot for pilot in found if pilot.spread)
+    kinds, shares = pilot.problem.kinds, pilot.problem.shares
+    mean = sum(share * kind.signal for kind, share in zip(kinds, shares, strict=True))
+    square = sum(share * kind.signal**2 for kind, share in zip(kinds, shares, strict=True))
+    assert square / mean**2 - 1 == pytest.approx(pilot.spread, rel=0.01)
+    assert "spread=" in repr(pilot)
+    assert st.plan(problem=pilot.problem, dim=20, n_samples=80, model="pooled").error < 0.4
 
 
 def test_ragged_sequences_and_any_labels():

@@ -23,6 +23,11 @@ def attention():
     return st.plan(**EASY, error=0.05)
 
 
+@pytest.fixture(scope="module")
+def pooled():
+    return st.plan(**POOLED, error=0.15, model="pooled")
+
+
 def test_solving_for_samples_and_predicting_there_agree(attention):
     assert isinstance(attention.n_samples, int)
     assert attention.error <= 0.05 * (1 + 1e-3)
@@ -172,10 +177,10 @@ def test_summary_and_plot(attention, tmp_path):
     assert repr(attention) == f"Plan({attention.answer})"
 
 
-def test_a_plan_of_few_samples_says_so(attention):
-    few = st.plan(n_samples=40, dim=20, n_tokens=5, signal=6.0, model="pooled")
-    assert few.caution.startswith("40 samples are few")
-    assert few.caution in few.summary()
+def test_a_plan_of_few_samples_says_so(attention, pooled):
+    assert pooled.n_samples < 60
+    assert pooled.caution.startswith(f"{pooled.n_samples} samples are few")
+    assert pooled.caution in pooled.summary()
     assert attention.n_samples > 60
     assert not attention.caution
     assert "caution" not in attention.summary()
@@ -273,11 +278,10 @@ def achieved(planned, trials):
     return np.mean(errors), np.std(errors, ddof=1) / np.sqrt(trials)
 
 
-def test_the_plan_is_true_at_small_size():
+def test_the_plan_is_true_at_small_size(attention):
     """The planned protocol, on dense samples, gives the planned error and not the limit."""
-    planned = st.plan(dim=120, n_tokens=6, n_signal=2, signal=3.0, positive_rate=0.4, error=0.08)
-    error, spread = achieved(planned, 24)
-    assert abs(error - planned.error) < 3 * spread + 0.05 * planned.error
+    error, spread = achieved(attention, 24)
+    assert abs(error - attention.error) < 3 * spread + 0.05 * attention.error
 
 
 def test_few_samples_are_planned_as_they_are():
@@ -351,12 +355,11 @@ def test_a_floor_is_told_from_bayes_by_error_bars():
     assert found, text
 
 
-def test_a_plan_as_data_is_json():
-    found = st.plan(**POOLED, error=0.1, model="pooled")
-    data = json.loads(json.dumps(found.to_dict()))
-    assert data["n_samples"] == found.n_samples
-    assert data["curve"]["errors"] == list(found.curve.errors)
-    assert data["alternatives"]["bayes"] == found.alternatives["bayes"]
+def test_a_plan_as_data_is_json(pooled):
+    data = json.loads(json.dumps(pooled.to_dict()))
+    assert data["n_samples"] == pooled.n_samples
+    assert data["curve"]["errors"] == list(pooled.curve.errors)
+    assert data["alternatives"]["bayes"] == pooled.alternatives["bayes"]
 
 
 def test_recall_at_a_false_positive_rate():

@@ -12,7 +12,8 @@ from sklearn.covariance import ledoit_wolf
 from sparsetoken._validation import check_count
 from sparsetoken.estimators.conversion import as_sequences
 from sparsetoken.estimators.sequences import Sequences
-from sparsetoken.planner.moments import TokenSummary, estimate_moments, summarise
+from sparsetoken.planner.moments import TokenMoments, TokenSummary, estimate_moments, summarise
+from sparsetoken.population import AnyProblem, Population
 from sparsetoken.problem import RandomState, SparseTokenProblem
 
 __all__ = ["PilotEstimate", "PilotWarning", "estimate_problem"]
@@ -32,18 +33,26 @@ class PilotWarning(UserWarning):
 class PilotEstimate:
     """What pilot data say about the problem; made by :func:`estimate_problem`."""
 
-    problem: SparseTokenProblem
-    """The problem to plan with: ``n_signal`` rounded, and the signal given that number."""
+    problem: AnyProblem
+    """The problem to plan with: ``n_signal`` rounded, and the signal given that number.
+
+    Where the strengths vary, a population of kinds with their mean and variance.
+    """
     signal: float
-    """Strength θ, both moments taken at their word."""
+    """Strength θ, the moments taken at their word; the mean one where strengths vary."""
     n_signal: float
     """Number R of signal tokens, not rounded."""
+    spread: float
+    """Variance of the positive sequences' strengths over their squared mean, if not by chance."""
     positive_rate: float
     standard_errors: dict[str, float]
-    """Of ``signal``, ``n_signal``, ``positive_rate`` and, as ``problem.signal``, of that one."""
+    """Of ``signal``, ``n_signal``, ``spread``, ``positive_rate`` and, as ``problem.signal``, of the
+    (mean) strength in ``problem``."""
     evidence: float
     """Class difference of the mean tokens (squared norm) in standard errors."""
     n_samples: int
+    n_tokens: int
+    """Mean length of a sequence, rounded."""
     dim: int
 
     @property
@@ -54,10 +63,10 @@ class PilotEstimate:
     def __repr__(self) -> str:
         parts = ", ".join(
             f"{name}={getattr(self, name):.3g} ± {self.standard_errors[name]:.2g}"
-            for name in ("signal", "n_signal", "positive_rate")
+            for name in ("signal", "n_signal", "positive_rate", *("spread",) * (self.spread > 0))
         )
         flag = "" if self.reliable else ", reliable=False"
-        return f"PilotEstimate({parts}, n_tokens={self.problem.n_tokens}{flag})"
+        return f"PilotEstimate({parts}, n_tokens={self.n_tokens}{flag})"
 
 
 def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> PilotEstimate:
@@ -67,6 +76,10 @@ def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> 
     towards a multiple of the identity as Ledoit and Wolf do: fully so where the tokens are too few
     for their dimension. Then the class differences of first and second moments are compared, free
     of the bias of high dimension, with standard errors by a jackknife over groups of samples.
+
+    Mean tokens that differ more between positive sequences than noise explains show strengths that
+    vary. If they do by two standard errors, ``problem`` is a population of five kinds, for
+    lognormal strengths of this mean and variance; otherwise all are taken as equal.
 
     Parameters
     ----------
@@ -105,26 +118,37 @@ def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> 
         estimate_moments(*(part.without(group) for part in classes))
         for group in range(classes[0].size.size)
     ]
-    whole = max(1, round(n_tokens))
-    n_signal = min(max(1, round(moments.n_signal(n_tokens))), whole)
-    signal = moments.signal_given(n_signal, n_tokens)
     rate = float(positive.mean())
-    problem = SparseTokenProblem(whole, n_signal, signal, rate)
+    of_lengths = float(np.var(1.0 / lengths) / np.mean(1.0 / lengths) ** 2)
     errors = {
-        "signal": _jackknife([m.signal() for m in left_out]),
-        "n_signal": _jackknife([m.n_signal(n_tokens) for m in left_out]),
+        "spread": _jackknife([m.spread(of_lengths) for m in left_out]),
         "positive_rate": math.sqrt(rate * (1 - rate) / positive.size),
-        "problem.signal": _jackknife([m.signal_given(n_signal, n_tokens) for m in left_out]),
     }
-    spread = _jackknife([m.mean for m in left_out])
+    varies = moments.spread(of_lengths) > max(_DETECTED * errors["spread"], 1e-6)
+
+    def spread(m: TokenMoments) -> float:
+        return max(m.spread(of_lengths), 0.0) if varies else 0.0
+
+    # With strengths that vary, what a single one would be is E[θ²]/E[θ].
+    signal, *signals = (m.signal() / (1.0 + spread(m)) for m in (moments, *left_out))
+    n_signal, *counts = (m.n_signal(n_tokens) * (1.0 + spread(m)) for m in (moments, *left_out))
+    whole = max(1, round(n_tokens))
+    count = min(max(1, round(n_signal)), whole)
+    planned, *others = (m.signal_given(count, n_tokens, spread(m)) for m in (moments, *left_out))
+    for name, values in (("signal", signals), ("n_signal", counts), ("problem.signal", others)):
+        errors[name] = _jackknife(values)
+    problem = SparseTokenProblem(whole, count, planned, rate)
+    bar = _jackknife([m.mean for m in left_out])
     estimate = PilotEstimate(
-        problem,
-        moments.signal(),
-        moments.n_signal(n_tokens),
+        _with_spread(problem, spread(moments)),
+        signal,
+        n_signal,
+        spread(moments),
         rate,
         errors,
-        moments.mean / spread if spread > 0 else math.inf,
+        moments.mean / bar if bar > 0 else math.inf,
         positive.size,
+        whole,
         sequences.dim,
     )
     if not estimate.reliable:
@@ -135,6 +159,14 @@ def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> 
             stacklevel=2,
         )
     return estimate
+
+
+def _with_spread(problem: SparseTokenProblem, spread: float) -> AnyProblem:
+    """Return kinds for lognormal strengths of the problem's mean and this relative variance."""
+    if spread == 0.0:
+        return problem
+    median = problem.signal / math.sqrt(1.0 + spread)
+    return Population.spread(problem, signal=("lognormal", median, math.sqrt(math.log1p(spread))))
 
 
 def _check(X: Any, y: ArrayLike) -> tuple[Sequences, NDArray[np.bool_]]:

@@ -6,9 +6,9 @@ apart, in units of their spread, and
 
     d² = S² x / (1 + x),    x = (n / n₀)^b,
 
-where a fraction ρ of the rarer class carries no signal. A linear readout has b = 1. A query must be
-found first, which makes b larger: the error stays at chance, then falls. S and ρ set the floor, n₀
-grows with the effective dimension.
+and a fraction ρ of the rarer class carries no signal. For a linear readout b = 1. A query must be
+found first, so b is larger: the error stays at chance, then falls. S and ρ set the floor; n₀ grows
+with the effective dimension.
 """
 
 import math

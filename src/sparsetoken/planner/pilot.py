@@ -99,9 +99,10 @@ class PilotPlan:
 
     @cached_property
     def curve(self) -> PilotCurve:
-        """Expected error from a tenth of the pilot to at least ten times its size."""
+        """Expected error from a tenth of the pilot, or less, to at least ten times its size."""
         needed = [10.0 * self.pilot_size, *(1.5 * n for n in self._needed if math.isfinite(n))]
-        sizes = np.geomspace(max(2.0, 0.1 * self.pilot_size), max(needed), 40)
+        first = max(2.0, min(0.1 * self.pilot_size, self._needed[0]))
+        sizes = np.geomspace(first, max(needed), 40)
         sizes = np.unique(sizes.round())
         lower, median, upper = self.predict(sizes).T
         return PilotCurve(tuple(int(n) for n in sizes), tuple(lower), tuple(median), tuple(upper))
@@ -140,10 +141,16 @@ class PilotPlan:
                 f"With care: {high:.0f} samples are {high / size:.0f} times the pilot, and tests "
                 "cover up to 4 times."
             )
-        if math.isfinite(high) and high > 4 * low:
+        smallest = float(self.observed.sizes.min())
+        if high < smallest:
+            reasons.append(
+                f"{smallest:.0f} samples reach the target already; fewer were not tried, so how "
+                "many would do is a guess."
+            )
+        elif math.isfinite(high) and high > max(4 * low, size):
             reasons.append("The range is wide: a larger pilot would narrow it.")
         if self.observed.counts.min() < 10:
-            reasons.append(f"The rarer class has only {self.observed.counts.min()} sequences.")
+            reasons.append(f"The rarest class has only {self.observed.counts.min()} sequences.")
         if not reasons:
             reasons.append("As far as the interval goes: it is meant to hold in 8 of 10 studies.")
         return reasons
@@ -165,13 +172,13 @@ class PilotPlan:
     def summary(self) -> str:
         """Return answer and interval, then trust, then what both rest on, as text."""
         lines = [self.answer, f"Trust: {self.trust}", ""]
-        lines += [f"held-out error on parts of the pilot of {self.pilot_size} sequences"]
+        lines += [f"held-out error after training on parts of the pilot of {self.pilot_size}"]
         for n, error, bar in self.posterior.summary.rows():
-            lines.append(f"  {n:<8.0f} {error:.3f} ± {bar:.3f}")
-        lines += ["expected error: samples, median, 80 % interval"]
+            lines.append(f"  {n:>6.0f} samples: {error:.3f} ± {bar:.3f}")
+        lines += ["expected error, with 80 % interval"]
         sizes = [factor * self.pilot_size for factor in (1, 2, 4, 8)]
         for n, (low, median, high) in zip(sizes, self.predict(sizes), strict=True):
-            lines.append(f"  {n:<8} {median:.3f}  {low:.3f} to {high:.3f}")
+            lines.append(f"  {n:>6} samples: {median:.3f}, {low:.3f} to {high:.3f}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:

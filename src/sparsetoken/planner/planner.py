@@ -108,12 +108,12 @@ class Planner:
 
         Notes
         -----
-        ``plan.error`` is the limit of many dimensions (``plan.limit_error``), averaged to leading
-        order over three finite-size fluctuations: of the trained bias, of the positive rate among
-        the query's samples, and of the query's noise along the signal. In a population the shares
-        of the kinds fluctuate too; that is left out. With a few dozen samples higher orders
-        matter, and the error can be larger than planned.
-        ``python -m benchmarks.plan_truth`` compares plans with simulation.
+        ``plan.limit_error`` is the limit of many dimensions. ``plan.error`` is what to expect at
+        this size. Up to 60 samples it is the mean over runs of the planned training. Above, it is
+        the limit averaged, to leading order, over three fluctuations: of the trained bias, of the
+        positive rate among the samples that teach the query, and of the overlap of the query's
+        noise with the signal. Of a population the shares of the kinds fluctuate too, which is left
+        out there. ``python -m benchmarks.plan_truth`` compares plans with simulation.
         """
         check_choice("model", model, (*ARCHITECTURES, "best"))
         quantities = {
@@ -145,8 +145,8 @@ class Planner:
 
         The classifier is trained on parts of the pilot, of several sizes, and tested on the rest.
         Learning curves that agree with these errors, and with how well the held-out scores rank,
-        are extrapolated: they are drawn from the family that the theory predicts, in which the
-        error may stay at chance for a while before it falls.
+        are extrapolated. They are of the theory's family: the error may stay at chance for a while
+        before it falls.
 
         Parameters
         ----------

@@ -11,6 +11,7 @@ import numpy as np
 from sparsetoken.estimate import Estimate
 from sparsetoken.kinds import errors_text, kinds_text
 from sparsetoken.planner.architectures import ARCHITECTURES
+from sparsetoken.planner.draws import FEW_SAMPLES
 from sparsetoken.planner.request import (
     FEWEST_OF_A_CLASS,
     GIVEN,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "PlanCurve"]
 
 _POINTS = 9
-_FEW = 60  # samples, below which simulated errors leave the expected one behind
 
 
 class PlanCurve(NamedTuple):
@@ -116,8 +116,9 @@ class Plan:
     def error(self) -> Estimate:
         """The mean error of studies of this size, with its numerical uncertainty.
 
-        It is the theory's limit with the fluctuations of the bias and of the query averaged in, to
-        leading order. With ``metric="auc"`` it is 1 − AUC.
+        Up to 60 samples it is the mean of runs of the planned training. Above, it is the theory's
+        limit with the fluctuations of the bias and of the query averaged in, to leading order. With
+        ``metric="auc"`` it is 1 − AUC.
         """
         return self.solution.expected
 
@@ -200,7 +201,7 @@ class Plan:
     @property
     def caution(self) -> str:
         """A warning if there are so few samples that a single study may differ much; else empty."""
-        if self.n_samples >= _FEW:
+        if self.n_samples > FEW_SAMPLES:
             return ""
         return (
             f"{self.n_samples} samples are few: the error planned is the mean over many studies, "

@@ -130,7 +130,7 @@ def finish(figure: Picture, *, title: bool = False, letters: bool = False) -> Pi
         width = int(16.5 * figure.get_figwidth())  # characters that fit at this size
         words = figure.caption.removeprefix(figure.title).removeprefix(".").strip()
         whole = words.replace(" = ", "\u00a0=\u00a0")  # no break within a parameter
-        lines = [figure.title, *textwrap.wrap(whole, width)]
+        lines = [*textwrap.wrap(figure.title, width), *textwrap.wrap(whole, width)]
         text = "\n".join(lines).replace("\u00a0", " ")
         figure.suptitle(with_subscripts(text), fontsize=7.5)
         _grow(figure, len(lines))

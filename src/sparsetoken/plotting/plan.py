@@ -123,7 +123,7 @@ def draw_pilot(data: dict[str, Any]) -> Figure:
         ax.set_ylim(max(0.5 * low, 1e-4), 1.15 * max(*curve["upper"], target))
         for axis in (ax.xaxis, ax.yaxis):
             _readable(axis)
-        ax.legend(loc="lower left")
+        ax.legend(loc="best")
         caption(figure, [], data["answer"])
         return finish(figure, title=True)
 

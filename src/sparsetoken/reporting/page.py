@@ -68,8 +68,8 @@ def _head(found: Evidence, title: str) -> str:
         for m in found.measures
     ]
     accuracy = found.measures[0]
-    better = "better than" if accuracy.low > found.majority else "not surely better than"
-    trivial = f"always predicting the commonest class is right in {found.majority:.1%}"
+    better = "better than" if accuracy.low > found.majority else "not clearly better than"
+    trivial = f"always predicting the commonest class is right in {found.majority:.1%} of cases"
     boxes = "".join(
         f'<div class="card"><span class="soft">{name}</span><b>{value}</b>'
         f'<span class="soft">{note}</span></div>'

@@ -1,12 +1,12 @@
 """What two gradient steps teach the query (docs/theory, section 3)."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from sparsetoken._validation import check_real
 from sparsetoken.losses import Loss, get_loss
@@ -14,6 +14,8 @@ from sparsetoken.population import AnyProblem, check_problem, with_rate
 from sparsetoken.theory.smoothing import envelope_moments
 
 __all__ = ["Alignment", "alignment", "best_bias_rate"]
+
+Array = NDArray[np.float64]
 
 _LARGEST = 1e12  # rate or inverse temperature: products of them stay finite
 
@@ -102,10 +104,10 @@ def alignment(
     limit = _two_steps(problem, loss, math.inf, lr_readout, lr_bias, centre)
     factor = lr_query * beta / steps.longest
     query_norm = factor * math.sqrt(steps.query_squared)
-    overlap = -factor * steps.query_overlap
+    overlap = -factor * float(steps.query_overlap)
     # 1 − γ² = (‖q‖² − ⟨q, ξ⟩²)/‖q‖², to first order in 1/α.
-    signal_part = limit.query_overlap**2
-    misalignment = 0.5 * limit.noise / signal_part if signal_part > 0 else math.inf
+    signal_part = float(limit.query_overlap) ** 2
+    misalignment = 0.5 * float(limit.noise) / signal_part if signal_part > 0 else math.inf
     return Alignment(
         cosine=min(max(overlap / query_norm, -1.0), 1.0) if query_norm > 0 else 0.0,
         sharpness=beta * query_norm,
@@ -119,20 +121,28 @@ def alignment(
 
 
 class _Steps(NamedTuple):
-    """Both steps, the query without its factor −lr_query·β/(longest length)."""
+    """Both steps, the query without its factor −lr_query·β/(longest length).
+
+    What depends on the bias has an entry for each of its learning rates.
+    """
 
     readout_overlap: float
     readout_squared: float
-    bias: float
-    query_overlap: float
-    query_squared: float
-    noise: float
+    bias: Any
+    query_overlap: Any
+    query_squared: Any
+    noise: Any
     """α times the part of ‖q‖² orthogonal to the signal, to leading order in 1/α."""
     longest: float
 
 
 def _two_steps(
-    problem: AnyProblem, loss: Loss, alpha: float, lr_readout: float, lr_bias: float, centre: bool
+    problem: AnyProblem,
+    loss: Loss,
+    alpha: float,
+    lr_readout: float,
+    lr_bias: float | Array,
+    centre: bool,
 ) -> _Steps:
     """Average over kinds, true classes and recorded labels (docs/theory, section 11)."""
     kinds, positive, label, weight = (np.array(x) for x in zip(*problem.groups, strict=True))
@@ -152,18 +162,21 @@ def _two_steps(
     bias = -lr_bias * float(weight @ slope)
 
     memory = -lr_readout * slope / (alpha * length)  # each sample's memory of itself
-    mean = bias + memory + signal * sparsity * overlap
-    h = envelope_moments(loss, label, mean, np.sqrt(readout_squared / length), 1.0, 0.0)
+    mean = np.add.outer(bias, memory + signal * sparsity * overlap)
+    points = np.broadcast_arrays(label, mean, np.sqrt(readout_squared / length))
+    labels, means, scales = (part.ravel() for part in points)
+    moments = envelope_moments(loss, labels, means, scales, 1.0, 0.0)
+    h, hh = moments.h.reshape(mean.shape), moments.hh.reshape(mean.shape)
     if centre:
-        level = float(weight @ h.h)
-        h = h._replace(h=h.h - level, hh=h.hh - 2.0 * level * h.h + level**2)
+        level = np.expand_dims(h @ weight, -1)
+        h, hh = h - level, hh - 2.0 * level * h + level**2
 
     k = n_signal * (1.0 - sparsity)
     others = (length - 1.0) * longest / (max(longest - 1.0, 1.0) * length)  # (L − 1)/L
-    a = (longest - 1.0) * float(weight @ (h.h * others))
-    b = float(np.sum(weight * h.h * signal**2 * k * relative)) * overlap
-    energy = (longest - 1.0) * readout_squared * float(weight @ (h.hh * others * relative))
-    energy += float(np.sum(weight * h.hh * signal**2 * overlap**2 * k * relative**2))
+    a = (longest - 1.0) * (h * others) @ weight
+    b = (h * signal**2 * k * relative) @ weight * overlap
+    energy = (longest - 1.0) * readout_squared * (hh * others * relative) @ weight
+    energy += (hh * signal**2 * overlap**2 * k * relative**2) @ weight
     along = a * overlap + b
     squared = a**2 * readout_squared + 2 * a * b * overlap + b**2 + energy / alpha
     return _Steps(
@@ -216,27 +229,19 @@ def best_bias_rate(
     rates = possible_rates(problem.positive_rate, n_samples)
     problems = [problem] if math.isinf(n_samples) else [with_rate(problem, r) for r in rates]
 
-    def misalignment(rate: float) -> float:
-        return -math.fsum(
-            alignment(each, alpha=alpha, loss=loss, lr_readout=lr_readout, lr_bias=rate).cosine
-            for each in problems
-        )
+    def cosine(rates: Array) -> Array:
+        total = np.zeros(rates.size)
+        for each in problems:
+            steps = _two_steps(each, get_loss(loss), alpha, lr_readout, rates, False)
+            norm = np.sqrt(steps.query_squared)
+            total -= steps.query_overlap / np.where(norm > 0.0, norm, 1.0)
+        return total
 
-    if calibrated is not None:
-        low, high = 0.6 * calibrated, 1.8 * calibrated
-        found = _least(misalignment, low, high)
-        if 1.05 * low < found < 0.97 * high:
-            return found
     grid = np.linspace(0.0, 3.0 * (calibrated or 7.0), 41)
-    best = int(np.argmin([misalignment(rate) for rate in grid.tolist()]))
-    return _least(misalignment, float(grid[max(best - 1, 0)]), float(grid[min(best + 1, 40)]))
-
-
-def _least(value: Callable[[float], float], low: float, high: float) -> float:
-    found = minimize_scalar(
-        value, bounds=(low, high), method="bounded", options={"xatol": 0.02 * high}
-    )
-    return float(found.x)
+    for _ in range(2):
+        best = int(np.argmax(cosine(grid)))
+        grid = np.linspace(grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)], 11)
+    return float(grid[np.argmax(cosine(grid))])
 
 
 def _calibrated_rate(loss: Loss, positive_rate: float) -> float | None:

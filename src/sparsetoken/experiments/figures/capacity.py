@@ -96,6 +96,6 @@ def draw(rows: Rows) -> Picture:
         label_axes(below, "α / α*", "train_loss")
     axes[0][-1].legend(loc="upper right")
     axes[1][-1].legend(loc="lower right")
-    note = "Thin lines join the simulations of one dimension"
+    note = "Thin lines join the simulations of one dimension: the transition sharpens as d grows"
     caption(drawn, rows, "Below the capacity α* the training samples are separable", [note])
     return drawn

@@ -112,9 +112,9 @@ def _both(
         "steps": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20],
         "step_points": [2, 4, 8, 20],
         "last_points": [100],
-        "lines": [2.0, 8.0],
+        "lines": [2.0, 2.8, 4.0, 5.7, 8.0],
         "points": [2.0, 8.0],
-        "budgets": [2.0, 8.0],
+        "budgets": [2.0, 4.0, 8.0],
         "budget_points": [2.0, 8.0],
         "dim": 100,
         "trials": 6,
@@ -148,7 +148,11 @@ def draw(rows: Rows) -> Picture:
     axes[0][0].legend(loc="upper right")
     steps = [row for row in rows if row["panel"] != "budget"]
     (alpha,) = present(select(rows, curve="fresh", panel="steps"), "alpha")
-    notes = [f"Against steps: all learning rates 1, α = {alpha:g}", "Where rates are tuned λ = 0"]
+    notes = [
+        f"Against steps: all learning rates 1, α = {alpha:g}",
+        "Where rates are tuned λ = 0",
+        "Fresh batches share the samples: a small d shows most there",
+    ]
     caption(drawn, steps, "Query, readout and bias trained together", notes)
     return drawn
 
