@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sparsetoken import SparseTokenProblem
+from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Hinge
 from sparsetoken.theory import (
     alignment,
@@ -93,6 +93,19 @@ def test_hinge_that_collapses_to_the_rarer_class():
     assert r.converged
     assert r.train_loss == pytest.approx(2 * 0.25, rel=1e-4)
     assert r.readout.bias == pytest.approx(-1.0, abs=1e-3)
+
+
+def test_hinge_under_a_strong_ridge_with_nearly_equal_classes():
+    """The readout is small, and the loss of the bias a straight line with a corner at -1."""
+    problem = Population([SparseTokenProblem(57, 3, 6.8, 0.44)], label_errors=(0.12, 0.16))
+    r = risk(
+        problem, "attention", alpha=2.7, reg=470.0, loss="hinge", cosine=0.0, sharpness=0.1,
+        n_points=2048,
+    )  # fmt: skip
+    assert r.converged
+    assert r.readout.bias == pytest.approx(-1.0, abs=0.01)
+    rate = 0.44 * 0.88 + 0.56 * 0.16  # of labels that say positive
+    assert r.train_loss == pytest.approx(2 * rate, rel=0.01)
 
 
 @pytest.mark.parametrize("sharpness", [1e-16, 1e-12, 1e-8])

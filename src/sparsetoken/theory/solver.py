@@ -164,7 +164,7 @@ def descend(problem: Problem, start: Readout | None = None, tolerance: float = 1
     readout = readout._replace(log_step=min(readout.log_step, bound))
     readout, done, moments, passes = _fit_step(problem, readout)
     here = _eliminate(done, readout, bound)
-    damping = 0.0
+    damping = helped = 0.0
     while passes < _MOST_PASSES and damping < 1e12 and not fits_perfectly(problem, here.value):
         # The metric's share keeps the step along a flat direction finite.
         floor = (damping + 1e-14) * done.metric
@@ -187,12 +187,13 @@ def descend(problem: Problem, start: Readout | None = None, tolerance: float = 1
         there = _eliminate(trial_done, trial, bound)
         drop = here.value - there.value
         if gain > 0.0 and drop >= 1e-3 * gain - noise:
+            helped = damping or helped
             damping = 0.0 if drop > 0.25 * gain else damping
             readout, done, moments, here = trial, trial_done, trial_moments, there
-        else:  # from what shortens the step by a third
+        else:  # from what shortens the step by a third, or from a tenth of what helped last
             curvature = float(move @ here.hessian @ move)
             least = 0.5 * curvature / (float(move @ done.metric @ move) + 1e-300)
-            damping = max(10.0 * damping, min(max(least, 1e-12), 1e-3))
+            damping = max(10.0 * damping, min(max(least, 1e-12), 1e-3), 0.1 * helped)
     return Saddle(readout, here.value, here, moments, passes, problem.smoothing, False)
 
 

@@ -176,9 +176,8 @@ def solve_point(
         ridge = _without_ridge(law, ratio, alpha, loss)
     task = Problem(law.points, loss, ratio, ridge, resolution=RESOLUTION)
     coarse, saddle, converged = _solve_law(law, task, before)
-    if not (
-        converged or fits_perfectly(task, saddle.value)
-    ):  # once more from scratch, without grids
+    if not (converged or fits_perfectly(task, saddle.value)):
+        # Once more from scratch, without grids.
         coarse, saddle, converged = _solve_law(law, task._replace(resolution=math.inf), None)
     x = saddle.readout
     converged = converged and not any_bias(saddle, loss)
@@ -214,6 +213,7 @@ def _agrees(result: Risk) -> bool:
     return abs(here - there) <= _FAR * bar
 
 
+@np.errstate(over="ignore")  # where nothing has converged, moves are not bounded
 def _train_loss(
     law: FeatureLaw,
     saddle: Saddle,
