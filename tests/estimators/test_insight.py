@@ -46,11 +46,17 @@ def test_a_good_model_has_no_problem():
     problem = st.SparseTokenProblem(10, 1, 3.5)
     data, y, truth = problem.sample(400, 15, random_state=0, return_truth=True)
     model = st.AttentionClassifier(random_state=0).fit(data, y)
-    diagnosis = model.diagnose(*problem.sample(500, 15, random_state=1, direction=truth.direction))
+    new, labels = problem.sample(500, 15, random_state=1, direction=truth.direction)
+    diagnosis = model.diagnose(new, labels)
     assert diagnosis.problems == ()
     assert str(diagnosis).startswith("No problem found.\nWhat decides: a few tokens (AUC 0.9")
     assert diagnosis.auc["attention"] > 0.9
     assert diagnosis.p_value < 1e-6
+    # A few new samples do not make the held-out scores of fit any worse.
+    rows = np.concatenate([np.flatnonzero(labels == label)[:11] for label in (0, 1)])
+    few = model.diagnose(new[rows], labels[rows])
+    assert few.kind == "a few tokens"
+    assert few.p_value < 0.005
 
 
 def names(diagnosis):

@@ -93,10 +93,11 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
     queries = model._leading_queries()
     attends = bool(np.any(queries))
     auc = {"model": mean_auc(scores, signs)}
-    held_out = getattr(model, "held_out_scores_", None)
+    held_out, held_out_counts = getattr(model, "held_out_scores_", None), counts
     if held_out is not None and np.isfinite(held_out).all(axis=1).any():
         rows = np.isfinite(held_out).all(axis=1)
         auc["held out"] = mean_auc(held_out[rows], class_signs(model.held_out_classes_)[rows])
+        held_out_counts = np.bincount(model.held_out_classes_[rows], minlength=len(counts))
     pooled = mapped.per_sample(pooled_features)
     auc["pooled"] = _readout_auc([pooled], signs)
     turned = [[mapped.per_sample(attention_features, s * q) for q in queries] for s in (1.0, -1.0)]
@@ -104,15 +105,14 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
     auc["spread"] = _readout_auc([mapped.per_sample(_spread)], signs)
     auc["length"] = mean_auc(np.log(data.lengths)[:, np.newaxis], signs[:, :1])
 
-    smaller, n_samples = int(counts.min()), len(index)
-    # Of an AUC without any signal; and of a good one, roughly.
-    chance_error = float(np.sqrt((n_samples + 1) / (12.0 * smaller * (n_samples - smaller))))
-    error = float(np.sqrt(max(auc["pooled"] * (1.0 - auc["pooled"]), 0.01) / smaller))
+    chance_error = _chance_error(counts)
+    error = float(np.sqrt(max(auc["pooled"] * (1.0 - auc["pooled"]), 0.01) / counts.min()))
     wide_error = _CROSS_VALIDATED * chance_error
     above = {
         "model": min(
             (auc["model"] - 0.5) / (wide_error if seen.any() else chance_error),
-            (auc.get("held out", auc["attention"]) - 0.5) / wide_error,
+            (auc.get("held out", auc["attention"]) - 0.5)
+            / (_CROSS_VALIDATED * _chance_error(held_out_counts)),
         ),
         "pooled": (auc["pooled"] - 0.5) / wide_error,
         "spread": (auc["spread"] - 0.5) / wide_error,
@@ -137,6 +137,12 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
         _constant(data),
     )
     return Diagnosis(findings, auc, float(ndtr(-above["model"])), kind, more)
+
+
+def _chance_error(counts: Indices) -> float:
+    """Return the standard error of an AUC without any signal."""
+    smaller, n_samples = max(int(counts.min()), 1), int(counts.sum())
+    return float(np.sqrt((n_samples + 1) / (12.0 * smaller * (n_samples - smaller))))
 
 
 def _honest_scores(model: Any, data: Data) -> tuple[Floats, NDArray[np.bool_]]:
