@@ -8,6 +8,7 @@ import pytest
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Hinge
 from sparsetoken.theory import (
+    ConvergenceWarning,
     alignment,
     capacity,
     oracle_error,
@@ -138,6 +139,14 @@ def test_rare_samples_that_hold_the_readout_show_in_the_error_bar():
     )
     bar = math.hypot(rough.uncertainty, fine.uncertainty)
     assert abs(rough.test_error - fine.test_error) < 6 * bar  # it was 24
+    kinds = [SparseTokenProblem(9, 7, 4.2, 0.38), SparseTokenProblem(32, 4, 2.9, 0.38)]
+    mixed = Population(kinds, [0.2, 0.8], label_errors=(0.0, 0.28))
+    with pytest.warns(ConvergenceWarning):  # two points of thousands hold this one
+        held = risk(
+            mixed, "elementwise", alpha=0.08, reg=4e-8, cosine=0.77, sharpness=30.0, loss="hinge",
+            n_points=2048,
+        )  # fmt: skip
+    assert not held.converged
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def solve_point(
         # Once more from scratch, without grids.
         coarse, saddle, converged = _solve_law(law, task._replace(resolution=math.inf), None)
     x = saddle.readout
-    converged = converged and not any_bias(saddle, loss)
+    converged = converged and not any_bias(saddle, loss) and not _held_by_few(law, saddle)
     moves = _batch_moves(law, task, saddle)
     result = Risk(
         law=law,
@@ -244,6 +244,20 @@ def any_bias(saddle: Saddle, loss: Loss) -> bool:
     pull = saddle.moments.hh
     all_pull = float(pull.min()) > 0.999 * float(pull.max())
     return not loss.smooth and all_pull and saddle.reduced.hessian[2, 2] < 1e-12
+
+
+def _held_by_few(law: FeatureLaw, saddle: Saddle) -> bool:
+    """Whether a few points hold the readout, as rare samples with hardly any feature do.
+
+    An average that rests on a few of many points is not known, and neither is its error bar. How
+    many it rests on is (Σt)²/Σt², for the terms t of the readout's spread.
+    """
+    terms = law.points.weight * law.points.scale**2 * saddle.moments.hh
+    squares = float(terms @ terms)
+    return law.batches > 1 and float(terms.sum()) ** 2 < _LEAST_POINTS * squares
+
+
+_LEAST_POINTS = 30.0
 
 
 def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> float:
