@@ -63,6 +63,7 @@ def curve(
     label: str | None = None,
     *,
     dashes: str | None = None,
+    face: str = "white",
     transform: Any = None,
     **line: Any,
 ) -> None:
@@ -90,7 +91,7 @@ def curve(
             yerr=[row["uncertainty"] for row in simulation],
             fmt=marker,
             color=color,
-            markerfacecolor="white",
+            markerfacecolor=face,
             markeredgewidth=0.8,
             elinewidth=0.8,
             capsize=1.5,
@@ -110,7 +111,7 @@ def curve(
             **line,
             marker=marker if simulation else "",
             color=color,
-            markerfacecolor="white",
+            markerfacecolor=face,
             markeredgewidth=0.8,
             label=label,
         )

@@ -193,13 +193,14 @@ def draw(rows: Rows) -> Picture:
 
 
 def _draw_proportional(ax: Any, rows: Rows, quantity: str) -> None:
-    for step, color in zip(_STEPS, COLORS[1::-1], strict=True):
+    looks_of = [(_STEPS[0], COLORS[1], "white"), (_STEPS[1], COLORS[0], COLORS[0])]
+    for step, color, face in looks_of:
         for ratio, (_, marker) in looks(present(rows, "ratio")):
-            curve(ax, select(rows, step=step, ratio=ratio), "dim", color, marker)
+            curve(ax, select(rows, step=step, ratio=ratio), "dim", color, marker, face=face)
     label_axes(ax, "dim", quantity)
     if quantity == "cosine":
-        for step, color in zip(_STEPS, COLORS[1::-1], strict=True):
-            ax.plot([], [], "o", color=color, markerfacecolor="white", label=step)
+        for step, color, face in looks_of:
+            ax.plot([], [], "o", color=color, markerfacecolor=face, label=step)
         lines_and_points(ax)
         ax.set_ylim(-0.2, 1.0)
     else:
