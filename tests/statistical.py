@@ -13,6 +13,17 @@ def standard_score(values, expected):
     return (values.mean() - expected) / max(spread, 1e-300)
 
 
+def same_rows(first, second):
+    """Whether two tables agree, up to the rounding by which a library's threads may differ."""
+
+    def facts(row):
+        return {name: row[name] for name in row if name not in ("value", "uncertainty")}
+
+    numbers = [[(row["value"], row["uncertainty"]) for row in rows] for rows in (first, second)]
+    same = [facts(row) for row in first] == [facts(row) for row in second]
+    return same and np.allclose(*numbers, rtol=1e-9, atol=1e-12, equal_nan=True)
+
+
 def disagreements(first, second):
     """Name each way in which two samples of a quantity differ: mean, variance, quantiles."""
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)

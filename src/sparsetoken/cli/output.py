@@ -100,6 +100,9 @@ def progress_bar(what: str) -> Iterator[Any]:
 
     console = Console(stderr=True)
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    if not console.is_terminal:  # some versions of rich end even a hidden bar with an empty line
+        yield lambda done, total: None
+        return
+    with Progress(*columns, console=console) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -257,7 +257,7 @@ def _held_by_few(law: FeatureLaw, saddle: Saddle) -> bool:
     return law.batches > 1 and float(terms.sum()) ** 2 < _LEAST_POINTS * squares
 
 
-_LEAST_POINTS = 200.0
+_LEAST_POINTS = 5.0
 
 
 def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> float:
