@@ -231,7 +231,9 @@ def test_a_token_map_sees_scaled_tokens():
     large = st.AttentionClassifier(token_map=token_map, random_state=0).fit(50.0 * X + 9.0, Y)
     expected = plain.decision_function(X_NEW)
     found = large.decision_function(50.0 * X_NEW + 9.0)
-    assert np.corrcoef(found, expected)[0, 1] > 0.999  # not equal: rounding may choose another map
+    # Not equal, since rounding grows in the fit; but of the same size and order.
+    assert np.abs(found - expected).mean() < 0.05
+    assert np.corrcoef(found, expected)[0, 1] > 0.999
 
 
 @pytest.mark.parametrize(

@@ -55,31 +55,27 @@ def by_quadrature(loss, label, mean, deviation, scale):
     return np.array(totals)
 
 
+def found_and_expected(loss, count, log_deviation, log_scale):
+    """Yield the averages, and those by adaptive quadrature, at random places."""
+    rng = np.random.default_rng(0)
+    for _ in range(count):
+        label, mean = float(rng.choice([-1, 1])), float(rng.normal(0, 2))
+        deviation, scale = 10 ** rng.uniform(*log_deviation), 10 ** rng.uniform(*log_scale)
+        place = loss, np.array([label]), np.array([mean]), np.ones(1), deviation, scale
+        found = np.concatenate(envelope_moments(*place))
+        yield found, by_quadrature(loss, label, mean, deviation, scale)
+
+
 @pytest.mark.parametrize("loss", [Logistic(), Square(), Hinge()], ids=repr)
 def test_agrees_with_adaptive_quadrature(loss):
-    rng = np.random.default_rng(0)
-    for _ in range(25):
-        label, mean = float(rng.choice([-1, 1])), float(rng.normal(0, 2))
-        deviation, scale = 10 ** rng.uniform(-2, 1), 10 ** rng.uniform(-3, 3)
-        found = envelope_moments(
-            loss, np.array([label]), np.array([mean]), np.ones(1), deviation, scale
-        )
-        expected = by_quadrature(loss, label, mean, deviation, scale)
-        assert np.concatenate(found) == pytest.approx(expected, rel=1e-5, abs=1e-8)
+    for found, expected in found_and_expected(loss, 25, (-2, 1), (-3, 3)):
+        assert found == pytest.approx(expected, rel=1e-5, abs=1e-8)
 
 
 def test_the_kinks_of_a_loss_of_ones_own():
     """With a step of 0.2, as for smooth losses, E[h] is off by up to one in a thousand."""
-    rng = np.random.default_rng(0)
-    loss = get_loss(Huber())
-    for _ in range(12):
-        label, mean = float(rng.choice([-1, 1])), float(rng.normal(0, 1))
-        deviation, scale = 10 ** rng.uniform(-1, 1), 10 ** rng.uniform(-2, 2)
-        found = envelope_moments(
-            loss, np.array([label]), np.array([mean]), np.ones(1), deviation, scale
-        )
-        expected = by_quadrature(loss, label, mean, deviation, scale)
-        assert np.concatenate(found)[:4] == pytest.approx(expected[:4], rel=2e-5, abs=2e-6)
+    for found, expected in found_and_expected(get_loss(Huber()), 12, (-1, 1), (-2, 2)):
+        assert found[:4] == pytest.approx(expected[:4], rel=2e-5, abs=2e-6)
 
 
 def settings(size, seed=1):
