@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
-from threadpoolctl import threadpool_limits
 
+from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.experiments.workers import end_with_parent
 
 __all__ = ["RefusedError", "Task", "Worker"]
@@ -109,7 +109,7 @@ def _serve(pipe: Any, warm_up: Callable[[], None] | None, background: bool) -> N
     if background and hasattr(os, "nice"):
         os.nice(10)
     suspended: OrderedDict[str, tuple[int, Iterator[BaseModel]]] = OrderedDict()
-    with threadpool_limits(limits=1):
+    with one_blas_thread():
         if warm_up is not None:
             warm_up()
         pipe.send(True)

@@ -14,11 +14,9 @@ from sparsetoken.cli.options import (
     chosen_executor,
 )
 from sparsetoken.cli.output import check_output, message, print_json, print_table, progress_bar
-from sparsetoken.experiments.figures import figure_names, get_recipe
+from sparsetoken.experiments.figures import WIDTHS, figure_names, get_recipe
 
 __all__ = ["figure", "make_figure", "print_files"]
-
-_FORMATS = (".png", ".pdf", ".svg")
 
 
 def _complete_name(typed: str) -> list[str]:
@@ -40,8 +38,8 @@ def figure(
     width: Annotated[
         float | None,
         typer.Option(
-            min=40.0,
-            max=500.0,
+            min=WIDTHS[0],
+            max=WIDTHS[1],
             metavar="MM",
             help="Width in mm: 85 is a column of a journal, 170 two. Text keeps its size.",
         ),
@@ -101,9 +99,9 @@ def make_figure(
 ) -> tuple[list[dict[str, Any]], str]:
     """Compute, draw and save a figure; return its table and its caption."""
     from sparsetoken.experiments import Store, draw_figure, figure_rows, write_table
-    from sparsetoken.plotting import save_picture
+    from sparsetoken.plotting import FORMATS, save_picture
 
-    check_output(picture, _FORMATS)
+    check_output(picture, FORMATS)
     with (
         Store(picture.with_suffix(".db")) as store,
         chosen_executor(**executor) as chosen,

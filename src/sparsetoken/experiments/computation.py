@@ -6,12 +6,11 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 
 from sklearn.exceptions import ConvergenceWarning as FitWarning
-from threadpoolctl import ThreadpoolController
 
 from sparsetoken.estimate import ConvergenceWarning, Estimate
+from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.prediction import predict
 from sparsetoken.experiments.simulation import simulate
@@ -77,7 +76,7 @@ def _attempt_one(cell: Cell, time_limit: float | None) -> Outcome:
 
 
 def _compute(cells: Sequence[Cell]) -> list[dict[str, Estimate]]:
-    with _threads().limit(limits=1), warnings.catch_warnings():
+    with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # kept as a flag on the result
         warnings.simplefilter("error", FitWarning)
         settled = [settle(cell) for cell in cells]
@@ -88,12 +87,6 @@ def _compute(cells: Sequence[Cell]) -> list[dict[str, Estimate]]:
             if math.isnan(number):
                 raise ArithmeticError(f"{quantity} is not a number at {cell.describe()}")
     return found
-
-
-@cache
-def _threads() -> ThreadpoolController:
-    """Look up the libraries with threads once: that takes longer than many a cell."""
-    return ThreadpoolController()
 
 
 @contextmanager

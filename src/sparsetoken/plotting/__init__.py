@@ -2,6 +2,7 @@
 
 from sparsetoken.plotting.picture import (
     COLUMN,
+    FORMATS,
     Picture,
     finish,
     new_figure,
@@ -25,6 +26,7 @@ from sparsetoken.plotting.style import (
 
 __all__ = [
     "COLUMN",
+    "FORMATS",
     "Picture",
     "caption",
     "curve",

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from sparsetoken.experiments.sweep import Sweep
     from sparsetoken.plotting import Picture
 
-__all__ = ["Recipe", "draw_figure", "figure", "figure_names", "figure_rows", "get_recipe"]
+__all__ = ["WIDTHS", "Recipe", "draw_figure", "figure", "figure_names", "figure_rows", "get_recipe"]
+
+WIDTHS = (40.0, 500.0)
+"""The least and the largest width of a figure, in mm."""
 
 Rows = Sequence[dict[str, Any]]
 
@@ -166,7 +169,7 @@ def draw_figure(
     from sparsetoken.plotting import finish, styled
 
     if width is not None:
-        check_real("width", width, 40.0, 500.0)
+        check_real("width", width, *WIDTHS)
         width /= 25.4  # mm in an inch
     with styled(width):
         return finish(get_recipe(name).draw(rows), title=title, letters=letters)
