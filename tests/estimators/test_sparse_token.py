@@ -180,6 +180,19 @@ def test_stacking_follows_the_member_that_knows():
     assert np.polyfit(good, combined, 1)[0] == pytest.approx(1.0, abs=0.15)
 
 
+def test_thresholds_of_unequal_classes_are_found():
+    """Scores that favour the common class throughout must not hide the rare one."""
+    thresholds = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        log_odds = rng.normal(-4.0, 3.0, 80)
+        index = (rng.random(80) < 1.0 / (1.0 + np.exp(-log_odds))).astype(int)
+        scores = log_odds[np.newaxis, :, np.newaxis] - 2.0
+        found = stack(scores, index, np.full(80, 1 / 80), np.ones(1))
+        thresholds.append(-found.shift[0] / found.scales[0])
+    assert np.mean(thresholds) == pytest.approx(-2.0, abs=0.5)
+
+
 def test_names_of_features_decide(tmp_path):
     pandas = pytest.importorskip("pandas", reason="column names come from pandas")
     names = [f"px{i}" for i in range(10)]

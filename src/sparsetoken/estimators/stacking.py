@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 _MOST = 30.0  # of the logarithm of a scale
-_SHIFT = 0.35  # prior deviation of a shift, in units of the calibrated score (log-odds)
+_SHIFT = 0.35  # prior deviation of a shift between equal classes, in log-odds
 _PULL = 10.0  # of the weights towards equal ones: like that many samples
 
 
@@ -58,17 +58,19 @@ def stack(scores: Floats, index: Indices, share: Floats, prior: Floats) -> Stack
     if np.unique(index[seen]).size < 2:
         return Stack(prior, np.ones(n_members), np.zeros(n_columns))
     scores, index, share = scores[:, seen], index[seen], share[seen] / share[seen].sum()
-    scales, shifts = _calibrate(scores, index, share)
+    away = _shift_deviation(index, share, n_columns)
+    scales, shifts = _calibrate(scores, index, share, away)
     calibrated = scales[:, np.newaxis, np.newaxis] * scores + shifts[:, np.newaxis]
     n_samples = len(index)
 
     def objective(point: Floats) -> tuple[float, Floats]:
         weights, shift = point[:n_members], point[n_members:]
         value, slope = _loss(np.tensordot(weights, calibrated, 1) + shift, index, share)
-        away = (weights - prior) / prior * _PULL / n_members
-        value += (0.5 * away @ (weights - prior) + 0.5 * shift @ shift / _SHIFT**2) / n_samples
-        by_weights = np.tensordot(calibrated, slope, 2) + away / n_samples
-        return value, np.append(by_weights, slope.sum(axis=0) + shift / _SHIFT**2 / n_samples)
+        pull = (weights - prior) / prior * _PULL / n_members
+        pull_back = shift / away**2
+        value += 0.5 * (pull @ (weights - prior) + pull_back @ shift) / n_samples
+        by_weights = np.tensordot(calibrated, slope, 2) + pull / n_samples
+        return value, np.append(by_weights, slope.sum(axis=0) + pull_back / n_samples)
 
     start = np.append(prior, np.zeros(n_columns))
     bounds = [(0.0, None)] * n_members + [(None, None)] * n_columns
@@ -105,10 +107,24 @@ def _loss(score: Floats, index: Indices, share: Floats) -> tuple[float, Floats]:
     return -(logs[..., rows, index] @ share), share[:, np.newaxis] * slope
 
 
-def _calibrate(scores: Floats, index: Indices, share: Floats) -> tuple[Floats, Floats]:
+def _shift_deviation(index: Indices, share: Floats, n_columns: int) -> Floats:
+    """Return the prior deviation of each column's shift.
+
+    Members that are held back from fitting the labels closely favour the common class. So the less
+    equal the classes are, the further a threshold may be from its place.
+    """
+    logs = np.log(np.maximum(np.bincount(index, share, minlength=max(n_columns, 2)), 1e-12))
+    odds = np.diff(logs) if n_columns == 1 else logs - logs.mean()
+    return np.hypot(_SHIFT, odds)
+
+
+def _calibrate(
+    scores: Floats, index: Indices, share: Floats, away: Floats
+) -> tuple[Floats, Floats]:
     """Return a positive scale and a shift for each member.
 
-    A weak prior keeps the scale positive and the threshold near its place when scores tell little.
+    A weak prior keeps the scale positive, and the threshold near its place, up to ``away``, when
+    scores tell little.
     """
     n_samples = scores.shape[1]
     # In units of its own spread: a member's score may have any.
@@ -120,9 +136,9 @@ def _calibrate(scores: Floats, index: Indices, share: Floats) -> tuple[Floats, F
         scaled = (scale * unit[which])[:, np.newaxis, np.newaxis] * scores[which]
         values, slope = _loss(scaled + points[:, np.newaxis, 1:], index, share)
         by_scale = (slope * scaled).sum(axis=(1, 2)) + points[:, 0] / n_samples
-        by_shift = slope.sum(axis=1) + points[:, 1:] / _SHIFT**2 / n_samples
+        by_shift = slope.sum(axis=1) + points[:, 1:] / away**2 / n_samples
         values = values + 0.5 * points[:, 0] ** 2 / n_samples
-        values += 0.5 * (points[:, 1:] ** 2).sum(axis=1) / _SHIFT**2 / n_samples
+        values += 0.5 * ((points[:, 1:] / away) ** 2).sum(axis=1) / n_samples
         return values, np.column_stack([by_scale, by_shift])
 
     start = np.zeros((len(scores), 1 + scores.shape[2]))
