@@ -396,6 +396,7 @@ def test_plan_of_a_population_is_what_simulation_finds():
     from sparsetoken.experiments import compute, make_cell
 
     plan = st.plan(problem=MIXED, n_samples=60, dim=20, model="pooled")
+    assert "of 12 tokens" in plan.summary()
     values = {"kinds": MIXED, "model": "pooled", "alpha": 3.0, "dim": 20, "trials": 400}
     found = compute(make_cell("simulation", ["test_error"], values | plan.settings))["test_error"]
     assert abs(found - plan.error) < 4 * found.uncertainty + 0.02 * plan.error

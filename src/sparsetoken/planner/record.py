@@ -215,9 +215,11 @@ class Plan:
 
     def details(self) -> str:
         """Return the settings, the alternatives and the curve as text."""
+        given, kinds = self._planned_with(), list[str]()
+        if isinstance(self.problem, Population):
+            given["strengths ×"], kinds = given.pop("signal"), _kinds(self.problem)
         lines = ["planned with"]
-        lines += [f"  {name:<14} {value:g}" for name, value in self._planned_with().items()]
-        lines += [f"  {name:<14} {value}" for name, value in self._population().items()]
+        lines += [f"  {name:<14} {value:g}" for name, value in given.items()] + kinds
         lines += ["settings"]
         for name, value in self.settings.items():
             lines.append(
@@ -298,6 +300,19 @@ class Plan:
 
     def __repr__(self) -> str:
         return f"Plan({self.answer})"
+
+
+def _kinds(population: Population) -> list[str]:
+    """Return the kinds of a population and its label errors, a line of text each."""
+    lines = [
+        f"  {share:<14.1%} of {kind.n_tokens} tokens, {kind.n_signal} with a signal of "
+        f"{kind.signal:.4g}, {kind.positive_rate:.3g} positive"
+        for kind, share in zip(population.kinds, population.shares, strict=True)
+    ]
+    if any(population.label_errors):
+        missed, false = population.label_errors
+        lines.append(f"  {'label errors':<14} {missed:g} of positives, {false:g} of negatives")
+    return lines
 
 
 def _shown(value: float) -> str:
