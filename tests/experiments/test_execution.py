@@ -68,7 +68,7 @@ def test_nothing_finished_is_lost_when_the_process_is_killed(tmp_path):
         """
         quantities = ["test_error"]
         sources = ["simulation"]
-        fixed = {model = "pooled", dim = 200, trials = 12}
+        fixed = {model = "pooled", dim = 200, trials = 4}
         axes = {alpha = {start = 1, stop = 4, count = 24}}
         """
     )
@@ -109,7 +109,7 @@ def _wait_until_gone(session):
 
 
 def test_a_worker_that_dies_is_replaced(tmp_path):
-    fixed = {"model": "pooled", "dim": 200, "trials": 12}
+    fixed = {"model": "pooled", "dim": 200, "trials": 4}
     axes = {"alpha": [1.0 + i / 8 for i in range(16)]}
     sweep = Sweep([Grid(["test_error"], axes, fixed, ["simulation"])])
     killed = []

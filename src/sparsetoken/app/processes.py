@@ -6,9 +6,7 @@ refines a picture goes on where the picture before it stopped.
 """
 
 import asyncio
-import multiprocessing
 import os
-import sys
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -17,16 +15,12 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from sparsetoken.estimators.threads import one_blas_thread
-from sparsetoken.experiments.workers import end_with_parent
+from sparsetoken.experiments.workers import end_with_parent, process_context
 
 __all__ = ["RefusedError", "Task", "Worker"]
 
 _SUSPENDED = 32  # generators that a process keeps
-# Not forked from this process: a fork copies locks that threads may hold. On Linux from one that
-# has imported what they need and has no threads, so that a new process takes no time.
-_CONTEXT: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
-if sys.platform == "linux":
-    _CONTEXT.set_forkserver_preload(["sparsetoken.app.work"])
+_CONTEXT = process_context("sparsetoken.app.work")
 
 
 class RefusedError(Exception):

@@ -95,5 +95,5 @@ VIEW = View(
         *GROUPS["Learning rates"],
     ),
     draw,
-    defaults={"lr_readout": 2.0, "lr_query": 8.0, "reg": 1e-6},
+    defaults={"lr_query": 2.0, "reg": 1e-6},
 )
