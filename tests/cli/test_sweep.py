@@ -104,7 +104,14 @@ def test_control_c_keeps_what_is_finished(run, sweep, tmp_path):
     )
     store = tmp_path / "sweep.db"
     command = [sys.executable, "-m", "sparsetoken", "sweep", "run", sweep, "--workers", "2"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A shell in the background has everything below it ignore the signal.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     done = 0
     while process.poll() is None and done < 2:
         time.sleep(0.05)

@@ -112,7 +112,7 @@ def test_matches_the_theory(alpha0, rates, cosine, train_loss, test_error):
     n0, n1 = round(alpha0 * dim), 2 * dim
     found = {"cosine": [], "sharpness": [], "train loss": [], "test error": []}
     rng = np.random.default_rng(0)
-    for _ in range(24):
+    for _ in range(12):
         X, y, truth = problem.sample(n0 + n1, dim, random_state=rng, return_truth=True)
         clf = TwoStepAttentionClassifier(split=n0 / (n0 + n1), random_state=rng, **rates).fit(X, y)
         learned = LearnedQuery(clf.query_, clf.coef_, 0.0, truth.direction, 1.0)

@@ -46,7 +46,7 @@ def test_equals_the_error_on_a_dense_test_set(problem):
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
 def test_whole_pipeline_has_the_same_law_as_dense(problem):
     """Query on D0, readout on D1, its exact test error: dense tokens against reduced samplers."""
-    dim, n0, n1, trials = 12, 40, 40, 1500
+    dim, n0, n1, trials = 12, 40, 40, 800
 
     def dense(rng):
         X, y, truth = problem.sample(n0, dim, random_state=rng, return_truth=True)
@@ -73,7 +73,7 @@ def test_whole_pipeline_has_the_same_law_as_dense(problem):
 
     first, second = record(dense, 1), record(reduced, 2)
     assert_same_law(first, second)
-    assert disagreements(first["test error"], 1.05 * second["test error"])
+    assert disagreements(first["test error"], 1.08 * second["test error"])
 
 
 def test_linear_case_in_closed_form():
