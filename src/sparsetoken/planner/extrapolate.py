@@ -8,7 +8,8 @@ apart, in units of their spread, and
 
 and a fraction ρ of the rarer class carries no signal. For a linear readout b = 1. A query must be
 found first, so b is larger: the error stays at chance, then falls. S and ρ set the floor; n₀ grows
-with the effective dimension.
+with the effective dimension. The threshold is learned as well, and is off by κ/√n in units of the
+spread: for the errors, not for the ranking, the classes are √(1 + κ²/n) times nearer.
 """
 
 import math
@@ -32,6 +33,7 @@ _CURVES = 2**14
 _TRAINING = 0.3  # variance that training on one pilot adds, next to 0.25 that testing on it has
 _HOPELESS = 0.03  # probability that the classifier learns next to nothing from any data
 _RANKING = 0.25  # scores may rank better or worse than errors tell: deviation in units of d/2
+_UNSEEN = 0.5, 0.1  # samples added to those on the wrong side: in errors, and in ranks of all pairs
 
 
 class Summary(NamedTuple):
@@ -112,7 +114,8 @@ class TheoryCurves:
         self.exponent = 1.6 * np.exp(0.7 * normal[:, :1])
         self.scale = 0.6 * np.exp(1.5 * normal[:, 1:])
         self.largest = _largest(uniform[:, 2:3])
-        self.silent = betaincinv(0.3, 3.0, uniform[:, 3:])
+        self.silent = betaincinv(0.3, 10.0, uniform[:, 3:4])
+        self.misplaced = 0.5 * np.exp(0.8 * ndtri(uniform[:, 4:]))
 
     def _distance(self, size: Array) -> Array:
         learned = (size / self.scale) ** self.exponent
@@ -120,7 +123,8 @@ class TheoryCurves:
 
     def error(self, size: Array) -> Array:
         """Return the error of each curve at each size."""
-        return self.many * _error(self._distance(size), self.rate, self.silent)
+        distance = self._distance(size) / np.sqrt(1.0 + self.misplaced**2 / size)
+        return self.many * _error(distance, self.rate, self.silent)
 
     def auc(self, size: Array, gain: Array) -> Array:
         """Return the area under the ROC curve if the classes are ``gain`` further apart."""
@@ -154,7 +158,7 @@ def draws() -> Array:
 
     The first column is for the ranking, the others are for the parameters of a curve.
     """
-    return qmc.Sobol(5, scramble=True, rng=np.random.default_rng(0)).random(_CURVES)
+    return qmc.Sobol(6, scramble=True, rng=np.random.default_rng(0)).random(_CURVES)
 
 
 @dataclass(frozen=True, repr=False)
@@ -205,13 +209,13 @@ def _log_likelihood(curves: Curves, summary: Summary) -> Array:
     """
     n, size = summary.n_samples, summary.sizes / summary.n_samples
     expected, seen = curves.error(size), summary.error
-    blocks = np.ones((1, 1))
+    blocks, more = np.ones((1, 1)), np.full(size.size, _UNSEEN[0])
     if summary.auc.size:
         gain = 2.0 * _RANKING * ndtri(draws()[:, :1])
         expected = np.hstack([expected, 1.0 - curves.auc(size, gain)])
         seen = np.concatenate([seen, 1.0 - summary.auc])
-        blocks = np.array([[1.0, 0.9], [0.9, 1.0]])
-    seen = (n * seen + 0.5) / (n + 1.0)
+        blocks, more = np.array([[1.0, 0.9], [0.9, 1.0]]), np.repeat(_UNSEEN, size.size)
+    seen, expected = ((n * rate + more) / (n + 2.0 * more) for rate in (seen, expected))
     slope = 0.5 / np.sqrt(seen * (1.0 - seen))
     tested = summary.covariance * np.outer(slope, slope)
     tested += np.diag(np.maximum(0.125 / n - np.diag(tested), 0.0))  # no error seen is no proof
