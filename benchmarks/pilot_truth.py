@@ -92,7 +92,7 @@ class Stored:
 
 
 class Needle:
-    """Bags of common tokens; a positive one holds one rare token, and each of these is used once."""
+    """Bags of common tokens; a positive one holds one rare token, and each of them is used once."""
 
     def __init__(self, tokens: Any, rare: Any, n_tokens: int) -> None:
         self.n_tokens = n_tokens

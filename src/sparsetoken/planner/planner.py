@@ -188,10 +188,10 @@ class Planner:
         >>> X, y = problem.sample(40, 60, random_state=0)
         >>> pilot = st.plan.from_pilot(X, y, error=0.12, estimator=st.PooledClassifier(reg=0.1))
         >>> pilot
-        PilotPlan(About 19 samples for an error of 0.12 (80 % interval 10 to 122).)
+        PilotPlan(About 22 samples for an error of 0.12 (80 % interval 12 to 60).)
         >>> pilot.predict([80, 160]).round(2)  # lower, median and upper expected error
-        array([[0.02, 0.06, 0.13],
-               [0.01, 0.05, 0.12]])
+        array([[0.02, 0.06, 0.11],
+               [0.01, 0.04, 0.1 ]])
         """
         return plan_from_pilot(
             X,
