@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 import sparsetoken as st
@@ -104,7 +103,6 @@ def test_error_of_a_curve_is_that_of_its_gaussians():
     rng = np.random.default_rng(0)
     for rate in (0.5, 0.2):
         curves = TheoryCurves(rate)
-        curves.misplaced = np.zeros_like(curves.misplaced)
         errors = curves.error(np.array([1.0]))[:4, 0]
         distances = curves._distance(np.array([1.0]))[:4, 0]
         for error, distance, silent in zip(errors, distances, curves.silent[:4, 0], strict=True):
@@ -115,21 +113,6 @@ def test_error_of_a_curve_is_that_of_its_gaussians():
             below = np.concatenate([[0], np.cumsum(positive[order])])
             wrong = below + (n - positive.sum()) - (np.arange(n + 1) - below)
             assert error == pytest.approx(wrong.min() / n, abs=0.004)
-
-
-def test_misplaced_thresholds_cost_errors_and_no_ranks():
-    """Thresholds drawn around the best one, whose variance falls as one over the samples."""
-    curves = TheoryCurves(0.5)
-    curves.silent = np.zeros_like(curves.silent)
-    size = np.array([0.5, 2.0])
-    half, errors = 0.5 * curves._distance(size)[:4], curves.error(size)[:4]
-    rng = np.random.default_rng(0)
-    off = curves.misplaced[:4] / np.sqrt(size) * rng.standard_normal((200_000, 1, 1))
-    drawn = 0.5 * (ndtr(off - half) + ndtr(-off - half))
-    assert errors == pytest.approx(drawn.mean(axis=0), abs=0.002)
-    best = ndtr(-half)
-    assert (errors > best).all()
-    assert curves.auc(size, np.zeros(1))[:4] == pytest.approx(ndtr(np.sqrt(2.0) * half))
 
 
 @pytest.mark.parametrize("which", range(6))

@@ -8,8 +8,7 @@ apart, in units of their spread, and
 
 and a fraction ρ of the rarer class carries no signal. For a linear readout b = 1. A query must be
 found first, so b is larger: the error stays at chance, then falls. S and ρ set the floor; n₀ grows
-with the effective dimension. The threshold is learned as well, and is off by κ/√n in units of the
-spread: for the errors, not for the ranking, the classes are √(1 + κ²/n) times nearer.
+with the effective dimension.
 """
 
 import math
@@ -114,8 +113,7 @@ class TheoryCurves:
         self.exponent = 1.6 * np.exp(0.7 * normal[:, :1])
         self.scale = 0.6 * np.exp(1.5 * normal[:, 1:])
         self.largest = _largest(uniform[:, 2:3])
-        self.silent = betaincinv(0.3, 10.0, uniform[:, 3:4])
-        self.misplaced = 0.5 * np.exp(0.8 * ndtri(uniform[:, 4:]))
+        self.silent = betaincinv(0.3, 5.0, uniform[:, 3:])
 
     def _distance(self, size: Array) -> Array:
         learned = (size / self.scale) ** self.exponent
@@ -123,8 +121,7 @@ class TheoryCurves:
 
     def error(self, size: Array) -> Array:
         """Return the error of each curve at each size."""
-        distance = self._distance(size) / np.sqrt(1.0 + self.misplaced**2 / size)
-        return self.many * _error(distance, self.rate, self.silent)
+        return self.many * _error(self._distance(size), self.rate, self.silent)
 
     def auc(self, size: Array, gain: Array) -> Array:
         """Return the area under the ROC curve if the classes are ``gain`` further apart."""
@@ -158,7 +155,7 @@ def draws() -> Array:
 
     The first column is for the ranking, the others are for the parameters of a curve.
     """
-    return qmc.Sobol(6, scramble=True, rng=np.random.default_rng(0)).random(_CURVES)
+    return qmc.Sobol(5, scramble=True, rng=np.random.default_rng(0)).random(_CURVES)
 
 
 @dataclass(frozen=True, repr=False)

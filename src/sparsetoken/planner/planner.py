@@ -188,10 +188,10 @@ class Planner:
         >>> X, y = problem.sample(40, 60, random_state=0)
         >>> pilot = st.plan.from_pilot(X, y, error=0.12, estimator=st.PooledClassifier(reg=0.1))
         >>> pilot
-        PilotPlan(About 22 samples for an error of 0.12 (80 % interval 12 to 60).)
+        PilotPlan(About 17 samples for an error of 0.12 (80 % interval 9 to 63).)
         >>> pilot.predict([80, 160]).round(2)  # lower, median and upper expected error
-        array([[0.02, 0.06, 0.11],
-               [0.01, 0.04, 0.1 ]])
+        array([[0.01, 0.05, 0.12],
+               [0.01, 0.05, 0.11]])
         """
         return plan_from_pilot(
             X,
