@@ -88,6 +88,16 @@ def test_nothing_beats_chance():
         assert problem.advice in str(found)
 
 
+def test_halves_that_fail_do_not_accuse_a_query_that_works():
+    """Half of the samples are too few to find the query, all of them are enough."""
+    X, y = st.SparseTokenProblem(20, 1, 5.5).sample(120, 150, random_state=3)
+    model = st.SparseTokenClassifier(random_state=0, n_trees=50).fit(X, y)
+    found = model.diagnose(X, y)
+    assert model.query_reliability_ < 0.5
+    assert found.auc["held out"] > 0.95
+    assert found.problems == ()
+
+
 def test_pooling_was_chosen():
     everywhere = st.SparseTokenProblem(2, 2, 1.0)
     data, y = everywhere.sample(100, 5, random_state=0)

@@ -23,6 +23,7 @@ Indices = NDArray[np.int64]
 
 _CERTAIN = 2.6  # standard errors of an AUC from chance: one in 200 by accident
 _CROSS_VALIDATED = 1.5  # so much more an AUC of noise scatters, as the fits share their samples
+_CONVINCING = 0.9  # AUC of held-out samples: whatever finds these few tokens has found the query
 _LOW_RELIABILITY = 0.7
 _FEW = 10  # samples of a class
 _MANY_CONSTANT = 0.1  # of the features; images have a few at their edges
@@ -132,7 +133,7 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
             attends and (kind == "a few tokens" or not hasattr(model, "head_kinds_")), auc, error
         ),
         _spread_finding(auc, error, above),
-        _unreliable(kind, model.query_reliability_),
+        _unreliable(kind, model.query_reliability_, auc),
         _needless(model, attends, auc, error),
         _constant(data),
     )
@@ -285,10 +286,11 @@ def _few(counts: Indices, classes: NDArray[Any]) -> Finding:
     )
 
 
-def _unreliable(kind: str, reliability: float) -> Finding:
+def _unreliable(kind: str, reliability: float, auc: dict[str, float]) -> Finding:
+    doubtful = reliability < _LOW_RELIABILITY and auc.get("held out", 0.5) < _CONVINCING
     return Finding(
         "unreliable query",
-        kind == "a few tokens" and reliability < _LOW_RELIABILITY,
+        kind == "a few tokens" and doubtful,
         f"Queries learned on two halves hardly agree (estimated cosine {reliability:.2f}).",
         "Collect more samples, reduce the dimension of the tokens, or strengthen the ridge. Do "
         "not rely on the weights of single tokens.",
