@@ -37,8 +37,9 @@ def draw_bags(axes: Axes, store: Path) -> None:
     found = defaultdict(list)
     for line in store.read_text().splitlines():
         key, (accuracy, *_) = json.loads(line)
-        name, model, _ = key.split(", ", 2)
-        found[name, model].append(accuracy)
+        name, model, split = key.split(", ", 2)
+        if "fold" in split:  # not a point of a learning curve
+            found[name, model].append(accuracy)
     rows = list(SETS)
     for place, (model, label) in enumerate(PEERS.items()):
         known = [(row, found[name, model]) for row, name in enumerate(rows) if found[name, model]]
@@ -57,8 +58,8 @@ def draw_bags(axes: Axes, store: Path) -> None:
     axes.set_yticks(range(len(rows)), SETS.values())
     axes.invert_yaxis()
     axes.axvline(0.5, color="0.8", linewidth=0.8, zorder=0)
-    axes.set_xlabel("accuracy, ten folds (bars: one standard error)")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.2), ncols=2)
+    axes.set_xlabel("accuracy, five times ten folds (bars: one standard error)")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.35, -0.2), ncols=2, columnspacing=1.0)
 
 
 def test_error(source: str, values: dict[str, Any]) -> Estimate:
@@ -69,10 +70,10 @@ def test_error(source: str, values: dict[str, Any]) -> Estimate:
 
 def draw_theory(axes: Axes) -> None:
     for model in ("pooled", "two-step"):
-        line, points = np.geomspace(0.4, 8.0, 25), [0.5, 1.0, 2.0, 4.0, 8.0]
+        line, points = np.geomspace(0.4, 8.0, 60), [0.5, 1.0, 2.0, 4.0, 8.0]
         shown = look(model)
         theory = [test_error("theory", {"model": model, "alpha": float(a)}) for a in line]
-        axes.plot(line, theory, color=shown.color, label=f"{shown.label}: theory")
+        axes.plot(line, theory, color=shown.color, label=shown.label)
         size = {"model": model, "dim": 1000, "trials": 8}
         simulated = [test_error("simulation", size | {"alpha": alpha}) for alpha in points]
         axes.errorbar(
@@ -81,14 +82,15 @@ def draw_theory(axes: Axes) -> None:
             yerr=[value.uncertainty for value in simulated],
             fmt=shown.marker,
             color=shown.color,
-            label=f"{shown.label}: simulation",
         )
     axes.set_xscale("log")
     plain_log(axes.xaxis)
     axes.set_ylim(0.0, 0.5)
     axes.set_xlabel("samples per dimension")
     axes.set_ylabel("test error")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.2), ncols=2)
+    axes.plot([], [], color="0.3", marker="o", linewidth=0.0, label="points: simulation")
+    axes.plot([], [], color="0.3", label="lines: theory")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, columnspacing=1.0)
 
 
 def main(store: str, path: str = "docs/_static/readme.png") -> None:
