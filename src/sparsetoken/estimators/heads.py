@@ -107,55 +107,74 @@ def _fit_attention(
     steps: int,
     start: Heads | None,
 ) -> Heads:
-    size, frame = data.dim, _Frame(standard, jobs)
-    regs = np.array([job.candidate.reg for job in jobs])[:, np.newaxis]
-    sign_of, share_of = _columns_of(jobs)
+    objective = _Attention(data, signs, shares, standard, jobs)
+    first = objective.two_step_points() if start is None else objective.points_of(start)
+    points = minimize_many(objective, first, steps, _TOLERANCE)
+    return objective.heads_at(points, np.arange(len(jobs)))
 
-    def heads_at(points: Floats, which: Indices) -> Heads:
-        query, rest = points[:, :size], points[:, size:-2]
-        readout = points[:, -2:-1] * query + rest
-        return Heads(
-            standard.mean,
-            standard.scale,
-            frame.to_scaled(query, which).T,
-            frame.to_scaled(readout, which).T,
-            points[:, -1],
-        )
 
-    def objective(points: Floats, which: Indices) -> tuple[Floats, Floats]:
-        query, rest, ratio = points[:, :size], points[:, size:-2], points[:, -2:-1]
-        found = data.total(
+class _Attention:
+    """Value and slope of the objective; a point is a job's query q, r, c and b in a row."""
+
+    def __init__(
+        self, data: Data, signs: Floats, shares: Floats, standard: Standard, jobs: list[Job]
+    ) -> None:
+        self.data, self.labels, self.standard, self.jobs = data, (signs, shares), standard, jobs
+        self.frame = _Frame(standard, jobs)
+        self.regs = np.array([job.candidate.reg for job in jobs])[:, np.newaxis]
+        self.sign_of, self.share_of = _columns_of(jobs)
+
+    def __call__(self, points: Floats, which: Indices) -> tuple[Floats, Floats]:
+        query, rest, ratio, _ = self._parts(points)
+        regs = self.regs[which]
+        found = self.data.total(
             head_gradients,
-            (signs, shares),
-            heads_at(points, which),
-            sign_of[which],
-            share_of[which],
+            self.labels,
+            self.heads_at(points, which),
+            self.sign_of[which],
+            self.share_of[which],
         )
-        by_query = frame.from_scaled(found[1].T, which)
-        by_readout = frame.from_scaled(found[2].T, which)
-        values = found[0] + 0.5 * regs[which, 0] * (query**2 + rest**2).sum(axis=1)
+        by_query = self.frame.from_scaled(found[1].T, which)
+        by_readout = self.frame.from_scaled(found[2].T, which)
+        values = found[0] + 0.5 * regs[:, 0] * (query**2 + rest**2).sum(axis=1)
         gradients = [
-            by_query + ratio * by_readout + regs[which] * query,
-            by_readout + regs[which] * rest,
+            by_query + ratio * by_readout + regs * query,
+            by_readout + regs * rest,
             (query * by_readout).sum(axis=1, keepdims=True),
             found[3][:, np.newaxis],
         ]
         return values, np.concatenate(gradients, axis=1)
 
-    everyone = np.arange(len(jobs))
-    if start is None:
-        queries, ratio = two_step_queries(data, signs, shares, standard, jobs)
-        rest, bias = np.zeros_like(queries), np.zeros((len(jobs), 1))
-    else:
-        queries = frame.to_standard(start.queries.T, everyone)
-        readouts = frame.to_standard(start.readouts.T, everyone)
-        norm = np.maximum((queries**2).sum(axis=1), 1e-300)
-        ratio = (queries * readouts).sum(axis=1) / norm
-        rest = readouts - ratio[:, np.newaxis] * queries
-        bias = start.biases[:, np.newaxis]
-    points = np.concatenate([queries, rest, ratio[:, np.newaxis], bias], axis=1)
-    points = minimize_many(objective, points, steps, _TOLERANCE)
-    return heads_at(points, everyone)
+    def heads_at(self, points: Floats, which: Indices) -> Heads:
+        """Return the heads at some points."""
+        query, rest, ratio, bias = self._parts(points)
+        return Heads(
+            self.standard.mean,
+            self.standard.scale,
+            self.frame.to_scaled(query, which).T,
+            self.frame.to_scaled(ratio * query + rest, which).T,
+            bias[:, 0],
+        )
+
+    def two_step_points(self) -> Floats:
+        """Return the points of the two-step queries, with r = 0."""
+        queries, ratio = two_step_queries(self.data, *self.labels, self.standard, self.jobs)
+        bias = np.zeros((len(queries), 1))
+        return np.concatenate([queries, np.zeros_like(queries), ratio[:, None], bias], axis=1)
+
+    def points_of(self, heads: Heads) -> Floats:
+        """Return the points at which these are the heads, with r orthogonal to q."""
+        everyone = np.arange(len(self.jobs))
+        queries = self.frame.to_standard(heads.queries.T, everyone)
+        readouts = self.frame.to_standard(heads.readouts.T, everyone)
+        norm = np.maximum((queries**2).sum(axis=1, keepdims=True), 1e-300)
+        ratio = (queries * readouts).sum(axis=1, keepdims=True) / norm
+        rest = readouts - ratio * queries
+        return np.concatenate([queries, rest, ratio, heads.biases[:, np.newaxis]], axis=1)
+
+    def _parts(self, points: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        size = self.data.dim
+        return points[:, :size], points[:, size:-2], points[:, -2:-1], points[:, -1:]
 
 
 _TOLERANCE = 1e-4
