@@ -89,23 +89,13 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
     if counts.min() < 2:
         raise ValueError("diagnose needs at least two samples of each class")
     signs = class_signs(index)
-    mapped = data.mapped(getattr(model, "token_map_", None))
     scores, seen = _honest_scores(model, data)
-    queries = model._leading_queries()
-    attends = bool(np.any(queries))
-    auc = {"model": mean_auc(scores, signs)}
-    held_out, held_out_counts = getattr(model, "held_out_scores_", None), counts
-    if held_out is not None and np.isfinite(held_out).all(axis=1).any():
-        rows = np.isfinite(held_out).all(axis=1)
-        auc["held out"] = mean_auc(held_out[rows], class_signs(model.held_out_classes_)[rows])
-        held_out_counts = np.bincount(model.held_out_classes_[rows], minlength=len(counts))
-    pooled = mapped.per_sample(pooled_features)
-    auc["pooled"] = _readout_auc([pooled], signs)
-    turned = [[mapped.per_sample(attention_features, s * q) for q in queries] for s in (1.0, -1.0)]
-    auc["attention"], auc["reversed"] = (_readout_auc(rows, signs) for rows in turned)
-    auc["spread"] = _readout_auc([mapped.per_sample(_spread)], signs)
-    auc["length"] = mean_auc(np.log(data.lengths)[:, np.newaxis], signs[:, :1])
-
+    attends = bool(np.any(model._leading_queries()))
+    auc = {"model": mean_auc(scores, signs), **_simple_aucs(model, data, signs)}
+    held_out_counts = counts
+    if (held_out := _held_out(model)) is not None:
+        auc["held out"] = mean_auc(*held_out[:2])
+        held_out_counts = np.bincount(held_out[2], minlength=len(counts))
     chance_error = _chance_error(counts)
     error = float(np.sqrt(max(auc["pooled"] * (1.0 - auc["pooled"]), 0.01) / counts.min()))
     wide_error = _CROSS_VALIDATED * chance_error
@@ -138,6 +128,31 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
         _constant(data),
     )
     return Diagnosis(findings, auc, float(ndtr(-above["model"])), kind, more)
+
+
+def _held_out(model: Any) -> tuple[Floats, Floats, Indices] | None:
+    """Return scores, signs and classes of the samples that were held out from ``fit``."""
+    scores = getattr(model, "held_out_scores_", None)
+    if scores is None:
+        return None
+    rows = np.isfinite(scores).all(axis=1)
+    found = scores, class_signs(model.held_out_classes_), model.held_out_classes_
+    return tuple(part[rows] for part in found) if rows.any() else None  # type: ignore[return-value]
+
+
+def _simple_aucs(model: Any, data: Data, signs: Floats) -> dict[str, float]:
+    """Return the AUC of simple readouts: of the mean token, attended ones, spread and length."""
+    mapped = data.mapped(getattr(model, "token_map_", None))
+    queries = model._leading_queries()
+    turned = [[mapped.per_sample(attention_features, s * q) for q in queries] for s in (1.0, -1.0)]
+    attended, reversed_ = (_readout_auc(rows, signs) for rows in turned)
+    return {
+        "pooled": _readout_auc([mapped.per_sample(pooled_features)], signs),
+        "attention": attended,
+        "reversed": reversed_,
+        "spread": _readout_auc([mapped.per_sample(_spread)], signs),
+        "length": mean_auc(np.log(data.lengths)[:, np.newaxis], signs[:, :1]),
+    }
 
 
 def _chance_error(counts: Indices) -> float:
