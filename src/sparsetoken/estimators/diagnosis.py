@@ -137,7 +137,7 @@ def _held_out(model: Any) -> tuple[Floats, Floats, Indices] | None:
         return None
     rows = np.isfinite(scores).all(axis=1)
     found = scores, class_signs(model.held_out_classes_), model.held_out_classes_
-    return tuple(part[rows] for part in found) if rows.any() else None  # type: ignore[return-value]
+    return tuple(part[rows] for part in found) if rows.any() else None
 
 
 def _simple_aucs(model: Any, data: Data, signs: Floats) -> dict[str, float]:
