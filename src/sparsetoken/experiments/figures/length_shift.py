@@ -41,9 +41,9 @@ def sweep(
     dim: int,
     trials: int,
 ) -> Sweep:
-    """Return what happens at each length, ``test_n_tokens``, a multiple of that of training.
+    """Return what happens at each length, ``test_n_tokens``.
 
-    The column ``read`` is "whole", or "windows" of the length of training.
+    The column ``read`` is "whole", or "windows" of the length of training where they divide it.
     """
     rate = query_rate(SparseTokenProblem(trained, 1, _PROBLEM["signal"]), 0.5 * alpha, sharpness)
     fixed = _PROBLEM | {"alpha": alpha, "dim": dim, "trials": trials, "n_tokens": trained}
@@ -52,7 +52,7 @@ def sweep(
     for lengths, sources in ((lines, ["theory"]), (points, SOURCES)):
         axes = {"model": ("two-step", "pooled"), "test_n_tokens": lengths}
         grids.append(Grid(_QUANTITIES, axes, fixed, sources, {"read": "whole"}))
-        for length in lengths:
+        for length in (n for n in lengths if n % trained == 0):
             cut = fixed | {"test_n_tokens": length, "n_windows": length // trained}
             cut |= {"model": "two-step", "n_points": window_points}
             grids.append(Grid(_QUANTITIES, {}, cut, sources, {"read": "windows"}))
@@ -60,9 +60,12 @@ def sweep(
 
 
 def _lengths(count: int) -> list[int]:
-    """Return lengths from 10 to 10,000 that windows of 10 divide, dense where alarms cease."""
+    """Return lengths from 10 to 10,000, mostly such that windows of 10 divide them.
+
+    They are dense where alarms cease.
+    """
     spread = (10 * np.geomspace(1, 1000, count).round()).astype(int).tolist()
-    return sorted({*range(10, 80, 10), *spread})
+    return sorted({*range(10, 40, 2), *range(40, 80, 10), *spread})
 
 
 @figure(
