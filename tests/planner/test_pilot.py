@@ -133,6 +133,13 @@ def test_intervals_cover_curves_of_the_family(which):
     assert np.mean(covered) >= 0.5
 
 
+def test_no_error_seen_is_neither_a_proof_nor_half_an_error():
+    sizes, bars = np.array([16.0, 32.0, 48.0, 64.0]), 1e-6 * np.eye(8)
+    found = extrapolate(Summary(80, 0.5, sizes, np.zeros(4), np.ones(4), bars))
+    ((_, median, upper),) = found.errors(np.array([160.0]), (0.1, 0.5, 0.9))
+    assert median < 0.25 / 80 < upper
+
+
 def test_answer_interval_and_predictions_agree(pilot):
     low, high = pilot.interval
     assert low <= pilot.n_samples <= high
@@ -154,12 +161,14 @@ def test_predictions_come_true():
         X, y = PROBLEM.sample(160, 20, random_state=[1, seed], direction=truth.direction)
         fresh = PROBLEM.sample(500, 20, random_state=[2, seed], direction=truth.direction)
         errors.append(1 - CHEAP.fit(X, y).score(*fresh))
-    held = []
+    held, widths = [], []
     for seed in range(12):
         X, y = PROBLEM.sample(80, 20, random_state=[3, seed], direction=truth.direction)
         low, _, high = st.plan.from_pilot(X, y, error=0.12, estimator=CHEAP).predict([160])[0]
         held.append(low < np.mean(errors) < high)
-    assert 7 <= sum(held) <= 12
+        widths.append(high - low)
+    assert sum(held) >= 7
+    assert np.median(widths) < np.mean(errors)  # about 0.075: not by being wide
 
 
 def test_observed_errors_do_not_depend_on_the_target(data, pilot):

@@ -58,8 +58,8 @@ def stack(scores: Floats, index: Indices, share: Floats, prior: Floats) -> Stack
     if np.unique(index[seen]).size < 2:
         return Stack(prior, np.ones(n_members), np.zeros(n_columns))
     scores, index, share = scores[:, seen], index[seen], share[seen] / share[seen].sum()
-    away = _shift_deviation(index, share, n_columns)
-    scales, shifts = _calibrate(scores, index, share, away)
+    deviation = _shift_deviation(index, share, n_columns)
+    scales, shifts = _calibrate(scores, index, share, deviation)
     calibrated = scales[:, np.newaxis, np.newaxis] * scores + shifts[:, np.newaxis]
     n_samples = len(index)
 
@@ -67,7 +67,7 @@ def stack(scores: Floats, index: Indices, share: Floats, prior: Floats) -> Stack
         weights, shift = point[:n_members], point[n_members:]
         value, slope = _loss(np.tensordot(weights, calibrated, 1) + shift, index, share)
         pull = (weights - prior) / prior * _PULL / n_members
-        pull_back = shift / away**2
+        pull_back = shift / deviation**2
         value += 0.5 * (pull @ (weights - prior) + pull_back @ shift) / n_samples
         by_weights = np.tensordot(calibrated, slope, 2) + pull / n_samples
         return value, np.append(by_weights, slope.sum(axis=0) + pull_back / n_samples)
@@ -119,12 +119,12 @@ def _shift_deviation(index: Indices, share: Floats, n_columns: int) -> Floats:
 
 
 def _calibrate(
-    scores: Floats, index: Indices, share: Floats, away: Floats
+    scores: Floats, index: Indices, share: Floats, deviation: Floats
 ) -> tuple[Floats, Floats]:
     """Return a positive scale and a shift for each member.
 
-    A weak prior keeps the scale positive, and the threshold near its place, up to ``away``, when
-    scores tell little.
+    A weak prior keeps the scale positive, and the threshold within about a ``deviation`` of its
+    place, when scores tell little.
     """
     n_samples = scores.shape[1]
     # In units of its own spread: a member's score may have any.
@@ -136,9 +136,9 @@ def _calibrate(
         scaled = (scale * unit[which])[:, np.newaxis, np.newaxis] * scores[which]
         values, slope = _loss(scaled + points[:, np.newaxis, 1:], index, share)
         by_scale = (slope * scaled).sum(axis=(1, 2)) + points[:, 0] / n_samples
-        by_shift = slope.sum(axis=1) + points[:, 1:] / away**2 / n_samples
+        by_shift = slope.sum(axis=1) + points[:, 1:] / deviation**2 / n_samples
         values = values + 0.5 * points[:, 0] ** 2 / n_samples
-        values += 0.5 * ((points[:, 1:] / away) ** 2).sum(axis=1) / n_samples
+        values += 0.5 * ((points[:, 1:] / deviation) ** 2).sum(axis=1) / n_samples
         return values, np.column_stack([by_scale, by_shift])
 
     start = np.zeros((len(scores), 1 + scores.shape[2]))
