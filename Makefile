@@ -1,4 +1,4 @@
-# Every target builds .venv when it is missing or when pyproject.toml has changed.
+# Every target builds .venv when it is missing, or when pyproject.toml or the version has changed.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -14,7 +14,7 @@ help:
 	@echo "make format rewrite the code in the house format"
 	@echo "make clean  remove everything that was built"
 
-.venv/base: pyproject.toml
+.venv/base: pyproject.toml src/sparsetoken/__init__.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
