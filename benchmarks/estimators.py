@@ -19,10 +19,10 @@ from sparsetoken import (
     SparseTokenProblem,
     TwoStepAttentionClassifier,
 )
-from sparsetoken.estimators.data import MemoryData
-from sparsetoken.estimators.passes import Heads, head_gradients
+from sparsetoken.estimators.head_passes import Heads, head_gradients
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.losses import Hinge, Logistic
+from sparsetoken.sequences.data import MemoryData
 
 
 def rows() -> Iterator[Row]:

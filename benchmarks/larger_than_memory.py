@@ -23,8 +23,8 @@ import numpy as np
 
 from benchmarks.report import Row, at_most, print_rows
 from sparsetoken import AttentionClassifier, Sequences
-from sparsetoken.estimators.data import StoredData
-from sparsetoken.estimators.passes import Heads, head_gradients
+from sparsetoken.estimators.head_passes import Heads, head_gradients
+from sparsetoken.sequences.data import StoredData
 
 LENGTH, DIM, HEADS = 20, 32, 4
 SIZES = (1e5, 1e6, 5e6, 2e7)

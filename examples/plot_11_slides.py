@@ -25,7 +25,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import sparsetoken as st
-from sparsetoken.estimators.readers import read_dataset
+from sparsetoken.files import read_dataset
 from sparsetoken.plotting import styled
 
 rng = np.random.default_rng(0)

@@ -38,15 +38,19 @@ MAY_IMPORT = {
     "performance": {"_validation", "estimate", "law", "losses"},
     "sampling": CORE,
     "theory": CORE,
-    "estimators": {"_validation", "estimate", "losses", "pooling", "vocabulary"},
-    "planner": CORE | {"sampling", "theory", "estimators", "plotting"},  # plot() hands a table over
-    "experiments": CORE | {"sampling", "theory", "estimators", "planner", "plotting"},
-    "experiments.simulation": CORE | {"sampling", "estimators"},  # draws its own points
-    "experiments.vectorized": CORE | {"sampling", "estimators"},
+    "sequences": {"_validation"},
+    "files": {"_validation", "sequences"},
+    "estimators": {"_validation", "estimate", "losses", "pooling", "vocabulary", "sequences"},
+    "planner": CORE
+    | {"sampling", "theory", "sequences", "estimators", "plotting"},  # plot() hands a table over
+    "experiments": CORE | {"sampling", "theory", "sequences", "estimators", "planner", "plotting"},
+    "experiments.simulation": CORE
+    | {"sampling", "sequences", "estimators"},  # draws its own points
+    "experiments.vectorized": CORE | {"sampling", "sequences", "estimators"},
     "experiments.queries": CORE | {"sampling"},
     "experiments.descent": CORE,
     "experiments.layers": CORE,
-    "reporting": {"_validation", "vocabulary", "estimators", "planner"},
+    "reporting": {"_validation", "vocabulary", "sequences", "files", "estimators", "planner"},
     "plotting": {"_validation", "vocabulary"},
     "cli": None,  # anything
     "app": None,

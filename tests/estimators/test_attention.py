@@ -7,11 +7,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sparsetoken as st
-from sparsetoken.estimators.conversion import as_sequences
-from sparsetoken.estimators.data import MemoryData
 from sparsetoken.estimators.heads import Candidate, Job, fit_heads, score_heads, two_step_queries
-from sparsetoken.estimators.passes import token_covariance
 from sparsetoken.estimators.standardize import standardize
+from sparsetoken.sequences.convert import as_sequences
+from sparsetoken.sequences.data import MemoryData
+from sparsetoken.sequences.passes import token_covariance
 
 PROBLEM = st.SparseTokenProblem(12, 1, 4.0)
 X, Y, TRUTH = PROBLEM.sample(300, 15, random_state=0, return_truth=True)

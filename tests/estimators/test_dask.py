@@ -7,8 +7,8 @@ import pytest
 from sklearn.kernel_approximation import Nystroem
 
 import sparsetoken as st
-from sparsetoken.estimators.chunked import chunks_of_folder
-from sparsetoken.estimators.passes import token_covariance
+from sparsetoken.sequences.chunks import chunks_of_folder
+from sparsetoken.sequences.passes import token_covariance
 
 da = pytest.importorskip("dask.array", reason="needs the extra 'distributed'")
 distributed = pytest.importorskip("distributed", reason="needs the extra 'distributed'")
@@ -88,7 +88,7 @@ def stored(folder, client, n_samples=240):
 
 @pytest.mark.parametrize("name", ["attention", "sparse-token"])
 def test_workers_read_a_folder(cluster, tmp_path, monkeypatch, name):
-    monkeypatch.setattr("sparsetoken.estimators.chunked._TASK", 4000)
+    monkeypatch.setattr("sparsetoken.sequences.chunks._TASK", 4000)
     monkeypatch.setattr("sparsetoken.estimators.search._ENOUGH_NUMBERS", 12_000)
     monkeypatch.setattr("sparsetoken.estimators.search._ENOUGH_SEQUENCES", 1)
     monkeypatch.setattr("sparsetoken.estimators.search._ENOUGH_OF_A_CLASS", 50)
@@ -171,7 +171,7 @@ def test_explanations_need_memory():
 
 def test_a_worker_that_dies_changes_nothing(cluster, tmp_path, monkeypatch):
     """Killed in the middle of a pass. The last test, as the new worker must import everything."""
-    monkeypatch.setattr("sparsetoken.estimators.chunked._TASK", 4000)
+    monkeypatch.setattr("sparsetoken.sequences.chunks._TASK", 4000)
     data = chunks_of_folder(stored(tmp_path / "sequences", cluster))
     share, mean, scale = np.full(240, 1 / 240), np.zeros(12), np.ones(12)
     (wanted,) = data.total(token_covariance, (share,), mean, scale)

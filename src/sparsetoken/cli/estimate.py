@@ -24,7 +24,7 @@ from sparsetoken.vocabulary import PARAMETERS
 
 if TYPE_CHECKING:  # numerics are imported when a command runs: its help needs none
     from sparsetoken.estimators.judging import Measure
-    from sparsetoken.estimators.readers import Dataset, Selection
+    from sparsetoken.files import Dataset, Selection
 
 __all__ = ["fit", "predict", "remembered"]
 
@@ -74,7 +74,7 @@ def fit(
     columns, so predict needs no options to read a file of the same kind.
     """
     from sparsetoken.estimators import save
-    from sparsetoken.estimators.readers import read_dataset
+    from sparsetoken.files import read_dataset
 
     if not 0.0 <= held_out < 1.0:
         raise ValueError(f"--held-out must be a number in [0, 1), got {held_out:g}")
@@ -136,7 +136,7 @@ def predict(
     95 % intervals.
     """
     from sparsetoken.estimators import load
-    from sparsetoken.estimators.readers import read_dataset
+    from sparsetoken.files import read_dataset
 
     for option, path in (("--out", out), ("--tokens", tokens)):
         if path is not None:
@@ -235,7 +235,7 @@ def _judge_held_out(
 
 def _as_memory(selection: "Selection", data: Path) -> dict[str, Any]:
     """Return what a model keeps of how its file was read."""
-    from sparsetoken.estimators.readers import is_table
+    from sparsetoken.files import is_table
 
     return {
         "by": selection.by,
@@ -249,7 +249,7 @@ def remembered(
     classifier: Any, data: Path, by: str | None, label: str | None, features: list[str] | None
 ) -> "Selection":
     """Return how to read a file: as told, or else as the model remembers."""
-    from sparsetoken.estimators.readers import Selection, is_table
+    from sparsetoken.files import Selection, is_table
 
     memory = getattr(classifier, "reading_", {})
     used = memory.get("features") if memory.get("table") == is_table(data) else None

@@ -14,7 +14,7 @@ from sparsetoken.vocabulary import MODELS, PARAMETERS, Quantity
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from sparsetoken.estimators.readers import Selection
+    from sparsetoken.files import Selection
 
 __all__ = [
     "AsJson",
@@ -185,7 +185,7 @@ def given_columns(
     ignore: list[str] | None,
 ) -> "Selection":
     """Return which columns were asked for."""
-    from sparsetoken.estimators.readers import Selection
+    from sparsetoken.files import Selection
 
     return Selection(by, label, group, tuple(features) if features else None, tuple(ignore or ()))
 

@@ -145,7 +145,7 @@ def _read(
     features: list[str] | None,
     ignore: list[str] | None,
 ) -> dict[str, Any]:
-    from sparsetoken.estimators.readers import read_dataset
+    from sparsetoken.files import read_dataset
 
     chosen = given_columns(by, label, group, features, ignore)
     data = read_dataset(path, chosen, labels).with_labels()

@@ -9,7 +9,7 @@ from sparsetoken.cli.output import message
 
 if TYPE_CHECKING:
     from sparsetoken.estimators.judging import Measure
-    from sparsetoken.estimators.readers import Dataset
+    from sparsetoken.files import Dataset
 
 __all__ = ["plain", "predictions", "token_columns", "write_columns"]
 

@@ -11,7 +11,7 @@ from sparsetoken.cli.output import check_output, message
 from sparsetoken.cli.waiting import waiting
 
 if TYPE_CHECKING:
-    from sparsetoken.estimators.readers import Dataset
+    from sparsetoken.files import Dataset
 
 __all__ = ["report"]
 
@@ -49,7 +49,7 @@ def report(
     from dataclasses import replace
 
     from sparsetoken.estimators import load
-    from sparsetoken.estimators.readers import read_dataset
+    from sparsetoken.files import read_dataset
     from sparsetoken.reporting import report as write
 
     check_output(out, [".html"])
@@ -79,10 +79,10 @@ def report(
 
 def _texts(dataset: "Dataset", column: str) -> dict[str, list[str]]:
     """Return the text of each token, by name of the sequence."""
-    from sparsetoken.estimators.foreign import find_name
-    from sparsetoken.estimators.readers import is_table
-    from sparsetoken.estimators.readers.dataset import ending
-    from sparsetoken.estimators.readers.text import read_rows
+    from sparsetoken.files import is_table
+    from sparsetoken.files.dataset import ending
+    from sparsetoken.files.text import read_rows
+    from sparsetoken.sequences.interop import find_name
 
     if not is_table(dataset.path):
         raise ValueError(f"--token-text needs a table with one token a row, got {dataset.path}")

@@ -11,18 +11,18 @@
 """
 
 from sparsetoken.estimators.attention import AttentionClassifier
-from sparsetoken.estimators.conversion import OneTokenWarning
 from sparsetoken.estimators.diagnosis import Diagnosis, Finding
 from sparsetoken.estimators.ensemble import Head
 from sparsetoken.estimators.insight import Explanation
 from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
-from sparsetoken.estimators.per_token import PerToken
-from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.estimators.sparse_token import SparseTokenClassifier
 from sparsetoken.estimators.storage import load, save
-from sparsetoken.estimators.stored import SequenceWriter, StoredSequences
 from sparsetoken.estimators.streaming import ScoreStream
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
+from sparsetoken.sequences.convert import OneTokenWarning
+from sparsetoken.sequences.folder import SequenceWriter, StoredSequences
+from sparsetoken.sequences.per_token import PerToken
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = [
     "AttentionClassifier",

@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from sklearn.model_selection import StratifiedKFold
 
-from sparsetoken.estimators.data import Data, MemoryData
 from sparsetoken.estimators.fingerprints import fingerprints_of
-from sparsetoken.estimators.passes import attention_features, pooled_features
+from sparsetoken.estimators.head_passes import attention_features
 from sparsetoken.estimators.readout import fit_readout
-from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.estimators.trial import class_signs, mean_auc
 from sparsetoken.losses import Logistic
+from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.passes import pooled_features
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = ["Diagnosis", "Finding", "diagnose"]
 

@@ -16,15 +16,15 @@ from sklearn.utils import compute_class_weight
 
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimators.base import SequenceClassifier
-from sparsetoken.estimators.data import Data, MemoryData
+from sparsetoken.estimators.head_passes import Heads, linear_scores
 from sparsetoken.estimators.heads import Candidate, Job, fit_heads
 from sparsetoken.estimators.insight import HeadMaps, InsightMixin, reliability
-from sparsetoken.estimators.passes import Heads, linear_scores
 from sparsetoken.estimators.randomness import generator
 from sparsetoken.estimators.search import Fold, check_groups, split, tuning_rows
 from sparsetoken.estimators.serving import ServingMixin
 from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.estimators.trial import Others, Trial, class_signs, in_data, run_trial
+from sparsetoken.sequences.data import Data, MemoryData
 
 __all__ = ["Ensemble", "Head"]
 

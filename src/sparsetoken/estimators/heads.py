@@ -15,17 +15,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.estimators.data import Data
-from sparsetoken.estimators.minimize import minimize_many
-from sparsetoken.estimators.passes import (
+from sparsetoken.estimators.head_passes import (
     Heads,
     head_gradients,
     head_scores,
-    pooled_features,
     pooled_gradients,
     query_gradients,
 )
+from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.estimators.standardize import Standard
+from sparsetoken.sequences.data import Data
+from sparsetoken.sequences.passes import pooled_features
 
 __all__ = ["Candidate", "Job", "fit_heads", "score_heads", "two_step_queries"]
 

@@ -9,13 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._validation import check_count, import_extra
 from sparsetoken.estimators.base import is_ragged
-from sparsetoken.estimators.chunked import is_dask
-from sparsetoken.estimators.data import Data, MemoryData
 from sparsetoken.estimators.diagnosis import Diagnosis, diagnose
-from sparsetoken.estimators.passes import linear_contributions
+from sparsetoken.estimators.head_passes import linear_contributions
 from sparsetoken.estimators.search import tuning_rows
-from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.estimators.streaming import StreamMixin
+from sparsetoken.sequences.chunks import is_dask
+from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = ["Explanation", "HeadMaps", "InsightMixin", "reliability"]
 

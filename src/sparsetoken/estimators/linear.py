@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetoken.estimators.base import SequenceClassifier
-from sparsetoken.estimators.data import Data, MemoryData
 from sparsetoken.estimators.insight import HeadMaps
-from sparsetoken.estimators.passes import pooled_features
 from sparsetoken.estimators.readout import fit_readout
-from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.estimators.streaming import StreamMixin
+from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.passes import pooled_features
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = ["PooledClassifier", "VectorizedClassifier"]
 

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from sparsetoken._validation import check_count
-from sparsetoken.estimators.data import Data
+from sparsetoken.estimators.head_passes import Heads
 from sparsetoken.estimators.heads import Candidate, Job, fit_heads, score_heads
-from sparsetoken.estimators.passes import Heads
 from sparsetoken.estimators.standardize import Standard
+from sparsetoken.sequences.data import Data
 
 __all__ = ["Fold", "Search", "check_groups", "cross_fit", "halves", "split", "tuning_rows"]
 

@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import ConvergenceWarning, Estimate
-from sparsetoken.estimators.data import Data, MemoryData, StoredData
 from sparsetoken.estimators.search import Fold
-from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.estimators.trial import Trial
+from sparsetoken.sequences.data import Data, MemoryData, StoredData
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = ["ServingMixin"]
 

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetoken._validation import check_count
-from sparsetoken.estimators.data import Data, MemoryData
 from sparsetoken.estimators.ensemble import Ensemble
-from sparsetoken.estimators.passes import Heads
+from sparsetoken.estimators.head_passes import Heads
 from sparsetoken.estimators.search import Fold
 from sparsetoken.estimators.trees import (
     check_forests,
@@ -18,6 +17,7 @@ from sparsetoken.estimators.trees import (
     token_statistics,
 )
 from sparsetoken.estimators.trial import Others, Trial
+from sparsetoken.sequences.data import Data, MemoryData
 
 __all__ = ["SparseTokenClassifier"]
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.estimators.data import Data
-from sparsetoken.estimators.passes import (
+from sparsetoken.sequences.data import Data
+from sparsetoken.sequences.passes import (
     largest_magnitudes,
     pooled_features,
     token_covariance,

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken.estimators.encoding import CLASSIFIERS, Arrays, decode, encode
-from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = ["load", "save"]
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.ensemble import ExtraTreesClassifier
 
-from sparsetoken.estimators.passes import scaled_tokens
 from sparsetoken.estimators.search import Fold
-from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.sequences.passes import scaled_tokens
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = [
     "Forest",

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from sparsetoken.estimators.data import MemoryData
+from sparsetoken.estimators.head_passes import Heads
 from sparsetoken.estimators.heads import Candidate, Job, fit_heads, score_heads
-from sparsetoken.estimators.passes import Heads
 from sparsetoken.estimators.search import Fold, Search, cross_fit, halves
 from sparsetoken.estimators.stacking import Stack, log_losses, stack
 from sparsetoken.estimators.standardize import Standard, standardize
+from sparsetoken.sequences.data import MemoryData
 
 __all__ = ["Others", "Trial", "class_signs", "head_limits", "in_data", "mean_auc", "run_trial"]
 

@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.base import SequenceClassifier
-from sparsetoken.estimators.data import Data
+from sparsetoken.estimators.head_passes import attention_features, query_gradient
 from sparsetoken.estimators.insight import HeadMaps, InsightMixin, reliability
-from sparsetoken.estimators.passes import attention_features, pooled_features, query_gradient
 from sparsetoken.estimators.randomness import generator
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.estimators.search import halves
 from sparsetoken.losses import Loss
+from sparsetoken.sequences.data import Data
+from sparsetoken.sequences.passes import pooled_features
 
 __all__ = ["TwoStepAttentionClassifier", "two_gradient_steps"]
 

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.covariance import ledoit_wolf
 
 from sparsetoken._validation import check_count
-from sparsetoken.estimators.conversion import as_sequences
-from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.planner.moments import TokenMoments, TokenSummary, estimate_moments, summarise
 from sparsetoken.population import AnyProblem, Population
 from sparsetoken.problem import RandomState, SparseTokenProblem
+from sparsetoken.sequences.convert import as_sequences
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = ["PilotEstimate", "PilotWarning", "estimate_problem"]
 

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsetoken._validation import check_real
 from sparsetoken.estimators import SparseTokenClassifier
-from sparsetoken.estimators.conversion import as_sequences
-from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.planner.extrapolate import Posterior, extrapolate, summarise
 from sparsetoken.planner.observe import Observed, observe
 from sparsetoken.planner.request import Progress, silent
 from sparsetoken.problem import RandomState
+from sparsetoken.sequences.convert import as_sequences
+from sparsetoken.sequences.sequences import Sequences
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

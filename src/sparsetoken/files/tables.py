@@ -8,18 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetoken._validation import import_extra
-from sparsetoken.estimators.conversion import as_sequences
-from sparsetoken.estimators.foreign import find_name
-from sparsetoken.estimators.grouping import constant_columns
-from sparsetoken.estimators.readers.columns import Columns, choose_columns
-from sparsetoken.estimators.readers.dataset import (
+from sparsetoken.files.columns import Columns, choose_columns
+from sparsetoken.files.dataset import (
     Dataset,
     Rows,
     Selection,
     is_missing,
     make_dataset,
 )
-from sparsetoken.estimators.readers.text import (
+from sparsetoken.files.text import (
     CELLS,
     Block,
     NotReadError,
@@ -29,7 +26,10 @@ from sparsetoken.estimators.readers.text import (
     read_rows,
     to_block,
 )
-from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.sequences.convert import as_sequences
+from sparsetoken.sequences.grouping import constant_columns
+from sparsetoken.sequences.interop import find_name
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = ["read_csv", "read_parquet"]
 

@@ -12,9 +12,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sparsetoken.estimators.sequences import Sequences
 from sparsetoken.losses import Logistic
 from sparsetoken.pooling import Softmax
+from sparsetoken.sequences.passes import scaled_tokens, weighted_sums
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = [
     "HeadGradients",
@@ -23,32 +24,15 @@ __all__ = [
     "attention_weights",
     "head_gradients",
     "head_scores",
-    "largest_magnitudes",
     "linear_contributions",
     "linear_scores",
-    "pooled_features",
     "pooled_gradients",
     "query_gradient",
     "query_gradients",
-    "scaled_tokens",
-    "token_covariance",
-    "token_variances",
 ]
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
-
-
-def pooled_features(sequences: Sequences) -> Array:
-    """Return the mean token X̄ of each sequence, in the type of the tokens."""
-    weights = np.repeat(1.0 / sequences.lengths, sequences.lengths)
-    return _weighted_sums(sequences, weights).astype(sequences.dtype, copy=False)
-
-
-def largest_magnitudes(sequences: Sequences) -> Array:
-    """Return the largest |x| of each feature: one row, whatever the number of sequences."""
-    tokens = sequences.tokens
-    return np.maximum(tokens.max(axis=0), -tokens.min(axis=0))[np.newaxis].astype(np.float64)
 
 
 def attention_weights(sequences: Sequences, query: Floats) -> Floats:
@@ -59,7 +43,7 @@ def attention_weights(sequences: Sequences, query: Floats) -> Floats:
 
 def attention_features(sequences: Sequences, query: Floats) -> Floats:
     """Return f = Xᵀ softmax(Xq) of each sequence."""
-    return _weighted_sums(sequences, attention_weights(sequences, query))
+    return weighted_sums(sequences, attention_weights(sequences, query))
 
 
 def query_gradient(sequences: Sequences, slope: Floats, readout: Floats) -> Floats:
@@ -207,31 +191,6 @@ def _pool(sequences: Sequences, attention: Array, along: Array) -> Floats:
     return np.add.reduceat(attention * along, starts, dtype=np.float64) / total
 
 
-def scaled_tokens(sequences: Sequences, mean: Floats | None, scale: Floats | None) -> Array:
-    """Return (x − mean)·scale of all tokens; the tokens themselves without a scale."""
-    if mean is None or scale is None:
-        return sequences.tokens
-    kind = sequences.dtype
-    scaled = sequences.tokens - mean.astype(kind)
-    scaled *= scale.astype(kind)
-    return scaled
-
-
-def token_variances(sequences: Sequences, share: Floats, mean: Floats, scale: Floats) -> Floats:
-    """Return Σ s((x − mean)·scale)² by feature; the tokens of sequence i share sᵢ evenly."""
-    return _token_shares(sequences, share) @ ((sequences.tokens - mean) * scale) ** 2
-
-
-def token_covariance(sequences: Sequences, share: Floats, mean: Floats, scale: Floats) -> Floats:
-    """Return Σ s zzᵀ of z = (x − mean)·scale; the tokens of sequence i share sᵢ evenly."""
-    scaled = (sequences.tokens - mean) * scale
-    return scaled.T @ (scaled * _token_shares(sequences, share)[:, np.newaxis])
-
-
-def _token_shares(sequences: Sequences, share: Floats) -> Floats:
-    return np.repeat(share / sequences.lengths, sequences.lengths)
-
-
 def _query_gradients(
     sequences: Sequences, tokens: Array, slopes: Floats, readouts: Floats
 ) -> Floats:
@@ -249,13 +208,6 @@ def _scores(tokens: Array, directions: Floats) -> Floats:
     return (tokens @ directions.astype(tokens.dtype)).astype(np.float64)
 
 
-def _weighted_sums(sequences: Sequences, weights: Floats) -> Floats:
-    """Return Σ weight·token over the tokens of each sequence."""
-    sums = np.zeros((len(sequences), sequences.dim))
-    _add_weighted(sequences.tokens, sequences.offsets, weights, sums)
-    return sums
-
-
 def _forward(sequences: Sequences, heads: Heads) -> tuple[Array, Array, Array]:
     """Return scaled tokens, e^(attention score − its largest), and readout scores."""
     tokens = scaled_tokens(sequences, heads.mean, heads.scale)
@@ -263,15 +215,6 @@ def _forward(sequences: Sequences, heads: Heads) -> tuple[Array, Array, Array]:
     _subtract_largest(attention, sequences.offsets)
     np.exp(attention, out=attention)
     return tokens, attention, tokens @ heads.readouts.astype(tokens.dtype)
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _add_weighted(tokens, offsets, weights, sums):  # type: ignore[no-untyped-def]
-    for i in range(sums.shape[0]):
-        row = sums[i]
-        for token in range(offsets[i], offsets[i + 1]):
-            for j in range(row.size):
-                row[j] += weights[token] * tokens[token, j]
 
 
 @njit(cache=True, nogil=True)

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._validation import import_extra
-from sparsetoken.estimators.foreign import find_name
-from sparsetoken.estimators.readers.arrays import OPENERS, read_archive, read_folder
-from sparsetoken.estimators.readers.dataset import (
+from sparsetoken.files.arrays import OPENERS, read_archive, read_folder
+from sparsetoken.files.dataset import (
     Dataset,
     Selection,
     ending,
     is_missing,
     make_dataset,
 )
-from sparsetoken.estimators.readers.tables import read_csv, read_parquet
-from sparsetoken.estimators.readers.text import read_rows
-from sparsetoken.estimators.stored import StoredSequences, is_stored
+from sparsetoken.files.tables import read_csv, read_parquet
+from sparsetoken.files.text import read_rows
+from sparsetoken.sequences.folder import StoredSequences, is_stored
+from sparsetoken.sequences.interop import find_name
 
 __all__ = ["is_table", "read_dataset"]
 
@@ -52,7 +52,7 @@ def read_dataset(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from sparsetoken.estimators.readers import read_dataset
+    >>> from sparsetoken.files import read_dataset
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "bags.csv")
     ...     _ = path.write_text("bag,label,x\nb,ill,1\na,well,2\nb,ill,3\n")

@@ -17,9 +17,9 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from sparsetoken.estimators.passes import pooled_features, scaled_tokens
-from sparsetoken.estimators.sequences import Sequences
-from sparsetoken.estimators.stored import StoredSequences
+from sparsetoken.sequences.folder import StoredSequences
+from sparsetoken.sequences.passes import pooled_features, scaled_tokens
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = [
     "Change",

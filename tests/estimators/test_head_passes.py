@@ -5,8 +5,15 @@ import pytest
 from dense_reference import softmax
 
 from sparsetoken import Sequences
-from sparsetoken.estimators import passes
+from sparsetoken.estimators import head_passes as passes
 from sparsetoken.losses import Logistic
+from sparsetoken.sequences.passes import (
+    largest_magnitudes,
+    pooled_features,
+    scaled_tokens,
+    token_covariance,
+    token_variances,
+)
 
 
 @pytest.fixture(params=[np.float64, np.float32], ids=["float64", "float32"])
@@ -34,7 +41,7 @@ def test_features_and_weights(data, vectors):
         np.concatenate(weights), abs=tolerance
     )
     assert passes.attention_features(X, query) == pytest.approx(features, abs=tolerance)
-    assert passes.pooled_features(X) == pytest.approx(pooled, abs=tolerance)
+    assert pooled_features(X) == pytest.approx(pooled, abs=tolerance)
     assert passes.attention_features(X, 0 * query) == pytest.approx(pooled, abs=tolerance)
 
 
@@ -101,7 +108,7 @@ def test_head_scores(data, heads):
     X, parts, tolerance = data
     wanted = [[reference_score(part, heads, k) for k in range(3)] for part in parts]
     assert passes.head_scores(X, heads) == pytest.approx(np.array(wanted), abs=1e-5)
-    scaled = Sequences(passes.scaled_tokens(X, heads.mean, heads.scale), X.offsets)
+    scaled = Sequences(scaled_tokens(X, heads.mean, heads.scale), X.offsets)
     plain = heads._replace(mean=None, scale=None)
     assert passes.head_scores(scaled, plain) == pytest.approx(np.array(wanted), abs=1e-5)
     linear = passes.linear_scores(X, heads.queries, heads.readouts)
@@ -117,7 +124,7 @@ def test_gradients_start_with_the_two_steps(data, heads):
     X, _, _ = data
     heads = heads._replace(queries=0.0 * heads.queries)
     found = passes.head_gradients(X, SIGNS, SHARES, heads, SIGN_OF, SHARE_OF)
-    pooled = (passes.pooled_features(X) - heads.mean) * heads.scale
+    pooled = (pooled_features(X) - heads.mean) * heads.scale
     scores = pooled @ heads.readouts + heads.biases
     slopes = SHARES[:, SHARE_OF] * Logistic().derivative(scores, SIGNS[:, SIGN_OF])
     expected = passes.query_gradients(X, slopes, heads.mean, heads.scale, heads.readouts)
@@ -143,12 +150,12 @@ def test_moments(data, vectors):
     covariance = (centred.T * np.concatenate(weights)) @ centred
     scale = np.arange(1.0, 7.0)
     covariance *= np.outer(scale, scale)
-    found = passes.token_covariance(X, share, mean, scale)
+    found = token_covariance(X, share, mean, scale)
     assert found == pytest.approx(covariance, abs=100 * tolerance)
-    found = passes.token_variances(X, share, mean, scale)
+    found = token_variances(X, share, mean, scale)
     assert found == pytest.approx(np.diag(covariance), abs=100 * tolerance)
     largest = np.abs(np.concatenate(parts)).max(axis=0)
-    assert passes.largest_magnitudes(X)[0] == pytest.approx(largest, abs=tolerance)
+    assert largest_magnitudes(X)[0] == pytest.approx(largest, abs=tolerance)
 
 
 def test_scores_of_any_size_do_not_overflow(data):
@@ -159,4 +166,4 @@ def test_scores_of_any_size_do_not_overflow(data):
 def test_read_only_tokens():
     tokens = np.arange(12.0).reshape(6, 2)
     tokens.flags.writeable = False
-    assert passes.pooled_features(Sequences(tokens, [0, 2, 6])).tolist() == [[1, 2], [7, 8]]
+    assert pooled_features(Sequences(tokens, [0, 2, 6])).tolist() == [[1, 2], [7, 8]]

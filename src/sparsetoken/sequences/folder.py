@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.estimators.conversion import as_sequences
-from sparsetoken.estimators.foreign import as_names
-from sparsetoken.estimators.sequences import Sequences, describe
+from sparsetoken.sequences.convert import as_sequences
+from sparsetoken.sequences.interop import as_names
+from sparsetoken.sequences.sequences import Sequences, describe
 
 __all__ = ["SequenceWriter", "StoredSequences", "is_stored"]
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sparsetoken.estimators.foreign import find_name
-from sparsetoken.estimators.readers.dataset import Selection, find_names
+from sparsetoken.files.dataset import Selection, find_names
+from sparsetoken.sequences.interop import find_name
 
 __all__ = ["Columns", "choose_columns"]
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsetoken.estimators.foreign import (
+from sparsetoken.sequences.grouping import constant_columns, group_rows, one_per_group
+from sparsetoken.sequences.interop import (
     as_floats,
     as_names,
     column_names,
@@ -16,10 +17,9 @@ from sparsetoken.estimators.foreign import (
     is_frame,
     named_tokens,
 )
-from sparsetoken.estimators.grouping import constant_columns, group_rows, one_per_group
 
 if TYPE_CHECKING:
-    from sparsetoken.estimators.stored import SequenceWriter, StoredSequences
+    from sparsetoken.sequences.folder import SequenceWriter, StoredSequences
 
 __all__ = ["Sequences", "describe"]
 
@@ -282,7 +282,7 @@ class Sequences:
 
         See :class:`SequenceWriter <sparsetoken.estimators.SequenceWriter>` for an example.
         """
-        from sparsetoken.estimators.stored import SequenceWriter
+        from sparsetoken.sequences.folder import SequenceWriter
 
         return SequenceWriter(folder)
 
@@ -318,7 +318,7 @@ class Sequences:
         ((2, 3), array([0, 1]))
         >>> folder.cleanup()
         """
-        from sparsetoken.estimators.stored import StoredSequences
+        from sparsetoken.sequences.folder import StoredSequences
 
         return StoredSequences(folder, memory_limit, client)
 

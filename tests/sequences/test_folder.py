@@ -7,9 +7,10 @@ import pytest
 from sklearn.kernel_approximation import Nystroem
 
 import sparsetoken as st
-from sparsetoken.estimators import search, stored
-from sparsetoken.estimators.data import MemoryData, StoredData
-from sparsetoken.estimators.passes import pooled_features, token_covariance
+from sparsetoken.estimators import search
+from sparsetoken.sequences import folder as stored
+from sparsetoken.sequences.data import MemoryData, StoredData
+from sparsetoken.sequences.passes import pooled_features, token_covariance
 
 RNG = np.random.default_rng(0)
 LENGTHS = RNG.integers(1, 30, 400)
@@ -33,7 +34,7 @@ def folder(tmp_path_factory):
 def small_blocks(monkeypatch):
     """Several blocks a part and several parts, as large data have them."""
     for name, size in (("_BLOCK", 2**9), ("_PART", 2**11)):
-        monkeypatch.setattr(f"sparsetoken.estimators.data.{name}", size)
+        monkeypatch.setattr(f"sparsetoken.sequences.data.{name}", size)
     # In memory the heads are chosen on as many samples as there is room for here.
     monkeypatch.setattr(search, "_ENOUGH_NUMBERS", 7500)
     monkeypatch.setattr(search, "_ENOUGH_SEQUENCES", 1)

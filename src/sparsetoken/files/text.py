@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.estimators.readers.columns import Columns
-from sparsetoken.estimators.readers.dataset import ending
+from sparsetoken.files.columns import Columns
+from sparsetoken.files.dataset import ending
 
 __all__ = [
     "CELLS",

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.estimators.foreign import as_floats, is_frame, named_tokens, split_lists
-from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.sequences.interop import as_floats, is_frame, named_tokens, split_lists
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = ["OneTokenWarning", "as_sequences"]
 

@@ -7,8 +7,8 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from sparsetoken.estimators.conversion import as_sequences
-from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.sequences.convert import as_sequences
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = ["PerToken"]
 

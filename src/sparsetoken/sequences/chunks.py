@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.estimators.conversion import as_sequences
-from sparsetoken.estimators.data import (
+from sparsetoken.sequences.convert import as_sequences
+from sparsetoken.sequences.data import (
     Change,
     LazyData,
     MemoryData,
@@ -24,8 +24,8 @@ from sparsetoken.estimators.data import (
     apply_changes,
     block_bounds,
 )
-from sparsetoken.estimators.sequences import Sequences
-from sparsetoken.estimators.stored import StoredSequences
+from sparsetoken.sequences.folder import StoredSequences
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = ["ChunkedData", "chunks_of_array", "chunks_of_folder", "is_dask"]
 

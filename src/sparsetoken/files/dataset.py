@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.estimators.foreign import find_name
-from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.sequences.interop import find_name
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = [
     "Dataset",

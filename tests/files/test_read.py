@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from sparsetoken.estimators.conversion import OneTokenWarning
-from sparsetoken.estimators.readers import Selection, read_dataset
+from sparsetoken.files import Selection, read_dataset
+from sparsetoken.sequences.convert import OneTokenWarning
 
 # Sequences b, a, c in the order of their first row, with rows that are not together.
 BAG = ["b", "a", "b", "c", "a", "b"]
@@ -70,7 +70,7 @@ def test_text(tmp_path, engine, text):
 
 
 def test_text_in_many_blocks(tmp_path, engine, monkeypatch):
-    monkeypatch.setattr("sparsetoken.estimators.readers.text.CELLS", 10)
+    monkeypatch.setattr("sparsetoken.files.text.CELLS", 10)
     path = tmp_path / "bags.csv"
     path.write_text("\n".join(lines()))
     same(read_dataset(path, SITES))

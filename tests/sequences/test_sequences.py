@@ -7,7 +7,7 @@ from sklearn.utils import _safe_indexing
 
 import sparsetoken as st
 from sparsetoken import Sequences
-from sparsetoken.estimators.conversion import OneTokenWarning, as_sequences
+from sparsetoken.sequences.convert import OneTokenWarning, as_sequences
 
 LENGTHS = [3, 1, 4, 2]
 

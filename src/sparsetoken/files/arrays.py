@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetoken._validation import import_extra
-from sparsetoken.estimators.conversion import as_sequences
-from sparsetoken.estimators.foreign import as_floats, find_name
-from sparsetoken.estimators.grouping import group_rows, one_per_group
-from sparsetoken.estimators.readers.dataset import (
+from sparsetoken.files.dataset import (
     Dataset,
     Rows,
     Selection,
     make_dataset,
 )
-from sparsetoken.estimators.sequences import Sequences
+from sparsetoken.sequences.convert import as_sequences
+from sparsetoken.sequences.grouping import group_rows, one_per_group
+from sparsetoken.sequences.interop import as_floats, find_name
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = ["OPENERS", "read_archive", "read_folder"]
 
