@@ -8,8 +8,8 @@ import pytest
 
 import sparsetoken as st
 from sparsetoken.cli import main
-from sparsetoken.estimators.fingerprints import fingerprints
 from sparsetoken.reporting import gather
+from sparsetoken.sequences.fingerprints import fingerprints
 
 PROBLEM = st.SparseTokenProblem(n_tokens=8, signal=4.0)
 X, Y, TRUTH = PROBLEM.sample(120, 6, random_state=0, return_truth=True)

@@ -8,8 +8,8 @@ from sparsetoken._validation import import_extra
 from sparsetoken.cli.output import message
 
 if TYPE_CHECKING:
-    from sparsetoken.estimators.judging import Measure
     from sparsetoken.files import Dataset
+    from sparsetoken.inspection.judge import Measure
 
 __all__ = ["plain", "predictions", "token_columns", "write_columns"]
 
@@ -18,8 +18,8 @@ def predictions(
     classifier: Any, dataset: "Dataset", top: int
 ) -> "tuple[list[dict[str, Any]], list[Measure]]":
     """Return one row a sequence, and measures if there are labels."""
-    from sparsetoken.estimators.fingerprints import seen_in_fit
-    from sparsetoken.estimators.judging import judge
+    from sparsetoken.inspection.judge import judge
+    from sparsetoken.sequences.fingerprints import seen_in_fit
 
     X, classes = dataset.sequences, classifier.classes_
     seen = int(seen_in_fit(classifier, X).sum())

@@ -11,14 +11,12 @@
 """
 
 from sparsetoken.estimators.attention import AttentionClassifier
-from sparsetoken.estimators.diagnosis import Diagnosis, Finding
-from sparsetoken.estimators.ensemble import Head
-from sparsetoken.estimators.insight import Explanation
 from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
 from sparsetoken.estimators.sparse_token import SparseTokenClassifier
+from sparsetoken.estimators.stack_classifier import Head
 from sparsetoken.estimators.storage import load, save
-from sparsetoken.estimators.streaming import ScoreStream
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
+from sparsetoken.inspection import Diagnosis, Explanation, Finding, ScoreStream
 from sparsetoken.sequences.convert import OneTokenWarning
 from sparsetoken.sequences.folder import SequenceWriter, StoredSequences
 from sparsetoken.sequences.per_token import PerToken

@@ -2,40 +2,41 @@
 
 from typing import Any
 
-from sparsetoken.estimators.ensemble import Ensemble
+from sparsetoken.estimators.members import Member
+from sparsetoken.estimators.stack_classifier import StackClassifier, head_members
 
-__all__ = ["AttentionClassifier"]
 
-
-class AttentionClassifier(Ensemble):
+class AttentionClassifier(StackClassifier):
     """Find the few informative tokens of each sequence; the defaults suit real data.
 
-    A head starts from a class-balanced two-step query on centred and scaled, or whitened, tokens;
-    L-BFGS then learns query and readout together. The score averages several such heads, in
-    different coordinates and with different ridges, and heads of plain mean pooling. Their weights
-    are not negative and fit the labels of held-out samples, whose scores also calibrate the
-    probabilities. :class:`SparseTokenClassifier` adds trees on statistics of whole sequences.
+    A head scores a sequence by a·log mean exp(z·w/a) over its tokens z, which are centered and
+    scaled, or whitened: attention whose query and readout are one direction w. It starts from a
+    class-balanced two-step query. There are sharp heads (a = 1, a few tokens decide) and soft ones
+    (a = 10), for either class, and heads of plain mean pooling. Their weights are not negative and
+    fit the labels of held-out samples, whose scores also calibrate the probabilities.
+    :class:`SparseTokenClassifier` adds trees on statistics of whole sequences.
 
     Parameters
     ----------
     reg : float or "auto", default="auto"
-        Ridge λ on query and readout in standard coordinates: 0.1 and 0.03 by default, a head each.
+        Ridge λ on w in standard coordinates. A number means sharp heads only; by default it is
+        0.01 for sharp and 0.0003 for soft ones.
     shrinkage : float, None or "auto", default="auto"
         How far the tokens' correlations are drawn to zero before whitening: 1 only scales each
         feature, None scales all alike. By default 1 and 0.3, heads of each; only 1 for tokens of
         more than 1000 features; and None with a ``token_map``. If both ``reg`` and ``shrinkage``
-        are given there is one head, of attention.
+        are given there are no pooled heads.
     token_map : transformer, "auto" or None, default=None
         A scikit-learn transformer applied to each token, such as ``Nystroem``: for data whose
-        informative tokens are not a shifted mean. It sees centred and scaled tokens; it is cloned
+        informative tokens are not a shifted mean. It sees centered and scaled tokens; it is cloned
         and fitted on them. "auto" tries ``Nystroem`` against no map by cross-validation.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn.
     cv : int, splitter or iterable, default=5
         Folds of the cross-validation, as in scikit-learn; an int means stratified folds, at most
         as many as the smallest class has samples.
-    refine_steps : int, default=60
-        Most steps of L-BFGS; stopping early is part of the regularisation.
+    refine_steps : int, default=40
+        Most steps of L-BFGS; stopping early is part of the regularization.
     random_state : int, Generator, RandomState or None, default=None
         Decides the folds.
     n_jobs : int or None, default=None
@@ -46,20 +47,28 @@ class AttentionClassifier(Ensemble):
 
     Attributes
     ----------
+    members_ : dict
+        The weight of each member, of sum one: "attention" (a few tokens decide) and "pooled" (the
+        mean does).
     heads_ : list of Head
-        Each head's model, shrinkage, reg, AUC of held-out samples, weight, query, coef and
-        intercept; the score is the sum of their scores, times their weights, which sum to one.
+        Each head's model, temperature, shrinkage, reg, AUC of held-out samples, weight, query,
+        coef and intercept, calibrated and for tokens as they are.
     query_ : ndarray of shape (d,), or (classes, d) for more than two classes
         The query of the head of largest weight: its token weights are ``softmax(X query_)``. Zero
         if that is one of pooling.
     coef_, intercept_ : ndarray of shape (d,), float; or (classes, d), (classes,)
-        That head's calibrated readout of ``Xᵀ softmax(X query_)``.
+        That head's direction w and bias.
     query_reliability_ : float
         Estimated cosine between the query and the one that unlimited data would give: from the
         agreement of queries learned on two halves. Zero if the leading head is one of pooling.
     chosen_ : dict
         The leading head's model, shrinkage, reg, and AUC of held-out samples (None if there were
         too few).
+    half_auc_ : float or None
+        AUC of samples by the leading kind of head fitted to the other half of them.
+    stack_, reference_
+        The fitted members, and what thresholds are found from: scores of samples when they were
+        held out, and some of the training tokens.
     n_passes_ : int
         Passes over the tokens that ``fit`` made.
     token_mean_, token_scale_ : ndarray of shape (d,)
@@ -96,10 +105,11 @@ class AttentionClassifier(Ensemble):
         self,
         reg: float | str = "auto",
         shrinkage: float | str | None = "auto",
+        *,
         token_map: Any = None,
         class_weight: Any = None,
         cv: Any = 5,
-        refine_steps: int = 60,
+        refine_steps: int = 40,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -113,3 +123,6 @@ class AttentionClassifier(Ensemble):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
+        return head_members(self.reg, self.shrinkage, self.refine_steps, n_tokens, mapped)

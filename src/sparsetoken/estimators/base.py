@@ -12,12 +12,12 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sparsetoken._validation import check_real
-from sparsetoken.estimators.fingerprints import fingerprints_of
 from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.sequences.chunks import chunks_of_array, chunks_of_folder, is_dask
 from sparsetoken.sequences.convert import as_sequences
 from sparsetoken.sequences.data import Change, Data, MemoryData, StoredData
+from sparsetoken.sequences.fingerprints import fingerprints_of
 from sparsetoken.sequences.folder import StoredSequences
 from sparsetoken.sequences.sequences import Sequences
 

@@ -1,8 +1,8 @@
 """Estimators as JSON and arrays, and back.
 
 Whatever a class learns is stored without code of its own if it is in attributes that end in "_" and
-consists of arrays, numbers, strings, None, lists, tuples, dicts, named tuples of
-``sparsetoken.estimators`` and estimators of the classes listed here. Everything but plain JSON
+consists of arrays, numbers, strings, None, lists, tuples, dicts, records and estimators of the
+classes listed here. Everything but plain JSON
 values is a dict with one key that says what it is.
 """
 
@@ -40,6 +40,16 @@ KNOWN = dict.fromkeys(CLASSIFIERS, OURS) | {
     "StandardScaler": "sklearn.preprocessing",
 }
 
+RECORDS = {
+    "AttentionHeads": f"{OURS}.attention_heads",
+    "HeadSpec": f"{OURS}.attention_heads",
+    "PooledHeads": f"{OURS}.attention_heads",
+    "Reference": "sparsetoken.inspection.thresholds",
+    "Stack": f"{OURS}.stack",
+    "Trees": f"{OURS}.trees",
+}
+"""Members, and what else a fitted classifier consists of: a new member is named here."""
+
 
 def encode(value: Any, name: str, arrays: Arrays) -> Any:
     """Return ``value`` as JSON; its arrays go to ``arrays``, named after ``name``."""
@@ -57,12 +67,10 @@ def encode(value: Any, name: str, arrays: Arrays) -> Any:
         own = name if name not in arrays else f"{name}.{len(arrays)}"
         arrays[own] = value
         return {"array": own}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
+    if type(value).__name__ in RECORDS:
         record = type(value).__name__
-        _record(record)
-        items = {
-            key: encode(value[i], f"{name}.{key}", arrays) for i, key in enumerate(value._fields)
-        }
+        fields = value._asdict() if isinstance(value, tuple) else vars(value)
+        items = {key: encode(item, f"{name}.{key}", arrays) for key, item in fields.items()}
         return {"record": record, "fields": items}
     if isinstance(value, list | tuple):
         kind = "list" if isinstance(value, list) else "tuple"
@@ -133,8 +141,6 @@ def _decode_estimator(value: dict[str, Any], arrays: Arrays, version: int) -> An
         parameters["steps"] = list(parameters["steps"])
     estimator = getattr(importlib.import_module(KNOWN[kind]), kind)(**parameters)
     learned = {key: decode(item, arrays, version) for key, item in value["learned"].items()}
-    if version == 1 and kind == "AttentionClassifier":
-        learned |= _as_heads(learned)
     for key, item in learned.items():
         if not _LEARNED.fullmatch(key):
             raise ValueError(f"the file sets an attribute {key!r} that is not learned")
@@ -142,29 +148,8 @@ def _decode_estimator(value: dict[str, Any], arrays: Arrays, version: int) -> An
     return estimator
 
 
-def _as_heads(learned: dict[str, Any]) -> dict[str, Any]:
-    """Return an attention of the first version as one head; it kept no samples for thresholds."""
-    chosen = learned["chosen_"]
-    return {
-        "head_kinds_": [tuple(chosen[name] for name in ("model", "shrinkage", "reg", "auc"))],
-        "head_weights_": np.ones(1),
-        "head_queries_": learned["query_"][np.newaxis, np.newaxis],
-        "head_coefs_": learned["coef_"][np.newaxis, np.newaxis],
-        "head_intercepts_": np.full((1, 1), learned["intercept_"]),
-        "head_limits_": np.array([[[-np.inf]], [[np.inf]]]),
-        "held_out_scores_": np.empty((0, 1)),
-        "held_out_classes_": np.empty(0, dtype=np.int64),
-        "kept_tokens_": np.empty((0, learned["query_"].size)),
-        "kept_classes_": np.empty(0, dtype=np.int64),
-        "kept_folds_": np.empty(0, dtype=np.int64),
-        "fold_heads_": [],
-        "kept_length_": 1.0,
-    }
-
-
 def _record(name: str) -> Any:
-    """Return one of our named tuples."""
-    record = getattr(importlib.import_module(OURS), name, None)
-    if not (isinstance(record, type) and issubclass(record, tuple) and hasattr(record, "_fields")):
-        raise ValueError(f"{name} is no record of {OURS}")
-    return record
+    """Return one of the records that a fitted classifier holds."""
+    if name not in RECORDS:
+        raise ValueError(f"the file names an unknown record {name!r}")
+    return getattr(importlib.import_module(RECORDS[name]), name)

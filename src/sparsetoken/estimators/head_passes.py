@@ -1,4 +1,4 @@
-"""Passes over the tokens: everything the estimators ever compute from them.
+"""Passes over the tokens for heads: scores, gradients, weights and contributions of tokens.
 
 Each function takes one block of sequences, so that the same text serves for data in memory and for
 the chunks of a Dask array. Products with the tokens keep their type, so that float32 data are never
@@ -13,37 +13,25 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sparsetoken.losses import Logistic
-from sparsetoken.pooling import Softmax
-from sparsetoken.sequences.passes import scaled_tokens, weighted_sums
+from sparsetoken.sequences.passes import scaled_tokens, token_scores
 from sparsetoken.sequences.sequences import Sequences
 
 __all__ = [
+    "EvidenceGradients",
     "HeadGradients",
     "Heads",
-    "attention_features",
-    "attention_weights",
+    "evidence_gradients",
+    "evidence_scores",
+    "evidence_tokens",
     "head_gradients",
-    "head_scores",
-    "linear_contributions",
     "linear_scores",
-    "pooled_gradients",
+    "linear_tokens",
     "query_gradient",
     "query_gradients",
 ]
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
-
-
-def attention_weights(sequences: Sequences, query: Floats) -> Floats:
-    """Return the token weights softmax(Xq), flat over all tokens."""
-    scores = _scores(sequences.tokens, query)[:, 0]
-    return Softmax().weights(scores, sequences.offsets)
-
-
-def attention_features(sequences: Sequences, query: Floats) -> Floats:
-    """Return f = Xᵀ softmax(Xq) of each sequence."""
-    return weighted_sums(sequences, attention_weights(sequences, query))
 
 
 def query_gradient(sequences: Sequences, slope: Floats, readout: Floats) -> Floats:
@@ -122,41 +110,64 @@ def head_gradients(
     return HeadGradients(values, by_query, by_readout, biases)
 
 
-def head_scores(sequences: Sequences, heads: Heads) -> Floats:
-    """Return the score of each sequence by each head."""
-    _, attention, along = _forward(sequences, heads)
-    return _pool(sequences, attention, along) + heads.biases
+class EvidenceGradients(NamedTuple):
+    """Values and gradients of sums of losses, one column a head; blocks add up entry by entry."""
+
+    values: Floats
+    directions: Floats
+    biases: Floats
 
 
-def pooled_gradients(
+def evidence_gradients(
     sequences: Sequences,
     signs: Floats,
-    shares: Floats,
+    weights: Floats,
     mean: Floats | None,
     scale: Floats | None,
-    readouts: Floats,
+    directions: Floats,
+    temperatures: Floats,
     biases: Floats,
     sign_of: NDArray[np.int64],
-    share_of: NDArray[np.int64],
-) -> tuple[Floats, Floats, Floats]:
-    """Return what :func:`head_gradients` does for readouts of sequences of one token each.
+    weight_of: NDArray[np.int64],
+) -> EvidenceGradients:
+    """Return Σᵢ sᵢ ℓ(a·log mean exp(Zᵢw/a) + b; yᵢ) and its gradient for the logistic loss.
 
-    Without the query, the parts are values, gradients in the readouts and in the biases.
+    Head k has the labels ``signs[:, sign_of[k]]`` and the weights ``weights[:, weight_of[k]]``:
+    folds and classes are columns, and two matrix products serve all heads.
     """
-    features = scaled_tokens(sequences, mean, scale)
-    score = features @ readouts.astype(features.dtype) + biases
-    sign, share = _pick(signs, sign_of), _pick(shares, share_of)
-    values = np.einsum("nk,nk->k", share, Logistic.value(score, sign))
-    slope = share * Logistic.derivative(score, sign)
-    by_readout = slope.T.astype(features.dtype) @ features
-    return values, by_readout.T.astype(np.float64), slope.sum(axis=0)
+    tokens = scaled_tokens(sequences, mean, scale)
+    attention = tokens @ (directions / temperatures)
+    largest = _subtract_largest(attention, sequences.offsets)
+    np.exp(attention, out=attention)
+    values, by_bias = np.zeros((2, len(biases)))
+    _evidence_backward(
+        attention,
+        largest,
+        sequences.offsets,
+        signs,
+        weights,
+        sign_of,
+        weight_of,
+        temperatures,
+        biases,
+        values,
+        by_bias,
+    )
+    return EvidenceGradients(values, tokens.T @ attention, by_bias)
 
 
-def _pick(columns: Floats, chosen: NDArray[np.int64]) -> Floats:
-    """Return some columns; without a copy where there is one only."""
-    if columns.shape[1] > 1:
-        return columns[:, chosen]
-    return np.broadcast_to(columns, (len(columns), len(chosen)))
+def evidence_scores(
+    sequences: Sequences,
+    directions: Floats,
+    temperatures: Floats,
+    mean: Floats | None = None,
+    scale: Floats | None = None,
+) -> Floats:
+    """Return a·log mean exp(Xw/a) of each sequence for each column."""
+    scores = scaled_tokens(sequences, mean, scale) @ (directions / temperatures)
+    largest = _subtract_largest(scores, sequences.offsets)
+    total = np.add.reduceat(np.exp(scores, out=scores), sequences.offsets[:-1])
+    return temperatures * (largest + np.log(total / sequences.lengths[:, np.newaxis]))
 
 
 def linear_scores(sequences: Sequences, queries: Floats, coefs: Floats) -> Floats:
@@ -165,18 +176,35 @@ def linear_scores(sequences: Sequences, queries: Floats, coefs: Floats) -> Float
     return _pool(sequences, attention, sequences.tokens @ coefs)
 
 
-def linear_contributions(
-    sequences: Sequences, queries: Floats, coefs: Floats, weights: Floats, centre: Floats
-) -> Floats:
-    """Return each token's Σ weight·attention and its contribution to Σ weight·score over heads.
+def linear_tokens(
+    sequences: Sequences, queries: Floats, coefs: Floats, center: Floats
+) -> tuple[Floats, Floats]:
+    """Return attention (tokens, heads), and what each token adds to ⟨w, Xᵀ softmax(Xq)⟩.
 
-    The contribution is counted from that of the token ``centre``.
+    The contribution is counted from that of the token ``center``.
     """
+    attention = _softmax(sequences, queries)
+    return attention, attention * (sequences.tokens @ coefs - center @ coefs)
+
+
+def evidence_tokens(
+    sequences: Sequences, directions: Floats, temperatures: Floats, center: Floats
+) -> tuple[Floats, Floats]:
+    """Return attention (tokens, heads), and each token's part of a·log mean exp(Xw/a).
+
+    The tokens divide the score, counted from that of tokens that are all ``center``, in proportion
+    to their attention: Σ e^(x·w/a) is a sum over tokens.
+    """
+    attention = _softmax(sequences, directions / temperatures)
+    scores = evidence_scores(sequences, directions, temperatures) - center @ directions
+    return attention, attention * np.repeat(scores, sequences.lengths, axis=0)
+
+
+def _softmax(sequences: Sequences, queries: Floats) -> Floats:
     attention = _exponentials(sequences, queries)
     total = np.add.reduceat(attention, sequences.offsets[:-1])
     attention /= np.repeat(total, sequences.lengths, axis=0)
-    along = sequences.tokens @ coefs - centre @ coefs
-    return np.stack([attention @ weights, (attention * along) @ weights], axis=1)
+    return attention
 
 
 def _exponentials(sequences: Sequences, queries: Floats) -> Floats:
@@ -194,18 +222,12 @@ def _pool(sequences: Sequences, attention: Array, along: Array) -> Floats:
 def _query_gradients(
     sequences: Sequences, tokens: Array, slopes: Floats, readouts: Floats
 ) -> Floats:
-    scores = _scores(tokens, readouts)
+    scores = token_scores(tokens, readouts)
     lengths = sequences.lengths
     mean = np.add.reduceat(scores, sequences.offsets[:-1]) / lengths[:, np.newaxis]
     weights = np.repeat(slopes / lengths[:, np.newaxis], lengths, axis=0)
     weights *= scores - np.repeat(mean, lengths, axis=0)
     return (tokens.T @ weights.astype(tokens.dtype)).astype(np.float64)
-
-
-def _scores(tokens: Array, directions: Floats) -> Floats:
-    """Return ⟨token, direction⟩ for one or several directions, computed in the tokens' type."""
-    directions = directions.reshape(tokens.shape[1], -1)
-    return (tokens @ directions.astype(tokens.dtype)).astype(np.float64)
 
 
 def _forward(sequences: Sequences, heads: Heads) -> tuple[Array, Array, Array]:
@@ -219,8 +241,10 @@ def _forward(sequences: Sequences, heads: Heads) -> tuple[Array, Array, Array]:
 
 @njit(cache=True, nogil=True)
 def _subtract_largest(scores, offsets):  # type: ignore[no-untyped-def]
-    top = np.empty_like(scores[0])
+    """Subtract from every column a sequence's largest score, and return these, (n, heads)."""
+    largest = np.empty((offsets.size - 1, scores.shape[1]), scores.dtype)
     for i in range(offsets.size - 1):
+        top = largest[i]
         top[:] = scores[offsets[i]]
         for t in range(offsets[i] + 1, offsets[i + 1]):
             for k in range(top.size):
@@ -228,6 +252,7 @@ def _subtract_largest(scores, offsets):  # type: ignore[no-untyped-def]
         for t in range(offsets[i], offsets[i + 1]):
             for k in range(top.size):
                 scores[t, k] -= top[k]
+    return largest
 
 
 _loss, _slope = Logistic.value, Logistic.derivative
@@ -263,3 +288,41 @@ def _backward(  # type: ignore[no-untyped-def]
                 weight = slope[k] * attention[t, k]
                 attention[t, k] = weight * (along[t, k] - output[k])
                 along[t, k] = weight
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _evidence_backward(  # type: ignore[no-untyped-def]
+    attention,
+    largest,
+    offsets,
+    signs,
+    weights,
+    sign_of,
+    weight_of,
+    temperatures,
+    intercepts,
+    values,
+    by_bias,
+):
+    """Turn e^(attention score − its largest) into the tokens' weights in the gradient."""
+    n_heads = values.size
+    factor = np.empty(n_heads)
+    for i in range(offsets.size - 1):
+        length = offsets[i + 1] - offsets[i]
+        factor[:] = 0.0
+        for t in range(offsets[i], offsets[i + 1]):
+            for k in range(n_heads):
+                factor[k] += attention[t, k]
+        for k in range(n_heads):
+            weight, total = weights[i, weight_of[k]], factor[k]
+            factor[k] = 0.0
+            if weight > 0.0:
+                score = temperatures[k] * (largest[i, k] + np.log(total / length)) + intercepts[k]
+                sign = signs[i, sign_of[k]]
+                values[k] += weight * _loss(score, sign)
+                slope = weight * _slope(score, sign)
+                by_bias[k] += slope
+                factor[k] = slope / total
+        for t in range(offsets[i], offsets[i + 1]):
+            for k in range(n_heads):
+                attention[t, k] *= factor[k]

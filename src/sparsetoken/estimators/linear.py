@@ -4,11 +4,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from sparsetoken.estimators.attending import open_stream
 from sparsetoken.estimators.base import SequenceClassifier
-from sparsetoken.estimators.insight import HeadMaps
+from sparsetoken.estimators.members import LinearHeads
 from sparsetoken.estimators.readout import fit_readout
-from sparsetoken.estimators.streaming import StreamMixin
+from sparsetoken.estimators.stack import single
+from sparsetoken.inspection import ScoreStream
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.passes import pooled_features
 from sparsetoken.sequences.sequences import Sequences
@@ -29,7 +32,7 @@ class _LinearClassifier(SequenceClassifier):
         self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, share)
 
 
-class PooledClassifier(StreamMixin, _LinearClassifier):
+class PooledClassifier(_LinearClassifier):
     """Linear classifier of the mean token.
 
     The baseline for attention: the mean drowns a few informative tokens among many.
@@ -65,10 +68,18 @@ class PooledClassifier(StreamMixin, _LinearClassifier):
     def _features(self, data: Data) -> Floats:
         return data.per_sample(pooled_features)
 
-    def _linear(self, column: int) -> HeadMaps:
-        one, coef = np.ones(1), self.coef_[:, np.newaxis]
-        nothing = np.zeros_like(coef)
-        return HeadMaps(nothing, coef, self.intercept_ * one, one, nothing[:, 0])
+    def stream(self, window: int | None = None) -> ScoreStream:
+        """Return an object that takes one sequence token by token, and knows its score.
+
+        Parameters
+        ----------
+        window : int, optional
+            Score only the last ``window`` tokens.
+        """
+        check_is_fitted(self)
+        coefs = self.coef_[np.newaxis, np.newaxis]
+        heads = LinearHeads(np.zeros_like(coefs), coefs, np.full((1, 1), self.intercept_))
+        return open_stream(single(heads), None, self.n_features_in_, window)
 
 
 class VectorizedClassifier(_LinearClassifier):

@@ -3,7 +3,8 @@
 scikit-learn grows them; what is kept are plain arrays, which files can hold without pickle.
 """
 
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numba import njit
@@ -11,18 +12,10 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.ensemble import ExtraTreesClassifier
 
-from sparsetoken.estimators.search import Fold
-from sparsetoken.sequences.passes import scaled_tokens
-from sparsetoken.sequences.sequences import Sequences
-
-__all__ = [
-    "Forest",
-    "check_forests",
-    "cross_fit_forests",
-    "forest_scores",
-    "statistics_scores",
-    "token_statistics",
-]
+from sparsetoken.estimators.folds import Fold
+from sparsetoken.estimators.members import Member, TrainingSet
+from sparsetoken.sequences.data import Data
+from sparsetoken.sequences.passes import largest_magnitudes, token_statistics
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -33,51 +26,99 @@ _TRIED = 0.1  # of the features, or their root if that is more, compete for a sp
 _SURE = 0.02  # added to both probabilities: so many trees cannot be surer
 
 
-def token_statistics(
-    sequences: Sequences, mean: Floats | None = None, scale: Floats | None = None
-) -> NDArray[np.float32]:
-    """Return mean, max, min and deviation of each sequence's scaled tokens, by feature."""
-    tokens, starts = scaled_tokens(sequences, mean, scale), sequences.offsets[:-1]
-    lengths = sequences.lengths[:, np.newaxis]
-    means = np.add.reduceat(tokens, starts, dtype=np.float64) / lengths
-    squares = np.add.reduceat(tokens**2, starts, dtype=np.float64) / lengths
-    spread = np.sqrt(np.maximum(squares - means**2, 0.0))
-    ends = (np.maximum.reduceat(tokens, starts), np.minimum.reduceat(tokens, starts))
-    return np.concatenate([means, *ends, spread], axis=1, dtype=np.float32, casting="same_kind")
+@dataclass
+class Trees(Member):
+    """Extra trees on mean, largest, smallest and deviation of the tokens, feature by feature.
 
+    Together the forests of the folds are the member: a tree without some of the samples is what
+    bagging grows anyway, so that no second fit is needed.
 
-def cross_fit_forests(
-    rows: NDArray[np.float32],
-    index: Indices,
-    share: Floats,
-    folds: list[Fold],
-    n_trees: int,
-    rng: np.random.Generator,
-    n_jobs: int | None,
-) -> tuple[list[Forest], Floats]:
-    """Return a forest for each fold, which has not seen it, and the scores of what it held out.
-
-    Together the forests are the classifier: a tree without a part of the samples is what bagging
-    grows anyway, so that no second fit is needed. ``n_trees`` are those of all folds together.
+    Parameters
+    ----------
+    n_trees : int
+        Trees, in the forests of all folds together.
     """
-    n_classes = int(index.max()) + 1
-    parts = folds or [Fold(np.arange(len(index)), np.arange(0))]
-    forests, scores = [], np.full((len(index), n_classes if n_classes > 2 else 1), np.nan)
-    for fold in parts:
-        used = fold.rows[share[fold.rows] > 0]
+
+    name: ClassVar[str] = "statistics"
+    n_trees: int = 500
+    unit: Any = None
+    """A power of two for each feature, which brings it into the range of single precision."""
+    forests: list[Forest] = field(default_factory=list)
+
+    def fit(self, training: TrainingSet) -> Floats:
+        """Grow a forest without each fold, or one of all samples if there are no folds."""
+        magnitude = training.raw.per_sample(largest_magnitudes).max(axis=0)
+        self.unit = np.ldexp(1.0, -np.frexp(np.maximum(magnitude, 1e-290))[1])
+        rows = training.raw.per_sample(token_statistics, self.unit)
+        order = training.order[training.weights[training.order] > 0]
+        # Classes are numbered as they come in that order: their names decide nothing.
+        _, first, number = np.unique(training.index[order], return_index=True, return_inverse=True)
+        place = np.argsort(np.argsort(first))
+        labels = np.empty_like(training.index)
+        labels[order] = place[number]
+        folds = training.folds or [Fold(order, np.arange(0))]
+        rng = np.random.default_rng(training.seed)
+        held_out = np.full((1, *training.signs.shape), np.nan)
+        self.forests = []
+        for fold in folds:
+            used = order[np.isin(order, fold.rows)]
+            trees = self._grow(rows[used], labels[used], training, used, len(folds), rng)
+            self.forests.append(_as_arrays(trees, place))
+            if len(fold.held_out):
+                held_out[0, fold.held_out] = forest_scores(rows[fold.held_out], self.forests[-1:])
+        return held_out
+
+    def _grow(
+        self,
+        rows: NDArray[np.float32],
+        labels: Indices,
+        training: TrainingSet,
+        used: Indices,
+        n_forests: int,
+        rng: np.random.Generator,
+    ) -> ExtraTreesClassifier:
+        weights = training.weights[used]
         trees = ExtraTreesClassifier(
-            -(-n_trees // len(parts)),
+            -(-self.n_trees // n_forests),
             max_features=max(int(np.sqrt(rows.shape[1])), int(_TRIED * rows.shape[1])),
             random_state=int(rng.integers(2**31)),
-            n_jobs=n_jobs,
+            n_jobs=training.n_jobs,
         )
-        # Each tree would check again what is known to be right.
+        # Each tree would check again what is known to be right. Equal weights are left out: sums
+        # of whole numbers do not round, and ties between splits stay ties.
         with config_context(assume_finite=True, skip_parameter_validation=True):
-            trees.fit(rows[used], index[used], sample_weight=share[used] * len(index))
-        forests.append(_as_arrays(trees, n_classes))
-        if len(fold.held_out):
-            scores[fold.held_out] = forest_scores(rows[fold.held_out], [forests[-1]])
-    return forests, scores
+            equal = np.ptp(weights) <= 1e-12 * weights.max()
+            return trees.fit(rows, labels, sample_weight=None if equal else weights / weights.max())
+
+    def scores(self, data: Data) -> Floats:
+        """Return the scores (n, 1, C) of sequences."""
+        check_forests(self.forests, 4 * len(self.unit))
+        rows = data.per_sample(token_statistics, self.unit)
+        return forest_scores(rows, self.forests)[:, np.newaxis]
+
+    def without_fold(self, fold: int) -> Self:
+        """Return the forest that was grown without a fold."""
+        return replace(self, forests=[self.forests[fold]])
+
+    def summarize(self, token: NDArray[Any]) -> Any:
+        """Return count, mean, squared deviations, largest and smallest of one token."""
+        scaled = token * self.unit
+        return 1, scaled, np.zeros_like(scaled), scaled, scaled
+
+    def join(self, earlier: Any, later: Any) -> Any:
+        """Return the summary of tokens followed by others, without differences of large sums."""
+        (n, mean, squares, *ends), (m, later_mean, later_squares, *later_ends) = earlier, later
+        step = (later_mean - mean) * (m / (n + m))
+        squares = squares + later_squares + n * step * (later_mean - mean)
+        largest = np.maximum(ends[0], later_ends[0])
+        return n + m, mean + step, squares, largest, np.minimum(ends[1], later_ends[1])
+
+    def scores_of(self, summary: Any) -> Floats:
+        """Return the scores (1, C) of the tokens of a summary."""
+        count, mean, squares, largest, smallest = summary
+        parts = [mean, largest, smallest, np.sqrt(squares / count)]
+        rows = np.concatenate(parts, dtype=np.float32, casting="same_kind")[np.newaxis]
+        return forest_scores(rows, self.forests)
 
 
 def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:
@@ -88,13 +129,6 @@ def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:
     chances /= sum(len(forest["roots"]) for forest in forests)
     logs = np.log(chances + _SURE)
     return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs
-
-
-def statistics_scores(
-    sequences: Sequences, mean: Floats, scale: Floats, forests: list[Forest]
-) -> Floats:
-    """Return the forests' scores of sequences."""
-    return forest_scores(token_statistics(sequences, mean, scale), forests)
 
 
 _PARTS = ("roots", "left", "right", "feature", "threshold", "value")
@@ -121,12 +155,13 @@ def _check(forest: Forest, n_features: int) -> None:
         raise ValueError("a tree speaks of features or nodes that do not exist")
 
 
-def _as_arrays(trees: ExtraTreesClassifier, n_classes: int) -> Forest:
+def _as_arrays(trees: ExtraTreesClassifier, place: Indices) -> Forest:
+    """Return a forest; ``place[c]`` is the label that class c had when it was grown."""
     grown = [tree.tree_ for tree in trees.estimators_]
     sizes = np.array([tree.node_count for tree in grown])
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    value = np.zeros((sizes.sum(), n_classes), dtype=np.float32)
-    value[:, trees.classes_] = np.concatenate([tree.value[:, 0] for tree in grown])
+    value = np.zeros((sizes.sum(), len(place)), dtype=np.float32)
+    value[:, np.argsort(place)[trees.classes_]] = np.concatenate([t.value[:, 0] for t in grown])
     shift = np.repeat(roots, sizes)
     left = np.concatenate([tree.children_left for tree in grown])
     right = np.concatenate([tree.children_right for tree in grown])

@@ -1,27 +1,29 @@
 """The published protocol: two gradient steps for the query, then a full readout."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsetoken._validation import check_real
-from sparsetoken.estimators.base import SequenceClassifier
-from sparsetoken.estimators.head_passes import attention_features, query_gradient
-from sparsetoken.estimators.insight import HeadMaps, InsightMixin, reliability
-from sparsetoken.estimators.randomness import generator
+from sparsetoken.estimators.attending import AttendingClassifier
+from sparsetoken.estimators.folds import generator, halves
+from sparsetoken.estimators.head_passes import query_gradient
+from sparsetoken.estimators.members import LinearHeads
 from sparsetoken.estimators.readout import fit_readout
-from sparsetoken.estimators.search import halves
+from sparsetoken.estimators.stack import Stack, single
+from sparsetoken.inspection.explain import reliability
 from sparsetoken.losses import Loss
 from sparsetoken.sequences.data import Data
-from sparsetoken.sequences.passes import pooled_features
+from sparsetoken.sequences.passes import attention_features, pooled_features
 
 __all__ = ["TwoStepAttentionClassifier", "two_gradient_steps"]
 
 Floats = NDArray[np.float64]
 
 
-class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
+class TwoStepAttentionClassifier(AttendingClassifier):
     """Attention whose query is learned by two gradient steps, exactly as in the theory.
 
     From zero, on the share ``split`` of the samples: one step on readout and bias, one on the
@@ -36,16 +38,18 @@ class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
         Inverse temperature: the token weights are softmax(βXq).
     lr_readout, lr_bias, lr_query : float, default=1.0, 1.0, 20.0
         Learning rates of the steps on the mean loss.
-    centre : bool, default=False
-        Whether the second step subtracts the mean slope of the samples from each one's: for
-        sequences about as long as the square root of the number of samples, or longer. The
-        published step does not.
     reg : float, default=1e-2
         Ridge λ of the readout; the bias is not penalised.
     loss : {"logistic", "square", "hinge"} or Loss, default="logistic"
         The loss of all steps.
     random_state : int, Generator, RandomState or None, default=None
         Decides the split.
+    center : bool, default=False
+        Whether the second step subtracts the mean slope of the samples from each one's: for
+        sequences about as long as the square root of the number of samples, or longer. The
+        published step does not.
+    centre : bool, optional
+        The name of ``center`` in 0.2; it will go in 0.4.
 
     Attributes
     ----------
@@ -58,6 +62,8 @@ class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
         from the agreement of queries learned on two halves of the samples.
     query_samples_ : ndarray of int
         The samples of the two steps, in increasing order; the readout saw the others.
+    token_mean_ : ndarray of shape (d,)
+        What contributions of tokens are counted from: zero.
     train_loss_ : float
         Mean loss of the readout over its own samples, without the ridge.
     classes_ : ndarray of shape (2,)
@@ -80,23 +86,26 @@ class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
         self,
         split: float = 0.5,
         beta: float = 1.0,
+        *,
         lr_readout: float = 1.0,
         lr_bias: float = 1.0,
         lr_query: float = 20.0,
-        centre: bool = False,
         reg: float = 1e-2,
         loss: Any = "logistic",
         random_state: Any = None,
+        center: bool = False,
+        centre: Any = None,
     ) -> None:
         self.split = split
         self.beta = beta
         self.lr_readout = lr_readout
         self.lr_bias = lr_bias
         self.lr_query = lr_query
-        self.centre = centre
         self.reg = reg
         self.loss = loss
         self.random_state = random_state
+        self.center = center
+        self.centre = centre
 
     def _fit(self, data: Data, sign: Floats, share: Floats) -> None:
         loss, reg = self._check_objective()
@@ -105,6 +114,10 @@ class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
             name: check_real(name, getattr(self, name), low=0.0)
             for name in ("beta", "lr_readout", "lr_bias", "lr_query")
         }
+        center = self.center
+        if self.centre is not None:
+            center = self.centre
+            warnings.warn("centre is called center now; it will go in 0.4", FutureWarning, 2)
         rng = generator(self.random_state)
         order = rng.permutation(len(data))
         first = np.zeros(len(data), dtype=bool)
@@ -121,10 +134,10 @@ class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
         pooled = data.per_sample(pooled_features)
 
         def learn(shares: Floats) -> Floats:
-            return two_gradient_steps(data, pooled, sign, shares, loss, **rates, centre=self.centre)
+            return two_gradient_steps(data, pooled, sign, shares, loss, **rates, center=center)
 
-        self.query_ = learn(chosen)
-        parts = halves((sign > 0).astype(int), chosen, rng)
+        self.query_, self.token_mean_ = learn(chosen), np.zeros(data.dim)
+        parts = halves((sign > 0).astype(int), chosen, np.arange(len(data)), rng)
         self.query_reliability_ = 0.0
         if parts is not None:
             queries = np.stack([learn(part) for part in parts.T])
@@ -141,13 +154,13 @@ class TwoStepAttentionClassifier(InsightMixin, SequenceClassifier):
     def _effective_query(self) -> Floats:
         return self.beta * self.query_
 
-    def _leading_queries(self) -> Floats:
-        return self._effective_query()[np.newaxis]
+    def _decide(self, data: Data) -> Floats:
+        return self._features(data) @ self.coef_ + self.intercept_
 
-    def _linear(self, column: int) -> HeadMaps:
-        one = np.ones(1)
-        query, coef = self._effective_query()[:, np.newaxis], self.coef_[:, np.newaxis]
-        return HeadMaps(query, coef, self.intercept_ * one, one, np.zeros_like(self.coef_))
+    def _stack(self) -> Stack:
+        heads = (self._effective_query(), self.coef_)
+        queries, coefs = (head[np.newaxis, np.newaxis] for head in heads)
+        return single(LinearHeads(queries, coefs, np.full((1, 1), self.intercept_)))
 
 
 def two_gradient_steps(
@@ -160,18 +173,18 @@ def two_gradient_steps(
     lr_readout: float,
     lr_bias: float,
     lr_query: float,
-    centre: bool = False,
+    center: bool = False,
 ) -> Floats:
     """Return the query after one step on (w, b) and one on q, from zero (docs/theory, section 3).
 
     ``pooled`` holds the mean tokens, and ``share`` weighs the samples; those with none are left
-    out. With ``centre`` the slopes of the second step have mean zero.
+    out. With ``center`` the slopes of the second step have mean zero.
     """
     share = share / share.sum()
     residual = share * loss.derivative(np.zeros(len(sign)), sign)
     readout = -lr_readout * (residual @ pooled)
     bias = -lr_bias * float(residual.sum())
     slope = loss.derivative(pooled @ readout + bias, sign)
-    slope = share * (slope - (share @ slope if centre else 0.0))
+    slope = share * (slope - (share @ slope if center else 0.0))
     (gradient,) = data.total(query_gradient, (slope,), readout)
     return -lr_query * beta * gradient

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsetoken.estimate import Estimate
-from sparsetoken.estimators.head_passes import Heads, attention_features, head_gradients
+from sparsetoken.estimators.head_passes import Heads, head_gradients
 from sparsetoken.estimators.readout import LinearReadout, fit_readout
 from sparsetoken.estimators.two_step import two_gradient_steps
 from sparsetoken.experiments.cell import DESCENT, ONE_SET, Cell
@@ -46,7 +46,7 @@ from sparsetoken.sampling import (
 from sparsetoken.sampling.exact import readout_coordinates
 from sparsetoken.sequences.convert import as_sequences
 from sparsetoken.sequences.data import MemoryData
-from sparsetoken.sequences.passes import pooled_features
+from sparsetoken.sequences.passes import attention_features, pooled_features
 from sparsetoken.vocabulary import MEASURED
 
 __all__ = ["simulate"]

@@ -10,9 +10,9 @@ from sklearn.metrics import confusion_matrix, roc_curve
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from sparsetoken.estimators import Sequences
-from sparsetoken.estimators.fingerprints import seen_in_fit
-from sparsetoken.estimators.judging import Measure, fraction, judge
+from sparsetoken.inspection.judge import Measure, fraction, judge
 from sparsetoken.sequences.convert import as_sequences
+from sparsetoken.sequences.fingerprints import seen_in_fit
 
 __all__ = ["Evidence", "Shown", "gather"]
 

@@ -154,8 +154,8 @@ class MemoryData(_Blocks):
         return _means_of(self)
 
     def scaled(self, mean: Array, scale: Array) -> "MemoryData":
-        """Return the sequences of tokens (x − mean)·scale: of size one, float32 will do."""
-        tokens = self.per_sample(scaled_tokens, mean, scale).astype(np.float32, copy=False)
+        """Return the sequences of tokens (x − mean)·scale."""
+        tokens = self.per_sample(scaled_tokens, mean, scale)
         return MemoryData(Sequences(tokens, self.sequences.offsets), self.n_jobs, self.passes)
 
     def cut(self, offsets: NDArray[np.int64]) -> "MemoryData":

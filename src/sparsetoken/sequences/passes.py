@@ -2,7 +2,8 @@
 
 Each function takes one block of sequences, so that the same text serves for data in memory, in a
 folder and in the chunks of a Dask array. Products with the tokens keep their type, so that float32
-data are never copied to float64.
+data are not copied
+to float64, unless a fit needs them centered and scaled.
 """
 
 from typing import Any
@@ -13,23 +14,13 @@ from numpy.typing import NDArray
 
 from sparsetoken.sequences.sequences import Sequences
 
-__all__ = [
-    "largest_magnitudes",
-    "pooled_features",
-    "scaled_tokens",
-    "token_covariance",
-    "token_variances",
-    "weighted_sums",
-]
-
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-def pooled_features(sequences: Sequences) -> Array:
-    """Return the mean token X̄ of each sequence, in the type of the tokens."""
-    weights = np.repeat(1.0 / sequences.lengths, sequences.lengths)
-    return weighted_sums(sequences, weights).astype(sequences.dtype, copy=False)
+def pooled_features(sequences: Sequences) -> Floats:
+    """Return the mean token X̄ of each sequence."""
+    return weighted_sums(sequences, np.repeat(1.0 / sequences.lengths, sequences.lengths))
 
 
 def largest_magnitudes(sequences: Sequences) -> Array:
@@ -39,28 +30,30 @@ def largest_magnitudes(sequences: Sequences) -> Array:
 
 
 def scaled_tokens(sequences: Sequences, mean: Floats | None, scale: Floats | None) -> Array:
-    """Return (x − mean)·scale of all tokens; the tokens themselves without a scale."""
+    """Return (x − mean)·scale of all tokens in double; the tokens themselves without a scale.
+
+    Fits amplify rounding, so that single precision would make them depend on the processor.
+    """
     if mean is None or scale is None:
         return sequences.tokens
-    kind = sequences.dtype
-    scaled = sequences.tokens - mean.astype(kind)
-    scaled *= scale.astype(kind)
+    scaled = sequences.tokens - mean
+    scaled *= scale
     return scaled
 
 
-def token_variances(sequences: Sequences, share: Floats, mean: Floats, scale: Floats) -> Floats:
-    """Return Σ s((x − mean)·scale)² by feature; the tokens of sequence i share sᵢ evenly."""
-    return _token_shares(sequences, share) @ ((sequences.tokens - mean) * scale) ** 2
+def token_variances(sequences: Sequences, weights: Floats, mean: Floats, scale: Floats) -> Floats:
+    """Return Σ s((x − mean)·scale)² by feature; the tokens of sequence i divide sᵢ evenly."""
+    return _token_weights(sequences, weights) @ ((sequences.tokens - mean) * scale) ** 2
 
 
-def token_covariance(sequences: Sequences, share: Floats, mean: Floats, scale: Floats) -> Floats:
-    """Return Σ s zzᵀ of z = (x − mean)·scale; the tokens of sequence i share sᵢ evenly."""
+def token_covariance(sequences: Sequences, weights: Floats, mean: Floats, scale: Floats) -> Floats:
+    """Return Σ s zzᵀ of z = (x − mean)·scale; the tokens of sequence i divide sᵢ evenly."""
     scaled = (sequences.tokens - mean) * scale
-    return scaled.T @ (scaled * _token_shares(sequences, share)[:, np.newaxis])
+    return scaled.T @ (scaled * _token_weights(sequences, weights)[:, np.newaxis])
 
 
-def _token_shares(sequences: Sequences, share: Floats) -> Floats:
-    return np.repeat(share / sequences.lengths, sequences.lengths)
+def _token_weights(sequences: Sequences, weights: Floats) -> Floats:
+    return np.repeat(weights / sequences.lengths, sequences.lengths)
 
 
 def weighted_sums(sequences: Sequences, weights: Floats) -> Floats:
@@ -77,3 +70,33 @@ def _add_weighted(tokens, offsets, weights, sums):  # type: ignore[no-untyped-de
         for token in range(offsets[i], offsets[i + 1]):
             for j in range(row.size):
                 row[j] += weights[token] * tokens[token, j]
+
+
+def token_statistics(sequences: Sequences, unit: Floats) -> NDArray[np.float32]:
+    """Return mean, largest, smallest and deviation of each sequence's tokens times ``unit``."""
+    tokens, starts = sequences.tokens * unit, sequences.offsets[:-1]
+    lengths = sequences.lengths[:, np.newaxis]
+    means = np.add.reduceat(tokens, starts) / lengths
+    away = tokens - np.repeat(means, sequences.lengths, axis=0)
+    spread = np.sqrt(np.add.reduceat(away * away, starts) / lengths)
+    ends = (np.maximum.reduceat(tokens, starts), np.minimum.reduceat(tokens, starts))
+    return np.concatenate([means, *ends, spread], axis=1, dtype=np.float32, casting="same_kind")
+
+
+def token_scores(tokens: Array, directions: Floats) -> Floats:
+    """Return ⟨token, direction⟩ for one or several directions, computed in the tokens' type."""
+    directions = directions.reshape(tokens.shape[1], -1)
+    return (tokens @ directions.astype(tokens.dtype)).astype(np.float64)
+
+
+def attention_weights(sequences: Sequences, query: Floats) -> Floats:
+    """Return the token weights softmax(Xq), flat over all tokens."""
+    scores = token_scores(sequences.tokens, query)[:, 0]
+    starts, lengths = sequences.offsets[:-1], sequences.lengths
+    weights = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts), lengths))
+    return weights / np.repeat(np.add.reduceat(weights, starts), lengths)
+
+
+def attention_features(sequences: Sequences, query: Floats) -> Floats:
+    """Return f = Xᵀ softmax(Xq) of each sequence."""
+    return weighted_sums(sequences, attention_weights(sequences, query))

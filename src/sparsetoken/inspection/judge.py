@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 
-__all__ = ["Measure", "fraction", "hold_out", "judge"]
-
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 _Z = 1.959963984540054
 _RESAMPLES = 1000
@@ -46,7 +45,7 @@ def hold_out(
     Examples
     --------
     >>> import numpy as np
-    >>> from sparsetoken.estimators.judging import hold_out
+    >>> from sparsetoken.inspection import hold_out
     >>> kept, tested = hold_out(np.arange(12) % 2, np.arange(12) // 3, 0.25, random_state=0)
     >>> set(kept // 3) & set(tested // 3)
     set()
@@ -54,7 +53,7 @@ def hold_out(
     rows = np.arange(len(labels))
     if groups is None:
         if np.unique(labels, return_counts=True)[1].min() < 2:
-            raise ValueError("a class has one sequence only, too few to hold any out: --held-out 0")
+            raise ValueError("a class has one sequence only, too few to hold any out")
         kept, tested = train_test_split(
             rows, test_size=share, stratify=labels, random_state=random_state
         )
@@ -62,8 +61,7 @@ def hold_out(
     folds = round(1.0 / min(share, 1.0 - share))
     if len(np.unique(groups)) < folds:
         raise ValueError(
-            f"{len(np.unique(groups))} groups are too few to hold {share:g} of them out: "
-            "--held-out 0 for none"
+            f"{len(np.unique(groups))} groups are too few to hold {share:g} of them out"
         )
     splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=random_state)
     kept, tested = next(splitter.split(rows, labels, groups))
@@ -101,7 +99,7 @@ def judge(
     Examples
     --------
     >>> import numpy as np
-    >>> from sparsetoken.estimators.judging import judge
+    >>> from sparsetoken.inspection import judge
     >>> labels, scores = np.array([0, 0, 1, 1]), np.array([-1.0, 0.5, 0.2, 2.0])
     >>> for measure in judge(labels, (scores > 0) * 1, scores, np.array([0, 1])):
     ...     print(measure.name, measure)
@@ -176,3 +174,23 @@ def _recall(name: str, positive: Floats, negative: Floats, fpr: float) -> Measur
 def _recall_of(positive: Floats, negative: Floats, fpr: float) -> float:
     place = len(negative) - 1 - int(fpr * len(negative) + 1e-9)
     return float((positive > np.partition(negative, place)[place]).mean())
+
+
+def class_signs(index: Indices) -> Floats:
+    """Return labels ±1: one column for two classes, else one for each."""
+    n_classes = int(index.max()) + 1
+    columns = np.arange(1, 2) if n_classes == 2 else np.arange(n_classes)
+    return np.where(index[:, np.newaxis] == columns, 1.0, -1.0)
+
+
+def mean_auc(scores: Floats, signs: Floats) -> float:
+    """Return the AUC, averaged over the columns in which both signs occur."""
+    ranks, positive = rankdata(scores, axis=0), signs > 0
+    aucs = []
+    for column in range(signs.shape[1]):
+        n_positive = int(positive[:, column].sum())
+        pairs = n_positive * (len(signs) - n_positive)
+        if pairs:
+            above = ranks[positive[:, column], column].sum() - n_positive * (n_positive + 1) / 2
+            aucs.append(above / pairs)
+    return float(np.mean(aucs)) if aucs else 0.5

@@ -6,18 +6,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from sparsetoken.estimators.fingerprints import fingerprints_of
-from sparsetoken.estimators.head_passes import attention_features
-from sparsetoken.estimators.readout import fit_readout
-from sparsetoken.estimators.trial import class_signs, mean_auc
-from sparsetoken.losses import Logistic
+from sparsetoken.inspection.judge import class_signs, mean_auc
 from sparsetoken.sequences.data import Data, MemoryData
-from sparsetoken.sequences.passes import pooled_features
+from sparsetoken.sequences.fingerprints import fingerprints_of
+from sparsetoken.sequences.passes import (
+    attention_features,
+    largest_magnitudes,
+    pooled_features,
+    token_statistics,
+)
 from sparsetoken.sequences.sequences import Sequences
-
-__all__ = ["Diagnosis", "Finding", "diagnose"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -85,13 +86,16 @@ class Diagnosis:
 
 
 def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
-    """Look at the scores, at simple readouts of the tokens, and at the data themselves."""
+    """Look at the scores, at simple readouts of the tokens, and at the data themselves.
+
+    ``model`` is a fitted classifier that attends to tokens.
+    """
     counts = np.bincount(index)
     if counts.min() < 2:
         raise ValueError("diagnose needs at least two samples of each class")
     signs = class_signs(index)
     scores, seen = _honest_scores(model, data)
-    attends = bool(np.any(model._leading_queries()))
+    attends = bool(np.any(model.query_))
     auc = {"model": mean_auc(scores, signs), **_simple_aucs(model, data, signs)}
     held_out_counts = counts
     if (held_out := _held_out(model)) is not None:
@@ -111,8 +115,12 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
         "length": abs(auc["length"] - 0.5) / chance_error,
         "reversed": (0.5 - auc["model"]) / (wide_error if seen.any() else chance_error),
     }
-    kind = _kind(model, attends, auc, error) if above["model"] > _CERTAIN else "nothing found"
-    half = getattr(model, "half_auc_", None)
+    kind = (
+        _kind(_members(model), attends, auc, error)
+        if above["model"] > _CERTAIN
+        else "nothing found"
+    )
+    half = _half_auc(model)
     more = None if half is None else bool(auc.get("held out", half) - half > 0.5 * error)
     findings = (
         _duplicates(data),
@@ -120,12 +128,10 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
         _length(auc, above),
         _reversed_scores(auc, above),
         _chance(auc, above),
-        _anti_aligned(
-            attends and (kind == "a few tokens" or not hasattr(model, "head_kinds_")), auc, error
-        ),
+        _anti_aligned(attends and (kind == "a few tokens" or _members(model) is None), auc, error),
         _spread_finding(auc, error, above),
         _unreliable(kind, model.query_reliability_, auc),
-        _needless(model, attends, auc, error),
+        _needless(_members(model), attends, auc, error),
         _constant(data),
     )
     return Diagnosis(findings, auc, float(ndtr(-above["model"])), kind, more)
@@ -133,25 +139,27 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
 
 def _held_out(model: Any) -> tuple[Floats, Floats, Indices] | None:
     """Return scores, signs and classes of the samples that were held out from ``fit``."""
-    scores = getattr(model, "held_out_scores_", None)
-    if scores is None:
+    reference = getattr(model, "reference_", None)
+    if reference is None:
         return None
-    rows = np.isfinite(scores).all(axis=1)
-    found = scores, class_signs(model.held_out_classes_), model.held_out_classes_
-    return tuple(part[rows] for part in found) if rows.any() else None
+    rows = np.isfinite(reference.scores).all(axis=1)
+    if not rows.any():
+        return None
+    classes = reference.classes[rows]
+    return reference.scores[rows], class_signs(reference.classes)[rows], classes
 
 
 def _simple_aucs(model: Any, data: Data, signs: Floats) -> dict[str, float]:
     """Return the AUC of simple readouts: of the mean token, attended ones, spread and length."""
-    mapped = data.mapped(getattr(model, "token_map_", None))
-    queries = model._leading_queries()
+    mapped = data.mapped(model.token_map_)
+    queries = np.atleast_2d(model.query_) * getattr(model, "beta", 1.0)
     turned = [[mapped.per_sample(attention_features, s * q) for q in queries] for s in (1.0, -1.0)]
     attended, reversed_ = (_readout_auc(rows, signs) for rows in turned)
     return {
         "pooled": _readout_auc([mapped.per_sample(pooled_features)], signs),
         "attention": attended,
         "reversed": reversed_,
-        "spread": _readout_auc([mapped.per_sample(_spread)], signs),
+        "spread": _readout_auc([_spread(mapped)], signs),
         "length": mean_auc(np.log(data.lengths)[:, np.newaxis], signs[:, :1]),
     }
 
@@ -163,10 +171,12 @@ def _chance_error(counts: Indices) -> float:
 
 
 def _honest_scores(model: Any, data: Data) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return scores (n, classes), and of which samples they are those when ``fit`` held it out."""
+    """Return scores, and a mask of the samples whose score comes from a fold without them."""
     seen = np.zeros(len(data), dtype=bool)
     scores = model._decide(data).reshape(len(data), -1)
-    held_out, known = (getattr(model, name, None) for name in ("held_out_scores_", "fingerprints_"))
+    reference = getattr(model, "reference_", None)
+    held_out = None if reference is None else reference.scores
+    known = getattr(model, "fingerprints_", None)
     if held_out is None or known is None or len(known) != len(held_out):
         return scores, seen
     marks = fingerprints_of(data)
@@ -179,15 +189,16 @@ def _honest_scores(model: Any, data: Data) -> tuple[Floats, NDArray[np.bool_]]:
 
 def _readout_auc(features: list[Floats], signs: Floats) -> float:
     """Return the cross-validated AUC of ridge readouts; features are one array, or one a class."""
-    found = np.empty(signs.shape)
+    scores = np.empty(signs.shape)
     for column, sign in enumerate(signs.T):
         scaled = _scaled(features[column % len(features)])
         folds = min(5, int((sign > 0).sum()), int((sign < 0).sum()))
         splitter = StratifiedKFold(folds, shuffle=True, random_state=0)
         for rows, held_out in splitter.split(scaled, sign):
-            coef, intercept = fit_readout(scaled[rows], sign[rows], 0.1, Logistic())
-            found[held_out, column] = scaled[held_out] @ coef + intercept
-    return mean_auc(found, signs)
+            readout = LogisticRegression(C=10.0 / len(rows), tol=1e-8, max_iter=1000)
+            readout.fit(scaled[rows], sign[rows])
+            scores[held_out, column] = readout.decision_function(scaled[held_out])
+    return mean_auc(scores, signs)
 
 
 def _scaled(features: Floats) -> Floats:
@@ -197,32 +208,32 @@ def _scaled(features: Floats) -> Floats:
     return (features - features.mean(axis=0)) / np.where(deviation > 1e-9, deviation, np.inf)
 
 
-def _spread(sequences: Sequences) -> Floats:
-    """Return deviation and extremes of each sequence's tokens, feature by feature."""
-    tokens, starts = sequences.tokens, sequences.offsets[:-1]
-    largest = np.maximum(np.abs(tokens).max(axis=0), 1e-290)
-    tokens = tokens / largest
-    lengths = sequences.lengths[:, np.newaxis]
-    mean = np.add.reduceat(tokens, starts) / lengths
-    squares = np.add.reduceat((tokens - np.repeat(mean, sequences.lengths, axis=0)) ** 2, starts)
-    ends = np.maximum.reduceat(tokens, starts), np.minimum.reduceat(tokens, starts)
-    return np.concatenate([np.sqrt(squares / lengths), *ends], axis=1) * np.tile(largest, 3)
+def _spread(data: Data) -> Floats:
+    """Return extremes and deviation of each sequence's tokens, feature by feature."""
+    magnitude = np.maximum(data.per_sample(largest_magnitudes).max(axis=0), 1e-290)
+    return data.per_sample(token_statistics, 1.0 / magnitude)[:, data.dim :].astype(np.float64)
 
 
-def _kind(model: Any, attends: bool, auc: dict[str, float], error: float) -> str:
-    members = getattr(model, "members_", None)
-    if members is None and hasattr(model, "head_kinds_"):
-        members = {"attention": 0.0, "pooled": 0.0}
-        for kind, weight in zip(model.head_kinds_, model.head_weights_, strict=True):
-            members[kind[0]] += float(weight)
+def _members(model: Any) -> dict[str, float] | None:
+    """Return the weights of a stack's members, None for a classifier that weighs none."""
+    return getattr(model, "members_", None)
+
+
+def _half_auc(model: Any) -> float | None:
+    return getattr(model, "half_auc_", None)
+
+
+def _kind(
+    members: dict[str, float] | None, attends: bool, auc: dict[str, float], error: float
+) -> str:
     if members is None:
-        few = attends and auc["attention"] > auc["pooled"] + error
-        members = {"attention": float(few), "pooled": 1.0 - float(few)}
+        sparse = attends and auc["attention"] > auc["pooled"] + error
+        members = {"attention": float(sparse), "pooled": 1.0 - float(sparse)}
     return {
         "attention": "a few tokens",
         "pooled": "the mean token",
         "statistics": "the sequence as a whole",
-    }[max(members, key=lambda name: members[name])]
+    }.get(max(members, key=lambda name: members[name]), "a few tokens")
 
 
 def _chance(auc: dict[str, float], above: dict[str, float]) -> Finding:
@@ -313,10 +324,10 @@ def _unreliable(kind: str, reliability: float, auc: dict[str, float]) -> Finding
     )
 
 
-def _needless(model: Any, attends: bool, auc: dict[str, float], error: float) -> Finding:
+def _needless(members: Any, attends: bool, auc: dict[str, float], error: float) -> Finding:
     return Finding(
         "attention no better than pooling",
-        not hasattr(model, "members_")
+        (members is None or "statistics" not in members)
         and (not attends or auc["attention"] <= auc["pooled"] + error),
         f"The mean token classifies as well (AUC {auc['pooled']:.3f}, attention "
         f"{auc['attention']:.3f}).",

@@ -5,13 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["fingerprints", "fingerprints_of", "seen_in_fit"]
-
 
 def fingerprints(sequences: Any) -> NDArray[np.uint64]:
-    """Return a hash of the first and last token of each sequence, and of its length.
+    """Return a hash of each sequence's length and of its largest and smallest value by feature.
 
-    Equal sequences have equal ones, in float32 as in float64; different ones practically never.
+    Equal sequences have equal ones, in float32 as in float64 and with their tokens in any order;
+    different ones practically never.
 
     Examples
     --------
@@ -21,13 +20,12 @@ def fingerprints(sequences: Any) -> NDArray[np.uint64]:
     >>> bool(a == fingerprints(X[[0]])[0]), bool(a == b)
     (True, False)
     """
-    tokens, offsets = sequences.tokens, sequences.offsets
+    tokens, starts = sequences.tokens, sequences.offsets[:-1]
     factors = np.random.default_rng(0).integers(1, 2**63, (2, tokens.shape[1]), dtype=np.uint64)
-    total = np.diff(offsets).astype(np.uint64)
-    for rows, odd in ((offsets[:-1], factors[0] | 1), (offsets[1:] - 1, factors[1] | 1)):
-        for feature, factor in enumerate(odd):  # one by one: nothing as large as the data
-            bits = tokens[rows, feature].astype(np.float64).view(np.uint64)
-            total += (bits ^ (bits >> np.uint64(29))) * factor
+    total = np.diff(sequences.offsets).astype(np.uint64)
+    for ends, odd in zip((np.maximum, np.minimum), factors | np.uint64(1), strict=True):
+        bits = (ends.reduceat(tokens, starts).astype(np.float64) + 0.0).view(np.uint64)
+        total += ((bits ^ (bits >> np.uint64(29))) * odd).sum(axis=1, dtype=np.uint64)
     return total
 
 

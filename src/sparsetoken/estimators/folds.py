@@ -1,0 +1,147 @@
+"""Folds of samples: which are held out together, and which decide about large data."""
+
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.utils import check_random_state
+
+from sparsetoken._validation import check_count
+from sparsetoken.sequences.data import Data
+from sparsetoken.sequences.passes import pooled_features
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+_ENOUGH_NUMBERS = 2**22  # numbers in the tokens that the choice is made on, or
+_ENOUGH_SEQUENCES = 2000  # so many sequences, if these fit into
+_MOST_NUMBERS = 2**25
+_ENOUGH_OF_A_CLASS = 100
+
+
+class Fold(NamedTuple):
+    """The samples of a fit and those that judge it."""
+
+    rows: Indices
+    held_out: Indices
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a Generator for an int, a Generator, a RandomState or None.
+
+    None draws from NumPy's global state, as in scikit-learn.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_random_state(random_state).randint(2**31))
+
+
+def natural_order(data: Data) -> Indices:
+    """Return the samples in an order that depends on their tokens, not on the order of the rows.
+
+    Random splits drawn in this order stay the same when samples or tokens are permuted, and when
+    all features are multiplied by one number.
+    """
+    means = data.per_sample(pooled_features).astype(np.float64)
+    largest = np.maximum(np.abs(means).max(axis=0), 1e-300)
+    weights = np.random.default_rng(0).standard_normal(data.dim)
+    return np.argsort((means / largest) @ weights, kind="stable")
+
+
+def split(
+    cv: Any,
+    index: Indices,
+    weights: Floats,
+    groups: Any,
+    order: Indices,
+    rng: np.random.Generator,
+) -> list[Fold]:
+    """Return the folds: none if a class has too few samples, or groups, to hold any out.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable
+        As in scikit-learn. A number means stratified folds, drawn in ``order``.
+    index, weights : ndarray of shape (n,)
+        The class and the weight of each sample; those without weight are in no fold.
+    groups : ndarray of int, shape (n,), or None
+        Samples of a group stay together.
+    order : ndarray of int
+        All samples, in the order in which folds are drawn.
+    rng : Generator
+        Draws the folds.
+    """
+    n_classes = int(index.max()) + 1
+    if not isinstance(cv, Integral):
+        folds = [Fold(*fold) for fold in check_cv(cv).split(index, index, groups)]
+        if any(_misses_a_class(fold, index, weights, n_classes) for fold in folds):
+            raise ValueError("cv must leave samples of every class to every fit")
+        return folds
+    order = order[weights[order] > 0]
+    units = order if groups is None else groups[order]
+    used = [np.unique(units[index[order] == c]).size for c in range(n_classes)]
+    most = min(check_count("cv", cv, minimum=2), *used)
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    seed = int(rng.integers(2**31))
+    for count in range(most, 1, -1):  # groups may crowd a class into too few folds
+        splitter = kind(count, shuffle=True, random_state=seed)
+        drawn = splitter.split(order, index[order], None if groups is None else groups[order])
+        folds = [Fold(*(np.sort(order[rows]) for rows in pair)) for pair in drawn]
+        if not any(_misses_a_class(fold, index, weights, n_classes) for fold in folds):
+            return folds
+    return []
+
+
+def check_groups(groups: Any, n_samples: int) -> Any:
+    """Return ``groups`` as integers, or None."""
+    if groups is None:
+        return None
+    groups = np.asarray(groups)
+    if groups.shape != (n_samples,):
+        raise ValueError(
+            f"groups must have shape ({n_samples},), one per sequence, got {groups.shape}"
+        )
+    return np.unique(groups, return_inverse=True)[1]
+
+
+def selection_rows(
+    data: Data, index: Indices, order: Indices, rng: np.random.Generator
+) -> tuple[Indices, Floats]:
+    """Return the rows used for model selection, with the number of samples each stands for.
+
+    They are all samples, unless there are very many. Of a rare class more than its fraction is
+    taken: without them nothing could be said about it.
+    """
+    each = data.size / len(data)
+    most = min(_MOST_NUMBERS, data.size / 5)
+    numbers = max(_ENOUGH_NUMBERS, min(_ENOUGH_SEQUENCES * each, most))
+    if numbers >= data.size:
+        return np.arange(len(data)), np.ones(len(data))
+    counts = np.bincount(index)
+    wanted = (numbers / data.size * counts).astype(int)
+    wanted = np.maximum(wanted, np.minimum(counts, _ENOUGH_OF_A_CLASS))
+    drawn = order[rng.permutation(len(order))]
+    rows = np.sort(np.concatenate([drawn[index[drawn] == c][:n] for c, n in enumerate(wanted)]))
+    return rows, (counts / np.maximum(wanted, 1))[index[rows]]
+
+
+def halves(
+    index: Indices, weights: Floats, order: Indices, rng: np.random.Generator
+) -> Floats | None:
+    """Return the weights of two stratified halves, a column each; None if a class has one only."""
+    drawn = order[rng.permutation(len(order))]
+    drawn = drawn[weights[drawn] > 0]
+    first = np.zeros(len(index), dtype=bool)
+    for label in np.unique(index[drawn]):
+        rows = drawn[index[drawn] == label]
+        if len(rows) < 2:
+            return None
+        first[rows[::2]] = True
+    columns = np.stack([np.where(half, weights, 0.0) for half in (first, ~first)], axis=1)
+    return columns / columns.sum(axis=0)
+
+
+def _misses_a_class(fold: Fold, index: Indices, weights: Floats, n_classes: int) -> bool:
+    return np.unique(index[fold.rows][weights[fold.rows] > 0]).size < n_classes

@@ -1,0 +1,198 @@
+"""What a stack is made of: the contract of a member, and what members are fitted to.
+
+A member learns one or several scores of a sequence. The stack weighs every score by how well it
+does on held-out samples, so a member says what its scores are when samples are held out. All else
+has a default: a new member is ``fit``, ``scores`` and ``without_fold``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetoken.estimators.folds import Fold
+from sparsetoken.estimators.head_passes import linear_scores, linear_tokens
+from sparsetoken.estimators.standardize import Standard
+from sparsetoken.inspection.judge import class_signs
+from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.sequences import Sequences
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class TrainingSet:
+    """Labelled sequences, the folds that hold them out, and common coordinates of their tokens.
+
+    Parameters
+    ----------
+    data : Data
+        The sequences. Those in memory are scaled once.
+    index, weights : ndarray of shape (n,)
+        Class and weight of each sample. The weights sum to one; without weight a sample plays no
+        part.
+    folds : list of Fold
+        Samples that are held out together.
+    order : ndarray of int
+        All samples, in an order that depends on their tokens alone.
+    seed : int
+        For members that draw random numbers.
+    n_jobs : int or None
+        Threads, as in scikit-learn.
+    report : callable
+        Takes lines about progress.
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        index: Indices,
+        weights: Floats,
+        folds: list[Fold],
+        order: Indices,
+        seed: int,
+        n_jobs: int | None = None,
+        report: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self.raw, self.index, self.weights, self.folds = data, index, weights, folds
+        self.order, self.seed, self.n_jobs, self.report = order, seed, n_jobs, report
+        self.signs = class_signs(index)
+        self.standard = Standard(data, weights)
+        self.data: Data = data
+        self.mean, self.scale = self.standard.mean, self.standard.scale
+        self.pass_scale: tuple[Any, Any] = (self.mean, self.scale)
+        if isinstance(data, MemoryData):  # once, instead of in every pass
+            self.data, self.pass_scale = data.scaled(self.mean, self.scale), (None, None)
+
+    @property
+    def fit_weights(self) -> Floats:
+        """Weights of the fit to all samples and of the fits without each fold, (n, 1 + folds)."""
+        columns = np.zeros((len(self.index), len(self.folds) + 1))
+        columns[:, 0] = self.weights
+        for number, fold in enumerate(self.folds, start=1):
+            columns[fold.rows, number] = self.weights[fold.rows] / self.weights[fold.rows].sum()
+        return columns
+
+    def held_out(self, scores: Floats) -> Floats:
+        """Return what the fits without a sample say of it, NaN if it was never held out.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (1 + folds, K, n, C)
+            Scores by the fit to all samples and by those without each fold.
+        """
+        chosen = np.full(scores.shape[1:], np.nan)
+        for number, fold in enumerate(self.folds, start=1):
+            chosen[:, fold.held_out] = scores[number][:, fold.held_out]
+        return chosen
+
+
+class TokenPart(NamedTuple):
+    """What every token of some sequences did: columns are the scores of a member."""
+
+    attention: Floats
+    """(tokens, K); of sum one over a sequence."""
+    contributions: Floats
+    """(tokens, K): their sum over a sequence, and the baseline, is the score."""
+    baseline: Floats
+    """(K,): the score of a sequence whose tokens are all the mean token."""
+
+
+class Member:
+    """A member of a stack. Its scores are those of K ways to score a sequence, by C classes.
+
+    Two classes have C = 1 score, the log-odds of the second. A fitted member consists of numbers,
+    strings, arrays, lists and dicts in its public attributes, so that it can be saved.
+    """
+
+    name: ClassVar[str]
+    """The name in ``members_``."""
+
+    def fit(self, training: TrainingSet) -> Floats:
+        """Learn, and return the scores (K, n, C) of the samples when they were held out."""
+        raise NotImplementedError
+
+    def scores(self, data: Data) -> Floats:
+        """Return the scores (n, K, C) of sequences."""
+        raise NotImplementedError
+
+    def without_fold(self, fold: int) -> Self:
+        """Return the member as it was fitted without a fold."""
+        raise NotImplementedError
+
+    def refine(self, training: TrainingSet) -> None:
+        """Go on from a fit to some of the samples to a fit to all of them: nothing by default."""
+
+    def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart | None:
+        """Return what each token did for a class; None if scores are no sums over tokens."""
+        return None
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Return what there is to say about each of the K scores."""
+        return [{}]
+
+    # Scores token by token. A summary of some tokens must say all that the scores need; by default
+    # it holds the tokens themselves, so that a member without a better one takes their time.
+
+    def summarize(self, token: NDArray[Any]) -> Any:
+        """Return the summary of one token."""
+        return [token]
+
+    def join(self, earlier: Any, later: Any) -> Any:
+        """Return the summary of tokens followed by others."""
+        return earlier + later
+
+    def scores_of(self, summary: Any) -> Floats:
+        """Return the scores (K, C) of the tokens of a summary."""
+        return self.scores(MemoryData(Sequences(np.stack(summary), [0, len(summary)])))[0]
+
+
+@dataclass
+class LinearHeads(Member):
+    """Heads with a query and a readout each: ⟨coef, Xᵀ softmax(X query)⟩ + intercept."""
+
+    name: ClassVar[str] = "attention"
+    queries: Floats
+    """(K, C, d)."""
+    coefs: Floats
+    intercepts: Floats
+    """(K, C)."""
+
+    def scores(self, data: Data) -> Floats:
+        """Return the scores (n, K, C) of sequences."""
+        columns = (_columns(part) for part in (self.queries, self.coefs))
+        scores = data.per_sample(linear_scores, *columns)
+        return scores.reshape(-1, *self.intercepts.shape) + self.intercepts
+
+    def without_fold(self, fold: int) -> Self:
+        """Return the same heads: they were not held out from anything."""
+        return replace(self)
+
+    def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
+        """Return attention and contribution of every token."""
+        queries, coefs = self.queries[:, column].T, self.coefs[:, column].T
+        tokens = linear_tokens(sequences, queries, coefs, center)
+        return TokenPart(*tokens, center @ coefs + self.intercepts[:, column])
+
+    def summarize(self, token: NDArray[Any]) -> Any:
+        """Return a token's attention scores, e^(score − largest) and e^(…)·readout score."""
+        attention, along = token @ _columns(self.queries), token @ _columns(self.coefs)
+        return attention, np.ones_like(attention), along
+
+    def join(self, earlier: Any, later: Any) -> Any:
+        """Return the summary of tokens followed by others."""
+        largest = np.maximum(earlier[0], later[0])
+        before, after = np.exp(earlier[0] - largest), np.exp(later[0] - largest)
+        sums = (before * a + after * b for a, b in zip(earlier[1:], later[1:], strict=True))
+        return largest, *sums
+
+    def scores_of(self, summary: Any) -> Floats:
+        """Return the scores (K, C) of the tokens of a summary."""
+        _, total, along = summary
+        return (along / total).reshape(self.intercepts.shape) + self.intercepts
+
+
+def _columns(heads: Floats) -> Floats:
+    return heads.reshape(-1, heads.shape[-1]).T

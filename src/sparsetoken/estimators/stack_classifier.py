@@ -1,0 +1,456 @@
+"""What the classifiers for real data share: members weighed by held-out scores."""
+
+from numbers import Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+from sklearn.base import clone
+from sklearn.kernel_approximation import Nystroem
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
+
+from sparsetoken._validation import check_count, check_real
+from sparsetoken.estimate import Estimate
+from sparsetoken.estimators.attending import AttendingClassifier
+from sparsetoken.estimators.attention_heads import AttentionHeads, HeadSpec, PooledHeads
+from sparsetoken.estimators.folds import (
+    check_groups,
+    generator,
+    halves,
+    natural_order,
+    selection_rows,
+    split,
+)
+from sparsetoken.estimators.members import Member, TrainingSet
+from sparsetoken.estimators.stack import Stack, fit_stack, log_losses
+from sparsetoken.estimators.threads import one_blas_thread
+from sparsetoken.inspection import ScoreStream
+from sparsetoken.inspection.explain import reliability
+from sparsetoken.inspection.stream import stream_checks
+from sparsetoken.inspection.thresholds import (
+    Reference,
+    drawn_threshold,
+    held_out_threshold,
+    remember,
+    stream_scores,
+    windowed_scores,
+)
+from sparsetoken.sequences.data import Data, MemoryData
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+_COMPONENTS = 200  # of the kernel map that token_map="auto" tries
+
+
+class Head(NamedTuple):
+    """One of several heads, for tokens as they are.
+
+    A pooled head scores ⟨coef, mean token⟩ + intercept. A head of attention scores
+    a·log mean exp(X coef / a) + intercept with its ``temperature`` a; its weights on the tokens are
+    softmax(X query), and ``query`` is ``coef`` / a.
+    """
+
+    model: str
+    """Which kind: "attention" or "pooled"."""
+    temperature: float
+    """How many tokens matter: one few, ten many; negative if they speak for ``classes_[0]``."""
+    shrinkage: float | None
+    reg: float
+    auc: float | None
+    """Of held-out samples, None if there were too few; of several classes the mean."""
+    weight: float
+    """Its part in the score."""
+    query: Floats
+    """(d,), or (classes, d) for more than two; zero for a pooled head."""
+    coef: Floats
+    intercept: Any
+
+
+class StackClassifier(AttendingClassifier):
+    """A classifier that is a list of members, weighed by their scores of held-out samples."""
+
+    _multi_class = True
+    token_map: Any = None
+    class_weight: Any
+    cv: Any
+    refine_steps: int
+    random_state: Any
+    n_jobs: int | None
+    verbose: int
+    stack_: Stack
+    reference_: Reference
+    half_auc_: float | None
+
+    def _stack(self) -> Stack:
+        return self.stack_
+
+    def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
+        """Return the unfitted members; sequences have ``n_tokens`` tokens, None if it varies."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit to sequences and their labels.
+
+        Parameters
+        ----------
+        X : array (n, L, d) or (n, d), list of (L_i, d) arrays, Sequences, or Dask array (n, L, d)
+            The sequences; (n, d) means one token each.
+        y : array-like of shape (n,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights of the sequences.
+        groups : array-like of shape (n,), optional
+            What each sequence belongs to, such as a patient or a document: samples of one group
+            are never on both sides of a fold.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        with one_blas_thread():
+            data, index, weights = self._check_fit(X, y, sample_weight)
+            weights = weights * self._class_weights(index)
+            self._learn(data, index, weights / weights.sum(), check_groups(groups, len(data)))
+        self.n_passes_ = data.passes.count
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted label of each sequence."""
+        score = self.decision_function(X)
+        index = (score > 0).astype(int) if score.ndim == 1 else score.argmax(axis=1)
+        return self.classes_[index]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class, calibrated on samples held out from ``fit``."""
+        score = self.decision_function(X)
+        if score.ndim == 2:
+            return softmax(score, axis=1)
+        return np.stack([expit(-score), expit(score)], axis=1)
+
+    def decision_function(self, X: Any, window: int | None = None) -> Floats:
+        """Return the score of each sequence.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            The sequences.
+        window : int, optional
+            Cut each sequence into windows of at most this many tokens, and return the largest score
+            of its windows: for sequences much longer than those of ``fit``.
+
+        Returns
+        -------
+        scores : ndarray of shape (n,), or (n, classes) for more than two
+            The log-odds of ``classes_[1]``; of several classes, each one's score.
+        """
+        check_is_fitted(self)
+        window = None if window is None else check_count("window", window)
+        return windowed_scores(self._decide, self._check_data(X, reset=False), window)
+
+    def threshold(
+        self,
+        fpr: float,
+        n_tokens: int | None = None,
+        window: int | None = None,
+        label: Any = None,
+    ) -> Estimate:
+        """Return the score that a fraction ``fpr`` of the negative sequences exceeds.
+
+        Parameters
+        ----------
+        fpr : float
+            The false-positive rate to hold, in (0, 1).
+        n_tokens : int, optional
+            The length of the sequences to be scored. By default they are like those of ``fit``,
+            and the threshold is a quantile of the scores of negatives that were held out. For
+            another length, sequences of that many tokens are drawn from the negatives' tokens in
+            ``fit``, as if these were independent.
+        window : int, optional
+            The window of :meth:`decision_function` that the threshold is for. A stream looks at
+            more windows than these: :meth:`stream` has a threshold of its own.
+        label : optional
+            The class whose scores it is for; needed for more than two classes.
+
+        Returns
+        -------
+        threshold : Estimate
+            A float to compare with :meth:`decision_function`. Its ``uncertainty`` is the standard
+            error: from the number of negatives and, for another length, from how much the folds of
+            ``fit`` differ. If ``fpr`` is too small for the number of negatives, the tail of their
+            scores is taken to be normal.
+            A threshold for long sequences depends on rare tokens. If it depends on tokens more than
+            four times as rare as the rarest one kept from ``fit``, a warning is given, and
+            ``converged`` is False.
+        """
+        check_is_fitted(self)
+        fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
+        column, negative = self._column_of(label)
+        if n_tokens is None and window is None:
+            return held_out_threshold(self.reference_, fpr, column, negative)
+        window = None if window is None else check_count("window", window)
+        length = round(self.reference_.lengths[0]) if n_tokens is None else n_tokens
+
+        def scorer(stack: Stack, data: MemoryData) -> Floats:
+            return windowed_scores(self._scores_by(stack), data, window)
+
+        return self._drawn(scorer, check_count("n_tokens", length), fpr, column, negative)
+
+    def stream(
+        self, fpr: float | None = None, n_tokens: int | None = None, window: int | None = None
+    ) -> ScoreStream:
+        """Return an object that takes one sequence token by token, and knows its score.
+
+        Its ``update(token)`` takes time in proportion to heads times features, whatever came
+        before, and its score is :meth:`decision_function` of the tokens so far, up to rounding.
+        All members take part: the trees read running statistics.
+
+        Parameters
+        ----------
+        fpr : float, optional
+            With it, ``stream.alarm`` becomes True for this fraction of harmless sequences of
+            ``n_tokens`` tokens, at any time. The score is looked at up to 32 times, evenly spaced,
+            and not before there are as many tokens as in the shortest tenth of the training
+            sequences, or the window is full.
+        n_tokens : int, optional
+            The length of a whole sequence; needed with ``fpr``.
+        window : int, optional
+            Score only the last ``window`` tokens, and keep only these in memory. A token takes the
+            same time on average; now and then one takes as long as ``window`` of them.
+
+        Examples
+        --------
+        >>> import sparsetoken as st
+        >>> X, y = st.SparseTokenProblem(n_tokens=10, signal=5.0).sample(200, 20, random_state=0)
+        >>> clf = st.AttentionClassifier(random_state=0).fit(X, y)
+        >>> stream = clf.stream(fpr=0.05, n_tokens=10)
+        >>> for token in X[y == 1][0]:
+        ...     score = stream.update(token)
+        >>> stream.alarm
+        True
+        """
+        check_is_fitted(self)
+        if fpr is None:
+            return super().stream(window)
+        if n_tokens is None:
+            raise ValueError("n_tokens must be given with fpr: how long a whole sequence is")
+        if len(self.classes_) > 2:
+            raise ValueError("fpr needs a classifier of two classes; compare stream.score yourself")
+        fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
+        length = check_count("n_tokens", n_tokens)
+        window = None if window is None else check_count("window", window)
+        warm_up = max(2, round(self.reference_.lengths[1])) if window is None else window
+        checks = stream_checks(length, warm_up)
+
+        def scorer(stack: Stack, data: MemoryData) -> Floats:
+            return stream_scores(self._scores_by(stack), data, window, checks)
+
+        column, negative = self._column_of(None)
+        threshold = self._drawn(scorer, length, fpr, column, negative, len(checks))
+        return ScoreStream(
+            self.stack_, self.token_map_, self.n_features_in_, window, threshold, checks
+        )
+
+    @property
+    def members_(self) -> dict[str, float]:
+        """The weight of each member, of sum one."""
+        return self.stack_.member_weights()
+
+    @property
+    def heads_(self) -> list[Head]:
+        """The heads of attention and pooling; ``query_``, ``coef_``, ``intercept_`` are those of
+        the one with the largest weight.
+        """  # noqa: D205
+        several = len(self.classes_) > 2
+        heads = []
+        for member, weights, scales in zip(
+            self.stack_.members,
+            self.stack_.split(self.stack_.weights),
+            self.stack_.split(self.stack_.scales),
+            strict=True,
+        ):
+            if not isinstance(member, AttentionHeads):
+                continue
+            for k, about in enumerate(member.describe()):
+                coef = member.directions[k] * scales[k]
+                query = (
+                    member.directions[k] * (0.0 if member.pooled else 1.0) / about["temperature"]
+                )
+                intercept = member.intercepts[k] * scales[k] + self.stack_.shift
+                about["temperature"] *= float(scales[k])
+                values = [query, coef, intercept] if several else [query[0], coef[0], intercept[0]]
+                heads.append(Head(**about, weight=float(weights[k]), **dict(zip(_KEYS, values))))  # noqa: B905
+        return heads
+
+    def _learn(self, data: Data, index: Indices, weights: Floats, groups: Any) -> None:
+        rng = generator(self.random_state)
+        order = natural_order(data)
+        rows, stands_for = selection_rows(data, index, order, rng)
+        subset, subset_index = data, index
+        subset_weights = np.zeros(len(index))
+        subset_weights[rows] = weights[rows] * stands_for
+        if len(rows) < len(data) and data.size * len(rows) / len(data) <= data.room:
+            subset, subset_index, subset_weights = (
+                data.take(rows),
+                index[rows],
+                subset_weights[rows],
+            )
+            groups = None if groups is None else groups[rows]
+            order = np.argsort(order)[rows].argsort()
+        subset_weights /= subset_weights.sum()
+        folds = split(self.cv, subset_index, subset_weights, groups, order, rng)
+        seed = int(rng.integers(2**31))
+        best: Any = None
+        for token_map in self._token_maps(subset, seed):
+            mapped = subset.mapped(token_map)
+            training = TrainingSet(
+                mapped, subset_index, subset_weights, folds, order, seed, self.n_jobs, self._report
+            )
+            stack, held_out = fit_stack(
+                self._members(data.n_tokens, token_map is not None), training
+            )
+            seen = np.isfinite(held_out).all(axis=1)
+            losses = log_losses(held_out[seen], subset_index[seen])
+            loss = float(losses.mean()) if seen.any() else np.inf
+            if best is None or loss < best[0]:
+                best = loss, token_map, training, stack, held_out
+        _, self.token_map_, training, self.stack_, held_out = best
+        if len(rows) < len(data):  # from there a few steps on all samples
+            everything = TrainingSet(
+                data.mapped(self.token_map_), index, weights, [], np.arange(len(data)), seed
+            )
+            for member in self.stack_.members:
+                member.refine(everything)
+        self.token_mean_, self.token_scale_ = training.mean, training.scale
+        kept = order[rng.permutation(len(order))]
+        self.reference_ = remember(subset, subset_index, folds, held_out, kept)
+        self._look_at_halves(training, len(rows) / len(data), rng)
+        self._name_the_leading_head()
+
+    def _look_at_halves(
+        self, training: TrainingSet, fraction: float, rng: np.random.Generator
+    ) -> None:
+        """Learn from halves how reliable the leading head is, and whether more samples help."""
+        self.half_auc_, self.query_reliability_ = None, 0.0
+        columns = halves(training.index, training.weights, training.order, rng)
+        member, spec = self._leading()
+        if columns is not None and spec is not None and not member.pooled:
+            queries, self.half_auc_ = member.half_fits(training, spec, columns)
+            self.query_reliability_ = reliability(queries, 0.5 * fraction)
+
+    def _leading(self) -> tuple[Any, HeadSpec | None]:
+        """Return the member of the head with the largest weight, and what kind of head it is."""
+        heads = [
+            (weight, member, spec)
+            for member, weights in zip(
+                self.stack_.members, self.stack_.split(self.stack_.weights), strict=True
+            )
+            if isinstance(member, AttentionHeads)
+            for weight, spec in zip(weights, member.specs, strict=True)
+        ]
+        _, member, spec = max(heads, key=lambda head: head[0])
+        return member, spec
+
+    def _name_the_leading_head(self) -> None:
+        heads = self.heads_
+        leading = max(heads, key=lambda head: head.weight)
+        self.query_, self.coef_, self.intercept_ = leading.query, leading.coef, leading.intercept
+        self.chosen_ = {
+            name: getattr(leading, name) for name in ("model", "shrinkage", "reg", "auc")
+        }
+        for head in heads:
+            auc = "" if head.auc is None else f", AUC {head.auc:.4f}"
+            self._report(
+                f"{head.model}, shrinkage {head.shrinkage}, reg {head.reg:g}{auc}, "
+                f"weight {head.weight:.3f}"
+            )
+        for name, weight in self.members_.items():
+            self._report(f"{name}: weight {weight:.3f}")
+
+    def _token_maps(self, data: Data, seed: int) -> list[Any]:
+        """Return fitted maps to choose from, each with the scaling before it; None is no map."""
+        if self.token_map is None:
+            return [None]
+        if not isinstance(data, MemoryData):
+            raise ValueError("token_map needs a selection of the sequences that fits into memory")
+        tokens, maps = data.sequences.tokens, [self.token_map]
+        if isinstance(self.token_map, str):
+            if self.token_map != "auto":
+                raise ValueError(
+                    f'token_map must be "auto", None or a transformer, got {self.token_map!r}'
+                )
+            count = min(_COMPONENTS, len(tokens))
+            maps = [None, Nystroem(n_components=count, random_state=seed)]
+        return [
+            None if one is None else make_pipeline(StandardScaler(), clone(one)).fit(tokens)
+            for one in maps
+        ]
+
+    def _class_weights(self, index: Indices) -> Floats:
+        weights = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=self.classes_[index]
+        )
+        if not (weights > 0).all():
+            raise ValueError(
+                f"class_weight must be positive for every class, got {self.class_weight!r}"
+            )
+        return weights[index]
+
+    def _scores_by(self, stack: Stack) -> Any:
+        return lambda data: stack.scores(data.mapped(self.token_map_))
+
+    def _drawn(
+        self,
+        scorer: Any,
+        length: int,
+        fpr: float,
+        column: int,
+        negative: NDArray[np.bool_],
+        looks: int = 1,
+    ) -> Estimate:
+        direction = None
+        if self.token_map_ is None:  # in which rare tokens stand out
+            query, coef = np.atleast_2d(self.query_), np.atleast_2d(self.coef_)
+            direction = query[column] if query[column].any() else coef[column]
+        return drawn_threshold(
+            self.stack_, self.reference_, scorer, length, fpr, column, negative, direction, looks
+        )
+
+    def _report(self, line: str) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {line}", flush=True)
+
+
+_KEYS = ("query", "coef", "intercept")
+
+
+def head_members(
+    reg: Any, shrinkage: Any, steps: int, n_tokens: int | None, mapped: bool
+) -> list[Member]:
+    """Return the members with heads, for what a user asks of ``reg`` and ``shrinkage``."""
+    steps = check_count("refine_steps", steps)
+    shrinkages: tuple[float | None, ...] | None = None
+    if shrinkage != "auto":
+        shrinkages = (_check_shrinkage(shrinkage),)
+    elif mapped:  # a map's outputs come in a geometry of their own
+        shrinkages = (None,)
+    ridge = None
+    if isinstance(reg, str) and reg != "auto":
+        raise ValueError(f'reg must be "auto" or a number > 0, got {reg!r}')
+    if reg != "auto":
+        ridge = check_real("reg", reg, low=0.0, above=True)
+    attention, pooled = AttentionHeads(ridge, shrinkages, steps), PooledHeads(None, shrinkages)
+    if n_tokens == 1:  # nothing to attend to
+        return [pooled]
+    return [attention] if "auto" not in (reg, shrinkage) else [attention, pooled]
+
+
+def _check_shrinkage(shrinkage: Any) -> float | None:
+    if shrinkage is None or (isinstance(shrinkage, Real) and 0.0 < float(shrinkage) <= 1.0):
+        return None if shrinkage is None else float(shrinkage)
+    raise ValueError(f'shrinkage must be "auto", None or a number in (0, 1], got {shrinkage!r}')

@@ -1,0 +1,178 @@
+"""Which tokens a stack attends to, and what each of them adds to the score."""
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetoken._validation import import_extra
+from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.sequences import Sequences
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class Explanation(NamedTuple):
+    """The tokens of one sequence that matter most, the heaviest first."""
+
+    tokens: NDArray[np.int64]
+    """Positions in the sequence."""
+    weights: Floats
+    """Attention on these tokens; over all tokens it sums to one."""
+    contributions: Floats
+    """What each adds to the score; over all tokens, with ``baseline`` and ``whole``, they sum to
+    ``score``. A positive one speaks for ``label``."""
+    score: float
+    baseline: float
+    """The score of a sequence whose tokens are all the mean training token."""
+    label: Any
+    """The class that positive contributions and a positive score speak for."""
+    whole: float = 0.0
+    """What members that see the sequence as a whole add to the score, and what limits of the
+    members' scores take away."""
+
+    def to_frame(self) -> Any:
+        """Return the tokens as a pandas DataFrame: token, weight, contribution, speaks_for.
+
+        ``speaks_for`` is the label, or "not" and the label for a negative contribution.
+        """
+        pandas = import_extra("pandas", "to_frame")
+        return pandas.DataFrame(
+            {
+                "token": self.tokens,
+                "weight": self.weights,
+                "contribution": self.contributions,
+                "speaks_for": np.where(
+                    self.contributions >= 0, f"{self.label}", f"not {self.label}"
+                ),
+            }
+        )
+
+
+def per_token(sequences: Sequences, stack: Any, column: int, center: Floats) -> Floats:
+    """Return attention, of sum one over a sequence, and contribution of every token for a class.
+
+    Attention is the average over all scores that have it, by their weights; without any weight,
+    the plain average.
+    """
+    attention, contribution = np.zeros((2, len(sequences.tokens)))
+    plain, total, count = np.zeros(len(sequences.tokens)), 0.0, 0
+    scales = stack.split(stack.weights * stack.scales)
+    for member, weights, scale in zip(
+        stack.members, stack.split(stack.weights), scales, strict=True
+    ):
+        tokens = member.per_token(sequences, column, center)
+        if tokens is not None:
+            attention += tokens.attention @ weights
+            contribution += tokens.contributions @ scale
+            plain += tokens.attention.sum(axis=1)
+            total, count = total + float(weights.sum()), count + len(weights)
+    if total > 0:
+        return np.stack([attention / total, contribution], axis=1)
+    return np.stack([plain / max(count, 1), contribution], axis=1)
+
+
+def attention_of(sequences: Sequences, stack: Any, column: int, center: Floats) -> Floats:
+    """Return the attention on every token for a class."""
+    return per_token(sequences, stack, column, center)[:, 0]
+
+
+def baseline(stack: Any, column: int, center: Floats) -> float:
+    """Return the score, before limits, of a sequence of tokens that are all ``center``.
+
+    Members that say nothing about tokens have no part in it.
+    """
+    total = float(stack.weights.sum() * stack.shift[column])
+    mean_token = Sequences(center[np.newaxis], [0, 1])
+    for member, scale in zip(stack.members, stack.split(stack.weights * stack.scales), strict=True):
+        tokens = member.per_token(mean_token, column, center)
+        if tokens is not None:
+            total += float(tokens.baseline @ scale)
+    return total
+
+
+def explain(
+    stack: Any, data: MemoryData, columns: Indices, center: Floats, top: int, names: Any
+) -> list[Explanation]:
+    """Return the heaviest tokens of each sequence, for the class of its column.
+
+    Parameters
+    ----------
+    stack : Stack
+        The fitted stack.
+    data : MemoryData
+        The sequences, with mapped tokens.
+    columns : ndarray of int, shape (n,)
+        The column of scores that each sequence is explained by.
+    center : ndarray of shape (d,)
+        The token that contributions are counted from.
+    top : int
+        How many tokens of each sequence, at most.
+    names : callable
+        ``names(column)`` returns the label, and 1 or −1: the sign of scores that speak for it.
+    """
+    tokens = tokens_by_column(stack, data, columns, center)
+    scores = stack.scores(data)[np.arange(len(data)), columns]
+    baselines = {c: baseline(stack, c, center) for c in set(columns.tolist())}
+    explanations = []
+    for i, (low, high) in enumerate(pairwise(data.sequences.offsets)):
+        weights, contributions = tokens[low:high].T
+        order = np.argsort(-weights, kind="stable")[:top]
+        label, sign = names(int(columns[i]))
+        base = baselines[int(columns[i])]
+        explanations.append(
+            Explanation(
+                order,
+                weights[order],
+                sign * contributions[order],
+                sign * float(scores[i]),
+                sign * base,
+                label,
+                sign * float(scores[i] - base - contributions.sum()),
+            )
+        )
+    return explanations
+
+
+def tokens_by_column(stack: Any, data: MemoryData, columns: Indices, center: Floats) -> Floats:
+    """Return attention and contribution of every token, for the class of its sequence."""
+    tokens = np.empty((len(data.sequences.tokens), 2))
+    for column in np.unique(columns):
+        rows = np.flatnonzero(columns == column)
+        chosen = np.repeat(columns == column, data.lengths)
+        tokens[chosen] = per_token(data.take(rows).sequences, stack, int(column), center)
+    return tokens
+
+
+def reliability(queries: Floats, fraction: float) -> float:
+    """Estimate the cosine between a query and the one that unlimited data would give.
+
+    Queries learned on two halves are the limit plus independent errors, so that their cosine is
+    1/(1 + t) with t the squared error over the squared length of the limit. The fit has 1/fraction
+    times the samples of a half, and t falls by that factor.
+
+    Parameters
+    ----------
+    queries : ndarray of shape (2, classes, d)
+        Of the two halves.
+    fraction : float
+        Samples of a half over those of the fit.
+    """
+    norms = np.linalg.norm(queries, axis=2).prod(axis=0)
+    cosines = np.divide(
+        (queries[0] * queries[1]).sum(axis=1), norms, out=np.zeros_like(norms), where=norms > 0
+    )
+    estimates = [
+        0.0 if cosine <= 0.0 else 1.0 / np.sqrt(1.0 + fraction * (1.0 / cosine - 1.0))
+        for cosine in cosines
+    ]
+    return float(np.mean(estimates))
+
+
+def in_memory(data: Data, what: str) -> MemoryData:
+    """Return ``data``, or raise ValueError if it is not in memory."""
+    if not isinstance(data, MemoryData):
+        raise ValueError(f"{what} needs X in memory, got more; pass part of it")
+    return data

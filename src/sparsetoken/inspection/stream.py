@@ -1,0 +1,116 @@
+"""Scores of sequences whose tokens come one by one, and alarms that hold a false-positive rate."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class _Window:
+    """Summary of the last tokens, by two stacks: three joins a token on average, no differences.
+
+    Each of the older tokens is kept as the summary from itself to the newest of the older: the
+    oldest leaves by being dropped. When none is left, the newer tokens become the older.
+    """
+
+    def __init__(self, size: int, join: Any) -> None:
+        self.size, self.join = size, join
+        self.older: list[Any] = []
+        self.newer: list[Any] = []
+        self.of_newer: Any = None
+
+    def add(self, token: Any) -> Any:
+        """Add a token, let the oldest go if there are too many, and return the summary of all."""
+        self.newer.append(token)
+        self.of_newer = token if self.of_newer is None else self.join(self.of_newer, token)
+        if len(self.older) + len(self.newer) > self.size:
+            if not self.older:
+                for one in reversed(self.newer):
+                    self.older.append(one if not self.older else self.join(one, self.older[-1]))
+                self.newer, self.of_newer = [], None
+            self.older.pop()
+        if not self.older:
+            return self.of_newer
+        return self.older[-1] if self.of_newer is None else self.join(self.older[-1], self.of_newer)
+
+
+class ScoreStream:
+    """The score of a sequence that grows token by token: what ``clf.stream()`` returns.
+
+    A token costs the same however many came before.
+
+    Attributes
+    ----------
+    score : float, ndarray of shape (classes,), or None
+        ``decision_function`` of the tokens so far, or of the last ``window``; None before the
+        first token.
+    n_tokens : int
+        How many tokens there were.
+    alarm : bool
+        Whether the score was above ``threshold`` at any of the ``checks`` so far; always False
+        without ``fpr``.
+    threshold : Estimate or None
+        What the score is compared with.
+    checks : ndarray of int
+        The numbers of tokens after which it is compared; empty without ``fpr``.
+    """
+
+    def __init__(
+        self,
+        stack: Any,
+        token_map: Any,
+        n_features: int,
+        window: int | None,
+        threshold: Any = None,
+        checks: Any = (),
+    ) -> None:
+        self.score: Any = None
+        self.n_tokens = 0
+        self.alarm = False
+        self.threshold, self.checks = threshold, np.asarray(checks, dtype=int)
+        self._stack, self._token_map, self._n_features = stack, token_map, n_features
+        self._check_now = set(self.checks.tolist())
+        self._window = None if window is None else _Window(window, self._join)
+        self._summary: Any = None
+
+    def update(self, token: Any) -> Any:
+        """Take the next token, of shape (d,), and return the score."""
+        token = np.asarray(token)
+        if token.shape != (self._n_features,) or token.dtype.kind not in "fiu":
+            raise ValueError(
+                f"token must be an array of {self._n_features} numbers, got shape {token.shape} "
+                f"of {token.dtype}"
+            )
+        token = token.astype(np.float64)
+        if not np.isfinite(token).all():
+            raise ValueError(f"token {self.n_tokens} is not finite: {token}")
+        if self._token_map is not None:
+            token = self._token_map.transform(token[np.newaxis])[0]
+        new = [member.summarize(token) for member in self._stack.members]
+        if self._window is not None:
+            self._summary = self._window.add(new)
+        else:
+            self._summary = new if self._summary is None else self._join(self._summary, new)
+        self.n_tokens += 1
+        members = zip(self._stack.members, self._summary, strict=True)
+        raw = np.concatenate([member.scores_of(summary) for member, summary in members])
+        score = self._stack.combine(self._stack.calibrate(raw))
+        self.score = float(score[0]) if len(score) == 1 else score
+        if self.n_tokens in self._check_now and self.score > self.threshold:
+            self.alarm = True
+        return self.score
+
+    def _join(self, earlier: list[Any], later: list[Any]) -> list[Any]:
+        members = zip(self._stack.members, earlier, later, strict=True)
+        return [member.join(before, after) for member, before, after in members]
+
+
+def stream_checks(n_tokens: int, warm_up: int) -> NDArray[np.int64]:
+    """Return after how many tokens a stream of ``n_tokens`` is looked at: at most 32 times.
+
+    The first look comes after ``warm_up`` tokens, as scores of a few tokens scatter widely.
+    """
+    first = min(warm_up, n_tokens)
+    return np.unique(np.linspace(first, n_tokens, min(32, n_tokens - first + 1)).astype(int))

@@ -1,0 +1,251 @@
+"""Thresholds that hold a false-positive rate, at any length, over windows and along streams."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from sparsetoken.estimate import ConvergenceWarning, Estimate
+from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.sequences import Sequences
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+_KEPT_NUMBERS = 2**21  # in the tokens that thresholds for other lengths are drawn from
+_DRAWS = 4000  # sequences that such a threshold is the quantile of
+_STREAMS = 400  # streams, whose scores are looked at many times each
+_BATCH_NUMBERS = 2**22
+_IN_TAIL = 10.0  # tokens or scores that are enough to tell how rare they are
+_LEAST_BEYOND = 0.25  # expected number of negatives' tokens beyond; with fewer it is a guess
+
+
+@dataclass
+class Reference:
+    """What ``fit`` remembers for thresholds: held-out scores, and some of its tokens.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, C)
+        Scores of samples when they were held out; NaN for those that never were.
+    classes : ndarray of int, shape (n,)
+        Their classes.
+    tokens : ndarray of shape (N, d), or None
+        Training tokens as they were given; None in a model saved without them.
+    token_classes, token_folds : ndarray of int, shape (N,)
+        The class of each token's sequence, and the fold that held it out, or −1.
+    lengths : ndarray of shape (2,)
+        Tokens of a sequence: the mean, and the length that a tenth of them stays below.
+    """
+
+    scores: Any
+    classes: Any
+    tokens: Any
+    token_classes: Any
+    token_folds: Any
+    lengths: Any
+
+
+def remember(
+    data: Data, index: Indices, folds: list[Any], held_out: Floats, order: Indices
+) -> Reference:
+    """Return the reference of a fit to these samples; tokens are kept in this random order."""
+    room = min(_KEPT_NUMBERS, data.room)
+    rows = np.sort(order[np.cumsum(data.lengths[order]) * data.dim <= room])
+    kept = data.take(rows).sequences if len(rows) else Sequences(np.empty((0, data.dim)), [0])
+    fold_of = np.full(len(index), -1)
+    for number, fold in enumerate(folds):
+        fold_of[fold.held_out] = number
+    return Reference(
+        held_out,
+        index,
+        kept.tokens,
+        np.repeat(index[rows], kept.lengths),
+        np.repeat(fold_of[rows], kept.lengths),
+        np.array([np.mean(data.lengths), np.quantile(data.lengths, 0.1)]),
+    )
+
+
+def held_out_threshold(
+    reference: Reference, fpr: float, column: int, negative: NDArray[np.bool_]
+) -> Estimate:
+    """Return the score that a fraction of the held-out negatives exceeds."""
+    seen = np.isfinite(reference.scores[:, column])
+    chosen = negative[reference.classes] & seen
+    return upper_quantile(reference.scores[chosen, column], fpr)
+
+
+Scorer = Callable[[Any, MemoryData], Floats]
+"""Takes a stack and sequences, and returns the score (n, C) that is compared with a threshold."""
+
+
+def drawn_threshold(
+    stack: Any,
+    reference: Reference,
+    scorer: Scorer,
+    length: int,
+    fpr: float,
+    column: int,
+    negative: NDArray[np.bool_],
+    direction: Floats | None,
+    looks: int = 1,
+) -> Estimate:
+    """Return the upper quantile of scores of sequences resampled from negatives' tokens.
+
+    These tokens were seen in ``fit``. How much higher new ones score is known from the fits without
+    a fold: by how much they rank the fold's tokens above the others, more than the fit to all does,
+    which has seen both. ``looks`` is how often the scorer looks at a sequence.
+    """
+    if reference.tokens is None:
+        raise ValueError(
+            "a threshold for another length needs training tokens, and this model was saved "
+            "without them (tokens=False)"
+        )
+    chosen = negative[reference.token_classes]
+    tokens, folds = reference.tokens[chosen], reference.token_folds[chosen]
+    rng = np.random.default_rng(0)
+    draws = _DRAWS if looks == 1 else _STREAMS
+    batch = max(1, _BATCH_NUMBERS // (length * looks * max(1, tokens.shape[1])))
+
+    def scores(tokens: Array, draws: int, *stacks: Any) -> Floats:
+        """Return the scores of the same sequences by several stacks, a row each."""
+        source, parts = TailResampler(tokens, direction), []
+        for low in range(0, draws, batch):
+            count = min(batch, draws - low)
+            drawn = source.draw(count * length, rng)
+            data = MemoryData(Sequences(drawn, np.arange(count + 1) * length))
+            parts.append(np.stack([scorer(one, data)[:, column] for one in stacks]))
+        return np.concatenate(parts, axis=1)
+
+    if not len(tokens):
+        return upper_quantile(np.empty(0), fpr)
+    enough = len(tokens) * fpr >= _LEAST_BEYOND * length
+    if not enough:
+        warnings.warn(
+            f"a threshold for fpr={fpr:g} at {length:,} tokens depends on tokens as rare as "
+            f"one in {length / fpr:,.0f}, but fit kept {len(tokens):,} tokens of negatives: "
+            "the rate can be several times off; the result is marked converged=False",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    gaps, levels = [], []
+    n_folds = int(reference.token_folds.max(initial=-1)) + 1
+    for fold in np.unique(folds[folds >= 0]):
+        inside = folds == fold
+        if not inside.all():
+            stacks = stack.without_fold(int(fold)), stack
+            fewer = draws // (2 * n_folds)
+            new, old = (scores(tokens[part], fewer, *stacks) for part in (inside, ~inside))
+            gaps.append(np.subtract(*new.mean(axis=1)) - np.subtract(*old.mean(axis=1)))
+            levels.append(upper_quantile(new[1], fpr))
+    quantile = upper_quantile(scores(tokens, draws, stack)[0], fpr)
+    if not gaps:
+        return Estimate(quantile, quantile.uncertainty, enough)
+    error = np.sqrt((np.var(gaps) + np.var(levels)) / max(1, len(gaps) - 1))
+    return Estimate(quantile + np.mean(gaps), float(error), enough)
+
+
+def windowed_scores(score: Callable[[Data], Floats], data: Any, window: int | None) -> Floats:
+    """Return the largest score over windows of at most ``window`` tokens of each sequence."""
+    if window is None:
+        return score(data)
+    if not hasattr(data, "cut"):
+        raise ValueError("window needs X in memory or in a folder, got a Dask array")
+    counts = -(-data.lengths // window)
+    first = np.concatenate([[0], np.cumsum(counts)])[:-1]
+    within = np.arange(counts.sum()) - np.repeat(first, counts)
+    ends = np.cumsum(data.lengths)
+    starts = np.repeat(ends - data.lengths, counts) + within * np.repeat(
+        data.lengths, counts
+    ) // np.repeat(counts, counts)
+    return np.maximum.reduceat(score(data.cut(np.append(starts, ends[-1]))), first)
+
+
+def stream_scores(
+    score: Callable[[Data], Floats], data: MemoryData, window: int | None, checks: Indices
+) -> Floats:
+    """Return the largest score that a stream of each sequence has at any of its checks.
+
+    All sequences have the same length, that of the last check.
+    """
+    n_sequences, length = len(data), int(checks[-1])
+    ends = np.tile(checks, n_sequences)
+    sizes = ends if window is None else np.minimum(ends, window)
+    first = np.repeat(np.arange(n_sequences) * length, len(checks)) + ends - sizes
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    rows = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, sizes)
+    views = MemoryData(Sequences(data.sequences.tokens[rows], offsets))
+    scores = score(views).reshape(n_sequences, len(checks), -1)
+    return scores.max(axis=1)
+
+
+class TailResampler:
+    """Tokens to draw from; the rarest ones along a direction stand for others as rare.
+
+    Long sequences hold rarer tokens than were seen. So with the probability that a new token is
+    unseen (Good–Turing), a top token is moved to a score drawn from a normal tail.
+    """
+
+    def __init__(self, tokens: Array, direction: Floats | None) -> None:
+        self.tokens = tokens
+        n_tail = min(int(_IN_TAIL), len(tokens) // 20)
+        if direction is None or n_tail < 2:
+            self.rank = None
+            return
+        scores = tokens @ direction
+        order = np.argsort(scores)[::-1]
+        self.rank = np.full(len(tokens), -1)
+        self.rank[order[:n_tail]] = np.arange(n_tail)
+        self.top = scores[order[:n_tail]]
+        self.tail = _normal_tail(scores, n_tail / len(tokens))
+        self.rarity = n_tail / len(tokens)
+        seen = np.unique(scores, return_counts=True)[1]
+        self.unseen_mass = float((seen == 1).sum()) / len(tokens)
+        along = (scores - scores.mean()) @ (tokens - tokens.mean(axis=0))
+        self.shift_direction = along / max(float(along @ direction), 1e-300)
+
+    def draw(self, count: int, rng: np.random.Generator) -> Array:
+        """Return so many independent tokens."""
+        rows = rng.integers(len(self.tokens), size=count)
+        drawn = self.tokens[rows]
+        if self.rank is None:
+            return drawn
+        moved = np.flatnonzero((self.rank[rows] >= 0) & (rng.random(count) < self.unseen_mass))
+        slope, start = self.tail
+        scores = start + slope * ndtri(1.0 - self.rarity * rng.random(len(moved)))
+        far = scores - self.top[self.rank[rows[moved]]]
+        drawn[moved] += (far[:, np.newaxis] * self.shift_direction).astype(drawn.dtype)
+        return drawn
+
+
+def _normal_tail(scores: Floats, rate: float) -> tuple[float, float]:
+    """Return slope and start of the line of scores over normal deviates, beyond a rate."""
+    rates = np.geomspace(rate, min(8.0 * rate, 0.5), 16)
+    quantiles = np.quantile(scores, 1.0 - rates, method="weibull")
+    slope, start = np.polyfit(ndtri(1.0 - rates), quantiles, 1)
+    return max(float(slope), 0.0), float(start)
+
+
+def upper_quantile(scores: Floats, rate: float) -> Estimate:
+    """Return the value that a fraction ``rate`` of the scores exceeds.
+
+    Where fewer than ten lie beyond, the tail is continued as that of a normal law.
+    """
+    if not scores.size:
+        raise ValueError("threshold needs negatives that were held out in fit, got too few samples")
+    support = min(_IN_TAIL / len(scores), 0.25)
+    # How far off the fraction of so many scores may be tells how far off the quantile is.
+    observed = max(rate, support)
+    noise = np.sqrt(observed * (1.0 - observed) / len(scores))
+    rates = np.clip([observed, observed - noise, observed + noise], 0.1 * observed, 1.0)
+    at, above, below = np.quantile(scores, 1.0 - rates, method="weibull")
+    if rate >= support:
+        return Estimate(at, 0.5 * float(above - below))
+    slope, start = _normal_tail(scores, support)
+    beyond = float(ndtri(1.0 - rate) / ndtri(1.0 - observed))  # a line's error grows with it
+    return Estimate(start + slope * ndtri(1.0 - rate), 0.5 * float(above - below) * beyond)
