@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
 
 import sparsetoken as st
-from sparsetoken.inspection.judge import fraction
+from sparsetoken.inspection.measures import fraction
 from sparsetoken.plotting import styled
 from sparsetoken.vocabulary import COLORS
 

@@ -40,9 +40,25 @@ MAY_IMPORT = {
     "theory": CORE,
     "sequences": {"_validation"},
     "files": {"_validation", "sequences"},
-    "estimators": {"_validation", "estimate", "losses", "pooling", "vocabulary", "sequences"},
+    "inspection": {"_validation", "estimate", "sequences"},
+    "estimators": {
+        "_validation",
+        "estimate",
+        "losses",
+        "pooling",
+        "vocabulary",
+        "sequences",
+        "inspection",
+    },
     "planner": CORE
-    | {"sampling", "theory", "sequences", "estimators", "plotting"},  # plot() hands a table over
+    | {
+        "sampling",
+        "theory",
+        "sequences",
+        "estimators",
+        "inspection",
+        "plotting",
+    },
     "experiments": CORE | {"sampling", "theory", "sequences", "estimators", "planner", "plotting"},
     "experiments.simulation": CORE
     | {"sampling", "sequences", "estimators"},  # draws its own points
@@ -50,7 +66,15 @@ MAY_IMPORT = {
     "experiments.queries": CORE | {"sampling"},
     "experiments.descent": CORE,
     "experiments.layers": CORE,
-    "reporting": {"_validation", "vocabulary", "sequences", "files", "estimators", "planner"},
+    "reporting": {
+        "_validation",
+        "vocabulary",
+        "sequences",
+        "files",
+        "estimators",
+        "inspection",
+        "planner",
+    },
     "plotting": {"_validation", "vocabulary"},
     "cli": None,  # anything
     "app": None,

@@ -7,8 +7,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sparsetoken as st
-from sparsetoken.estimators.heads import Candidate, Job, fit_heads, score_heads, two_step_queries
-from sparsetoken.estimators.standardize import standardize
+from sparsetoken.estimators.attention_heads import HeadSpec, HeadObjective, HeadTask
+from sparsetoken.estimators.head_passes import evidence_scores
+from sparsetoken.estimators.members import TrainingSet
+from sparsetoken.estimators.minimize import minimize_many
+from sparsetoken.estimators.standardize import Standard
 from sparsetoken.sequences.convert import as_sequences
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.passes import token_covariance
@@ -267,19 +270,18 @@ def test_what_a_map_may_be_stored(tmp_path):
         st.save(model, tmp_path / "model.npz")
 
 
-def data_and_shares(seed=0):
+def data_and_weights(seed=0):
     rng = np.random.default_rng(seed)
     parts = [rng.standard_normal((length, 5)) * [1, 2, 3, 4, 0] + 1 for length in (2, 3, 5, 4) * 10]
-    share = rng.random(40)
-    sign = np.where(np.arange(40) % 3 == 0, 1.0, -1.0)
-    return MemoryData(as_sequences(parts)), share / share.sum(), sign
+    weights = rng.random(40)
+    return MemoryData(as_sequences(parts)), weights / weights.sum(), np.arange(40) % 3 == 0
 
 
 @pytest.mark.parametrize("shrinkage", [1.0, 0.5, 1e-9, None])
 def test_standard_coordinates(shrinkage):
-    data, share, _ = data_and_shares()
-    standard = standardize(data, share, (shrinkage,))
-    per_token = share * data.lengths / (share @ data.lengths)
+    data, weights, _ = data_and_weights()
+    standard = Standard(data, weights)
+    per_token = weights * data.lengths / (weights @ data.lengths)
     (covariance,) = data.total(token_covariance, (per_token,), standard.mean, standard.scale)
     matrix = standard.to_scaled(np.eye(5), shrinkage).T
     found = matrix.T @ covariance @ matrix
@@ -292,27 +294,30 @@ def test_standard_coordinates(shrinkage):
         assert np.diag(found)[:4] == pytest.approx(np.ones(4))
     if shrinkage == 1e-9:
         assert found[:4, :4] == pytest.approx(np.eye(4), abs=1e-6)
-    vector, token = np.arange(5.0), np.ones(5)
-    there = standard.from_scaled(standard.centred(token), shrinkage)
+    vector, scaled = np.arange(5.0), (np.ones(5) - standard.mean) * standard.scale
+    there = standard.from_scaled(scaled, shrinkage)
     here = standard.to_scaled(vector, shrinkage)
-    assert vector @ there == pytest.approx(here @ standard.centred(token))
+    assert vector @ there == pytest.approx(here @ scaled)
     assert standard.to_standard(here[np.newaxis], shrinkage)[0] == pytest.approx(vector)
 
 
-def one_job(reg=1e-3):
-    return [Job(Candidate("attention", 1.0, reg), 0, 0)]
+def objective(data, index, weights, tasks=None, columns=None):
+    training = TrainingSet(data, index.astype(int), weights, [], np.arange(len(data)), 0)
+    tasks = tasks or [HeadTask(HeadSpec(1.0, 1.0, 1e-3), 0, 0)]
+    columns = weights[:, np.newaxis] if columns is None else columns
+    return HeadObjective(training, tasks, columns, False)
 
 
 def test_the_start_ignores_the_class_prior_and_the_lengths_of_the_classes():
     """Repeating one class changes nothing, nor does it matter that the classes differ in length."""
-    data, share, sign = data_and_shares()
-    standard = standardize(data, share, (1.0,))
-    query, ratio = two_step_queries(data, sign[:, None], share[:, None], standard, one_job())
-    uneven = np.where(sign > 0, 5.0 * share, share)[:, None]
-    again, _ = two_step_queries(data, sign[:, None], uneven / uneven.sum(), standard, one_job())
-    assert again == pytest.approx(query, abs=1e-5)
+    data, weights, index = data_and_weights()
+    query, sign = objective(data, index, weights).two_step_queries()
+    uneven = np.where(index, 5.0 * weights, weights)
+    columns = (uneven / uneven.sum())[:, np.newaxis]
+    again, _ = objective(data, index, weights, columns=columns).two_step_queries()
+    assert again == pytest.approx(query, abs=1e-9)
     assert np.linalg.norm(query) == pytest.approx(1.0)
-    assert abs(ratio) == pytest.approx(1.0)
+    assert abs(sign) == pytest.approx(1.0)
 
 
 def test_long_negatives_do_not_turn_the_start_round():
@@ -324,50 +329,73 @@ def test_long_negatives_do_not_turn_the_start_round():
         parts = [rng.standard_normal((3 if label else 60, 10)) for label in y]
         for part, label in zip(parts, y, strict=True):
             part[0, 0] += 3.0 * label
-        data, share = MemoryData(as_sequences(parts)), np.full((400, 1), 1 / 400)
-        sign = np.where(y == 1, 1.0, -1.0)[:, None]
-        standard = standardize(data, share[:, 0], (1.0,))
-        cosines.append(two_step_queries(data, sign, share, standard, one_job())[0][0, 0])
+        data, weights = MemoryData(as_sequences(parts)), np.full(400, 1 / 400)
+        cosines.append(objective(data, y, weights).two_step_queries()[0][0, 0])
     assert np.mean(cosines) > 0.8
 
 
-def test_refinement_improves_on_its_start():
+def test_gradients_of_heads_in_all_coordinates():
+    """Of sharp, soft and turned heads, against differences of the objective."""
+    data, weights, index = data_and_weights()
+    specs = [HeadSpec(a, s, 0.1) for a in (1.0, -1.0, 10.0) for s in (1.0, 0.3, None)]
+    tasks = [HeadTask(spec, 0, 0) for spec in specs]
+    both = objective(data, index, weights, tasks)
+    points = np.random.default_rng(1).standard_normal((len(tasks), 6))
+    which = np.arange(len(tasks))
+    gradients = both(points, which)[1]
+    for j in range(6):
+        step = np.zeros(6)
+        step[j] = 1e-6
+        differences = both(points + step, which)[0] - both(points - step, which)[0]
+        assert gradients[:, j] == pytest.approx(differences / 2e-6, abs=1e-6)
+
+
+def test_a_head_is_the_bayes_rule_of_the_model():
+    """With w = θξ, a = 1 and b = −θ²/2 the score is the log of the likelihood ratio."""
+    signal, tokens = 2.0, np.random.default_rng(0).standard_normal((4, 3))
+    direction = np.array([[signal, 0.0, 0.0]]).T
+    score = evidence_scores(as_sequences([tokens]), direction, np.ones(1))[0, 0]
+    ratio = np.mean(np.exp(signal * tokens[:, 0] - signal**2 / 2))
+    assert score - signal**2 / 2 == pytest.approx(np.log(ratio))
+
+
+def test_refinement_reaches_its_minimum():
     """More steps, smaller objective, until the gradient is zero."""
-    data, share, sign = data_and_shares()
-    standard = standardize(data, share, (1.0,))
-    losses = []
+    data, weights, index = data_and_weights()
+    one = objective(data, index, weights)
+    values = []
     for steps in (1, 10, 500):
-        heads = fit_heads(data, sign[:, None], share[:, None], standard, one_job(), steps)
-        losses.append(share @ np.logaddexp(0, -sign * score_heads(data, heads)[:, 0]))
-    assert losses[0] > losses[1] > losses[2]
+        point = minimize_many(one, one.start(), steps, 0.0)
+        value, gradient = one(point, np.arange(1))
+        values.append(float(value[0]))
+    assert values[0] > values[1] > values[2]
+    assert np.abs(gradient).max() < 1e-6
 
 
 def test_heads_that_advance_together_are_those_fitted_alone():
-    data, share, sign = data_and_shares()
-    standard = standardize(data, share, (1.0, 0.5))
-    half = np.where(np.arange(40) % 2, share, 0.0)
-    shares = np.stack([share, half / half.sum()], axis=1)
-    signs = np.stack([sign, -sign], axis=1)
-    jobs = [
-        Job(Candidate(model, shrinkage, reg), c, f)
-        for model in ("attention", "pooled")
+    data, weights, index = data_and_weights()
+    half = np.where(np.arange(40) % 2, weights, 0.0)
+    columns = np.stack([weights, half / half.sum()], axis=1)
+    tasks = [
+        HeadTask(HeadSpec(a, shrinkage, reg), 0, f)
+        for a in (1.0, -10.0)
         for shrinkage, reg in ((1.0, 0.1), (0.5, 0.3))
-        for c in range(2)
         for f in range(2)
     ]
-    together = fit_heads(data, signs, shares, standard, jobs, 30)
-    for k, job in enumerate(jobs):
-        alone = fit_heads(data, signs, shares, standard, [job], 30)
-        assert together.readouts[:, k] == pytest.approx(alone.readouts[:, 0], abs=0.02)
-        assert together.queries[:, k] == pytest.approx(alone.queries[:, 0], abs=0.02)
+    both = objective(data, index, weights, tasks, columns)
+    together = minimize_many(both, both.start(), 30, 1e-5)
+    for k, task in enumerate(tasks):
+        one = objective(data, index, weights, [task], columns)
+        alone = minimize_many(one, one.start(), 30, 1e-5)
+        assert together[k] == pytest.approx(alone[0], rel=1e-6, abs=1e-9)
 
 
 def test_a_part_decides_the_weights_of_large_data(monkeypatch):
     """The heads are then refined on all samples, from where the part has led them."""
-    monkeypatch.setattr("sparsetoken.estimators.search._ENOUGH_NUMBERS", 12 * 15 * 100)
-    monkeypatch.setattr("sparsetoken.estimators.search._ENOUGH_SEQUENCES", 100)
-    monkeypatch.setattr("sparsetoken.estimators.search._ENOUGH_OF_A_CLASS", 10)
+    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_NUMBERS", 12 * 15 * 100)
+    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_SEQUENCES", 100)
+    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_OF_A_CLASS", 10)
     model = st.AttentionClassifier(random_state=0).fit(X, Y)
-    assert len(model.held_out_scores_) in (99, 100)  # the part's share of each class, rounded down
+    assert len(model.reference_.scores) in (99, 100)  # the part's share of each class, rounded down
     alone = st.AttentionClassifier(random_state=0).fit(X[:100], Y[:100])
     assert model.score(X_NEW, Y_NEW) > alone.score(X_NEW, Y_NEW)

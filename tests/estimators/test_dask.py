@@ -89,9 +89,9 @@ def stored(folder, client, n_samples=240):
 @pytest.mark.parametrize("name", ["attention", "sparse-token"])
 def test_workers_read_a_folder(cluster, tmp_path, monkeypatch, name):
     monkeypatch.setattr("sparsetoken.sequences.chunks._TASK", 4000)
-    monkeypatch.setattr("sparsetoken.estimators.search._ENOUGH_NUMBERS", 12_000)
-    monkeypatch.setattr("sparsetoken.estimators.search._ENOUGH_SEQUENCES", 1)
-    monkeypatch.setattr("sparsetoken.estimators.search._ENOUGH_OF_A_CLASS", 50)
+    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_NUMBERS", 12_000)
+    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_SEQUENCES", 1)
+    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_OF_A_CLASS", 50)
     model = st.AttentionClassifier if name == "attention" else st.SparseTokenClassifier
     classifier = model(random_state=0, refine_steps=5)
     there = stored(tmp_path / "sequences", cluster)

@@ -8,6 +8,8 @@ from sparsetoken import Sequences
 from sparsetoken.estimators import head_passes as passes
 from sparsetoken.losses import Logistic
 from sparsetoken.sequences.passes import (
+    attention_features,
+    attention_weights,
     largest_magnitudes,
     pooled_features,
     scaled_tokens,
@@ -37,12 +39,10 @@ def test_features_and_weights(data, vectors):
     weights = [softmax(part @ query) for part in parts]
     features = np.array([part.T @ weight for part, weight in zip(parts, weights, strict=True)])
     pooled = np.array([part.mean(axis=0) for part in parts])
-    assert passes.attention_weights(X, query) == pytest.approx(
-        np.concatenate(weights), abs=tolerance
-    )
-    assert passes.attention_features(X, query) == pytest.approx(features, abs=tolerance)
+    assert attention_weights(X, query) == pytest.approx(np.concatenate(weights), abs=tolerance)
+    assert attention_features(X, query) == pytest.approx(features, abs=tolerance)
     assert pooled_features(X) == pytest.approx(pooled, abs=tolerance)
-    assert passes.attention_features(X, 0 * query) == pytest.approx(pooled, abs=tolerance)
+    assert attention_features(X, 0 * query) == pytest.approx(pooled, abs=tolerance)
 
 
 def test_query_gradient(data, vectors):
@@ -104,19 +104,63 @@ def test_head_gradients_against_differences(data, heads):
     assert found.biases == pytest.approx((values(above) - values(below)) / (2 * step), abs=1e-6)
 
 
-def test_head_scores(data, heads):
+def test_linear_scores(data, heads):
     X, parts, tolerance = data
-    wanted = [[reference_score(part, heads, k) for k in range(3)] for part in parts]
-    assert passes.head_scores(X, heads) == pytest.approx(np.array(wanted), abs=1e-5)
-    scaled = Sequences(scaled_tokens(X, heads.mean, heads.scale), X.offsets)
-    plain = heads._replace(mean=None, scale=None)
-    assert passes.head_scores(scaled, plain) == pytest.approx(np.array(wanted), abs=1e-5)
     linear = passes.linear_scores(X, heads.queries, heads.readouts)
     wanted = [
         [part.T @ softmax(part @ heads.queries[:, k]) @ heads.readouts[:, k] for k in range(3)]
         for part in parts
     ]
     assert linear == pytest.approx(np.array(wanted), abs=10 * tolerance)
+
+
+TEMPERATURES = np.array([1.0, -2.0, 10.0])
+
+
+def evidence(part, heads, k):
+    scaled = (part - heads.mean) * heads.scale @ heads.queries[:, k]
+    a = TEMPERATURES[k]
+    return a * np.log(np.mean(np.exp(scaled / a)))
+
+
+def test_evidence_scores(data, heads):
+    X, parts, _ = data
+    wanted = np.array([[evidence(part, heads, k) for k in range(3)] for part in parts])
+    arguments = heads.queries, TEMPERATURES
+    scores = passes.evidence_scores(X, *arguments, heads.mean, heads.scale)
+    assert scores == pytest.approx(wanted, abs=1e-5)
+    scaled = Sequences(scaled_tokens(X, heads.mean, heads.scale), X.offsets)
+    assert passes.evidence_scores(scaled, *arguments) == pytest.approx(wanted, abs=1e-5)
+
+
+def test_evidence_gradients(data, heads):
+    """Each head has labels and weights of its own; the gradient is that of differences."""
+    X, parts, _ = data
+
+    def values(directions):
+        moved = heads._replace(queries=directions)
+        scores = np.array([[evidence(part, moved, k) for k in range(3)] for part in parts])
+        losses = Logistic().value(scores + heads.biases, SIGNS[:, SIGN_OF])
+        return (SHARES[:, SHARE_OF] * losses).sum(axis=0)
+
+    found = passes.evidence_gradients(
+        X,
+        SIGNS,
+        SHARES,
+        heads.mean,
+        heads.scale,
+        heads.queries,
+        TEMPERATURES,
+        heads.biases,
+        SIGN_OF,
+        SHARE_OF,
+    )
+    assert found.values == pytest.approx(values(heads.queries), abs=1e-6)
+    for j in range(6):
+        change = np.zeros((6, 1))
+        change[j] = 1e-6
+        differences = values(heads.queries + change) - values(heads.queries - change)
+        assert found.directions[j] == pytest.approx(differences / 2e-6, abs=1e-5)
 
 
 def test_gradients_start_with_the_two_steps(data, heads):
@@ -133,13 +177,17 @@ def test_gradients_start_with_the_two_steps(data, heads):
 
 def test_contributions(data, heads):
     X, _, tolerance = data
-    weights, centre = np.array([0.5, 0.2, 0.3]), np.arange(6.0)
-    found = passes.linear_contributions(X, heads.queries, heads.readouts, weights, centre)
-    assert np.add.reduceat(found[:, 0], X.offsets[:-1]) == pytest.approx(np.ones(4))
-    scores = passes.linear_scores(X, heads.queries, heads.readouts) @ weights
-    baseline = centre @ heads.readouts @ weights
-    sums = np.add.reduceat(found[:, 1], X.offsets[:-1])
-    assert sums == pytest.approx(scores - baseline, abs=10 * tolerance)
+    center, starts = np.arange(6.0), X.offsets[:-1]
+    linear = passes.linear_tokens(X, heads.queries, heads.readouts, center)
+    scores = passes.linear_scores(X, heads.queries, heads.readouts)
+    sums = np.add.reduceat(linear[1], starts)
+    assert sums == pytest.approx(scores - center @ heads.readouts, abs=10 * tolerance)
+    evidence = passes.evidence_tokens(X, heads.queries, TEMPERATURES, center)
+    scores = passes.evidence_scores(X, heads.queries, TEMPERATURES)
+    sums = np.add.reduceat(evidence[1], starts)
+    assert sums == pytest.approx(scores - center @ heads.queries, abs=10 * tolerance)
+    for attention in (linear[0], evidence[0]):
+        assert np.add.reduceat(attention, starts) == pytest.approx(np.ones((4, 3)))
 
 
 def test_moments(data, vectors):
@@ -160,7 +208,7 @@ def test_moments(data, vectors):
 
 def test_scores_of_any_size_do_not_overflow(data):
     X, _, _ = data
-    assert np.isfinite(passes.attention_features(X, np.full(6, 1e4))).all()
+    assert np.isfinite(attention_features(X, np.full(6, 1e4))).all()
 
 
 def test_read_only_tokens():

@@ -6,9 +6,12 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import roc_auc_score
 
 import sparsetoken as st
-from sparsetoken.estimators.search import Fold, split
-from sparsetoken.estimators.stacking import stack
-from sparsetoken.estimators.trees import check_forests, cross_fit_forests, token_statistics
+from sparsetoken.estimators.folds import Fold, split
+from sparsetoken.estimators.members import TrainingSet
+from sparsetoken.estimators.stack import weigh
+from sparsetoken.estimators.trees import Trees, check_forests
+from sparsetoken.sequences.data import MemoryData
+from sparsetoken.sequences.passes import token_statistics
 
 NEEDLE = st.SparseTokenProblem(12, 1, 4.0)
 X, Y, TRUTH = NEEDLE.sample(200, 10, random_state=0, return_truth=True)
@@ -115,10 +118,10 @@ def test_groups_are_never_split():
     aucs = []
     for given in (None, groups):
         model = st.SparseTokenClassifier(random_state=0).fit(noise, y, groups=given)
-        aucs.append(roc_auc_score(model.held_out_classes_, model.held_out_scores_[:, 0]))
+        aucs.append(roc_auc_score(model.reference_.classes, model.reference_.scores[:, 0]))
     assert aucs[0] > 0.95
     assert aucs[1] < 0.75
-    for fold in split(5, y, np.ones(160), groups, rng):
+    for fold in split(5, y, np.ones(160), groups, np.arange(160), rng):
         assert not set(groups[fold.rows]) & set(groups[fold.held_out])
     with pytest.raises(ValueError, match=r"groups must have shape \(160,\)"):
         st.SparseTokenClassifier().fit(noise, y, groups=groups[:5])
@@ -136,30 +139,34 @@ def test_a_pass_serves_all(fitted):
 
 
 def test_trees_are_those_of_scikit_learn():
+    """Of tokens, and of summaries; a class is what it is, whatever the order of the samples."""
     rng = np.random.default_rng(0)
-    rows = rng.standard_normal((90, 12)).astype(np.float32)
     index = np.arange(90) % 3
+    data = MemoryData(st.Sequences.from_list(list(rng.standard_normal((90, 4, 3)))))
     fold = Fold(np.arange(60), np.arange(60, 90))
-    forests, scores = cross_fit_forests(
-        rows, index, np.full(90, 1 / 90), [fold], 500, np.random.default_rng(7), None
-    )
+    training = TrainingSet(data, index, np.full(90, 1 / 90), [fold], np.arange(90), seed=7)
+    member = Trees(500)
+    scores = member.fit(training)[0]
+    rows = data.per_sample(token_statistics, member.unit)
+    assert np.frexp(member.unit)[0] == pytest.approx(np.full(3, 0.5))  # powers of two
     seed = int(np.random.default_rng(7).integers(2**31))
     trees = ExtraTreesClassifier(500, max_features=3, random_state=seed).fit(rows[:60], index[:60])
     expected = np.log(trees.predict_proba(rows[60:]) + 0.02)
     assert scores[60:] == pytest.approx(expected, abs=1e-5)
     assert np.isnan(scores[:60]).all()
-    forests[0]["left"][0] = 0
+    assert member.scores(data)[60:, 0] == pytest.approx(expected, abs=1e-5)
+    member.forests[0]["left"][0] = 0
     with pytest.raises(ValueError, match="a tree's node must come before its children"):
-        check_forests(forests, 12)
+        check_forests(member.forests, 12)
 
 
 def test_statistics():
     parts = [X[0, :3], X[1, :1], X[2]]
-    found = token_statistics(st.Sequences.from_list(parts), np.zeros(10), np.ones(10))
+    found = token_statistics(st.Sequences.from_list(parts), np.full(10, 0.5))
     wanted = [
         np.concatenate([p.mean(axis=0), p.max(axis=0), p.min(axis=0), p.std(axis=0)]) for p in parts
     ]
-    assert found == pytest.approx(np.array(wanted), abs=1e-5)
+    assert found == pytest.approx(0.5 * np.array(wanted), abs=1e-5)
 
 
 def test_stacking_follows_the_member_that_knows():
@@ -170,13 +177,13 @@ def test_stacking_follows_the_member_that_knows():
         index = np.arange(n_samples) % 2
         good = 2.0 * (2 * index - 1) + 2.0 * rng.standard_normal(n_samples)
         scores = np.stack([7.0 * good, *rng.standard_normal((2, n_samples))])[:, :, np.newaxis]
-        found = stack(scores, index, np.full(n_samples, 1 / n_samples), prior)
-        weights[n_samples] = found.weights
-        assert found.weights.sum() == pytest.approx(1.0)
+        parts = weigh(scores, index, np.full(n_samples, 1 / n_samples), prior)
+        weights[n_samples] = parts[0]
+        assert parts[0].sum() == pytest.approx(1.0)
     assert weights[2000][0] > 0.9
     assert weights[6].min() > 0.05  # so few silence no member
     # The score is the log-odds: of N(±2, 2²) it is the value itself.
-    combined = found.combine(scores)[:, 0]
+    combined = np.tensordot(parts[0] * parts[1], scores, 1)[:, 0] + parts[2]
     assert np.polyfit(good, combined, 1)[0] == pytest.approx(1.0, abs=0.15)
 
 
@@ -188,8 +195,8 @@ def test_thresholds_of_unequal_classes_are_found():
         log_odds = rng.normal(-4.0, 3.0, 80)
         index = (rng.random(80) < 1.0 / (1.0 + np.exp(-log_odds))).astype(int)
         scores = log_odds[np.newaxis, :, np.newaxis] - 2.0
-        found = stack(scores, index, np.full(80, 1 / 80), np.ones(1))
-        thresholds.append(-found.shift[0] / found.scales[0])
+        _, scales, shift = weigh(scores, index, np.full(80, 1 / 80), np.ones(1))
+        thresholds.append(-shift[0] / scales[0])
     assert np.mean(thresholds) == pytest.approx(-2.0, abs=0.5)
 
 

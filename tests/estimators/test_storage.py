@@ -136,8 +136,8 @@ def scaler():
     ("change", "message"),
     [
         (
-            lambda h: h.update(version=3, sparsetoken="9.9"),
-            r"format version 3, written by sparsetoken 9.9; sparsetoken .* reads versions 1 to 2",
+            lambda h: h.update(version=4, sparsetoken="9.9"),
+            r"format version 4, written by sparsetoken 9.9; sparsetoken .* reads versions 1 to 3",
         ),
         (lambda h: h.update(format="other"), "is not a sparsetoken model"),
         (lambda h: h["content"].update(estimator="Popen"), "unknown class 'Popen'"),
@@ -158,7 +158,7 @@ def scaler():
         (lambda h: h.update(scores=[0.0, 1.0]), "it gives other scores with sparsetoken"),
         (
             lambda h: h["content"]["learned"].update(own_={"record": "Sequences", "fields": {}}),
-            "is no record",
+            "unknown record 'Sequences'",
         ),
     ],
 )

@@ -14,13 +14,13 @@ from sparsetoken.sampling import LearnedQuery, exact_performance, sample_feature
 QUANTITIES = ("cosine", "query_norm", "query_overlap")
 
 
-@pytest.mark.parametrize("centre", [False, True])
+@pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("loss", [Logistic(), Square(), Hinge()], ids=repr)
-def test_to_the_letter(loss, centre):
+def test_to_the_letter(loss, center):
     problem = SparseTokenProblem(6, 2, 3.0, 0.4)
     X, y = problem.sample(80, 7, random_state=0)
     rates = {"beta": 0.7, "lr_readout": 2.0, "lr_bias": 1.5, "lr_query": 3.0}
-    rates["centre"] = centre
+    rates["center"] = center
     clf = TwoStepAttentionClassifier(split=0.3, reg=0.1, loss=loss, random_state=3, **rates)
     clf.fit(X, y)
     first = clf.query_samples_

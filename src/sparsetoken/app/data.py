@@ -90,7 +90,7 @@ def study(path: str, name: str, by: str, label: str, error: float) -> Iterator[P
 def _study(path: Path, by: str | None, label: str | None, error: float) -> Iterator[Progress]:
     from sparsetoken.estimators import SparseTokenClassifier
     from sparsetoken.files import Selection, read_dataset
-    from sparsetoken.inspection.judge import hold_out
+    from sparsetoken.inspection.measures import hold_out
     from sparsetoken.planner import plan
     from sparsetoken.reporting.evidence import gather
 

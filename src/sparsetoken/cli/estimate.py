@@ -24,7 +24,7 @@ from sparsetoken.vocabulary import PARAMETERS
 
 if TYPE_CHECKING:  # numerics are imported when a command runs: its help needs none
     from sparsetoken.files import Dataset, Selection
-    from sparsetoken.inspection.judge import Measure
+    from sparsetoken.inspection.measures import Measure
 
 __all__ = ["fit", "predict", "remembered"]
 
@@ -214,7 +214,7 @@ def _judge_held_out(
     classifier: Any, dataset: "Dataset", share: float, random_state: int
 ) -> dict[str, Any]:
     """Return measures on held-out sequences of a fit to the others."""
-    from sparsetoken.inspection.judge import hold_out, judge
+    from sparsetoken.inspection.measures import hold_out, judge
 
     labels: Any = dataset.labels
     kept, tested = hold_out(labels, dataset.groups, share, random_state)

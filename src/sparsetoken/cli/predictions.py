@@ -9,7 +9,7 @@ from sparsetoken.cli.output import message
 
 if TYPE_CHECKING:
     from sparsetoken.files import Dataset
-    from sparsetoken.inspection.judge import Measure
+    from sparsetoken.inspection.measures import Measure
 
 __all__ = ["plain", "predictions", "token_columns", "write_columns"]
 
@@ -18,7 +18,7 @@ def predictions(
     classifier: Any, dataset: "Dataset", top: int
 ) -> "tuple[list[dict[str, Any]], list[Measure]]":
     """Return one row a sequence, and measures if there are labels."""
-    from sparsetoken.inspection.judge import judge
+    from sparsetoken.inspection.measures import judge
     from sparsetoken.sequences.fingerprints import seen_in_fit
 
     X, classes = dataset.sequences, classifier.classes_

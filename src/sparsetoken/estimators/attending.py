@@ -23,15 +23,18 @@ Indices = NDArray[np.int64]
 class AttendingClassifier(SequenceClassifier):
     """A classifier that is a fitted stack of members, some of which attend to tokens.
 
-    A subclass gives ``_stack()``, and sets ``token_mean_`` and ``query_reliability_`` in ``fit``.
+    A subclass gives ``_stack()``, and sets ``query_`` and ``query_reliability_`` in ``fit``.
     """
 
     token_map_: Any = None
-    token_mean_: Floats
     query_reliability_: float
 
     def _stack(self) -> Stack:
         raise NotImplementedError
+
+    def _center(self) -> Floats:
+        """Return the token that contributions are counted from."""
+        return np.zeros(self.n_features_in_)
 
     def attention(self, X: Any, label: Any = None) -> Any:
         """Return the weight of every token; the weights of a sequence sum to one.
@@ -53,11 +56,11 @@ class AttendingClassifier(SequenceClassifier):
         data = self._mapped(X)
         if isinstance(data, MemoryData):
             columns = self._columns(data, label)
-            weights = tokens_by_column(self._stack(), data, columns, self.token_mean_)[:, 0]
+            weights = tokens_by_column(self._stack(), data, columns, self._center())[:, 0]
         else:
             if label is None and len(self.classes_) > 2:
                 raise ValueError("label must be given for X out of memory and several classes")
-            arguments = self._stack(), self._column_of(label)[0], self.token_mean_
+            arguments = self._stack(), self._column_of(label)[0], self._center()
             if is_dask(X):
                 lazy: Any = data
                 return lazy.lazily(attention_of, *arguments)
@@ -95,7 +98,7 @@ class AttendingClassifier(SequenceClassifier):
             return (labels[0], -1.0) if turned else (labels[1], 1.0)
 
         columns = self._columns(data, label)
-        return explain(self._stack(), data, columns, self.token_mean_, top, names)
+        return explain(self._stack(), data, columns, self._center(), top, names)
 
     def diagnose(self, X: Any, y: Any) -> Diagnosis:
         """Say whether anything beats chance, what kind of signal it is, and what is wrong.
@@ -119,7 +122,7 @@ class AttendingClassifier(SequenceClassifier):
             data, index = data.take(rows), index[rows]
         return diagnose(self, data, index)
 
-    def stream(self, window: int | None = None) -> ScoreStream:
+    def stream(self, *, window: int | None = None) -> ScoreStream:
         """Return an object that takes one sequence token by token, and knows its score.
 
         Its ``update(token)`` takes time in proportion to heads times features, whatever came

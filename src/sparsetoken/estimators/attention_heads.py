@@ -26,7 +26,7 @@ from sparsetoken.estimators.head_passes import (
 )
 from sparsetoken.estimators.members import Member, TokenPart, TrainingSet
 from sparsetoken.estimators.minimize import minimize_many
-from sparsetoken.inspection.judge import mean_auc
+from sparsetoken.inspection.measures import mean_auc
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import pooled_features
 from sparsetoken.sequences.sequences import Sequences
@@ -34,9 +34,9 @@ from sparsetoken.sequences.sequences import Sequences
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Tuned on needle digits, tiger and musk1 (docs/guide/comparison): temperature and ridge of a head
-# to which few tokens matter, and of one to which many do.
-SHARP, SOFT = (1.0, 0.01), (10.0, 3e-4)
+# Tuned on needle digits, tiger and musk1 (docs/guide/comparison): temperature and ridge of heads
+# to which few tokens matter, some, and many.
+_KINDS = ((1.0, 0.01), (3.0, 3e-3), (10.0, 3e-4))
 _POOLED_RIDGES = (0.1, 0.01)
 _SHRINKAGES = (1.0, 0.3)
 _LARGEST_COVARIANCE = 1000  # features; the cost of whitening grows with their third power
@@ -52,7 +52,7 @@ class HeadSpec(NamedTuple):
     reg: float
 
 
-class Task(NamedTuple):
+class HeadTask(NamedTuple):
     """A head to fit: how, to which column of the labels and to which column of the weights."""
 
     spec: HeadSpec
@@ -95,9 +95,9 @@ class AttentionHeads(Member):
         self.specs = self._choose_specs(training)
         n_fits, n_classes = len(training.folds) + 1, training.signs.shape[1]
         tasks = [
-            Task(spec, c, f) for f in range(n_fits) for spec in self.specs for c in range(n_classes)
+            HeadTask(spec, c, f) for f in range(n_fits) for spec in self.specs for c in range(n_classes)
         ]
-        objective = Objective(training, tasks, training.fit_weights, self.pooled)
+        objective = HeadObjective(training, tasks, training.fit_weights, self.pooled)
         points = self._minimize(objective, objective.start())
         shape = (n_fits, len(self.specs), n_classes)
         directions, intercepts = objective.in_data(points)
@@ -114,8 +114,8 @@ class AttentionHeads(Member):
     def refine(self, training: TrainingSet) -> None:
         """Take steps on all samples, from the heads of some of them."""
         n_classes = training.signs.shape[1]
-        tasks = [Task(spec, c, 0) for spec in self.specs for c in range(n_classes)]
-        objective = Objective(training, tasks, training.weights[:, np.newaxis], self.pooled)
+        tasks = [HeadTask(spec, c, 0) for spec in self.specs for c in range(n_classes)]
+        objective = HeadObjective(training, tasks, training.weights[:, np.newaxis], self.pooled)
         start = objective.points_of(self.directions, self.intercepts)
         directions, intercepts = objective.in_data(self._minimize(objective, start))
         self.directions = directions.reshape(self.directions.shape)
@@ -130,8 +130,8 @@ class AttentionHeads(Member):
         half's scores by the fit to the other.
         """
         n_classes = training.signs.shape[1]
-        tasks = [Task(spec, c, half) for half in range(2) for c in range(n_classes)]
-        objective = Objective(training, tasks, halves, self.pooled)
+        tasks = [HeadTask(spec, c, half) for half in range(2) for c in range(n_classes)]
+        objective = HeadObjective(training, tasks, halves, self.pooled)
         points = self._minimize(objective, objective.start())
         scores = objective.scores(points).reshape(-1, 2, n_classes)
         other = [(halves[:, half] == 0) & (training.weights > 0) for half in range(2)]
@@ -186,7 +186,7 @@ class AttentionHeads(Member):
         return np.array([spec.temperature for spec in self.specs])
 
     def _choose_specs(self, training: TrainingSet) -> list[HeadSpec]:
-        kinds = (SHARP, SOFT) if self.reg is None else ((1.0, self.reg),)
+        kinds = _KINDS if self.reg is None else ((1.0, self.reg),)
         turns = (1.0, -1.0) if training.signs.shape[1] == 1 else (1.0,)  # other classes have others
         return [
             HeadSpec(turn * temperature, shrinkage, reg)
@@ -195,7 +195,7 @@ class AttentionHeads(Member):
             for turn in turns
         ]
 
-    def _minimize(self, objective: "Objective", start: Floats) -> Floats:
+    def _minimize(self, objective: "HeadObjective", start: Floats) -> Floats:
         return minimize_many(objective, start, self.steps, _TOLERANCE)
 
 
@@ -236,7 +236,7 @@ class PooledHeads(AttentionHeads):
         shrinkages = _shrinkages(self.shrinkages, training)
         return [HeadSpec(1.0, s, reg) for s in shrinkages for reg in _POOLED_RIDGES]
 
-    def _minimize(self, objective: "Objective", start: Floats) -> Floats:
+    def _minimize(self, objective: "HeadObjective", start: Floats) -> Floats:
         return minimize_many(objective, start, _POOLED_STEPS, _POOLED_TOLERANCE)
 
 
@@ -248,14 +248,14 @@ def _shrinkages(
     return _SHRINKAGES if training.data.dim <= _LARGEST_COVARIANCE else _SHRINKAGES[:1]
 
 
-class Objective:
+class HeadObjective:
     """Value and gradient of the objective of each task; a point is w and b in a row.
 
     With ``pooled`` every sequence is its mean token, of which a·log mean exp(z·w/a) is z·w.
     """
 
     def __init__(
-        self, training: TrainingSet, tasks: list[Task], weights: Floats, pooled: bool
+        self, training: TrainingSet, tasks: list[HeadTask], weights: Floats, pooled: bool
     ) -> None:
         self.training, self.tasks, self.pooled = training, tasks, pooled
         self.data = training.data.pooled() if pooled else training.data

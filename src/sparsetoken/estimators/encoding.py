@@ -69,7 +69,7 @@ def encode(value: Any, name: str, arrays: Arrays) -> Any:
         return {"array": own}
     if type(value).__name__ in RECORDS:
         record = type(value).__name__
-        fields = value._asdict() if isinstance(value, tuple) else vars(value)
+        fields = value._asdict() if hasattr(value, "_asdict") else vars(value)
         items = {key: encode(item, f"{name}.{key}", arrays) for key, item in fields.items()}
         return {"record": record, "fields": items}
     if isinstance(value, list | tuple):
@@ -136,7 +136,11 @@ def _decode_estimator(value: dict[str, Any], arrays: Arrays, version: int) -> An
     kind = value["estimator"]
     if kind not in KNOWN:
         raise ValueError(f"the file names an unknown class {kind!r}")
+    if version < 3 and kind in ("AttentionClassifier", "SparseTokenClassifier"):
+        raise ValueError(f"{kind} learns other heads since 0.3: fit it again")
     parameters = {key: decode(item, arrays, version) for key, item in value["parameters"].items()}
+    if version < 3 and "centre" in parameters:
+        parameters["center"] = parameters.pop("centre")
     if kind == "Pipeline":
         parameters["steps"] = list(parameters["steps"])
     estimator = getattr(importlib.import_module(KNOWN[kind]), kind)(**parameters)

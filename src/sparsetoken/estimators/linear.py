@@ -68,7 +68,7 @@ class PooledClassifier(_LinearClassifier):
     def _features(self, data: Data) -> Floats:
         return data.per_sample(pooled_features)
 
-    def stream(self, window: int | None = None) -> ScoreStream:
+    def stream(self, *, window: int | None = None) -> ScoreStream:
         """Return an object that takes one sequence token by token, and knows its score.
 
         Parameters

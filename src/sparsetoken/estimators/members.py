@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sparsetoken.estimators.folds import Fold
 from sparsetoken.estimators.head_passes import linear_scores, linear_tokens
 from sparsetoken.estimators.standardize import Standard
-from sparsetoken.inspection.judge import class_signs
+from sparsetoken.inspection.measures import class_signs
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.sequences import Sequences
 

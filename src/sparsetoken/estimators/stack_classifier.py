@@ -83,11 +83,15 @@ class StackClassifier(AttendingClassifier):
     n_jobs: int | None
     verbose: int
     stack_: Stack
+    token_mean_: Floats
     reference_: Reference
     half_auc_: float | None
 
     def _stack(self) -> Stack:
         return self.stack_
+
+    def _center(self) -> Floats:
+        return self.token_mean_
 
     def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
         """Return the unfitted members; sequences have ``n_tokens`` tokens, None if it varies."""
@@ -202,7 +206,7 @@ class StackClassifier(AttendingClassifier):
         return self._drawn(scorer, check_count("n_tokens", length), fpr, column, negative)
 
     def stream(
-        self, fpr: float | None = None, n_tokens: int | None = None, window: int | None = None
+        self, *, fpr: float | None = None, n_tokens: int | None = None, window: int | None = None
     ) -> ScoreStream:
         """Return an object that takes one sequence token by token, and knows its score.
 
@@ -236,7 +240,7 @@ class StackClassifier(AttendingClassifier):
         """
         check_is_fitted(self)
         if fpr is None:
-            return super().stream(window)
+            return super().stream(window=window)
         if n_tokens is None:
             raise ValueError("n_tokens must be given with fpr: how long a whole sequence is")
         if len(self.classes_) > 2:

@@ -19,6 +19,8 @@ import sys
 import tokenize
 import zipfile
 import zlib
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,7 @@ from sparsetoken.sequences.sequences import Sequences
 __all__ = ["load", "save"]
 
 _FORMAT = "sparsetoken model"
-_VERSION = 2
+_VERSION = 3
 _RELEASE = sys.modules["sparsetoken"].__version__  # the parent is there, installed or not
 _WRITERS = {1: "0.1"}  # versions of the format that did not name the sparsetoken that wrote them
 _HEADER, _DIGEST = "header", "digest"
@@ -56,7 +58,7 @@ _DAMAGE = (
 )
 
 
-def save(classifier: Any, path: str | os.PathLike[str]) -> None:
+def save(classifier: Any, path: str | os.PathLike[str], *, tokens: bool = True) -> None:
     """Write a fitted classifier to a file, without pickle.
 
     The file is complete or not there: an existing one stays as it was if writing fails.
@@ -70,6 +72,10 @@ def save(classifier: Any, path: str | os.PathLike[str]) -> None:
         None.
     path : str or path
         The file, usually ``*.npz``; an existing one is replaced.
+    tokens : bool, default=True
+        Whether to store the training tokens that thresholds for other lengths, windows and streams
+        are found from (``reference_``, up to 2²¹ numbers). Without them the file holds no training
+        data, and only ``threshold(fpr)`` can be asked for.
 
     Examples
     --------
@@ -87,6 +93,9 @@ def save(classifier: Any, path: str | os.PathLike[str]) -> None:
     if kind not in CLASSIFIERS:
         raise ValueError(f"classifier must be one of {', '.join(CLASSIFIERS)}, got {kind}")
     check_is_fitted(classifier)
+    if not tokens and hasattr(classifier, "reference_"):
+        classifier = copy(classifier)
+        classifier.reference_ = replace(classifier.reference_, tokens=None)
     arrays: Arrays = {}
     header = {
         "format": _FORMAT,
@@ -151,6 +160,8 @@ def _read(file: Any, name: Any) -> Any:
     if not known:
         raise ValueError(f"{name} is not a sparsetoken model")
     version = header.get("version")
+    if not isinstance(version, int):
+        raise ValueError(f"{name} is not a sparsetoken model: its version is {version!r}")
     writer = header.get("sparsetoken", _WRITERS.get(version, "of a later version"))
     if version not in range(1, _VERSION + 1):
         raise ValueError(

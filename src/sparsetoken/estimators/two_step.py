@@ -62,8 +62,6 @@ class TwoStepAttentionClassifier(AttendingClassifier):
         from the agreement of queries learned on two halves of the samples.
     query_samples_ : ndarray of int
         The samples of the two steps, in increasing order; the readout saw the others.
-    token_mean_ : ndarray of shape (d,)
-        What contributions of tokens are counted from: zero.
     train_loss_ : float
         Mean loss of the readout over its own samples, without the ridge.
     classes_ : ndarray of shape (2,)
@@ -136,7 +134,7 @@ class TwoStepAttentionClassifier(AttendingClassifier):
         def learn(shares: Floats) -> Floats:
             return two_gradient_steps(data, pooled, sign, shares, loss, **rates, center=center)
 
-        self.query_, self.token_mean_ = learn(chosen), np.zeros(data.dim)
+        self.query_ = learn(chosen)
         parts = halves((sign > 0).astype(int), chosen, np.arange(len(data)), rng)
         self.query_reliability_ = 0.0
         if parts is not None:

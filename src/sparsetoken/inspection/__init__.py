@@ -6,7 +6,7 @@ of a stack (``scores``, ``without_fold``, ``members``), not how it learns.
 
 from sparsetoken.inspection.diagnose import Diagnosis, Finding
 from sparsetoken.inspection.explain import Explanation
-from sparsetoken.inspection.judge import Measure, fraction, hold_out, judge
+from sparsetoken.inspection.measures import Measure, fraction, hold_out, judge
 from sparsetoken.inspection.stream import ScoreStream
 
 __all__ = [

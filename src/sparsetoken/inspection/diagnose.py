@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from sparsetoken.inspection.judge import class_signs, mean_auc
+from sparsetoken.inspection.measures import class_signs, mean_auc
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.fingerprints import fingerprints_of
 from sparsetoken.sequences.passes import (

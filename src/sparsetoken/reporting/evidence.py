@@ -10,7 +10,7 @@ from sklearn.metrics import confusion_matrix, roc_curve
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from sparsetoken.estimators import Sequences
-from sparsetoken.inspection.judge import Measure, fraction, judge
+from sparsetoken.inspection.measures import Measure, fraction, judge
 from sparsetoken.sequences.convert import as_sequences
 from sparsetoken.sequences.fingerprints import seen_in_fit
 

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
-from sparsetoken.inspection.judge import hold_out, judge
+from sparsetoken.inspection.measures import hold_out, judge
 
 CLASSES = np.array([0, 1])
 

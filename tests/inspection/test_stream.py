@@ -36,7 +36,7 @@ MODELS = dict(models())
 @pytest.mark.parametrize("name", MODELS)
 def test_the_score_is_that_of_the_prefix(name, window, dtype):
     clf, tokens = MODELS[name], LONG.astype(dtype)
-    stream = clf.stream(window)
+    stream = clf.stream(window=window)
     assert stream.score is None
     ends = np.arange(1, len(tokens) + 1)
     starts = np.zeros_like(ends) if window is None else np.maximum(ends - window, 0)
@@ -53,7 +53,7 @@ def test_the_score_is_that_of_the_prefix(name, window, dtype):
 @pytest.mark.parametrize("name", ["attention", "sparse-token"])
 def test_memory_does_not_grow(name):
     for window in (None, 10):
-        stream, sizes = MODELS[name].stream(window), []
+        stream, sizes = MODELS[name].stream(window=window), []
         for token in np.tile(LONG, (3, 1)):
             stream.update(token)
             sizes.append(len(pickle.dumps(stream)))
@@ -77,4 +77,4 @@ def test_wrong_tokens_and_windows_are_refused():
         stream.update([1, 2, 3, np.nan, 5, 6])
     assert stream.n_tokens == 1
     with pytest.raises(ValueError, match="window must be"):
-        MODELS["attention"].stream(0)
+        MODELS["attention"].stream(window=0)
