@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["constant_columns", "group_rows", "one_per_group"]
+__all__ = ["align_labels", "constant_columns", "group_rows", "one_per_group"]
 
 Array = NDArray[Any]
 Codes = NDArray[np.int64]
@@ -58,6 +58,40 @@ def one_per_group(values: Any, ids: Array, codes: Codes) -> Array:
             f"row {before} and {values.tolist()[row]!r} in row {row}"
         )
     return shared
+
+
+def align_labels(sequences: Any, values: Any, name: str = "y") -> Any:
+    """Return values of a pandas Series in the order of the sequences that its index names.
+
+    Anything else comes back as it is: values without an index, or with one that has nothing to do
+    with ``sequences.ids``, are in the order of the sequences already.
+
+    Parameters
+    ----------
+    sequences : object
+        Sequences, whose ``ids`` count if it has any.
+    values : Any
+        Labels, groups or weights, one a sequence.
+    name : str
+        What to call ``values`` in errors.
+    """
+    index, ids = getattr(values, "index", None), getattr(sequences, "ids", None)
+    if ids is None or not hasattr(index, "get_indexer") or len(index) != len(ids):
+        return values
+    if type(index).__name__ == "RangeIndex" and index.name is None:
+        return values  # numbered rows
+    if index.nlevels > 1 or not index.is_unique or len(np.unique(ids)) < len(ids):
+        return values
+    places = index.get_indexer(ids.tolist())
+    if (places >= 0).all():
+        return values.iloc[places]
+    if (places >= 0).any() and index.dtype.kind not in "iuf":
+        unknown = ids.tolist()[int(np.argmin(places))]
+        raise ValueError(
+            f"{name} is indexed by names of sequences, but has none for sequence {unknown!r}; "
+            f"if it is in the order of X, pass {name}.to_numpy()"
+        )
+    return values
 
 
 def constant_columns(tokens: Array, codes: Codes) -> Codes:
