@@ -114,7 +114,7 @@ class SequenceWriter:
             self._file = (self.folder / _TOKENS).open("r+b", buffering=0)
         if self._first is None:
             self._end = self._write_head(0, first)
-        content = memoryview(np.ascontiguousarray(added.tokens, first.dtype).reshape(-1)).cast("B")
+        content = np.ascontiguousarray(added.tokens, first.dtype).reshape(-1).data.cast("B")
         self._write(content, self._end)
         # All of it is in the file: only now does it count.
         self._first, self._end = first, self._end + len(content)
@@ -132,7 +132,7 @@ class SequenceWriter:
         self._write_head(int(offsets[-1]), self._first)
         self._file.truncate(self._end)
         self._file.close()
-        arrays = {_OFFSETS: offsets, _DIGESTS: self._digests.values()}
+        arrays: dict[str, Array] = {_OFFSETS: offsets, _DIGESTS: self._digests.values()}
         arrays |= {name: np.concatenate(held) for name, held in self._beside.items() if held}
         for name, values in arrays.items():
             if values.dtype.kind == "O":  # text of any length, as frames hold it
@@ -208,13 +208,20 @@ class StoredSequences:
         self.feature_names = None if names is None else as_names(names)
         try:
             tokens = np.load(self.folder / _TOKENS, mmap_mode="r")  # checks that the file is whole
-            arrays = {name: self._load(name, header) for name in (_OFFSETS, _LABELS, _IDS, _DIGESTS)}
+            arrays = {
+                name: self._load(name, header) for name in (_OFFSETS, _LABELS, _IDS, _DIGESTS)
+            }
         except (ValueError, OSError) as error:
             raise ValueError(f"{self.folder} is damaged: {error}") from None
         self.offsets = _checked_offsets(arrays[_OFFSETS], tokens, self.folder)
         self.labels, self.ids = arrays[_LABELS], arrays[_IDS]
         self._file = TokenFile(
-            self.folder / _TOKENS, tokens.offset, *tokens.shape, tokens.dtype, arrays[_DIGESTS]
+            self.folder / _TOKENS,
+            tokens.offset,
+            len(tokens),
+            tokens.shape[1],
+            tokens.dtype,
+            arrays[_DIGESTS],
         )
 
     def _load(self, name: str, header: dict[str, Any]) -> Array | None:

@@ -52,7 +52,7 @@ class EmptySequenceWarning(UserWarning):
 
 
 def stack(X: Any) -> Stacked:
-    """Return arrays and tensors of any library, frames, lists, Arrow and awkward columns stacked."""
+    """Stack arrays and tensors of any library, frames, lists, Arrow and awkward columns."""
     if is_frame(X):
         return _one_token_each(*named_tokens(X, "X"))
     lists = split_lists(X)
@@ -74,7 +74,9 @@ def stack_list(sequences: Sequence[Any]) -> Stacked:
     """Stack arrays or frames of shape (length, dim)."""
     if len(sequences) == 0:
         raise ValueError("X must hold at least one sequence, got an empty list")
-    named = [named_tokens(part, f"sequence {i} of X", keep=True) for i, part in enumerate(sequences)]
+    named = [
+        named_tokens(part, f"sequence {i} of X", keep=True) for i, part in enumerate(sequences)
+    ]
     for i, (tokens, _) in enumerate(named):
         if tokens.ndim != 2:
             raise ValueError(f"sequence {i} of X must have shape (length, dim), got {tokens.shape}")

@@ -166,8 +166,8 @@ class Sequences:
             constant = constant_columns(tokens, codes)
             if constant.size:
                 raise ValueError(
-                    f"column {chosen[constant[0]]!r} has one value in each sequence, as a label has: "
-                    "leave it out by 'ignore', or name the features in 'features' if it is one"
+                    f"column {chosen[constant[0]]!r} has one value in each sequence, as a label "
+                    "has: leave it out by 'ignore', or name the features in 'features' if it is one"
                 )
         return _grouped(tokens, ids, codes, as_names(chosen))
 
@@ -348,6 +348,7 @@ class Sequences:
         array([1, 2])
         """
         total = len(self.tokens)
+        mask: Array
         if isinstance(tokens, slice):
             mask = np.zeros(total, dtype=bool)
             for start, end in pairwise(self.offsets.tolist()):
