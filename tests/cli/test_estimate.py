@@ -7,6 +7,7 @@ import pytest
 from rich.progress import Progress
 
 import sparsetoken as st
+from sparsetoken.estimators.storage import load_notes
 
 PROBLEM = st.SparseTokenProblem(6, 1, 6.0)
 
@@ -134,9 +135,10 @@ def test_a_model_remembers_its_columns(run, tmp_path, drawn):
     )
     assert code == 0, err
     assert st.load(model).feature_names_in_.tolist() == [f"x{j}" for j in range(8)]
-    assert st.load(model).reading_ == {
+    assert load_notes(model)["reading"] == {
         "by": "patient",
         "label": "state",
+        "group": None,
         "features": [f"x{j}" for j in range(8)],
         "table": True,
     }
@@ -178,7 +180,7 @@ def test_sequences_without_a_label(run, tmp_path, drawn):
     assert code == 0, err
     assert json.loads(out)["classes"] == ["0", "1"]
     assert json.loads(out)["sequences"] == 108
-    assert "12 of 120 sequences have no label and are left out" in err
+    assert "12 of 120 sequences have no label (an empty cell, NA, NaN or null) and are" in err
     code, out, err = run("predict", model, data, "--json")
     assert "108 of the 120 sequences" in err
     assert "were used to fit this model" in err
@@ -242,7 +244,7 @@ def test_what_is_wrong_is_said_in_one_line(refused, tmp_path, drawn):
     data.write_text("bag,label,x\na,0,1\nb,1,2\n")
     refused(("fit", data, *model), 2, "a class has one sequence only", "--held-out 0")
     data = tmp_path / "data.npz"
-    refused(("fit", data, *model), 1, "data.npz", "No such file")
+    refused(("fit", data, *model), 1, "data.npz: there is no such file or folder")
     data.write_bytes(b"PK\x03\x04 nonsense")
     refused(("fit", data, *model), 2, "not a NumPy archive, or is damaged")
     np.savez(data, X=X, y=y)

@@ -154,7 +154,7 @@ def test_flipped_bits_are_noticed(tmp_path, small_blocks, name):
     content = path.read_bytes()
     for place in np.linspace(len(content) // 2, len(content) - 1, 8).astype(int):
         path.write_bytes(flipped(content, place))
-        with pytest.raises(ValueError, match="damaged|X contains"):
+        with pytest.raises(ValueError, match=r"damaged|X contains"):
             StoredData(st.Sequences.open(tmp_path / "s", LIMIT)).per_sample(pooled_features)
     path.write_bytes(content)
     assert len(st.Sequences.open(tmp_path / "s").to_memory()) == 400
@@ -224,7 +224,7 @@ def test_damage_is_noticed(tmp_path):
     with pytest.raises(ValueError, match="mmap length"):
         st.Sequences.open(tmp_path / "s")
     (tmp_path / "s" / "sequences.json").write_text('{"format": "other"}')
-    with pytest.raises(ValueError, match="sequences.json is damaged: it does not say format"):
+    with pytest.raises(ValueError, match=r"sequences.json is damaged: it does not say format"):
         st.Sequences.open(tmp_path / "s")
 
 

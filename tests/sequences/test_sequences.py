@@ -348,7 +348,7 @@ def test_tokens_are_selected_by_position_or_mask():
     with pytest.warns(EmptySequenceWarning, match="tokens leaves 1 of 4 sequences"):
         assert X.select(slice(1, None)).lengths.tolist() == [2, 0, 3, 1]
     for wrong in ([True] * 9, np.arange(10), ragged_mask[::-1], np.ones((5, 2), bool)):
-        with pytest.raises(ValueError, match="tokens (must|has)"):
+        with pytest.raises(ValueError, match=r"tokens (must|has)"):
             X.select(wrong)
 
 

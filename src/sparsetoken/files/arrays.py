@@ -127,7 +127,11 @@ def _sequences_inside(archive: Archive) -> dict[str, Callable[[], Archive]]:
     for name, array in arrays.items():
         home, _, leaf = name.rpartition("/")
         groups.setdefault(home, {})[leaf] = array
-    if "" not in groups and all(len(set(g) & set(USUAL["features"])) for g in groups.values()):
+    if (
+        groups
+        and "" not in groups
+        and all(len(set(g) & set(USUAL["features"])) for g in groups.values())
+    ):
         return {home: _later(path, inside, wanted) for home, inside in groups.items()}
     if wanted.features is not None and "" not in groups:
         return {home: _later(path, inside, wanted) for home, inside in groups.items()}

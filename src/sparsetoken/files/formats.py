@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Arrays",
     "Block",
-    "RefusedError",
+    "UnreadableError",
     "StoredArray",
     "Table",
     "check_size",
@@ -69,7 +69,7 @@ class Table(NamedTuple):
     """Returns how many numbers some features hold, as far as the file says."""
 
 
-class RefusedError(ValueError):
+class UnreadableError(ValueError):
     """A file is whole, but holds something that is not read."""
 
 
@@ -97,7 +97,7 @@ def damage(path: Path) -> Iterator[None]:
         yield
     except (ImportError, FileNotFoundError, PermissionError):
         raise
-    except RefusedError as error:
+    except UnreadableError as error:
         raise ValueError(f"{path}: {error}") from None
     except Exception as error:
         if not isinstance(error, _DAMAGE) and "pickle" not in type(error).__module__:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken.files.formats import Array, Arrays, RefusedError, StoredArray
+from sparsetoken.files.formats import Array, Arrays, UnreadableError, StoredArray
 from sparsetoken.files.hdf5 import import_h5py, stored_dataset
 
 __all__ = ["open_h5ad"]
@@ -28,7 +28,7 @@ def open_h5ad(path: Path) -> Arrays:
                 )
         obs, var = file["obs"], file.get("var", {})
         if not isinstance(obs, h5py.Group):
-            raise RefusedError("it was written before anndata 0.7: open it and write it again")
+            raise UnreadableError("it was written before anndata 0.7: open it and write it again")
         for name, item in obs.items():
             if isinstance(item, h5py.Dataset):
                 arrays[name] = stored_dataset(path, item)

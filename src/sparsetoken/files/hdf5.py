@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._validation import import_extra
-from sparsetoken.files.formats import Array, Arrays, RefusedError, StoredArray, from_bfloat16
+from sparsetoken.files.formats import Array, Arrays, UnreadableError, StoredArray, from_bfloat16
 
 __all__ = ["import_h5py", "open_hdf5", "stored_dataset"]
 
@@ -34,9 +34,9 @@ def import_h5py(path: Path) -> Any:
 def stored_dataset(path: Path, item: Any) -> StoredArray:
     """Return a dataset that will be read later; one that lies in other files is refused."""
     if item.external or item.is_virtual:
-        raise RefusedError(f"{item.name} lies in other files, which are never opened")
+        raise UnreadableError(f"{item.name} lies in other files, which are never opened")
     if item.shape is None or (item.size and not item.id.get_storage_size()):
-        raise RefusedError(f"{item.name} was never written")
+        raise UnreadableError(f"{item.name} was never written")
     written = str(item.attrs.get("dtype", item.file.attrs.get("dtype", "")))
     halves = "bfloat16" in written and item.dtype.kind in "ui" and item.dtype.itemsize == 2
     dtype = np.dtype(np.float32) if halves else item.dtype

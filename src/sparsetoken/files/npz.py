@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from sparsetoken.files.formats import Array, Arrays, RefusedError, StoredArray
+from sparsetoken.files.formats import Array, Arrays, UnreadableError, StoredArray
 
 __all__ = ["open_npy", "open_npz"]
 
@@ -40,7 +40,7 @@ def _head(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     else:
         shape, _, dtype = np.lib.format.read_array_header_2_0(file)
     if dtype.hasobject:
-        raise RefusedError("it holds Python objects, which are never read")
+        raise UnreadableError("it holds Python objects, which are never read")
     return shape, dtype
 
 

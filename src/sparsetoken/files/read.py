@@ -154,15 +154,15 @@ def _read(path: Path, wanted: Wanted) -> Dataset:
         if is_saved_to_disk(path):
             return read_table(path, open_saved_to_disk(path), wanted)
         return read_folder(path, wanted, ARRAYS, _open_arrays)
-    if not path.exists():
-        raise FileNotFoundError(2, "there is no such file or folder", str(path))
-    if is_table(path):
-        return read_table(path, open_table(path), wanted)
-    if path.suffix not in ARRAYS:
+    if path.suffix and not is_table(path) and path.suffix not in ARRAYS:
         raise ValueError(
             f"data must be a folder or a file ending in {', '.join([*TABLES, *ARRAYS])}, "
             f"got {path.name!r}; save other arrays with numpy.savez"
         )
+    if not path.exists():
+        raise FileNotFoundError(2, "there is no such file or folder", str(path))
+    if is_table(path):
+        return read_table(path, open_table(path), wanted)
     return read_archive(path, _open_arrays(path), wanted)
 
 

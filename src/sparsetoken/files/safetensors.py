@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsetoken.files.formats import Array, Arrays, RefusedError, StoredArray, from_bfloat16
+from sparsetoken.files.formats import Array, Arrays, UnreadableError, StoredArray, from_bfloat16
 
 __all__ = ["open_safetensors"]
 
@@ -31,7 +31,7 @@ def open_safetensors(path: Path) -> Arrays:
         kind, shape = header[name]["dtype"], tuple(header[name]["shape"])
         first, last = header[name]["data_offsets"]
         if kind not in _TYPES:
-            raise RefusedError(f"{name} has type {kind}, which NumPy does not have")
+            raise UnreadableError(f"{name} has type {kind}, which NumPy does not have")
         dtype = np.dtype(_TYPES[kind])
         if not 0 <= first <= last <= size - 8 - length:
             raise ValueError(f"{name} is not inside the file")

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetoken.files.formats import Array, Arrays, RefusedError, StoredArray, from_bfloat16
+from sparsetoken.files.formats import Array, Arrays, UnreadableError, StoredArray, from_bfloat16
 
 __all__ = ["open_torch"]
 
@@ -59,7 +59,7 @@ class _Tensor(NamedTuple):
 def open_torch(path: Path) -> Arrays:
     """Open a tensor as X, or a dict or list of tensors and plain values by their names."""
     if not zipfile.is_zipfile(path):
-        raise RefusedError(
+        raise UnreadableError(
             "it is no zip archive, as torch writes since 1.6; load it with torch and save it again"
         )
     with zipfile.ZipFile(path) as archive:
@@ -70,7 +70,7 @@ def open_torch(path: Path) -> Arrays:
         home = listing.removesuffix("data.pkl")
         order = f"{home}byteorder"
         if order in sizes and archive.read(order) != b"little":
-            raise RefusedError("its numbers are big-endian")
+            raise UnreadableError("its numbers are big-endian")
         content = archive.read(listing)
     _check_opcodes(content)
     return _name_all(_Unpickler(home, content).load(), path, sizes)
@@ -79,7 +79,7 @@ def open_torch(path: Path) -> Arrays:
 def _check_opcodes(content: bytes) -> None:
     for code, argument, _ in pickletools.genops(content):
         if not _OPCODES.fullmatch(code.name):
-            raise RefusedError(f"it holds more than tensors and plain values ({code.name})")
+            raise UnreadableError(f"it holds more than tensors and plain values ({code.name})")
         if "PUT" in code.name and int(argument or 0) > len(content):
             raise ValueError("its list of tensors counts wrongly")
 
@@ -100,7 +100,7 @@ class _Unpickler(pickle.Unpickler):
             return OrderedDict
         if module == "torch" and name in _STORAGES:
             return partial(_Storage, kind=name)
-        raise RefusedError(f"it holds {module}.{name}; only tensors, dicts and lists are read")
+        raise UnreadableError(f"it holds {module}.{name}; only tensors, dicts and lists are read")
 
     def persistent_load(self, pid: Any) -> Any:
         _, storage, key, _, size = pid
