@@ -232,7 +232,7 @@ def test_parquet(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="row 1, column 'x': its value is not a finite number"):
         read_dataset(path)
     path.write_bytes(b"PAR1 nonsense")
-    with pytest.raises(ValueError, match="not a Parquet file"):
+    with pytest.raises(ValueError, match=r"is not a .parquet file"):
         read_dataset(path)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ValueError, match=r"pip install 'sparsetoken\[data\]'"):

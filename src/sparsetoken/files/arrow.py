@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._validation import import_extra
-from sparsetoken.files.formats import Block, Table
+from sparsetoken.files.formats import Block, Table, UnreadableError, damage
 from sparsetoken.sequences.interop import split_lists
 
 __all__ = ["is_saved_to_disk", "open_ipc", "open_parquet", "open_saved_to_disk"]
@@ -23,12 +23,10 @@ Batches = Callable[[list[str], int], Iterator[Any]]
 def open_parquet(path: Path) -> Table:
     """Open a Parquet file."""
     import_extra("pyarrow", f"{path}: Parquet")
-    from pyarrow import ArrowException, parquet
+    from pyarrow import parquet
 
-    try:
+    with damage(path):
         file = parquet.ParquetFile(path)
-    except ArrowException as error:
-        raise ValueError(f"{path} is not a Parquet file, or is damaged: {error}") from None
 
     def batches(names: list[str], size: int) -> Iterator[Any]:
         return parquet.ParquetFile(path).iter_batches(size, columns=names)
@@ -76,15 +74,13 @@ def open_saved_to_disk(folder: Path) -> Table:
 def _reader(path: Path) -> Any:
     import pyarrow
 
-    try:
+    with damage(path):
         source = pyarrow.memory_map(str(path))
         try:
             return pyarrow.ipc.open_file(source)
         except pyarrow.ArrowInvalid:
             source.seek(0)
             return pyarrow.ipc.open_stream(source)
-    except pyarrow.ArrowException as error:
-        raise ValueError(f"{path} is not an Arrow file, or is damaged: {error}") from None
 
 
 def _ipc_batches(paths: list[Path], names: list[str], size: int) -> Iterator[Any]:
@@ -107,19 +103,15 @@ def _table(path: Path, schema: Any, batches: Batches) -> Table:
     kinds = {column.name: _kind(column.type) for column in schema}
 
     def blocks(texts: Sequence[str], features: Sequence[str]) -> Iterator[Block]:
-        import pyarrow
-
         nested = [kinds[name] for name in features if kinds[name] in ("vector", "tokens")]
         size = _SEQUENCES if "tokens" in nested else max(1, _CELLS // len(names))
-        try:
+        with damage(path):
             for batch in batches([*texts, *features], size):
                 cells = [batch.column(name).to_pylist() for name in texts]
                 if nested:
-                    yield _nested(path, cells, batch, features[0], nested[0])
+                    yield _nested(cells, batch, features[0], nested[0])
                 else:
                     yield Block(cells, _numbers(batch, features))
-        except pyarrow.ArrowException as error:
-            raise ValueError(f"{path} is damaged: {error}") from None
 
     def where(row: int, column: str) -> str:
         return f"row {row}, column {column!r}: its value"
@@ -136,7 +128,7 @@ def _numbers(batch: Any, features: Sequence[str]) -> Any:
     return values
 
 
-def _nested(path: Path, cells: list[list[Any]], batch: Any, name: str, kind: str) -> Block:
+def _nested(cells: list[list[Any]], batch: Any, name: str, kind: str) -> Block:
     import pyarrow
 
     column = batch.column(name)
@@ -146,7 +138,7 @@ def _nested(path: Path, cells: list[list[Any]], batch: Any, name: str, kind: str
     try:
         tokens, lengths = split_lists(column) or (np.empty((0, 0)), np.empty(0))
     except ValueError as error:
-        raise ValueError(f"{path}, column {name!r}: {error}") from None
+        raise UnreadableError(f"column {name!r}: {error}") from None
     return Block(cells, tokens, None if kind == "vector" else lengths)
 
 

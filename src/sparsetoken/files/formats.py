@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 __all__ = [
     "Arrays",
     "Block",
-    "UnreadableError",
     "StoredArray",
     "Table",
+    "UnreadableError",
     "check_size",
     "damage",
     "from_bfloat16",
@@ -88,6 +88,7 @@ _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
 )
+_LIBRARIES = ("_pickle", "pickle", "pyarrow", "scipy")
 
 
 @contextmanager
@@ -100,7 +101,8 @@ def damage(path: Path) -> Iterator[None]:
     except UnreadableError as error:
         raise ValueError(f"{path}: {error}") from None
     except Exception as error:
-        if not isinstance(error, _DAMAGE) and "pickle" not in type(error).__module__:
+        library = type(error).__module__.partition(".")[0]
+        if not isinstance(error, _DAMAGE) and library not in _LIBRARIES:
             raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         kind = "a NumPy archive" if path.suffix == ".npz" else f"a {path.suffix} file"

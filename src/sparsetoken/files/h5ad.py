@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken.files.formats import Array, Arrays, UnreadableError, StoredArray
+from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError
 from sparsetoken.files.hdf5 import import_h5py, stored_dataset
 
 __all__ = ["open_h5ad"]

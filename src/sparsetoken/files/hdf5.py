@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._validation import import_extra
-from sparsetoken.files.formats import Array, Arrays, UnreadableError, StoredArray, from_bfloat16
+from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError, from_bfloat16
 
 __all__ = ["import_h5py", "open_hdf5", "stored_dataset"]
 

@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from sparsetoken.files.formats import Array, Arrays, UnreadableError, StoredArray
+from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError
 
 __all__ = ["open_npy", "open_npz"]
 

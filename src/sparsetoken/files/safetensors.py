@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsetoken.files.formats import Array, Arrays, UnreadableError, StoredArray, from_bfloat16
+from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError, from_bfloat16
 
 __all__ = ["open_safetensors"]
 
