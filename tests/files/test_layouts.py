@@ -228,6 +228,9 @@ def test_masks_that_cannot_be_meant(tmp_path):
     archive(path, X=PADDED, key_padding_mask=MASK)
     with pytest.warns(UserWarning, match="key_padding_mask is not used"):
         read_dataset(path)
+    archive(path, X=PADDED.reshape(15, 4), attention_mask=MASK, offsets=[0, 5, 10, 15])
+    with pytest.warns(UserWarning, match="attention_mask is not used"):
+        read_dataset(path)
     archive(path, X=PADDED, attention_mask=1 - MASK)
     with (
         pytest.warns(EmptySequenceWarning, match="without tokens; a mask that is true at the pad"),
@@ -237,6 +240,21 @@ def test_masks_that_cannot_be_meant(tmp_path):
     archive(path, X=PADDED * MASK[..., np.newaxis])
     with pytest.warns(PaddingWarning, match="5 of 15 tokens are exactly zero"):
         read_dataset(path)
+
+
+def test_a_file_a_text_with_its_mask_and_label(tmp_path):
+    for i in range(3):
+        label = {} if i == 2 else {"label": i}
+        np.savez(tmp_path / f"t{i}.npz", hidden_states=PADDED[i], attention_mask=MASK[i], **label)
+    data = read_dataset(tmp_path)
+    same(data, {f"t{i}": PADDED[i][MASK[i] == 1] for i in range(3)})
+    assert data.labels.tolist() == [0, 1, None]
+    assert data.rows.tolist() == [0, 1, 2, 0, 1, 2, 3, 4, 0, 1]
+    with pytest.raises(ValueError, match="max_numbers=39 are allowed"):
+        read_dataset(tmp_path, max_numbers=39)
+    np.savez(tmp_path / "t3.npz", hidden_states=PADDED[0], attention_mask=[1, 1])
+    with pytest.raises(ValueError, match="attention_mask must hold 1 or 0 for each of the 5 tok"):
+        read_dataset(tmp_path)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

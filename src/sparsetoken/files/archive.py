@@ -58,7 +58,7 @@ class Archive:
             if not inside:
                 return find_name(wanted.features[0], self.names, str(self.path))
             return None
-        if not wanted.like.get("table") and wanted.like.get("features", [""])[0] in arrays:
+        if not wanted.like.get("table") and (wanted.like.get("features") or [""])[0] in arrays:
             return str(wanted.like["features"][0])
         if "X" in arrays:
             return "X"
@@ -80,9 +80,7 @@ class Archive:
                 layers.setdefault(int(number[1]), []).append(name)
         if not layers:
             return None
-        wanted = self.wanted.layer
-        if wanted is None:
-            wanted = self.wanted.like.get("layer")
+        wanted = self.wanted.chosen_layer
         if wanted is None and len(layers) == 1:
             wanted = next(iter(layers))
         if wanted not in layers:
@@ -111,12 +109,12 @@ class Archive:
                     "has no layers: there is no array 'layers' that numbers one of its axes"
                 )
             return self.read(name)
-        layers = self.read("layers").tolist()
-        if self.wanted.layer not in layers and len(layers) > 1:
+        layers, wanted = self.read("layers").tolist(), self.wanted.chosen_layer
+        if wanted not in layers and len(layers) > 1:
             raise ValueError(
                 f"{self.path}: {name} has the layers {shorten(layers, 40)}; say which with layer="
             )
-        place = 0 if len(layers) == 1 else layers.index(self.wanted.layer)
+        place = 0 if len(layers) == 1 else layers.index(wanted)
         axes = [i for i, size in enumerate(held.shape[:-1]) if size == len(layers)]
         if not axes:
             raise ValueError(

@@ -1,7 +1,8 @@
 """Named arrays: which of them are tokens, where sequences start, which are labels."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from sparsetoken.files.archive import Archive
 from sparsetoken.files.dataset import Dataset, make_dataset, shorten, stack_sequences
-from sparsetoken.files.formats import Arrays, list_arrays
+from sparsetoken.files.formats import Arrays, check_size, list_arrays
 from sparsetoken.files.names import USUAL, Wanted
 from sparsetoken.sequences.forms import OneTokenWarning
 from sparsetoken.sequences.grouping import group_rows, one_per_group
@@ -40,15 +41,16 @@ def read_archive(path: Path, arrays: Arrays, wanted: Wanted) -> Dataset:
     if alone and wanted.like.get("one_file"):
         return read_sequences(path, {path.stem: lambda: archive}, wanted)
     X = archive.read_tokens(name)
-    codes, coords = None, archive.pick("coords")
+    coords = archive.pick("coords")
     places = None if coords is None else archive.read(coords)
-    try:
+    codes = None
+    with _naming(path):
         if by is not None:
             sequences, codes = _bags(X, archive.read(by), by)
         else:
             sequences, places = _divided(archive, name, X, places)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+    divided = by is not None or "offsets" in arrays
+    _warn_of_masks(archive, None if divided else archive.pick("mask"))
     ids = archive.read("ids") if "ids" in arrays else None
     labels, groups = (
         None
@@ -65,7 +67,6 @@ def read_archive(path: Path, arrays: Arrays, wanted: Wanted) -> Dataset:
         named = archive.read("feature_names").tolist()
         sequences = Sequences(sequences.tokens, sequences.offsets, named)
     reading = {"by": by, "label": label, "features": [name], "table": False}
-    layer = wanted.layer if wanted.layer is not None else wanted.like.get("layer")
     return make_dataset(
         path,
         sequences,
@@ -74,7 +75,7 @@ def read_archive(path: Path, arrays: Arrays, wanted: Wanted) -> Dataset:
         labels,
         groups,
         places,
-        reading | {"layer": layer},
+        reading | {"layer": wanted.chosen_layer},
     )
 
 
@@ -83,41 +84,73 @@ def read_sequences(
 ) -> Dataset:
     """Read archives that hold one sequence each, with its coordinates and its label if there."""
     beside: dict[str, list[Any]] = {"coords": [], "label": [], "group": []}
+    rows: list[Array] = []
     used: set[str] = set()
 
-    def sequences() -> Any:
+    def sequences() -> Iterator[tuple[str, Array]]:
+        total = 0
         for title, open_archive in opened.items():
             archive = open_archive()
             name = archive.tokens_name() or _only_matrix(archive)
-            used.add(name)
             tokens = _one_sequence(archive, name)
-            for role, values in beside.items():
-                what = archive.pick(role)
-                if what is None:
-                    continue
-                value = archive.read(what)
-                if role == "coords":
-                    value = value[0] if value.ndim == 3 else value
-                    if len(value) == len(tokens):
-                        values.append(value)
-                elif value.size == 1:
-                    values.append(value.reshape(-1).tolist()[0])
-            yield title, tokens
+            total += tokens.size
+            check_size(path, total, 4, wanted.max_numbers)
+            there = _tokens_there(archive, len(tokens))
+            beside["coords"].append(_coordinates(archive, there))
+            for role in ("label", "group"):
+                beside[role].append(_one_value(archive, role))
+            used.add(name)
+            rows.append(np.flatnonzero(there))
+            yield title, tokens[there]
 
     names, stacked = stack_sequences(path, sequences())
-    rows = np.concatenate([np.arange(length) for length in stacked.lengths])
-    whole = {role: values for role, values in beside.items() if len(values) == len(names)}
-    coords = np.concatenate(whole["coords"]) if "coords" in whole else None
+    complete = all(places is not None for places in beside["coords"])
+    coords = np.concatenate(beside["coords"]) if complete else None
+    labels, groups = (
+        None if all(value is None for value in beside[role]) else beside[role]
+        for role in ("label", "group")
+    )
     reading = {
         "by": wanted.by,
         "label": wanted.label,
         "features": list(used) if len(used) == 1 else None,
+        "layer": wanted.chosen_layer,
         "table": False,
         "one_file": True,
     }
-    return make_dataset(
-        path, stacked, names, rows, whole.get("label"), whole.get("group"), coords, reading
-    )
+    order = np.concatenate(rows)
+    return make_dataset(path, stacked, names, order, labels, groups, coords, reading)
+
+
+def _tokens_there(archive: Archive, length: int) -> NDArray[np.bool_]:
+    """Return which tokens of a padded sequence are there: all without a mask."""
+    name = archive.pick("mask")
+    if name is None:
+        return np.ones(length, dtype=bool)
+    mask = archive.read(name).reshape(-1)
+    if mask.shape != (length,) or not np.isin(mask, (0, 1)).all():
+        raise ValueError(
+            f"{archive.path}: {name} must hold 1 or 0 for each of the {length} tokens, got shape "
+            f"{mask.shape}"
+        )
+    return mask.astype(bool)
+
+
+def _coordinates(archive: Archive, there: NDArray[np.bool_]) -> Array | None:
+    name = archive.pick("coords")
+    if name is None:
+        return None
+    coords = archive.read(name)
+    coords = coords[0] if coords.ndim == 3 else coords
+    return coords[there] if len(coords) == len(there) else None
+
+
+def _one_value(archive: Archive, role: str) -> Any:
+    """Return the label or group of a sequence, None if its file has none."""
+    name = archive.pick(role)
+    if name is None or np.prod(archive.arrays[name].shape) != 1:
+        return None
+    return archive.read(name).reshape(-1).tolist()[0]
 
 
 def _sequences_inside(archive: Archive) -> dict[str, Callable[[], Archive]]:
@@ -195,9 +228,6 @@ def _divided(
 ) -> tuple[Sequences, Array | None]:
     """Divide tokens into sequences as a mask, offsets or their shape say; coordinates too."""
     arrays, mask = archive.arrays, archive.pick("mask")
-    unused = [n for n in arrays if "mask" in n.lower() and n != mask]
-    if unused:
-        warnings.warn(f"{archive.path}: {shorten(unused)} is not used", stacklevel=5)
     if archive.path.suffix == ".h5ad":
         columns = [n for n, array in arrays.items() if len(array.shape) == 1]
         raise ValueError(
@@ -233,6 +263,21 @@ def _divided(
     return Sequences(tokens.reshape(n * length, dim), np.arange(n + 1) * length), places
 
 
+def _warn_of_masks(archive: Archive, used: str | None) -> None:
+    unused = [name for name in archive.names if "mask" in name.lower() and name != used]
+    if unused:
+        warnings.warn(f"{archive.path}: {shorten(unused)} is not used", stacklevel=5)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Say of which file an error speaks."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
 def _per_sequence(
     path: Path,
     name: str,
@@ -249,10 +294,8 @@ def _per_sequence(
     """
     count = len(sequences)
     if codes is not None and values.shape == codes.shape:
-        try:
+        with _naming(Path(f"{path}: {name}")):
             return list(one_per_group(values, np.asarray(sequences.ids), codes).tolist())
-        except ValueError as error:
-            raise ValueError(f"{path}: {name}: {error}") from None
     if values.shape != (count,):
         wanted = f"({count},)" if codes is None else f"({count},), or one per token ({len(codes)},)"
         raise ValueError(f"{path}: {name} must have shape {wanted}, got {values.shape}")

@@ -116,7 +116,10 @@ def make_dataset(
         if lacking:
             raise ValueError(f"{path}: sequence {ids.tolist()[lacking[0]]!r} has no group")
         groups = _as_labels(groups)
-    sequences = Sequences(sequences.tokens, sequences.offsets, sequences.feature_names, ids)
+    try:
+        sequences = Sequences(sequences.tokens, sequences.offsets, sequences.feature_names, ids)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     dataset = Dataset(
         path,
         sequences,

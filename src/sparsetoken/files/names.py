@@ -42,6 +42,11 @@ class Wanted:
     max_numbers: int | None = None
     like: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def chosen_layer(self) -> int | None:
+        """The layer that was named, or used in a file like this."""
+        return self.like.get("layer") if self.layer is None else self.layer
+
     def pick(self, role: str, names: Sequence[str], where: str, usual: Any = None) -> str | None:
         """Return what was named for a role, was used in a file like this, or has a usual name."""
         named = getattr(self, role, None)

@@ -1,6 +1,5 @@
-"""Files whose content is checked when it is read: by one digest, or by one a block of tokens."""
+"""A file of tokens with a digest a block, so that what is read in parts is checked in parts."""
 
-import json
 import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,28 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BlockDigests", "TokenFile", "add_digest", "check_digest", "file_digest"]
+__all__ = ["BlockDigests", "TokenFile"]
 
 Array = NDArray[Any]
 
 BLOCK = 2**16  # bytes of tokens that have a digest
 _READ = 16  # blocks that are read at a time
-
-
-def file_digest(path: Path) -> dict[str, int]:
-    """Return the length and the digest of a file."""
-    content = path.read_bytes()
-    return {"bytes": len(content), "crc32": zlib.crc32(content)}
-
-
-def add_digest(header: dict[str, Any]) -> dict[str, Any]:
-    """Return a header with the digest of its own text."""
-    return header | {"crc32": zlib.crc32(json.dumps(header, sort_keys=True).encode())}
-
-
-def check_digest(header: dict[str, Any]) -> bool:
-    """Return whether a header is the one that :func:`add_digest` made."""
-    return add_digest({name: value for name, value in header.items() if name != "crc32"}) == header
 
 
 class BlockDigests:

@@ -6,7 +6,6 @@ tokens. ``sequences.json`` is written last, with the lengths and digests of the 
 folder without it is not complete, and one that was changed afterwards is refused.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,29 +14,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.sequences.digests import (
-    BlockDigests,
-    TokenFile,
-    add_digest,
-    check_digest,
-    file_digest,
-)
+from sparsetoken.sequences.digests import BlockDigests, TokenFile
 from sparsetoken.sequences.forms import check_sequences, describe, offsets_of
+from sparsetoken.sequences.header import check_file, is_stored, read_header, write_header
 from sparsetoken.sequences.interop import as_names
 
 __all__ = ["SequenceWriter", "StoredSequences", "is_stored"]
 
 Array = NDArray[Any]
 
-_HEADER, _TOKENS, _OFFSETS, _LABELS, _IDS, _DIGESTS = (
-    "sequences.json",
+_TOKENS, _OFFSETS, _LABELS, _IDS, _DIGESTS = (
     "tokens.npy",
     "offsets.npy",
     "labels.npy",
     "ids.npy",
     "digests.npy",
 )
-_FORMAT, _VERSION = "sparsetoken sequences", 2  # version 1 had no digests
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
 
@@ -138,13 +130,7 @@ class SequenceWriter:
             if values.dtype.kind == "O":  # text of any length, as frames hold it
                 values = values.astype(str)
             np.save(self.folder / name, values, allow_pickle=False)
-        header = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "feature_names": _names(self._first),
-            "files": {name: file_digest(self.folder / name) for name in arrays},
-        }
-        (self.folder / _HEADER).write_text(json.dumps(add_digest(header)))
+        write_header(self.folder, _names(self._first), list(arrays))
 
     def _write_head(self, count: int, like: Any) -> int:
         """Write the head of the ``.npy`` file; NumPy leaves room in it for a larger count."""
@@ -201,9 +187,7 @@ class StoredSequences:
         self.memory_limit = _as_bytes(memory_limit)
         self.client = client
         self._container = container
-        if not is_stored(self.folder):
-            raise ValueError(f"{self.folder} holds no complete sequences: no {_HEADER} in it")
-        header = _read_header(self.folder / _HEADER)
+        header = read_header(self.folder)
         names = header["feature_names"]
         self.feature_names = None if names is None else as_names(names)
         try:
@@ -227,13 +211,7 @@ class StoredSequences:
     def _load(self, name: str, header: dict[str, Any]) -> Array | None:
         """Return an array beside the tokens, None if there is none."""
         path = self.folder / name
-        if header["version"] == 1:
-            return np.load(path) if path.exists() else None
-        if name not in header["files"]:
-            return None
-        if file_digest(path) != header["files"][name]:
-            raise ValueError(f"{name} has changed since it was written")
-        return np.load(path)
+        return np.load(path) if check_file(path, header) else None
 
     @property
     def dim(self) -> int:
@@ -324,30 +302,6 @@ class StoredSequences:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"client": None}  # a worker reads for itself
-
-
-def is_stored(folder: Path) -> bool:
-    """Return whether sequences were written to a folder, completely."""
-    return (folder / _HEADER).exists()
-
-
-def _read_header(path: Path) -> dict[str, Any]:
-    try:
-        header = json.loads(path.read_text())
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged: {error}") from None
-    if not isinstance(header, dict) or header.get("format") != _FORMAT:
-        raise ValueError(f"{path} is damaged: it does not say format {_FORMAT!r}")
-    version = header.get("version")
-    if version not in (1, _VERSION):
-        raise ValueError(
-            f"{path} has format version {version!r}; this sparsetoken reads 1 and {_VERSION}"
-        )
-    names = header.get("feature_names", 0)
-    listed = isinstance(names, list) and all(isinstance(name, str) for name in names)
-    if (version > 1 and not check_digest(header)) or not (names is None or listed):
-        raise ValueError(f"{path} is damaged, or was changed since it was written")
-    return header
 
 
 def _checked_offsets(offsets: Array | None, tokens: Array, folder: Path) -> Array:
