@@ -7,14 +7,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sparsetoken as st
-from sparsetoken.estimators.attention_heads import HeadSpec, HeadObjective, HeadTask
+from sparsetoken.estimators.attention_heads import HeadObjective, HeadSpec, HeadTask
 from sparsetoken.estimators.head_passes import evidence_scores
 from sparsetoken.estimators.members import TrainingSet
 from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.estimators.standardize import Standard
-from sparsetoken.sequences.convert import as_sequences
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.passes import token_covariance
+from sparsetoken.sequences.sequences import as_sequences
 
 PROBLEM = st.SparseTokenProblem(12, 1, 4.0)
 X, Y, TRUTH = PROBLEM.sample(300, 15, random_state=0, return_truth=True)

@@ -321,3 +321,17 @@ def test_token_map_cannot_be_a_number():
     assert mapped.coef_.shape == (10,)
     assert mapped.token_map.get_params()["n_components"] == 10
     assert not hasattr(mapped.token_map, "components_")
+
+
+@pytest.mark.parametrize("classifier", [POOLED, ATTENTION], ids=["pooled", "attention"])
+def test_a_series_is_aligned_by_the_names_of_sequences(classifier):
+    pandas = pytest.importorskip("pandas", reason="a Series comes from pandas")
+    names = np.array([f"bag {i}" for i in range(120)], dtype=object)
+    sequences = st.Sequences(X.reshape(-1, X.shape[2]), np.arange(121) * X.shape[1], ids=names)
+    order = np.random.default_rng(0).permutation(120)
+    labels = pandas.Series(Y[order], index=names[order])
+    weights = pandas.Series(1.0 + np.arange(120)[order], index=names[order])
+    model = clone(classifier).fit(sequences, labels, weights)
+    expected = clone(classifier).fit(X, Y, 1.0 + np.arange(120))
+    assert np.array_equal(model.decision_function(X), expected.decision_function(X))
+    assert model.score(sequences, labels) == expected.score(X, Y)

@@ -84,26 +84,26 @@ def study(path: str, name: str, by: str, label: str, error: float) -> Iterator[P
     try:
         yield from _study(Path(path), by or None, label or None, error)
     except ValueError as wrong:
-        raise ValueError(str(wrong).replace(path, name)) from None
+        limit = f"max_numbers={_MOST_NUMBERS} are allowed"
+        words = (
+            f"the page takes {_MOST_NUMBERS / 1e6:.3g} million: use 'sparsetoken fit' on the "
+            "command line"
+        )
+        raise ValueError(str(wrong).replace(path, name).replace(limit, words)) from None
 
 
 def _study(path: Path, by: str | None, label: str | None, error: float) -> Iterator[Progress]:
     from sparsetoken.estimators import SparseTokenClassifier
-    from sparsetoken.files import Selection, read_dataset
+    from sparsetoken.files import read_dataset
     from sparsetoken.inspection.measures import hold_out
     from sparsetoken.planner import plan
     from sparsetoken.reporting.evidence import gather
 
     total = 4
     yield Progress(done=0, total=total, message="reading")
-    data = read_dataset(path, Selection(by=by, label=label)).with_labels()
+    data = read_dataset(path, by, label, max_numbers=_MOST_NUMBERS).with_labels()
     X, y = data.sequences, np.asarray(data.labels)
     found = Study(read=_read(X, y))
-    if X.offsets[-1] * X.dim > _MOST_NUMBERS:
-        raise ValueError(
-            f"{path} holds {X.offsets[-1] * X.dim / 1e6:.0f} million numbers, and the page takes "
-            f"{_MOST_NUMBERS / 1e6:.0f} million: use 'sparsetoken fit' on the command line"
-        )
     kept, tested = hold_out(y, data.groups, _HELD_OUT, random_state=0)
     yield Progress(done=1, total=total, message="fitting", content=found)
     classifier = SparseTokenClassifier(random_state=0).fit(X[kept], y[kept])

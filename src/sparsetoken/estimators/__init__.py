@@ -17,18 +17,20 @@ from sparsetoken.estimators.stack_classifier import Head
 from sparsetoken.estimators.storage import load, save
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
 from sparsetoken.inspection import Diagnosis, Explanation, Finding, ScoreStream
-from sparsetoken.sequences.convert import OneTokenWarning
 from sparsetoken.sequences.folder import SequenceWriter, StoredSequences
+from sparsetoken.sequences.forms import EmptySequenceWarning, OneTokenWarning, PaddingWarning
 from sparsetoken.sequences.per_token import PerToken
 from sparsetoken.sequences.sequences import Sequences
 
 __all__ = [
     "AttentionClassifier",
     "Diagnosis",
+    "EmptySequenceWarning",
     "Explanation",
     "Finding",
     "Head",
     "OneTokenWarning",
+    "PaddingWarning",
     "PerToken",
     "PooledClassifier",
     "ScoreStream",

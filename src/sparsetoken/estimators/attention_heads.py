@@ -95,7 +95,10 @@ class AttentionHeads(Member):
         self.specs = self._choose_specs(training)
         n_fits, n_classes = len(training.folds) + 1, training.signs.shape[1]
         tasks = [
-            HeadTask(spec, c, f) for f in range(n_fits) for spec in self.specs for c in range(n_classes)
+            HeadTask(spec, c, f)
+            for f in range(n_fits)
+            for spec in self.specs
+            for c in range(n_classes)
         ]
         objective = HeadObjective(training, tasks, training.fit_weights, self.pooled)
         points = self._minimize(objective, objective.start())

@@ -15,11 +15,11 @@ from sparsetoken._validation import check_real
 from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.sequences.chunks import chunks_of_array, chunks_of_folder, is_dask
-from sparsetoken.sequences.convert import as_sequences
 from sparsetoken.sequences.data import Change, Data, MemoryData, StoredData
 from sparsetoken.sequences.fingerprints import fingerprints_of
 from sparsetoken.sequences.folder import StoredSequences
-from sparsetoken.sequences.sequences import Sequences
+from sparsetoken.sequences.grouping import align_labels
+from sparsetoken.sequences.sequences import Sequences, as_sequences
 
 __all__ = ["SequenceClassifier", "is_ragged"]
 
@@ -75,12 +75,18 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "but the target y is None."
             )
         data = self._check_data(X, reset=True)
-        index = self._check_labels(y, len(data))
+        index = self._check_labels(align_labels(X, y), len(data))
+        sample_weight = align_labels(X, sample_weight, "sample_weight")
         if hasattr(self, "fingerprints_"):  # of an earlier fit
             del self.fingerprints_
         if len(data) <= _REMEMBERED:
             self.fingerprints_ = fingerprints_of(data)
         return data, index, _check_sample_weight(sample_weight, index)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predictions for these labels."""
+        weight = align_labels(X, sample_weight, "sample_weight")
+        return float(super().score(X, align_labels(X, y), weight))
 
     def decision_function(self, X: Any) -> Floats:
         """Return the score ⟨w, features⟩ + b of each sequence; positive means ``classes_[1]``."""

@@ -40,6 +40,7 @@ from sparsetoken.inspection.thresholds import (
     windowed_scores,
 )
 from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.grouping import align_labels
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -120,7 +121,8 @@ class StackClassifier(AttendingClassifier):
         with one_blas_thread():
             data, index, weights = self._check_fit(X, y, sample_weight)
             weights = weights * self._class_weights(index)
-            self._learn(data, index, weights / weights.sum(), check_groups(groups, len(data)))
+            groups = check_groups(align_labels(X, groups, "groups"), len(data))
+            self._learn(data, index, weights / weights.sum(), groups)
         self.n_passes_ = data.passes.count
         return self
 

@@ -44,9 +44,9 @@ from sparsetoken.sampling import (
     sample_features,
 )
 from sparsetoken.sampling.exact import readout_coordinates
-from sparsetoken.sequences.convert import as_sequences
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.passes import attention_features, pooled_features
+from sparsetoken.sequences.sequences import as_sequences
 from sparsetoken.vocabulary import MEASURED
 
 __all__ = ["simulate"]

@@ -13,8 +13,7 @@ from sparsetoken._validation import check_count
 from sparsetoken.planner.moments import TokenMoments, TokenSummary, estimate_moments, summarise
 from sparsetoken.population import AnyProblem, Population
 from sparsetoken.problem import RandomState, SparseTokenProblem
-from sparsetoken.sequences.convert import as_sequences
-from sparsetoken.sequences.sequences import Sequences
+from sparsetoken.sequences.sequences import Sequences, as_sequences
 
 __all__ = ["PilotEstimate", "PilotWarning", "estimate_problem"]
 

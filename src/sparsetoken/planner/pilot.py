@@ -15,8 +15,7 @@ from sparsetoken.planner.extrapolate import Posterior, extrapolate, summarise
 from sparsetoken.planner.observe import Observed, observe
 from sparsetoken.planner.request import Progress, silent
 from sparsetoken.problem import RandomState
-from sparsetoken.sequences.convert import as_sequences
-from sparsetoken.sequences.sequences import Sequences
+from sparsetoken.sequences.sequences import Sequences, as_sequences
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,8 +11,8 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from sparsetoken.estimators import Sequences
 from sparsetoken.inspection.measures import Measure, fraction, judge
-from sparsetoken.sequences.convert import as_sequences
 from sparsetoken.sequences.fingerprints import seen_in_fit
+from sparsetoken.sequences.sequences import as_sequences
 
 __all__ = ["Evidence", "Shown", "gather"]
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.sequences.convert import as_sequences
 from sparsetoken.sequences.data import (
     Change,
     LazyData,
@@ -25,7 +24,7 @@ from sparsetoken.sequences.data import (
     block_bounds,
 )
 from sparsetoken.sequences.folder import StoredSequences
-from sparsetoken.sequences.sequences import Sequences
+from sparsetoken.sequences.sequences import Sequences, as_sequences
 
 __all__ = ["ChunkedData", "chunks_of_array", "chunks_of_folder", "is_dask"]
 

@@ -7,8 +7,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from sparsetoken.sequences.convert import as_sequences
-from sparsetoken.sequences.sequences import Sequences
+from sparsetoken.sequences.sequences import Sequences, as_sequences
 
 __all__ = ["PerToken"]
 
