@@ -10,7 +10,7 @@ import sparsetoken as st
 from sparsetoken import Sequences
 from sparsetoken.sequences.forms import EmptySequenceWarning, PaddingWarning
 from sparsetoken.sequences.grouping import align_labels
-from sparsetoken.sequences.sequences import OneTokenWarning, as_sequences
+from sparsetoken.sequences.forms import OneTokenWarning, as_sequences
 
 LENGTHS = [3, 1, 4, 2]
 
