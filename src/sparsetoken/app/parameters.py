@@ -17,6 +17,7 @@ __all__ = [
     "PRESETS",
     "describe",
     "make_problem",
+    "population_values",
     "select",
     "spreads",
     "values_model",
@@ -163,6 +164,13 @@ def make_problem(values: Values) -> Any:
     problem = st.SparseTokenProblem(**select(values, "problem"))
     varying = spreads(values)
     return st.Population.spread(problem, n_nodes=2, **varying) if varying else problem
+
+
+def population_values(values: Values) -> Values:
+    """Return the problem as an experiment takes it: four numbers, or the kinds that vary."""
+    if spreads(values):
+        return {"kinds": make_problem(values)}
+    return select(values, "problem")
 
 
 def spreads(values: Values) -> dict[str, Any]:

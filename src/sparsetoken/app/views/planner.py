@@ -1,6 +1,6 @@
 """Planner: a target error in, the number of samples and the settings out."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import sparsetoken as st
@@ -16,8 +16,8 @@ from sparsetoken.app.content import (
     per_cent,
 )
 from sparsetoken.app.parameters import select
+from sparsetoken.app.processes import refusal
 from sparsetoken.app.scripts import keywords
-from sparsetoken.app.told import told
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS, group
 
 __all__ = ["VIEW"]
@@ -34,33 +34,32 @@ def draw(values: Values) -> Iterator[Content]:
     yield Content(panels=[], sentence="Planning …", **_code(values))
 
 
-def work(values: Values) -> Iterator[Progress]:
+def work(values: Values, send: Callable[[Progress], None]) -> None:
     """Plan, then look at the curve and at those of the alternatives."""
     asked = arguments(values)
-    step = Progress(done=0, total=5, message="looking for the number of samples")
+
+    def report(done: int, message: str = "", content: Content | None = None) -> None:
+        send(Progress(done=done, total=5, message=message, content=content))
+
+    report(0, "looking for the number of samples")
     try:
-        plan = yield from told(st.plan, step, **asked)
+        plan = st.plan(progress=lambda words: report(0, words), **asked)
     except ValueError as impossible:  # the answer too
-        text = str(impossible)
-        sentence = f"{text[:1].upper()}{text[1:]}."
-        content = Content(panels=[], sentence=sentence, **_code(values))
-        yield Progress(done=5, total=5, content=content)
+        content = Content(panels=[], sentence=str(refusal(impossible)), **_code(values))
+        report(5, content=content)
         return
     curves: dict[str, Any] = {}
     others = [model for model in ("two-step", "pooled", "vectorized") if model != plan.model]
     for done, model in enumerate([plan.model, *others], 1):
-        label = MODELS[model].label
-        content = _content(values, plan, curves)
-        yield Progress(done=done, total=5, message=f"drawing {label}", content=content)
+        report(done, f"drawing {MODELS[model].label}", _content(values, plan, curves))
         if model != plan.model:
             budget = asked | {"n_samples": plan.n_samples, "error": None, "model": model}
             curves[model] = st.plan(**budget).curve
         else:
             curves[model] = plan.curve
-    content = _content(values, plan, curves)
-    yield Progress(done=4, total=5, message="comparing", content=content)
+    report(4, "comparing", _content(values, plan, curves))
     alternatives = {name: float(error) for name, error in plan.alternatives.items()}
-    yield Progress(done=5, total=5, content=_content(values, plan, curves, alternatives))
+    report(5, content=_content(values, plan, curves, alternatives))
 
 
 def _content(
