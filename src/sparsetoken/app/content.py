@@ -64,8 +64,8 @@ class Map(BaseModel):
     title: str
     ends: tuple[float, float]
     ticks: dict[str, float]
-    edge: float = 0.0
-    """Where a line is drawn."""
+    edges: list[float] = [0.0]
+    """Where lines are drawn."""
     text: list[list[str]] | None = None
     """What is shown for each place."""
 

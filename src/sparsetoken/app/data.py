@@ -115,12 +115,14 @@ def _study(
     from sparsetoken.planner import plan
     from sparsetoken.reporting.evidence import gather
 
+    known = Study(read={})
+
     def report(done: int, message: str, **results: Any) -> None:
         nonlocal known
         known = known.model_copy(update=results)
-        send(Progress(done=done, total=4, message=message, content=known))
+        content = known if known.read else None
+        send(Progress(done=done, total=4, message=message, content=content))
 
-    known = Study(read={})
     report(0, "reading")
     data = _read_file(path, columns)
     X, y = data.sequences, np.asarray(data.labels)

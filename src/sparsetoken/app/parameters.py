@@ -89,6 +89,8 @@ def _control(name: str) -> Quantity:
     found = own.get(name) or PARAMETERS[name]
     if name == "loss":
         found = replace(found, options=loss_names())
+    if name == "dim":  # the page has "features per token, d" of the visitor's own data too
+        found = replace(found, label="simulated dimension", symbol="")
     return replace(found, default=_DEFAULTS.get(name, found.default))
 
 

@@ -150,8 +150,8 @@ def _sentence(values: Values, curves: list[Line], step: int) -> str:
         return f"At {samples(values['alpha_max'], values['features'])} the {what} is " + (
             f"{', '.join(ends[:-1])} and {ends[-1]}."
         )
-    told = [_reach(values, c, step) for c in curves if c.model in _CALLED]
-    return f"At these settings {told[0]}; {told[1]}.{majority(values, [])[1]}"
+    reached = [_reach(values, c, step) for c in curves if c.model in _CALLED]
+    return f"At these settings {reached[0]}; {reached[1]}.{majority(values, [])[1]}"
 
 
 def _reach(values: Values, drawn: Line, step: int) -> str:

@@ -75,13 +75,13 @@ def _content(
     ]
     rows += [(model, plan.n_samples, float(e)) for model, e in (alternatives or {}).items()]
     settings = {
-        name: value if isinstance(value, str) else f"{value:.4g}"
+        PARAMETERS[name].axis: value if isinstance(value, str) else f"{value:.4g}"
         for name, value in plan.settings.items()
     }
     return Content(
         panels=[_panel(values, plan, curves or {}, alternatives or {})],
         sentence=_sentence(values, plan, alternatives),
-        facts={"samples": str(plan.n_samples), "classifier": plan.model} | settings,
+        facts={"samples": str(plan.n_samples), "classifier": MODELS[plan.model].label} | settings,
         table={
             "model": [model for model, _, _ in rows],
             "n_samples": [n for _, n, _ in rows],
@@ -92,7 +92,7 @@ def _content(
 
 
 def _sentence(values: Values, plan: Any, alternatives: dict[str, float] | None) -> str:
-    told = (
+    sentence = (
         f"{MODELS[plan.model].label.capitalize()} needs {plan.n_samples} labelled sequences for an "
         f"error of {per_cent(plan.error)}"
     )
@@ -102,8 +102,8 @@ def _sentence(values: Values, plan: Any, alternatives: dict[str, float] | None) 
         listed = " and ".join(
             f"{per_cent(error)} with {MODELS[model].label}" for model, error in others.items()
         )
-        told += f"; the same number gives {listed}; no classifier gets below {per_cent(floor)}"
-    return f"{told}.{majority(values, [])[1]}{f' {plan.caution}.' if plan.caution else ''}"
+        sentence += f"; the same number gives {listed}; no classifier gets below {per_cent(floor)}"
+    return f"{sentence}.{majority(values, [])[1]}{f' {plan.caution}.' if plan.caution else ''}"
 
 
 def _panel(
@@ -117,8 +117,8 @@ def _panel(
         ends = [min(ends[0], x[0]), max(ends[1], x[-1])]
     drawn.append(Line(name="target", look="dot", x=ends, y=[values["error"]] * 2))
     drawn += majority(values, ends)[0]
-    here = {"x": [plan.n_samples], "y": [float(plan.error)]}
-    drawn.append(Line(name="the plan", model=plan.model, look="star", **here))
+    x, y = [plan.n_samples], [float(plan.error)]
+    drawn.append(Line(name="the plan", model=plan.model, look="star", x=x, y=y))
     if alternatives.get("bayes", 0.0) > 0.0:
         floor = [alternatives["bayes"]] * 2
         drawn.append(Line(name="Bayes floor", model="bayes", look="dash", x=ends, y=floor))
