@@ -101,10 +101,11 @@ def study(
 
 
 def in_page_words(text: str) -> str:
-    """Return a message with the fields of the page in place of options of the command line."""
+    """Return a message with fields of the page in place of options and arguments."""
     text = re.sub(r":? --held-out 0( for none)?", "", text)
-    options = "|".join(FIELDS)
-    return re.sub(rf"--({options})\b", lambda option: f"“{FIELDS[option[1]]}”", text)
+    names = "|".join(FIELDS)
+    named = rf"--({names})\b|\b({names})= ?"
+    return re.sub(named, lambda name: f"“{FIELDS[name[1] or name[2]]}” ", text).replace("”  ", "” ")
 
 
 def _study(

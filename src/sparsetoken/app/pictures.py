@@ -15,7 +15,6 @@ from sparsetoken.experiments.workers import available_workers
 
 __all__ = ["OvertakenError", "Pictures", "Pool"]
 
-_VISITORS = 1000  # whose newest request is known
 _BEGUN = 32  # pictures that a process can go on with
 _begun: OrderedDict[str, tuple[list[bytes], Iterator[Content]]] = OrderedDict()  # in a process
 
@@ -77,41 +76,43 @@ class Pool:
         self._executor = ProcessPoolExecutor(self._size, CONTEXT, initializer=self._begin)
         self._warm = [self._executor.submit(os.getpid) for _ in range(self._size)]
 
-    def _end(self, executor: ProcessPoolExecutor) -> None:
+    def _replace(self, executor: ProcessPoolExecutor) -> None:
+        """End processes that are broken or take too long, and start others in their place."""
         for process in list((executor._processes or {}).values()):  # 3.14 has kill_workers()
             process.kill()
         executor.shutdown(wait=False, cancel_futures=True)
+        if executor is self._executor and not self._closed:
+            self._start()
 
     def close(self) -> None:
         """End the processes, whatever they are doing."""
         self._closed = True
-        self._end(self._executor)
+        self._replace(self._executor)
 
     async def run(
         self, wanted: Callable[[], bool], function: Callable[..., bytes], *arguments: object
     ) -> bytes:
-        """Call a function in a process, unless nobody wants it when its turn has come."""
+        """Call a function in a process, unless nobody wants it when its turn has come.
+
+        If the process dies, it is called once more.
+        """
         async with self._free:
-            for again in (True, False):
-                executor = self._executor
+            for last in (False, True):
                 if self._closed or not wanted():
-                    raise OvertakenError
+                    break
+                executor = self._executor
                 try:
                     await asyncio.gather(*map(asyncio.wrap_future, self._warm))
-                    future = asyncio.wrap_future(executor.submit(function, *arguments))
-                    return await asyncio.wait_for(future, self._longest)
+                    call = asyncio.wrap_future(executor.submit(function, *arguments))
+                    return await asyncio.wait_for(call, self._longest)
                 except TimeoutError:
-                    words, again = (
-                        f"This took more than {self._longest:g} s and was stopped.",
-                        False,
-                    )
+                    self._replace(executor)
+                    words = f"This took more than {self._longest:g} s and was stopped."
+                    raise RefusedError(words) from None
                 except BrokenExecutor:
-                    words = "The process that computed this has died."
-                if executor is self._executor and not self._closed:
-                    self._end(executor)
-                    self._start()
-                if not again:
-                    raise RefusedError(words)
+                    self._replace(executor)
+                    if last and not self._closed:
+                        raise RefusedError("The process that computed this has died.") from None
         raise OvertakenError
 
 
@@ -121,7 +122,7 @@ class Pictures:
     def __init__(self, longest: float = 20.0) -> None:
         self._first = Pool(max(1, available_workers() - 1), longest)
         self._refining = Pool(1, longest)
-        self._latest: OrderedDict[str, int] = OrderedDict()  # request of each visitor
+        self._latest: dict[str, int] = {}  # request of each visitor
 
     def close(self) -> None:
         """End the processes; whoever waits is told that it was overtaken."""
@@ -132,10 +133,6 @@ class Pictures:
         self, visitor: str, sequence: int, view: str, values: Values, step: int
     ) -> bytes:
         """Return a step of a picture, or raise OvertakenError or RefusedError."""
-        self._latest[visitor] = max(sequence, self._latest.pop(visitor, 0))
-        if len(self._latest) > _VISITORS:
-            self._latest.popitem(last=False)
+        self._latest[visitor] = max(sequence, self._latest.get(visitor, 0))
         pool = self._refining if step else self._first
-        return await pool.run(
-            lambda: self._latest.get(visitor, 0) <= sequence, draw, view, values, step
-        )
+        return await pool.run(lambda: self._latest[visitor] <= sequence, draw, view, values, step)
