@@ -149,11 +149,15 @@ def test_remedies_are_fields_of_the_page(tmp_path, text):
     assert str(tmp_path) not in str(refused.value)
 
 
-def test_options_of_the_command_line_become_fields():
-    said = "say --label x, or --ignore x; too few to hold any out: --held-out 0"
-    assert in_page_words(said) == (
-        "say “Column of the label” x, or “Columns to leave out” x; too few to hold any out"
+def test_options_and_arguments_become_fields():
+    field = "“Column of the label”", "“Columns to leave out”", "“Column of the sequence”"
+    assert in_page_words("say --label x, or --ignore x by --by") == (
+        f"say {field[0]} x, or {field[1]} x by {field[2]}"
     )
+    assert in_page_words("say label='x', or ignore='x' with by=; the label is") == (
+        f"say {field[0]} 'x', or {field[1]} 'x' with {field[2]}; the label is"
+    )
+    assert in_page_words("too few to hold any out: --held-out 0") == "too few to hold any out"
 
 
 def test_too_many_numbers_are_refused_before_anything_is_fitted(tmp_path, monkeypatch):

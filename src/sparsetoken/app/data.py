@@ -104,8 +104,12 @@ def in_page_words(text: str) -> str:
     """Return a message with fields of the page in place of options and arguments."""
     text = re.sub(r":? --held-out 0( for none)?", "", text)
     names = "|".join(FIELDS)
-    named = rf"--({names})\b|\b({names})= ?"
-    return re.sub(named, lambda name: f"“{FIELDS[name[1] or name[2]]}” ", text).replace("”  ", "” ")
+    text = re.sub(rf"\b({names})=(?=')", r"--\1 ", text)  # with a value
+    return re.sub(rf"--({names})\b|\b({names})=", _field, text)
+
+
+def _field(name: re.Match[str]) -> str:
+    return f"“{FIELDS[name[1] or name[2]]}”"
 
 
 def _study(
