@@ -25,7 +25,6 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import sparsetoken as st
-from sparsetoken.files import read_dataset
 from sparsetoken.plotting import styled
 
 rng = np.random.default_rng(0)
@@ -56,7 +55,7 @@ print(f"{len(marked) * 2} slides, {size / 1e6:.1f} MB")
 # The labels are in ``labels.csv`` beside the slides; ``labels=`` names another table. As a command
 # this is ``sparsetoken fit slides --out model.npz``.
 
-data = read_dataset(folder)
+data = st.read_dataset(folder)
 print(data.sequences)
 train, test = np.arange(120), np.arange(120, 160)
 clf = st.SparseTokenClassifier(random_state=0)

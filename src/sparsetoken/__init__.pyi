@@ -19,6 +19,7 @@ from .estimators import (
     load,
     save,
 )
+from .files import read_dataset
 from .planner import estimate_problem, plan
 from .population import Population
 from .problem import SparseTokenProblem
@@ -44,6 +45,7 @@ __all__ = [
     "planner",
     "plotting",
     "pooling",
+    "read_dataset",
     "report",
     "sampling",
     "save",

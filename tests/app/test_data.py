@@ -16,7 +16,7 @@ import pytest
 
 import sparsetoken as st
 from sparsetoken.app import data
-from sparsetoken.app.data import in_page_words, study
+from sparsetoken.app.data import _read_file, in_page_words, study
 from sparsetoken.reporting import page
 from sparsetoken.vocabulary import SPEAKS
 
@@ -194,6 +194,23 @@ def objects():
     packed = io.BytesIO()
     np.savez(packed, X=np.array([Trap()], dtype=object), y=np.array([1]))
     return packed.getvalue()
+
+
+def test_bombs_are_refused_by_their_headers(tmp_path):
+    path = tmp_path / "bags.npz"
+    path.write_bytes(bomb())
+    words = r"^bags\.csv holds \S+ million numbers; the page takes 20 million: use 'sparsetoken fit"
+    with pytest.raises(ValueError, match=words):
+        studied(path)
+
+
+def test_a_layer_can_be_chosen(tmp_path):
+    layers = {f"layer_{k}": np.random.default_rng(k).normal(size=(24, 5, 3)) for k in (4, 8)}
+    np.savez(tmp_path / "bags.npz", y=np.arange(24) % 2, **layers)
+    with pytest.raises(ValueError, match="say which with “Layer”"):
+        studied(tmp_path / "bags.npz")
+    data = _read_file(tmp_path / "bags.npz", {"layer": 8})
+    assert data.sequences.tokens[:5] == pytest.approx(layers["layer_8"][0])
 
 
 @pytest.mark.parametrize(

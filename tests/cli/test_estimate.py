@@ -2,11 +2,13 @@ import csv
 import json
 import threading
 
+import h5py
 import numpy as np
 import pytest
 from rich.progress import Progress
 
 import sparsetoken as st
+from sparsetoken.estimators.storage import load_notes
 
 PROBLEM = st.SparseTokenProblem(6, 1, 6.0)
 
@@ -134,9 +136,10 @@ def test_a_model_remembers_its_columns(run, tmp_path, drawn):
     )
     assert code == 0, err
     assert st.load(model).feature_names_in_.tolist() == [f"x{j}" for j in range(8)]
-    assert st.load(model).reading_ == {
+    assert load_notes(model)["reading"] == {
         "by": "patient",
         "label": "state",
+        "group": None,
         "features": [f"x{j}" for j in range(8)],
         "table": True,
     }
@@ -178,7 +181,7 @@ def test_sequences_without_a_label(run, tmp_path, drawn):
     assert code == 0, err
     assert json.loads(out)["classes"] == ["0", "1"]
     assert json.loads(out)["sequences"] == 108
-    assert "12 of 120 sequences have no label and are left out" in err
+    assert "12 of 120 sequences have no label (an empty cell, NA, NaN or null) and are" in err
     code, out, err = run("predict", model, data, "--json")
     assert "108 of the 120 sequences" in err
     assert "were used to fit this model" in err
@@ -242,13 +245,136 @@ def test_what_is_wrong_is_said_in_one_line(refused, tmp_path, drawn):
     data.write_text("bag,label,x\na,0,1\nb,1,2\n")
     refused(("fit", data, *model), 2, "a class has one sequence only", "--held-out 0")
     data = tmp_path / "data.npz"
-    refused(("fit", data, *model), 1, "data.npz", "No such file")
+    refused(("fit", data, *model), 1, "data.npz: there is no such file or folder")
     data.write_bytes(b"PK\x03\x04 nonsense")
     refused(("fit", data, *model), 2, "not a NumPy archive, or is damaged")
     np.savez(data, X=X, y=y)
     refused(("fit", data, "--held-out", 1.5, *model), 2, "--held-out")
     refused(("fit", data, "--reg", 0.1, *model), 2, "--reg is not for --model sparse-token")
     refused(("predict", data, data), 2, "not a sparsetoken model")
+
+
+@pytest.fixture
+def slides(tmp_path, drawn):
+    """A folder of slides as extractors write them, with CLAM's table."""
+    X, y, _ = drawn
+    folder = tmp_path / "h5_files"
+    folder.mkdir()
+    lines = ["case_id,slide_id,tumour"]
+    for i, tokens in enumerate(X):
+        with h5py.File(folder / f"s{i:03}.h5", "w") as file:
+            file["features"], file["coords"] = tokens, np.arange(12).reshape(6, 2) * 256
+        lines.append(f"p{i // 2},s{i:03},{'yes' if y[i] else 'no'}")
+    table = tmp_path / "cohort.csv"
+    table.write_text("\n".join(lines))
+    return folder, table
+
+
+def test_slides(run, refused, tmp_path, slides):
+    folder, table = slides
+    model = tmp_path / "model.npz"
+    refused(("fit", folder), 2, "h5_files has no labels: name a table of labels with --labels")
+    refused(("fit", folder, "--labels", table), 2, "with --label, one of case_id, tumour")
+    options = ("--labels", table, "--label", "tumour", "--out", model, "--model", "two-step")
+    assert run("fit", folder, *options)[0] == 0
+    everything = json.loads(run("predict", model, folder, "--json")[1])
+    one = folder / "s007.h5"
+    code, out, err = run("predict", model, one, "--json", "--tokens", tmp_path / "tokens.csv")
+    assert code == 0, err
+    assert "taken as a sequence" not in err
+    (row,) = json.loads(out)
+    assert row["sequence"] == "s007"
+    assert row["score"] == pytest.approx(everything[7]["score"])
+    with (tmp_path / "tokens.csv").open() as file:
+        tokens = list(csv.DictReader(file))
+    assert [(row["x"], row["y"]) for row in tokens[:2]] == [("0", "256"), ("512", "768")]
+
+
+def test_old_models_remember_by_an_attribute(run, tmp_path, slides):
+    folder, _ = slides
+    X = st.read_dataset(folder).sequences
+    clf = st.PooledClassifier().fit(X, np.arange(120) % 2)
+    clf.reading_ = {"by": None, "label": None, "features": ["features"], "one_file": True}
+    st.save(clf, tmp_path / "model.npz")
+    rows = json.loads(run("predict", tmp_path / "model.npz", folder / "s007.h5", "--json")[1])
+    assert [row["sequence"] for row in rows] == ["s007"]
+
+
+def test_a_probability_for_each_class(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 4, 5)), np.array(["a", "b", "c"])[np.arange(60) % 3]
+    X[:, 0] += np.eye(3, 5)[np.arange(60) % 3] * 8
+    data, model, table = (tmp_path / name for name in ("x.npz", "model.npz", "out.csv"))
+    np.savez(data, X=X, y=y)
+    fitted = run("fit", data, "--out", model, "--held-out", 0, "--model", "attention")
+    assert fitted[0] == 0, fitted[2]
+    assert run("predict", model, data, "--out", table, "--top", 0)[0] == 0
+    with table.open() as file:
+        rows = list(csv.DictReader(file))
+    chances = st.load(model).predict_proba(X)
+    for j, name in enumerate("abc"):
+        found = [float(row[f"probability_{name}"]) for row in rows]
+        np.testing.assert_allclose(found, chances[:, j])
+
+
+def test_layers_and_options_in_messages(run, refused, tmp_path, drawn):
+    X, y, _ = drawn
+    data, model = tmp_path / "acts.npz", tmp_path / "model.npz"
+    np.savez(data, layer_3=X, layer_7=X[:, ::-1], labels=y)
+    refused(("fit", data, "--out", model), 2, "say which with --layer, one of 3, 7")
+    options = ("--layer", 7, "--out", model, "--model", "pooled", "--held-out", 0)
+    assert run("fit", data, *options)[0] == 0
+    assert run("predict", model, data)[0] == 0  # remembers the layer
+    table = tmp_path / "x.csv"
+    table.write_text("bag,label, site,x\na,0,p,1\nb,1,q,2\n")
+    refused(("fit", table, "--out", model), 2, "say --ignore ' site'")
+
+
+def test_cells_that_a_spreadsheet_would_run(run, tmp_path, drawn):
+    X, y, _ = drawn
+    data, model, table = (tmp_path / name for name in ("x.npz", "model.npz", "out.csv"))
+    names = ["=1+1", "@a", "+b", "-c", "-3", "d=1", *(f"s{i}" for i in range(114))]
+    np.savez(data, X=X, y=y, ids=names)
+    assert run("fit", data, "--out", model, "--model", "pooled", "--held-out", 0)[0] == 0
+    assert run("predict", model, data, "--out", table)[0] == 0
+    with table.open() as file:
+        shown = [row["sequence"] for row in csv.DictReader(file)]
+    assert shown[:6] == ["'=1+1", "'@a", "'+b", "'-c", "-3", "d=1"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_that_fails_leaves_the_old_one(monkeypatch, tmp_path, ending):
+    from sparsetoken.cli import output, predictions
+
+    path = tmp_path / f"out.{ending}"
+    predictions.write_columns({"a": [1, 2]}, path)
+    before = path.read_bytes()
+    monkeypatch.setattr(output.shutil, "copymode", fail)
+    with pytest.raises(OSError, match="No space"):
+        predictions.write_columns({"a": [3, 4]}, path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def fail(*_):
+    raise OSError(28, "No space left on device")
+
+
+def test_a_place_that_cannot_be_written_is_found_before_the_fit(refused, monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: fail())
+    model = tmp_path / "model.npz"
+    refused(("fit", tmp_path / "missing.csv", "--out", model), 1, "may not be written to: No space")
+
+
+def test_too_little_memory_is_said(refused, monkeypatch, tmp_path, drawn):
+    np.savez(tmp_path / "x.npz", X=drawn[0], y=drawn[1])
+
+    def too_much(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("sparsetoken.files.npz.np.lib.format.read_array", too_much)
+    model = ("--out", tmp_path / "model.npz")
+    refused(("fit", tmp_path / "x.npz", *model), 1, "X of shape (120, 6, 8) does not fit into mem")
 
 
 def test_recall_needs_enough_negatives(run, tmp_path):

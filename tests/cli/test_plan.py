@@ -52,7 +52,7 @@ def test_pilot_as_json_and_picture(run, tmp_path):
 
 
 def test_a_pilot_needs_labels(refused, tmp_path):
-    np.savez(tmp_path / "blind.npz", X=np.zeros((8, 2, 3)))
+    np.savez(tmp_path / "blind.npz", X=np.ones((8, 2, 3)))
     asked = ("plan", "--pilot", tmp_path / "blind.npz", "--error", "0.1")
     refused(asked, 2, "blind.npz has no labels")
 

@@ -1,5 +1,6 @@
 """Sequences in a folder against the same ones in memory."""
 
+import json
 import pickle
 
 import numpy as np
@@ -98,6 +99,121 @@ def test_a_writer_refuses_what_does_not_go_together(folder, tmp_path):
     assert len(st.Sequences.open(tmp_path / "b")) == 2  # what was refused left nothing behind
 
 
+def full_disk(monkeypatch, out, room):
+    """Let the writer's file take ``room`` more bytes, and no others."""
+
+    class Full:
+        def __init__(self, file):
+            self.file, self.room = file, room
+
+        def write(self, content):
+            if self.room == 0:
+                raise OSError(28, "No space left on device")
+            done = self.file.write(content[: self.room])
+            self.room -= done
+            return done
+
+        def __getattr__(self, name):
+            return getattr(self.file, name)
+
+    monkeypatch.setattr(out, "_file", Full(out._file))
+
+
+@pytest.mark.parametrize("labels", [None, Y])
+def test_an_add_that_failed_can_be_repeated(tmp_path, monkeypatch, labels):
+    def of(low, high):
+        return None if labels is None else labels[low:high]
+
+    with st.Sequences.writer(tmp_path / "s") as out:
+        out.add(X[:100], of(0, 100))
+        with monkeypatch.context() as full:
+            full_disk(full, out, 1000)
+            with pytest.raises(OSError, match="No space"):
+                out.add(X[100:300], of(100, 300))
+        out.add(X[100:120], of(100, 120))  # shorter than what was half written
+    opened = st.Sequences.open(tmp_path / "s")
+    assert np.array_equal(opened.to_memory().tokens, X[:120].tokens)
+    assert labels is None or opened.labels.tolist() == labels[:120].tolist()
+
+
+def test_one_writer_a_folder(tmp_path):
+    with st.Sequences.writer(tmp_path / "s") as out:
+        with pytest.raises(ValueError, match="must be empty or not exist"):
+            st.Sequences.writer(tmp_path / "s")
+        out.add(X[:3])
+    assert len(st.Sequences.open(tmp_path / "s")) == 3
+    with pytest.raises(ZeroDivisionError), st.Sequences.writer(tmp_path / "t"):
+        1 / 0  # noqa: B018
+    X[:3].save(tmp_path / "t")  # nothing had been added: the folder is free
+
+
+@pytest.mark.parametrize("name", ["tokens.npy", "offsets.npy", "labels.npy", "digests.npy"])
+def test_flipped_bits_are_noticed(tmp_path, small_blocks, name):
+    X.save(tmp_path / "s", Y)
+    path = tmp_path / "s" / name
+    content = path.read_bytes()
+    for place in np.linspace(len(content) // 2, len(content) - 1, 8).astype(int):
+        path.write_bytes(flipped(content, place))
+        with pytest.raises(ValueError, match=r"damaged|X contains"):
+            StoredData(st.Sequences.open(tmp_path / "s", LIMIT)).per_sample(pooled_features)
+    path.write_bytes(content)
+    assert len(st.Sequences.open(tmp_path / "s").to_memory()) == 400
+
+
+def flipped(content, place):
+    return content[:place] + bytes([content[place] ^ 16]) + content[place + 1 :]
+
+
+def test_what_is_changed_while_it_is_read_is_noticed(tmp_path):
+    X.save(tmp_path / "s", Y)
+    opened = st.Sequences.open(tmp_path / "s", LIMIT)
+    path = tmp_path / "s" / "tokens.npy"
+    path.write_bytes(flipped(path.read_bytes(), -5000))
+    row = np.searchsorted(OFFSETS * 24, OFFSETS[-1] * 24 - 5000, side="right") - 1
+    for read in (lambda: opened[int(row)], lambda: opened[[3, row]], opened.to_memory):
+        with pytest.raises(ValueError, match="damaged, or was changed since it was written"):
+            read()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_nan_is_named_as_in_memory(tmp_path, version):
+    """Version 1 has no digests: what it holds is checked instead."""
+    X.save(tmp_path / "s", Y)
+    if version == 1:
+        names = json.dumps(NAMES)
+        header = f'{{"format": "sparsetoken sequences", "version": 1, "feature_names": {names}}}'
+        (tmp_path / "s" / "sequences.json").write_text(header)
+        (tmp_path / "s" / "digests.npy").unlink()
+        opened = st.Sequences.open(tmp_path / "s", LIMIT)
+        assert np.array_equal(opened.to_memory().tokens, TOKENS)
+    tokens = np.load(tmp_path / "s" / "tokens.npy")
+    row = np.flatnonzero(LENGTHS > 3)[-9]
+    tokens[OFFSETS[row] + 2, 3] = np.nan
+    np.save(tmp_path / "s" / "tokens.npy", tokens)
+    opened = st.Sequences.open(tmp_path / "s", LIMIT)
+    with pytest.raises(ValueError, match=f"X contains NaN in sequence {row}, token 2, feature 'd'"):
+        st.PooledClassifier().fit(opened, Y)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "3",
+        "null",
+        "{",
+        '{"format": "sparsetoken sequences", "version": 1}',
+        '{"format": "sparsetoken sequences", "version": [1], "feature_names": null}',
+        '{"format": "sparsetoken sequences", "version": 2, "feature_names": null}',
+    ],
+)
+def test_a_header_that_is_none(tmp_path, text):
+    X[:3].save(tmp_path / "s")
+    (tmp_path / "s" / "sequences.json").write_text(text)
+    with pytest.raises(ValueError, match=r"sequences.json (is damaged|has format version)"):
+        st.Sequences.open(tmp_path / "s")
+
+
 def test_damage_is_noticed(tmp_path):
     X[:20].save(tmp_path / "s")
     tokens = tmp_path / "s" / "tokens.npy"
@@ -108,7 +224,7 @@ def test_damage_is_noticed(tmp_path):
     with pytest.raises(ValueError, match="mmap length"):
         st.Sequences.open(tmp_path / "s")
     (tmp_path / "s" / "sequences.json").write_text('{"format": "other"}')
-    with pytest.raises(ValueError, match="unknown format"):
+    with pytest.raises(ValueError, match=r"sequences.json is damaged: it does not say format"):
         st.Sequences.open(tmp_path / "s")
 
 
@@ -134,13 +250,13 @@ def test_passes_are_those_of_memory(folder, small_blocks, n_jobs):
 
 
 def test_no_more_is_read_than_the_limit_says(folder, small_blocks, monkeypatch):
-    read, whole = [], stored._TokenFile.read
+    read, whole = [], stored.TokenFile.read
 
     def spy(self, spans):
         read.extend((last - first) * self.dim for first, last in spans)
         return whole(self, spans)
 
-    monkeypatch.setattr(stored._TokenFile, "read", spy)
+    monkeypatch.setattr(stored.TokenFile, "read", spy)
     clf = st.AttentionClassifier(random_state=0, refine_steps=3)
     opened = st.Sequences.open(folder, LIMIT)
     clf.fit(opened, Y).predict(opened)

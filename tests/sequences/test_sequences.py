@@ -1,6 +1,7 @@
 import warnings
 
 import numpy as np
+import polars
 import pytest
 from sklearn.model_selection import cross_val_score
 from sklearn.utils import _safe_indexing
@@ -8,6 +9,8 @@ from sklearn.utils import _safe_indexing
 import sparsetoken as st
 from sparsetoken import Sequences
 from sparsetoken.sequences.convert import OneTokenWarning, as_sequences
+from sparsetoken.sequences.forms import EmptySequenceWarning, PaddingWarning
+from sparsetoken.sequences.grouping import align_labels
 
 LENGTHS = [3, 1, 4, 2]
 
@@ -185,7 +188,7 @@ def frame(kind, **columns):
     if kind == "pandas":
         return pytest.importorskip("pandas", reason="a frame of pandas").DataFrame(columns)
     if kind == "polars":
-        return pytest.importorskip("polars", reason="a frame of polars").DataFrame(columns)
+        return polars.DataFrame(columns)
     return pytest.importorskip("pyarrow", reason="a table of Arrow").table(columns)
 
 
@@ -306,6 +309,67 @@ def test_padding_is_left_out():
         Sequences.from_padded(padded)
 
 
+def test_a_mask_that_leaves_nothing_is_said():
+    padded, mask = np.ones((3, 2, 2)), np.array([[1, 1], [1, 0], [1, 1]])
+    with pytest.warns(EmptySequenceWarning, match="mask leaves 2 of 3 sequences without .* ~mask"):
+        assert Sequences.from_padded(padded, 1 - mask).lengths.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_zero_padding_is_said(side):
+    padded = np.random.default_rng(0).standard_normal((6, 9, 4))
+    cut = slice(0, 3) if side == "left" else slice(6, 9)
+    padded[1:, cut] = 0.0
+    with pytest.warns(PaddingWarning, match=r"15 of 54 tokens are exactly zero \(28%\): is that"):
+        as_sequences(padded)
+    with pytest.warns(PaddingWarning):
+        st.PooledClassifier().fit(list(padded), [0, 1] * 3)
+    padded[1:, cut, 1] = 1e-9
+    as_sequences(padded)
+    padded[3] = 0.0  # a token that is zero may be a token: few are no padding
+    padded[3, 2:] = 1.0
+    as_sequences(padded)
+
+
+def test_tokens_are_selected_by_position_or_mask():
+    X = Sequences(np.arange(20.0).reshape(10, 2), [0, 3, 4, 8, 10], ["a", "b"], list("pqrs"))
+    last = X.select(slice(-2, None))
+    assert last.lengths.tolist() == [2, 1, 2, 2]
+    assert [part.tolist() for part in last] == [part[-2:].tolist() for part in X]
+    assert (last.ids.tolist(), last.feature_names.tolist()) == (list("pqrs"), ["a", "b"])
+    role = np.array(list("uauuaauuua"))
+    chosen = X.select(role == "u")
+    assert np.array_equal(chosen.tokens, X.tokens[role == "u"])
+    assert chosen.lengths.tolist() == [2, 1, 2, 1]
+    ragged_mask = np.split(role == "u", [3, 4, 8])
+    assert np.array_equal(X.select(ragged_mask).tokens, chosen.tokens)
+    dense = Sequences(np.arange(12.0).reshape(6, 2), [0, 3, 6])
+    assert dense.select(np.array([[1, 0, 0], [0, 1, 1]], bool)).lengths.tolist() == [1, 2]
+    with pytest.warns(EmptySequenceWarning, match="tokens leaves 1 of 4 sequences"):
+        assert X.select(slice(1, None)).lengths.tolist() == [2, 0, 3, 1]
+    for wrong in ([True] * 9, np.arange(10), ragged_mask[::-1], np.ones((5, 2), bool)):
+        with pytest.raises(ValueError, match=r"tokens (must|has)"):
+            X.select(wrong)
+
+
+def test_labels_are_matched_by_the_names_of_sequences():
+    pandas = pytest.importorskip("pandas", reason="a Series has an index")
+    X = Sequences(np.ones((3, 2)), [0, 1, 2, 3], ids=["b", "a", "c"])
+    named = pandas.Series({"a": 0, "b": 1, "c": 2})
+    assert align_labels(X, named).tolist() == [1, 0, 2]
+    assert align_labels(X, named[["b", "a", "c"]]).tolist() == [1, 0, 2]
+    assert align_labels(X, pandas.Series([5, 6, 7])).tolist() == [5, 6, 7]
+    assert align_labels(X, pandas.Series([5, 6, 7], index=[9, 3, 1])).tolist() == [5, 6, 7]
+    assert align_labels(X, [5, 6, 7]) == [5, 6, 7]
+    with pytest.raises(ValueError, match=r"y is indexed .* none for sequence 'c'; .*y.to_numpy"):
+        align_labels(X, named.rename({"c": "d"}))
+    numbered = Sequences(np.ones((3, 2)), [0, 1, 2, 3], ids=[2, 0, 1])
+    grouped = pandas.Series([5, 6, 7], index=pandas.Index([0, 1, 2], name="bag"))
+    assert align_labels(numbered, grouped).tolist() == [7, 5, 6]
+    assert align_labels(numbered, pandas.Series([5, 6, 7])).tolist() == [5, 6, 7]
+    assert align_labels(Sequences(np.ones((3, 2)), [0, 1, 2, 3]), named) is named
+
+
 def test_the_warning_names_the_line_of_the_caller():
     X, y = np.random.default_rng(0).standard_normal((20, 3)), np.arange(20) % 2
     for call in (
@@ -358,7 +422,7 @@ def arrow_chunks():
 
 
 def polars_series():
-    return pytest.importorskip("polars", reason="a column of polars").Series(NESTED)
+    return polars.Series(NESTED)
 
 
 def pandas_series():

@@ -29,8 +29,16 @@ FIELDS = {
     "group": "Column of the group",
     "features": "Columns of features",
     "ignore": "Columns to leave out",
+    "layer": "Layer",
 }
 """What a visitor may say about the columns of a file, with the names of the page."""
+
+_WORDS = {
+    r":? --held-out 0( for none)?": "",
+    r"(, or|;) name a table of labels with labels=": "",
+    r"max_numbers=\d+ are allowed": f"the page takes {_MOST_NUMBERS / 1e6:g} million: use "
+    "'sparsetoken fit' on the command line",
+}
 
 
 class ShownSequence(BaseModel):
@@ -91,7 +99,7 @@ async def save(name: str, parts: AsyncIterator[bytes]) -> tuple[Path, Callable[[
 
 
 def study(
-    path: Path, name: str, columns: dict[str, str], error: float, send: Callable[[Progress], None]
+    path: Path, name: str, columns: dict[str, Any], error: float, send: Callable[[Progress], None]
 ) -> None:
     """Read a file, fit a classifier, judge, explain and diagnose it, and plan with it."""
     try:
@@ -102,7 +110,8 @@ def study(
 
 def in_page_words(text: str) -> str:
     """Return a message with fields of the page in place of options and arguments."""
-    text = re.sub(r":? --held-out 0( for none)?", "", text)
+    for pattern, words in _WORDS.items():
+        text = re.sub(pattern, words, text)
     names = "|".join(FIELDS)
     text = re.sub(rf"\b({names})=(?=')", r"--\1 ", text)  # with a value
     return re.sub(rf"--({names})\b|\b({names})=", _field, text)
@@ -113,7 +122,7 @@ def _field(name: re.Match[str]) -> str:
 
 
 def _study(
-    path: Path, columns: dict[str, str], error: float, send: Callable[[Progress], None]
+    path: Path, columns: dict[str, Any], error: float, send: Callable[[Progress], None]
 ) -> None:
     from sparsetoken.estimators import SparseTokenClassifier
     from sparsetoken.estimators.judging import hold_out
@@ -165,22 +174,15 @@ def _study(
     report(4, "", plan=_plan(planned), sentence=sentence)
 
 
-def _read_file(path: Path, columns: dict[str, str]) -> Any:
+def _read_file(path: Path, columns: dict[str, Any]) -> Any:
     """Read the sequences that have labels, unless there are too many numbers."""
-    from sparsetoken.files import Selection, read_dataset
+    from sparsetoken.files import read_dataset
 
-    chosen: dict[str, Any] = {name: text for name, text in columns.items() if text}
+    chosen = {name: value for name, value in columns.items() if value not in ("", None)}
     for name in ("features", "ignore"):
         if name in chosen:
-            chosen[name] = tuple(pattern.strip() for pattern in chosen[name].split(","))
-    data = read_dataset(path, Selection(**chosen)).with_labels()
-    size = data.sequences.offsets[-1] * data.sequences.dim
-    if size > _MOST_NUMBERS:
-        raise ValueError(
-            f"{path} holds {size / 1e6:.0f} million numbers, and the page takes "
-            f"{_MOST_NUMBERS / 1e6:.0f} million: use 'sparsetoken fit' on the command line"
-        )
-    return data
+            chosen[name] = [pattern.strip() for pattern in chosen[name].split(",")]
+    return read_dataset(path, max_numbers=_MOST_NUMBERS, **chosen).with_labels()
 
 
 def _describe(X: Any, y: Any) -> dict[str, str]:

@@ -253,13 +253,15 @@ def _add_data(app: FastAPI) -> None:
         group: ColumnQuery = "",
         features: ColumnQuery = "",
         ignore: ColumnQuery = "",
+        layer: Annotated[int | None, Query(description="Which layer of activations.")] = None,
         error: Annotated[float, Query(gt=0.0, lt=1.0, description="Target error.")] = 0.1,
     ) -> Response:
         try:
             path, delete = await save(name, request.stream())
         except ClientDisconnect:
             return Response(status_code=400)  # nobody listens
-        columns = dict(by=by, label=label, group=group, features=features, ignore=ignore)
+        columns: dict[str, Any] = {"by": by, "label": label, "group": group}
+        columns |= {"features": features, "ignore": ignore, "layer": layer}
         jobs: Jobs = app.state.jobs
         return _json(jobs.start(visitor, study, path, name, columns, error, release=delete))
 

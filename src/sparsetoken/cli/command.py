@@ -1,5 +1,6 @@
 """Entry point: the commands and what they share."""
 
+import re
 import sys
 import warnings
 from typing import Annotated, Any
@@ -33,6 +34,8 @@ app.command()(serve.serve)
 # Typer brings its own copy of click, or takes the installed one: the class is known by its child.
 _UsageError: Any = typer.BadParameter.__base__
 _OURS = ("StoreError", "ClusterError")  # imported only by those who can raise them
+# Arguments of ``read_dataset`` in a message, with or without a value: options here.
+_ARGUMENT = re.compile(r"\b(by|label|labels|features|ignore|group|layer)=('[^']*'|[0-9]+)?")
 
 
 def _print_version(wanted: bool) -> None:
@@ -88,6 +91,8 @@ def _run(arguments: list[str] | None) -> int:
         return _fail(error, error.code)
     except KeyboardInterrupt:
         return 130
+    except MemoryError as error:
+        return _fail(error if str(error) else "there is not enough memory for this", 1)
     except OSError as error:
         what = f"{error.filename}: " if error.filename else ""
         return _fail(f"{what}{error.strerror or error}", 1)
@@ -103,4 +108,8 @@ def _fail(error: object, code: int) -> int:
 
 
 def _one_line(text: object) -> str:
-    return " ".join(str(text).split())
+    return _ARGUMENT.sub(_as_option, " ".join(str(text).split()))
+
+
+def _as_option(argument: "re.Match[str]") -> str:
+    return f"--{argument[1]}" + (f" {argument[2]}" if argument[2] else "")

@@ -15,18 +15,25 @@ from sparsetoken.cli.options import (
     Ignore,
     Label,
     Labels,
-    given_columns,
+    Layer,
+    how_data_were_read,
 )
 from sparsetoken.cli.output import check_output, message, print_json, print_table
-from sparsetoken.cli.predictions import plain, predictions, token_columns, write_columns
+from sparsetoken.cli.predictions import (
+    per_class,
+    plain,
+    predictions,
+    token_columns,
+    write_columns,
+)
 from sparsetoken.cli.waiting import waiting
 from sparsetoken.vocabulary import PARAMETERS
 
 if TYPE_CHECKING:  # numerics are imported when a command runs: its help needs none
     from sparsetoken.estimators.judging import Measure
-    from sparsetoken.files import Dataset, Selection
+    from sparsetoken.files import Dataset
 
-__all__ = ["fit", "predict", "remembered"]
+__all__ = ["fit", "predict"]
 
 
 class Kind(StrEnum):
@@ -66,6 +73,7 @@ def fit(
     features: Features = None,
     ignore: Ignore = None,
     group: GroupColumn = None,
+    layer: Layer = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit a classifier to labelled sequences and save it.
@@ -79,14 +87,15 @@ def fit(
     if not 0.0 <= held_out < 1.0:
         raise ValueError(f"--held-out must be a number in [0, 1), got {held_out:g}")
     check_output(out, [".npz"])
-    chosen = given_columns(by, label, group, features, ignore)
     with waiting(f"reading {data}"):
-        everything = read_dataset(data, chosen, labels)
+        everything = read_dataset(
+            data, by, label, labels, features or None, layer, group=group, ignore=ignore or ()
+        )
     dataset = everything.with_labels()
     if len(dataset) < len(everything):
         message(
-            f"{len(everything) - len(dataset)} of {len(everything)} sequences have no label and "
-            "are left out"
+            f"{len(everything) - len(dataset)} of {len(everything)} sequences have no label (an "
+            "empty cell, NA, NaN or null) and are left out"
         )
     classifier = _classifier(model, reg, random_state)
     report: dict[str, Any] = {"model": model.value, "sequences": len(dataset)}
@@ -99,8 +108,7 @@ def fit(
     for name in ("members", "query_reliability"):
         if hasattr(classifier, f"{name}_"):
             report[name] = getattr(classifier, f"{name}_")
-    classifier.reading_ = _as_memory(dataset.selection, data)
-    save(classifier, out)
+    save(classifier, out, notes={"reading": dataset.reading})
     report["file"] = str(out)
     if as_json:
         print_json(report)
@@ -128,6 +136,7 @@ def predict(
     label: Label = None,
     labels: Labels = None,
     features: Features = None,
+    layer: Layer = None,
     as_json: AsJson = False,
 ) -> None:
     """Score sequences with a saved model, and name the tokens that matter.
@@ -144,9 +153,9 @@ def predict(
     classifier = load(model)
     if tokens is not None and not hasattr(classifier, "explain"):
         raise ValueError(f"--tokens needs a model with attention, {model} has none")
-    selection = remembered(classifier, data, by, label, features)
+    like = how_data_were_read(model, classifier)
     with waiting(f"reading {data}"):
-        dataset = read_dataset(data, selection, labels)
+        dataset = read_dataset(data, by, label, labels, features or None, layer, like=like)
     with waiting("predicting"):
         rows, measures = predictions(classifier, dataset, top)
     if tokens is not None:
@@ -165,13 +174,16 @@ def _show(
     if as_json:
         print_json(rows)
     elif out is not None:
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        columns = per_class(rows)
         if "top_tokens" in columns:
-            columns["top_tokens"] = [_text(found) for found in columns["top_tokens"]]
+            columns["top_tokens"] = [_text(tops) for tops in columns["top_tokens"]]
         write_columns(columns, out)
         message(f"{len(rows)} rows: {out}")
     else:
-        shown = [{name: _text(value) for name, value in row.items()} for row in rows]
+        shown = [
+            {name: _text(value) for name, value in row.items() if name != "probabilities"}
+            for row in rows
+        ]
         of = "the predicted class"
         if len(classifier.classes_) == 2:
             of = repr(plain(classifier.classes_[1]))
@@ -231,37 +243,6 @@ def _judge_held_out(
         found[name] = measure.value
         found[f"{name}_interval"] = [measure.low, measure.high]
     return found
-
-
-def _as_memory(selection: "Selection", data: Path) -> dict[str, Any]:
-    """Return what a model keeps of how its file was read."""
-    from sparsetoken.files import is_table
-
-    return {
-        "by": selection.by,
-        "label": selection.label,
-        "features": None if selection.features is None else list(selection.features),
-        "table": is_table(data),
-    }
-
-
-def remembered(
-    classifier: Any, data: Path, by: str | None, label: str | None, features: list[str] | None
-) -> "Selection":
-    """Return how to read a file: as told, or else as the model remembers."""
-    from sparsetoken.files import Selection, is_table
-
-    memory = getattr(classifier, "reading_", {})
-    used = memory.get("features") if memory.get("table") == is_table(data) else None
-    given = {"by": by, "label": label, "features": features}
-    features = features or used
-    return Selection(
-        by or memory.get("by"),
-        label or memory.get("label"),
-        None,
-        tuple(features) if features else None,
-        remembered=frozenset(name for name, value in given.items() if not value),
-    )
 
 
 def _lines(report: dict[str, Any]) -> list[tuple[str, str]]:

@@ -14,8 +14,6 @@ from sparsetoken.vocabulary import MODELS, PARAMETERS, Quantity
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from sparsetoken.files import Selection
-
 __all__ = [
     "AsJson",
     "By",
@@ -28,14 +26,15 @@ __all__ = [
     "Label",
     "LabelErrors",
     "Labels",
+    "Layer",
     "PopulationFile",
     "Scheduler",
     "TestKinds",
     "TimeLimit",
     "Workers",
     "chosen_executor",
-    "given_columns",
     "given_population",
+    "how_data_were_read",
     "taking",
 ]
 
@@ -43,9 +42,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Data = Annotated[
     Path,
     typer.Argument(
-        help="Sequences: a table with one token a row (.csv, .tsv, also .gz; .parquet), arrays "
-        "(.npz, .h5, .safetensors), or a folder with one file a sequence (.h5, .safetensors, "
-        ".npy) or from Sequences.writer."
+        help="Sequences: a table with one token a row (.csv, .tsv, also .gz; .parquet, .arrow, "
+        ".feather), arrays (.npz, .h5, .h5ad, .safetensors, .pt, .mat), a folder with one such "
+        "file a sequence, or one from Sequences.writer or from save_to_disk of datasets."
     ),
 ]
 By = Annotated[
@@ -55,12 +54,13 @@ By = Annotated[
     ),
 ]
 Label = Annotated[
-    str | None, typer.Option(help="Column or array with the label. [default: label; in arrays y]")
+    str | None,
+    typer.Option(help="Column or array with the label. [default: label or labels; in arrays y]"),
 ]
 Labels = Annotated[
     Path | None,
     typer.Option(
-        help="Table of labels, with the sequence's name in its first column or in --by. A "
+        help="Table of labels; the column with the sequences' names is found, or is --by. A "
         "folder's labels.csv is found by itself."
     ),
 ]
@@ -70,6 +70,9 @@ Features = Annotated[
         help="Column with a feature, or a pattern such as 'px*'; may be repeated. By default all "
         "other columns. In arrays: the one with the tokens."
     ),
+]
+Layer = Annotated[
+    int | None, typer.Option(help="Which layer, in a file with activations of several.")
 ]
 Ignore = Annotated[
     list[str] | None,
@@ -177,17 +180,12 @@ def _parser(kind: type) -> Callable[[str], Any]:
     return parse
 
 
-def given_columns(
-    by: str | None,
-    label: str | None,
-    group: str | None,
-    features: list[str] | None,
-    ignore: list[str] | None,
-) -> "Selection":
-    """Return which columns were asked for."""
-    from sparsetoken.files import Selection
+def how_data_were_read(model: Path, classifier: Any) -> dict[str, Any]:
+    """Return how the data of a model were read: in its notes, in 0.2 an attribute."""
+    from sparsetoken.estimators.storage import load_notes
 
-    return Selection(by, label, group, tuple(features) if features else None, tuple(ignore or ()))
+    reading: dict[str, Any] = load_notes(model).get("reading") or {}
+    return reading or getattr(classifier, "reading_", {})
 
 
 def given_population(

@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +14,15 @@ import typer
 
 from sparsetoken._validation import import_extra
 
-__all__ = ["CommandError", "check_output", "message", "print_json", "print_table", "progress_bar"]
+__all__ = [
+    "CommandError",
+    "check_output",
+    "message",
+    "print_json",
+    "print_table",
+    "progress_bar",
+    "replaced",
+]
 
 
 class CommandError(Exception):
@@ -36,8 +46,32 @@ def check_output(path: Path, endings: Sequence[str], option: str = "--out") -> N
         import_extra("pyarrow", f"{path}: Parquet")
     if not path.parent.is_dir():
         raise CommandError(f"{path}: there is no folder {path.parent}")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise CommandError(f"{path}: it may not be written to")
+    if path.exists() and not path.is_file() and not path.is_dir():
+        return  # a device or a pipe
+    try:
+        if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise PermissionError
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass  # permissions do not tell all: the disk may be read-only
+    except OSError as error:
+        reason = f": {error.strerror}" if error.strerror else ""
+        raise CommandError(f"{path}: it may not be written to{reason}") from None
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """Provide a file to write to, which takes the place of ``path`` when it is complete."""
+    if path.exists() and not path.is_file():
+        yield path  # a device or a pipe cannot be replaced
+        return
+    temporary = path.with_name(f".sparsetoken-{os.getpid()}{path.suffix}")
+    try:
+        yield temporary
+        if path.exists():
+            shutil.copymode(path, temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def print_json(content: Any) -> None:

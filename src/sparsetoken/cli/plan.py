@@ -18,7 +18,6 @@ from sparsetoken.cli.options import (
     LabelErrors,
     Labels,
     PopulationFile,
-    given_columns,
     given_population,
 )
 from sparsetoken.cli.output import print_json
@@ -147,8 +146,9 @@ def _read(
 ) -> dict[str, Any]:
     from sparsetoken.files import read_dataset
 
-    chosen = given_columns(by, label, group, features, ignore)
-    data = read_dataset(path, chosen, labels).with_labels()
+    data = read_dataset(
+        path, by, label, labels, features or None, group=group, ignore=ignore or ()
+    ).with_labels()
     return {"X": data.sequences, "y": data.labels, "groups": data.groups}
 
 

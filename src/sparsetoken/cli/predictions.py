@@ -1,17 +1,20 @@
 """What ``sparsetoken predict`` tells: a row a sequence, or a row a token."""
 
 import csv
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparsetoken._validation import import_extra
-from sparsetoken.cli.output import message
+from sparsetoken.cli.output import message, replaced
 
 if TYPE_CHECKING:
     from sparsetoken.estimators.judging import Measure
     from sparsetoken.files import Dataset
 
-__all__ = ["plain", "predictions", "token_columns", "write_columns"]
+_NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?", re.IGNORECASE)
+
+__all__ = ["per_class", "plain", "predictions", "token_columns", "write_columns"]
 
 
 def predictions(
@@ -32,13 +35,17 @@ def predictions(
     best = chances.argmax(axis=1)
     predicted = classifier.predict(X)
     rows: list[dict[str, Any]] = []
+    two = len(classes) == 2
     for i, name in enumerate(dataset.ids):
-        two = len(classes) == 2
         rows.append(
             {
                 "sequence": name,
                 "predicted": plain(predicted[i]),
                 "probability": float(chances[i, 1 if two else best[i]]),
+                "probabilities": {
+                    str(label): float(chance)
+                    for label, chance in zip(classes, chances[i], strict=True)
+                },
                 "score": float(scores[i] if two else scores[i, best[i]]),
             }
         )
@@ -61,6 +68,19 @@ def predictions(
     return rows, judge(labels, predicted[known], scores[known], classes)
 
 
+def per_class(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return rows as columns, with one for the probability of each class."""
+    columns: dict[str, list[Any]] = {}
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        if name == "probabilities":
+            for label in values[0]:
+                columns[f"probability_{label}"] = [chances[label] for chances in values]
+        else:
+            columns[name] = values
+    return columns
+
+
 def token_columns(classifier: Any, dataset: "Dataset") -> dict[str, list[Any]]:
     """Return a table with one row a token, in the order of sequences and positions."""
     import numpy as np
@@ -70,10 +90,11 @@ def token_columns(classifier: Any, dataset: "Dataset") -> dict[str, list[Any]]:
         "sequence": np.repeat(np.array(dataset.ids, dtype=object), lengths).tolist(),
         "position": np.concatenate([np.arange(length) for length in lengths]).tolist(),
         "row": dataset.rows.tolist(),
-        "weight": [],
-        "contribution": [],
-        "towards": [],
     }
+    if dataset.coords is not None:
+        for axis, places in zip("xyz", dataset.coords.T, strict=False):
+            table[axis] = places.tolist()
+    table |= {"weight": [], "contribution": [], "towards": []}
     two = [str(name) for name in classifier.classes_]
     for found in classifier.explain(dataset.sequences, top=int(lengths.max())):
         order = np.argsort(found.tokens)
@@ -88,15 +109,22 @@ def token_columns(classifier: Any, dataset: "Dataset") -> dict[str, list[Any]]:
 
 def write_columns(columns: dict[str, list[Any]], path: Path) -> int:
     """Write a table to .csv or .parquet, and return the number of its rows."""
-    if path.suffix == ".csv":
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(zip(*columns.values(), strict=True))
-    else:
-        parquet = import_extra("pyarrow.parquet", f"{path}: Parquet")
-        parquet.write_table(import_extra("pyarrow", "Parquet").table(columns), path)
+    with replaced(path) as temporary:
+        if path.suffix == ".csv":
+            with temporary.open("w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerow(map(_harmless, columns))
+                writer.writerows(map(_harmless, row) for row in zip(*columns.values(), strict=True))
+        else:
+            parquet = import_extra("pyarrow.parquet", f"{path}: Parquet")
+            parquet.write_table(import_extra("pyarrow", "Parquet").table(columns), temporary)
     return len(next(iter(columns.values())))
+
+
+def _harmless(cell: Any) -> Any:
+    """Return text that a spreadsheet would run with an apostrophe before it."""
+    runs = isinstance(cell, str) and cell[:1] in ("=", "@", "+", "-", "\t")
+    return f"'{cell}" if runs and not _NUMBER.fullmatch(cell) else cell
 
 
 def plain(value: Any) -> Any:

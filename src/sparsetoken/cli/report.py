@@ -5,9 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sparsetoken.cli.estimate import remembered
-from sparsetoken.cli.options import By, Data, Features, Label, Labels
-from sparsetoken.cli.output import check_output, message
+from sparsetoken.cli.options import (
+    By,
+    Data,
+    Features,
+    Label,
+    Labels,
+    Layer,
+    how_data_were_read,
+)
+from sparsetoken.cli.output import check_output, message, replaced
 from sparsetoken.cli.waiting import waiting
 
 if TYPE_CHECKING:
@@ -39,6 +46,7 @@ def report(
         str | None,
         typer.Option(help="Column with the group, such as the patient, which is never split."),
     ] = None,
+    layer: Layer = None,
     random_state: Annotated[int, typer.Option(help="Seed of the folds.")] = 0,
 ) -> None:
     """Write a page that a colleague can read: how good, which signal, which tokens, what next.
@@ -46,24 +54,24 @@ def report(
     Sequences that the model was trained on are scored by refits that did not see them. The page is
     one file that needs no network.
     """
-    from dataclasses import replace
-
     from sparsetoken.estimators import load
     from sparsetoken.files import read_dataset
     from sparsetoken.reporting import report as write
 
     check_output(out, [".html"])
     classifier = load(model)
-    selection = replace(remembered(classifier, data, by, label, features), group=group)
+    like = how_data_were_read(model, classifier)
     with waiting(f"reading {data}"):
-        dataset = read_dataset(data, selection, labels).with_labels()
+        dataset = read_dataset(
+            data, by, label, labels, features or None, layer, group=group, like=like
+        ).with_labels()
         texts = None if token_text is None else _texts(dataset, token_text)
-    with waiting("judging; refits and the plan may take a minute"):
-        found = write(
+    with waiting("judging; refits and the plan may take a minute"), replaced(out) as page:
+        evidence = write(
             classifier,
             dataset.sequences,
             dataset.labels,
-            out,
+            page,
             groups=dataset.groups,
             fpr=fpr,
             error=error,
@@ -72,31 +80,21 @@ def report(
             token_texts=texts,
             random_state=random_state,
         )
-    for measure in found.measures:
+    for measure in evidence.measures:
         message(f"{measure.name} {measure}")
     message(f"report: {out}")
 
 
 def _texts(dataset: "Dataset", column: str) -> dict[str, list[str]]:
     """Return the text of each token, by name of the sequence."""
-    from sparsetoken.files import is_table
-    from sparsetoken.files.dataset import ending
-    from sparsetoken.files.text import read_rows
+    from sparsetoken.files import is_table, open_table
     from sparsetoken.sequences.interop import find_name
 
     if not is_table(dataset.path):
         raise ValueError(f"--token-text needs a table with one token a row, got {dataset.path}")
-    if ending(dataset.path) == ".parquet":
-        from pyarrow import parquet
-
-        header = parquet.read_schema(dataset.path).names
-        name = find_name(column, header, str(dataset.path))
-        every = [str(text) for text in parquet.read_table(dataset.path, [name])[name].to_pylist()]
-    else:
-        rows = read_rows(dataset.path)
-        header = next(rows)
-        place = header.index(find_name(column, header, str(dataset.path)))
-        every = [row[place] if place < len(row) else "" for row in rows]
+    table = open_table(dataset.path)
+    name = find_name(column, list(table.kinds), str(dataset.path))
+    every = [str(text) for block in table.blocks([name], []) for text in block.cells[0]]
     offsets = dataset.sequences.offsets
     return {
         str(name): [every[row] for row in dataset.rows[offsets[i] : offsets[i + 1]]]

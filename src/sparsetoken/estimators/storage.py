@@ -30,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparsetoken.estimators.encoding import CLASSIFIERS, Arrays, decode, encode
 from sparsetoken.sequences.sequences import Sequences
 
-__all__ = ["load", "save"]
+__all__ = ["load", "load_notes", "save"]
 
 _FORMAT = "sparsetoken model"
 _VERSION = 2
@@ -56,7 +56,9 @@ _DAMAGE = (
 )
 
 
-def save(classifier: Any, path: str | os.PathLike[str]) -> None:
+def save(
+    classifier: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None
+) -> None:
     """Write a fitted classifier to a file, without pickle.
 
     The file is complete or not there: an existing one stays as it was if writing fails.
@@ -70,6 +72,8 @@ def save(classifier: Any, path: str | os.PathLike[str]) -> None:
         None.
     path : str or path
         The file, usually ``*.npz``; an existing one is replaced.
+    notes : dict, optional
+        Anything that JSON can hold, kept beside the model: how its data were read, for one.
 
     Examples
     --------
@@ -95,6 +99,7 @@ def save(classifier: Any, path: str | os.PathLike[str]) -> None:
         "scikit-learn": sklearn.__version__,
         "content": encode(classifier, kind, arrays),
         "scores": _trial_scores(classifier, math.inf).tolist(),
+        "notes": notes or {},
     }
     entries = {_HEADER: np.array(json.dumps(header)), **arrays}
     buffer = io.BytesIO()
@@ -122,6 +127,13 @@ def load(path: str | os.PathLike[str]) -> Any:
         return _read(file, path)
 
 
+def load_notes(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the notes that :func:`save` put beside a classifier; an empty dict if there are none."""
+    with Path(path).open("rb") as file:
+        notes = _open(file, path)[0].get("notes")
+    return notes if isinstance(notes, dict) else {}
+
+
 def _write(path: Path, content: bytes) -> None:
     """Replace a file in one go, or leave it as it is."""
     if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
@@ -140,7 +152,8 @@ def _write(path: Path, content: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _read(file: Any, name: Any) -> Any:
+def _open(file: Any, name: Any) -> tuple[dict[str, Any], Arrays, int]:
+    """Return the header and the arrays of a file that is whole, and its size."""
     try:
         size = file.seek(0, os.SEEK_END)
         entries = _unpack(file, size)
@@ -159,6 +172,13 @@ def _read(file: Any, name: Any) -> Any:
         )
     if digest != _digest(entries):
         raise ValueError(f"{name} is damaged or was edited: its digest does not match")
+    return header, entries, size
+
+
+def _read(file: Any, name: Any) -> Any:
+    header, entries, size = _open(file, name)
+    version = header["version"]
+    writer = header.get("sparsetoken", _WRITERS.get(version))
     try:
         classifier = decode(header["content"], entries, version)
         if type(classifier).__name__ not in CLASSIFIERS:

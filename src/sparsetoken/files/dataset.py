@@ -1,66 +1,31 @@
-"""What is read from a file, and what of the file is what."""
+"""What is read from a file."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.sequences.interop import find_name
-from sparsetoken.sequences.sequences import Sequences
+from sparsetoken.sequences.forms import offsets_of
+from sparsetoken.sequences.sequences import Sequences, as_sequences
 
-__all__ = [
-    "Dataset",
-    "Rows",
-    "Selection",
-    "ending",
-    "find_names",
-    "is_missing",
-    "make_dataset",
-]
+__all__ = ["Dataset", "Rows", "is_missing", "make_dataset", "shorten"]
 
 Array = NDArray[Any]
 
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "NULL", "null"}
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Which columns of a table, or arrays of an archive, are what.
-
-    Parameters
-    ----------
-    by : str, optional
-        The sequence of each token; by default "bag" or "sequence".
-    label : str, optional
-        The label; by default "label", or "y" among arrays.
-    group : str, optional
-        What sequences belong together, for instance the patient; by default there is none.
-    features : tuple of str, optional
-        Columns of features, by name or by pattern (``px*``); by default all that are nothing else.
-        Among arrays: the one that holds the tokens, by default "X".
-    ignore : tuple of str
-        Columns that are no features, by name or by pattern.
-    remembered : frozenset of str
-        Which of these a model remembers from its training: they need not be in another file.
-    """
-
-    by: str | None = None
-    label: str | None = None
-    group: str | None = None
-    features: tuple[str, ...] | None = None
-    ignore: tuple[str, ...] = ()
-    remembered: frozenset[str] = frozenset()
+_WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))(?:\.0*)?")  # within the range of int64
 
 
 @dataclass(frozen=True)
 class Dataset:
     """Sequences of a file, with the labels and groups that it has.
 
-    Parameters
+    Attributes
     ----------
     path : Path
         The file.
@@ -74,8 +39,11 @@ class Dataset:
         The group of each sequence.
     rows : ndarray of int
         The row of the file, counted from 0, that each token was in.
-    selection : Selection
-        Which columns or arrays were used.
+    coords : ndarray or None
+        The coordinates of each token, where the file has them.
+    reading : dict
+        Which columns or arrays were used. ``read_dataset(other, like=reading)`` reads a file of
+        the same kind.
     """
 
     path: Path
@@ -84,7 +52,8 @@ class Dataset:
     labelled: NDArray[np.bool_]
     groups: Array | None
     rows: NDArray[np.int64]
-    selection: Selection
+    coords: Array | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.sequences)
@@ -97,39 +66,83 @@ class Dataset:
     def with_labels(self) -> "Dataset":
         """Return the sequences that have a label, or raise ValueError if there are none."""
         if self.labels is None or not self.labelled.any():
-            name = self.selection.label
+            name = self.reading.get("label")
+            table = "name a table of labels with labels="
+            if name is not None:
+                raise ValueError(f"{self.path} has no labels in {name!r}; {table}")
+            remedy = f"say which array or column is the label with label=, or {table}"
             raise ValueError(
-                f"{self.path} has no labels: an array 'y', a column 'label', or what --label names"
-                if name is None
-                else f"{self.path} has no labels in {name!r}"
+                f"{self.path} has no labels: {table if self.path.is_dir() else remedy}"
             )
-        if self.labelled.all():
-            return self
-        kept = np.flatnonzero(self.labelled)
-        of_token = np.repeat(self.labelled, self.sequences.lengths)
+        return self if self.labelled.all() else self._subset(self.labelled)
+
+    def _subset(self, kept: NDArray[np.bool_]) -> "Dataset":
+        of_token = np.repeat(kept, self.sequences.lengths)
+        labels = None if self.labels is None else self.labels[kept]
+        if labels is not None and self.labelled[kept].all():
+            labels = _as_labels(labels.tolist())
         return replace(
             self,
             sequences=self.sequences[kept],
-            labels=_as_labels(self.labels[kept].tolist()),
+            labels=labels,
             labelled=self.labelled[kept],
             groups=None if self.groups is None else self.groups[kept],
             rows=self.rows[of_token],
+            coords=None if self.coords is None else self.coords[of_token],
         )
 
 
-def ending(path: Path) -> str:
-    """Return how the name of a file ends, without ``.gz``."""
-    return path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+def make_dataset(
+    path: Path,
+    sequences: Sequences,
+    ids: Iterable[Any],
+    rows: Array,
+    labels: Any = None,
+    groups: Any = None,
+    coords: Array | None = None,
+    reading: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """Check sequences, and leave out those without tokens.
 
-
-def find_names(patterns: Iterable[str], known: Sequence[str], where: str) -> list[str]:
-    """Return the names that patterns stand for, each once; every pattern must stand for some."""
-    found: dict[str, None] = {}
-    exact = set(known)
-    for pattern in patterns:
-        matched = [pattern] if pattern in exact else [n for n in known if fnmatchcase(n, pattern)]
-        found.update(dict.fromkeys(matched or [find_name(pattern, known, where)]))
-    return list(found)
+    Labels that are missing are told from others, and labels that are numbers from text.
+    """
+    ids = np.array(list(ids))
+    labelled = np.zeros(len(sequences), dtype=bool)
+    if labels is not None:
+        labelled = np.array([not is_missing(label) for label in labels])
+        labels = _labels(labels, labelled)
+    if groups is not None:
+        lacking = [i for i, group in enumerate(groups) if is_missing(group)]
+        if lacking:
+            raise ValueError(f"{path}: sequence {ids.tolist()[lacking[0]]!r} has no group")
+        groups = _as_labels(groups)
+    try:
+        sequences = Sequences(sequences.tokens, sequences.offsets, sequences.feature_names, ids)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    dataset = Dataset(
+        path,
+        sequences,
+        labels,
+        labelled,
+        groups,
+        rows,
+        coords,
+        dict(reading or {}),
+    )
+    empty = sequences.lengths == 0
+    if empty.any() and not empty.all():
+        warnings.warn(
+            f"{path}: {empty.sum()} of {len(empty)} sequences have no tokens and are left out: "
+            f"{shorten(ids[empty].tolist())}",
+            stacklevel=4,
+        )
+        dataset = dataset._subset(~empty)
+    try:
+        as_sequences(dataset.sequences)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return dataset
 
 
 def is_missing(value: Any) -> bool:
@@ -137,16 +150,47 @@ def is_missing(value: Any) -> bool:
     return value is None or value != value or (isinstance(value, str) and value.strip() in _MISSING)
 
 
+def shorten(names: Sequence[Any], most: int = 6) -> str:
+    """Return names for a message, not all of them."""
+    return ", ".join(str(name) for name in names[:most]) + (", …" if len(names) > most else "")
+
+
+def _labels(labels: Sequence[Any], labelled: NDArray[np.bool_]) -> Array:
+    """Return labels of one type; those that are missing stay None."""
+    if not labelled.any():
+        return np.full(len(labels), None, dtype=object)
+    known = _as_labels([label for label, there in zip(labels, labelled, strict=True) if there])
+    if labelled.all():
+        return known
+    mixed = np.full(len(labels), None, dtype=object)
+    mixed[labelled] = known.tolist()
+    return mixed
+
+
 def _as_labels(values: Sequence[Any]) -> Array:
-    """Return labels as integers if all are whole numbers, also as text, and as they are if not."""
-    try:
-        numbers = [float(value) for value in values]
-        if all(number.is_integer() for number in numbers) and not isinstance(values[0], bool):
-            return np.array([int(number) for number in numbers])
-    except (TypeError, ValueError):
-        pass
-    kinds = {type(value) for value in values}
+    """Return labels as integers if all are whole numbers, also as text, and as they are if not.
+
+    Labels that differ stay different: ``01`` is no 1, and neither are ``1`` and ``1.0`` together.
+    """
+    distinct = dict.fromkeys(values)
+    numbers = {value: _whole(value) for value in distinct}
+    if None not in numbers.values() and len(set(numbers.values())) == len(distinct):
+        return np.array([numbers[value] for value in values])
+    kinds = {type(value) for value in distinct}
     return np.array(values if len(kinds) == 1 else [str(value) for value in values])
+
+
+def _whole(value: Any) -> int | None:
+    """Return a value as the whole number that it is, or None."""
+    if isinstance(value, str):
+        digits = _WHOLE.fullmatch(value)
+        return None if digits is None else int(digits[1])
+    if isinstance(value, bool | np.bool_):
+        return None
+    if isinstance(value, int | np.integer):
+        return int(value)
+    exact = isinstance(value, float | np.floating) and float(value).is_integer()
+    return int(value) if exact and abs(value) < 2**53 else None
 
 
 class Rows:
@@ -178,36 +222,18 @@ class Rows:
         return self.array
 
 
-def make_dataset(
-    path: Path,
-    sequences: Sequences,
-    labels: Sequence[Any] | None,
-    groups: Sequence[Any] | None,
-    rows: Array,
-    selection: Selection,
-) -> Dataset:
-    """Tell labels that are missing from others, and labels that are numbers from text."""
-    labelled = np.zeros(len(sequences), dtype=bool)
-    if labels is not None:
-        labelled = np.array([not is_missing(label) for label in labels])
-    return Dataset(
-        path,
-        sequences,
-        None if labels is None else _labels(labels, labelled),
-        labelled,
-        None if groups is None else _as_labels(groups),
-        rows,
-        selection,
-    )
-
-
-def _labels(labels: Sequence[Any], labelled: NDArray[np.bool_]) -> Array:
-    """Return labels of one type; those that are missing stay None."""
-    if not labelled.any():
-        return np.full(len(labels), None, dtype=object)
-    known = _as_labels([label for label, there in zip(labels, labelled, strict=True) if there])
-    if labelled.all():
-        return known
-    mixed = np.full(len(labels), None, dtype=object)
-    mixed[labelled] = known.tolist()
-    return mixed
+def stack_sequences(path: Path, named: Iterable[tuple[str, Array]]) -> tuple[list[str], Sequences]:
+    """Put arrays of shape (L_i, d) together, one after the other, and return their names too."""
+    tokens = Rows()
+    names: list[str] = []
+    lengths: list[int] = []
+    for name, sequence in named:
+        if tokens.array is not None and sequence.shape[1] != tokens.array.shape[1]:
+            raise ValueError(
+                f"{path}: sequence {name!r} has {sequence.shape[1]} features per token, "
+                f"{names[0]!r} has {tokens.array.shape[1]}"
+            )
+        tokens.add(sequence)
+        names.append(name)
+        lengths.append(len(sequence))
+    return names, Sequences(tokens.whole(), offsets_of(lengths))

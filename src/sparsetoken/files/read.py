@@ -1,163 +1,190 @@
 """One function for every kind of file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sparsetoken._validation import import_extra
-from sparsetoken.files.arrays import OPENERS, read_archive, read_folder
-from sparsetoken.files.dataset import (
-    Dataset,
-    Selection,
-    ending,
-    is_missing,
-    make_dataset,
-)
-from sparsetoken.files.tables import read_csv, read_parquet
-from sparsetoken.files.text import read_rows
-from sparsetoken.sequences.folder import StoredSequences, is_stored
-from sparsetoken.sequences.interop import find_name
+from sparsetoken.files.arrays import read_archive
+from sparsetoken.files.arrow import is_saved_to_disk, open_ipc, open_parquet, open_saved_to_disk
+from sparsetoken.files.csv import open_csv
+from sparsetoken.files.dataset import Dataset, make_dataset
+from sparsetoken.files.folders import read_folder
+from sparsetoken.files.formats import Arrays, Table, check_size, damage
+from sparsetoken.files.h5ad import open_h5ad
+from sparsetoken.files.hdf5 import open_hdf5
+from sparsetoken.files.labels import with_table
+from sparsetoken.files.mat import open_mat
+from sparsetoken.files.names import Wanted
+from sparsetoken.files.npz import open_npy, open_npz
+from sparsetoken.files.safetensors import open_safetensors
+from sparsetoken.files.tables import read_table
+from sparsetoken.files.torch import open_torch
+from sparsetoken.sequences.folder import is_stored
+from sparsetoken.sequences.sequences import Sequences
 
-__all__ = ["is_table", "read_dataset"]
+__all__ = ["is_table", "open_table", "read_dataset"]
 
-_TABLES: dict[str, Callable[[Path, Selection], Dataset]] = {
-    ".csv": read_csv,
-    ".tsv": read_csv,
-    ".parquet": read_parquet,
+# A format is a function in a file of its own, and a line here.
+TABLES: dict[str, Callable[[Path], Table]] = {
+    ".csv": open_csv,
+    ".tsv": open_csv,
+    ".parquet": open_parquet,
+    ".arrow": open_ipc,
+    ".feather": open_ipc,
 }
-_FILES = _TABLES | {suffix: read_archive for suffix in OPENERS if suffix != ".npy"}
+ARRAYS: dict[str, Callable[[Path], Arrays]] = {
+    ".npz": open_npz,
+    ".npy": open_npy,
+    ".h5": open_hdf5,
+    ".hdf5": open_hdf5,
+    ".h5ad": open_h5ad,
+    ".safetensors": open_safetensors,
+    ".pt": open_torch,
+    ".pth": open_torch,
+    ".mat": open_mat,
+}
 
 
 def read_dataset(
-    path: str | Path, selection: Selection | None = None, labels: str | Path | None = None
+    path: str | Path,
+    by: str | None = None,
+    label: str | None = None,
+    labels: str | Path | None = None,
+    features: str | Iterable[str] | None = None,
+    layer: int | None = None,
+    *,
+    group: str | None = None,
+    ignore: str | Iterable[str] = (),
+    max_numbers: int | None = None,
+    like: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    r"""Read sequences from a file or a folder, by its ending.
+    r"""Read sequences from a file or a folder, by its ending, as the command line does.
 
     Parameters
     ----------
     path : str or path
-        A table with one token a row (``.csv``, ``.tsv``, also with ``.gz``; ``.parquet``), an
-        archive of arrays (``.npz``, ``.h5``, ``.safetensors``), a folder with one such file, or
-        one ``.npy``, a sequence, or a folder that ``Sequences.writer`` has written.
-    selection : Selection, optional
-        What each column or array is, where the usual names do not tell.
+        A table with one token a row (``.csv``, ``.tsv``, also with ``.gz``; ``.parquet``,
+        ``.arrow``, ``.feather``), an archive of arrays (``.npz``, ``.npy``, ``.h5``, ``.h5ad``,
+        ``.safetensors``, ``.pt``, ``.mat``), a folder with one such file a sequence, a folder that
+        Hugging Face datasets has saved, or one that ``Sequences.writer`` has written.
+    by : str, optional
+        The column or array that names the sequence of each token; by default "bag" or "sequence".
+    label : str, optional
+        The column or array with the label; by default "label" or "labels", among arrays also "y".
     labels : str or path, optional
-        A table (``.csv``, ``.tsv``, ``.parquet``) with the label of each sequence, and its group.
-        The first column names the sequence, unless ``selection.by`` is another. By default
-        ``labels.csv`` (or ``.tsv``, ``.parquet``) in a folder.
+        A table with the label of each sequence, and its group. The column that names sequences is
+        found by what it holds, unless ``by`` names it. By default ``labels.csv`` (or ``.tsv``,
+        ``.parquet``…) in a folder.
+    features : str or sequence of str, optional
+        Columns of features, by name or by pattern (``px*``); by default all that are nothing else.
+        Among arrays: the one that holds the tokens, by default "X", "features", "feats",
+        "embeddings", "hidden_states" or "activations".
+    layer : int, optional
+        Which layer, if there is an array a layer, or one with several layers.
+    group : str, optional
+        What sequences belong together, for instance the patient; by default there is none.
+    ignore : str or sequence of str
+        Columns that are no features, by name or by pattern.
+    max_numbers : int, optional
+        Refuse files with more numbers than that before they are read.
+    like : dict, optional
+        ``Dataset.reading`` of another file: its columns are looked for before those of usual
+        names, but need not be there.
+
+    Returns
+    -------
+    dataset : Dataset
+        ``sequences``, ``labels``, ``labelled``, ``groups``, ``rows`` and ``coords``.
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> from sparsetoken.files import read_dataset
+    >>> import pathlib, tempfile, sparsetoken as st
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "bags.csv")
     ...     _ = path.write_text("bag,label,x\nb,ill,1\na,well,2\nb,ill,3\n")
-    ...     data = read_dataset(path)
+    ...     data = st.read_dataset(path)
     >>> data.sequences
     Sequences(n_sequences=2, total_tokens=3, dim=1, lengths=1…2, dtype=float32, features=[x],
     ids=[b, a])
     >>> data.labels.tolist(), data.rows.tolist()
     (['ill', 'well'], [0, 2, 1])
     """
-    path, selection = Path(path), selection or Selection()
-    if is_stored(path):
-        dataset = _read_stored(path, selection)
-    elif path.is_dir():
-        dataset = read_folder(path, _ending(path), selection)
-        found = [path / f"labels{suffix}" for suffix in _TABLES]
-        labels = labels or next((table for table in found if table.exists()), None)
-    else:
-        read = _FILES.get(ending(path))
-        if read is None:
-            raise ValueError(
-                f"data must be a folder or a file ending in {', '.join(_FILES)}, got {path.name!r}"
-            )
-        dataset = read(path, selection if labels is None else _without_label(selection))
-    return dataset if labels is None else _with_table(dataset, Path(labels), selection)
+    path = Path(path)
+    wanted = Wanted(
+        by,
+        label,
+        group,
+        None if features is None else _listed(features),
+        _listed(ignore),
+        layer,
+        max_numbers,
+        like or {},
+    )
+    if path.is_dir() and labels is None and not is_saved_to_disk(path):
+        tables = [path / f"labels{suffix}" for suffix in TABLES]
+        labels = next((table for table in tables if table.exists()), None)
+    if labels is None:
+        return _read(path, wanted)
+    inside = replace(wanted, label=None, group=None)
+    if not is_table(path):  # the name of a column may be that of the table
+        inside = replace(inside, by=None, like={**wanted.like, **({"by": by} if by else {})})
+    dataset = _read(path, inside)
+    return with_table(dataset, Path(labels), open_table(labels, "labels"), wanted)
 
 
 def is_table(path: str | Path) -> bool:
     """Return whether a file has columns, not arrays."""
-    return ending(Path(path)) in _TABLES
+    return _ending(Path(path)) in TABLES
 
 
-def _read_stored(folder: Path, selection: Selection) -> Dataset:
+def open_table(path: str | Path, what: str = "path") -> Table:
+    """Open a file that has columns."""
+    if not is_table(path):
+        raise ValueError(f"{what} must end in {', '.join(TABLES)}, got {Path(path).name!r}")
+    return TABLES[_ending(Path(path))](Path(path))
+
+
+def _read(path: Path, wanted: Wanted) -> Dataset:
+    if is_stored(path):
+        return _read_stored(path, wanted)
+    if path.is_dir():
+        if is_saved_to_disk(path):
+            return read_table(path, open_saved_to_disk(path), wanted)
+        return read_folder(path, wanted, ARRAYS, _open_arrays)
+    if path.suffix and not is_table(path) and path.suffix not in ARRAYS:
+        raise ValueError(
+            f"data must be a folder or a file ending in {', '.join([*TABLES, *ARRAYS])}, "
+            f"got {path.name!r}; save other arrays with numpy.savez"
+        )
+    if not path.exists():
+        raise FileNotFoundError(2, "there is no such file or folder", str(path))
+    if is_table(path):
+        return read_table(path, open_table(path), wanted)
+    return read_archive(path, _open_arrays(path), wanted)
+
+
+def _open_arrays(path: Path) -> Arrays:
+    path.open("rb").close()  # a file that is missing or forbidden is not a damaged one
+    with damage(path):
+        return ARRAYS[path.suffix](path)
+
+
+def _read_stored(folder: Path, wanted: Wanted) -> Dataset:
     """Read all of a folder that was written to be read in parts."""
-    stored = StoredSequences(folder, np.inf)
+    stored = Sequences.open(folder, np.inf)
+    check_size(folder, stored.size, stored.dtype.itemsize, wanted.max_numbers)
     sequences = stored.to_memory()
-    if sequences.ids is None:
-        sequences.ids = np.arange(len(sequences))
+    ids = range(len(sequences)) if sequences.ids is None else sequences.ids.tolist()
     labels = None if stored.labels is None else stored.labels.tolist()
-    rows = np.arange(len(sequences.tokens))
-    return make_dataset(folder, sequences, labels, None, rows, selection)
+    return make_dataset(folder, sequences, ids, np.arange(len(sequences.tokens)), labels)
 
 
-def _ending(folder: Path) -> str:
-    """Return the one ending of the files of a folder that hold arrays."""
-    found = sorted({file.suffix for file in folder.iterdir()} & set(OPENERS))
-    if len(found) != 1:
-        listed = " and ".join(found) or "none"
-        raise ValueError(
-            f"{folder} must hold files of one kind, {', '.join(OPENERS)}; it holds {listed}"
-        )
-    return found[0]
+def _listed(names: str | Iterable[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _without_label(selection: Selection) -> Selection:
-    return replace(selection, label=None, group=None)
-
-
-def _with_table(dataset: Dataset, table: Path, selection: Selection) -> Dataset:
-    """Look the label and the group of each sequence up in a table."""
-    rows = _read_rows(table)
-    if not rows:
-        raise ValueError(f"{table} has no rows")
-    names = list(rows[0])
-    by = selection.by if selection.by in names else names[0]
-    label = selection.label if selection.label in names else "label"
-    if "label" not in selection.remembered:
-        label = selection.label or "label"
-    label = find_name(str(label), names, str(table))
-    group = None if selection.group is None else find_name(selection.group, names, str(table))
-    own = {str(name): i for i, name in enumerate(dataset.ids)}
-    found: dict[int, dict[str, Any]] = {}
-    for number, row in enumerate(rows):
-        name = str(row[by])
-        place = own.get(name, own.get(Path(name).stem))
-        if place is None:
-            continue
-        before = found.setdefault(place, row)
-        if any(row[key] != before[key] for key in (label, group) if key is not None):
-            raise ValueError(f"{table}, row {number}: another label or group for {name!r}")
-    if not found:
-        raise ValueError(
-            f"{table} names none of the sequences: it has {str(rows[0][by])!r} in {by!r}, "
-            f"{dataset.path} has {dataset.ids[0]!r}"
-        )
-    empty = dict.fromkeys(names)
-    matched = [found.get(i, empty) for i in range(len(dataset))]
-    if group is not None and any(is_missing(row[group]) for row in matched):
-        lacking = next(i for i, row in enumerate(matched) if is_missing(row[group]))
-        raise ValueError(f"{table}: sequence {dataset.ids[lacking]!r} has no {group!r}")
-    return make_dataset(
-        dataset.path,
-        dataset.sequences,
-        [row[label] for row in matched],
-        None if group is None else [row[group] for row in matched],
-        dataset.rows,
-        replace(selection, by=by, label=label),
-    )
-
-
-def _read_rows(table: Path) -> list[dict[str, Any]]:
-    if ending(table) not in _TABLES:
-        raise ValueError(f"--labels must end in {', '.join(_TABLES)}, got {table.name!r}")
-    if table.suffix != ".parquet":
-        header, *rows = list(read_rows(table)) or [[]]
-        return [dict(zip(header, cells, strict=True)) for cells in rows]
-    parquet = import_extra("pyarrow.parquet", f"{table}: Parquet")
-    return list(parquet.read_table(table).to_pylist())
+def _ending(path: Path) -> str:
+    return path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix

@@ -1,47 +1,50 @@
 """Sequences in a folder, read in parts and never as a whole.
 
 A folder holds plain ``.npy`` files: ``tokens.npy`` (total_tokens, dim), ``offsets.npy``, and where
-they were given ``labels.npy`` and ``ids.npy``. ``sequences.json`` is written last: a folder without
-it is not complete. What is written was checked, so that reading needs no second look at it.
+they were given ``labels.npy`` and ``ids.npy``. ``digests.npy`` has a digest of each 64 kB of
+tokens. ``sequences.json`` is written last, with the lengths and digests of the other files: a
+folder without it is not complete, and one that was changed afterwards is refused.
 """
 
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.sequences.convert import as_sequences
+from sparsetoken.sequences.digests import BlockDigests, TokenFile
+from sparsetoken.sequences.forms import check_sequences, describe, offsets_of
+from sparsetoken.sequences.header import check_file, is_stored, read_header, write_header
 from sparsetoken.sequences.interop import as_names
-from sparsetoken.sequences.sequences import Sequences, describe
 
 __all__ = ["SequenceWriter", "StoredSequences", "is_stored"]
 
 Array = NDArray[Any]
 
-_HEADER, _TOKENS, _OFFSETS, _LABELS, _IDS = (
-    "sequences.json",
+_TOKENS, _OFFSETS, _LABELS, _IDS, _DIGESTS = (
     "tokens.npy",
     "offsets.npy",
     "labels.npy",
     "ids.npy",
+    "digests.npy",
 )
-_FORMAT = {"format": "sparsetoken sequences", "version": 1}
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
 
 class SequenceWriter:
     """Write sequences to a folder, some at a time, without holding all of them in memory.
 
-    Use it in a ``with`` block; the folder is complete when the block ends.
+    ``Sequences.writer`` makes one. Use it in a ``with`` block; the folder is complete when the
+    block ends. An ``add`` that fails, because the disk is full for instance, can be repeated.
 
     Parameters
     ----------
     folder : str or path
         The folder, which must not exist or be empty.
+    convert : function
+        Makes checked ``Sequences`` of what is added.
 
     Examples
     --------
@@ -49,7 +52,7 @@ class SequenceWriter:
     >>> folder = tempfile.TemporaryDirectory()
     >>> with st.Sequences.writer(folder.name) as out:
     ...     for label in (0, 1, 0):
-    ...         out.add([np.full((label + 2, 4), label, np.float32)], labels=[label])
+    ...         out.add([np.full((label + 2, 4), label + 1, np.float32)], labels=[label])
     >>> X = st.Sequences.open(folder.name)
     >>> X
     StoredSequences(n_sequences=3, total_tokens=7, dim=4, lengths=2…3, dtype=float32)
@@ -58,15 +61,19 @@ class SequenceWriter:
     >>> folder.cleanup()
     """
 
-    def __init__(self, folder: Any) -> None:
+    def __init__(self, folder: Any, convert: Callable[[Any], Any]) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         if any(self.folder.iterdir()):
             raise ValueError(f"folder must be empty or not exist, got {self.folder}")
-        self._lengths: list[Array] = []
-        self._kept: dict[str, list[Array]] = {_LABELS: [], _IDS: []}
-        self._first: Sequences | None = None
+        (self.folder / _TOKENS).open("xb").close()  # from here on there is no second writer
+        self._convert = convert
         self._file: Any = None
+        self._lengths: list[Array] = []
+        self._beside: dict[str, list[Array]] = {_LABELS: [], _IDS: []}
+        self._digests = BlockDigests()
+        self._first: Any = None
+        self._end = 0
 
     def add(self, X: Any, labels: Any = None) -> None:
         """Append sequences.
@@ -78,59 +85,67 @@ class SequenceWriter:
         labels : array-like of shape (n,), optional
             Their labels; all parts have them, or none.
         """
-        part = as_sequences(X)
-        if self._first is None:
-            self._first = part[:0]
-            self._file = (self.folder / _TOKENS).open("wb")
-            self._write_head(0)
-        first = self._first
-        if part.dim != first.dim or not np.can_cast(part.dtype, first.dtype):
+        added = self._convert(X)
+        first = added[:0] if self._first is None else self._first
+        if added.dim != first.dim or not np.can_cast(added.dtype, first.dtype):
             raise ValueError(
                 f"X must have tokens of {first.dim} features and type {first.dtype} like those "
-                f"before, got {part.dim} and {part.dtype}"
+                f"before, got {added.dim} and {added.dtype}"
             )
-        if _names(part) != _names(first):
+        if _names(added) != _names(first):
             raise ValueError("X must have the same names of features as the sequences before")
-        for name, values in ((_LABELS, labels), (_IDS, part.ids)):
-            held = self._kept[name]
-            if len(held) != (len(self._lengths) if values is not None else 0):
+        beside = {_LABELS: labels, _IDS: added.ids}
+        for name, values in beside.items():
+            if len(self._beside[name]) != (len(self._lengths) if values is not None else 0):
                 raise ValueError(f"all parts must have {name[:-4]}, or none")
+            if values is not None and np.shape(values) != added.shape:
+                raise ValueError(
+                    f"labels must have shape {added.shape}, one a sequence, got {np.shape(values)}"
+                )
+        if self._file is None:
+            self._file = (self.folder / _TOKENS).open("r+b", buffering=0)
+        if self._first is None:
+            self._end = self._write_head(0, first)
+        content = np.ascontiguousarray(added.tokens, first.dtype).reshape(-1).data.cast("B")
+        self._write(content, self._end)
+        # All of it is in the file: only now does it count.
+        self._first, self._end = first, self._end + len(content)
+        self._digests.update(content)
+        self._lengths.append(added.lengths)
+        for name, values in beside.items():
             if values is not None:
-                values = np.asarray(values)
-                if values.shape != part.shape:
-                    raise ValueError(
-                        f"labels must have shape {part.shape}, one a sequence, got {values.shape}"
-                    )
-                held.append(values)
-        np.ascontiguousarray(part.tokens, dtype=first.dtype).tofile(self._file)
-        self._lengths.append(part.lengths)
+                self._beside[name].append(np.asarray(values))
 
     def close(self) -> None:
         """Write what is known when all sequences are there."""
         if self._first is None:
             raise ValueError("at least one sequence must be added before the folder is complete")
-        offsets = np.concatenate([[0], np.cumsum(np.concatenate(self._lengths))])
-        self._write_head(int(offsets[-1]))
+        offsets = offsets_of(np.concatenate(self._lengths))
+        self._write_head(int(offsets[-1]), self._first)
+        self._file.truncate(self._end)
         self._file.close()
-        np.save(self.folder / _OFFSETS, offsets)
-        for name, parts in self._kept.items():
-            if parts:
-                values = np.concatenate(parts)
-                if values.dtype.kind == "O":  # text of any length, as frames hold it
-                    values = values.astype(str)
-                np.save(self.folder / name, values, allow_pickle=False)
-        header = _FORMAT | {"feature_names": _names(self._first)}
-        (self.folder / _HEADER).write_text(json.dumps(header))
+        arrays: dict[str, Array] = {_OFFSETS: offsets, _DIGESTS: self._digests.values()}
+        arrays |= {name: np.concatenate(held) for name, held in self._beside.items() if held}
+        for name, values in arrays.items():
+            if values.dtype.kind == "O":  # text of any length, as frames hold it
+                values = values.astype(str)
+            np.save(self.folder / name, values, allow_pickle=False)
+        write_header(self.folder, _names(self._first), list(arrays))
 
-    def _write_head(self, count: int) -> None:
+    def _write_head(self, count: int, like: Any) -> int:
         """Write the head of the ``.npy`` file; NumPy leaves room in it for a larger count."""
-        assert self._first is not None
         self._file.seek(0)
-        shape = (count, self._first.dim)
-        descr = np.lib.format.dtype_to_descr(self._first.dtype)
+        descr = np.lib.format.dtype_to_descr(like.dtype)
+        shape = (count, like.dim)
         np.lib.format.write_array_header_1_0(
             self._file, {"descr": descr, "fortran_order": False, "shape": shape}
         )
+        return int(self._file.tell())
+
+    def _write(self, content: memoryview, place: int) -> None:
+        self._file.seek(place)
+        while len(content):
+            content = content[self._file.write(content) :]
 
     def __enter__(self) -> Self:
         return self
@@ -138,33 +153,11 @@ class SequenceWriter:
     def __exit__(self, kind: Any, *_: Any) -> None:
         if kind is None:
             self.close()
-        elif self._file is not None:
+            return
+        if self._file is not None:
             self._file.close()
-
-
-class _TokenFile(NamedTuple):
-    """Where the numbers of an ``.npy`` file are."""
-
-    path: Path
-    start: int
-    dim: int
-    dtype: np.dtype[Any]
-
-    def read(self, spans: list[tuple[int, int]]) -> Array:
-        """Return spans of tokens in memory of their own: pages of a mapped file would add up."""
-        tokens = np.empty((sum(last - first for first, last in spans), self.dim), self.dtype)
-        done = 0
-        with self.path.open("rb", buffering=0) as file:
-            for first, last in spans:
-                file.seek(self.start + first * self.dim * self.dtype.itemsize)
-                left = tokens[done : done + last - first].reshape(-1).view(np.uint8)
-                done += last - first
-                while left.size:
-                    count = file.readinto(left.data)
-                    if not count:
-                        raise ValueError(f"{self.path} is shorter than it was when it was opened")
-                    left = left[count:]
-        return tokens
+        if self._first is None:
+            (self.folder / _TOKENS).unlink()  # nothing was added: the folder is free again
 
 
 class StoredSequences:
@@ -172,7 +165,8 @@ class StoredSequences:
 
     An integer gives one sequence as an array; a slice gives ``StoredSequences`` again, which reads
     nothing; a mask or an array of integers reads those sequences into ``Sequences``, as
-    :meth:`to_memory` does with all. The classifiers read parts of it, pass by pass.
+    :meth:`to_memory` does with all. The classifiers read parts of it, pass by pass. Whatever is
+    read is compared with the digests of the folder.
 
     Attributes
     ----------
@@ -186,29 +180,38 @@ class StoredSequences:
         The Dask client whose workers read.
     """
 
-    def __init__(self, folder: Any, memory_limit: float | str, client: Any = None) -> None:
+    def __init__(
+        self, folder: Any, memory_limit: float | str, client: Any, container: Callable[..., Any]
+    ) -> None:
         self.folder = Path(folder).absolute()
         self.memory_limit = _as_bytes(memory_limit)
         self.client = client
-        if not is_stored(self.folder):
-            raise ValueError(f"{self.folder} holds no complete sequences: no {_HEADER} in it")
-        header = json.loads((self.folder / _HEADER).read_text())
-        if {name: header.get(name) for name in _FORMAT} != _FORMAT:
-            raise ValueError(f"{self.folder / _HEADER} is of an unknown format: {header}")
+        self._container = container
+        header = read_header(self.folder)
         names = header["feature_names"]
         self.feature_names = None if names is None else as_names(names)
-        tokens = np.load(self.folder / _TOKENS, mmap_mode="r")  # checks that the file is whole
-        self._file = _TokenFile(self.folder / _TOKENS, tokens.offset, tokens.shape[1], tokens.dtype)
-        self.offsets = np.load(self.folder / _OFFSETS)
-        if self.offsets[-1] != len(tokens):
-            raise ValueError(
-                f"{self.folder} is damaged: {len(tokens)} tokens instead of {self.offsets[-1]}"
-            )
-        self.labels, self.ids = (self._read_beside(name) for name in (_LABELS, _IDS))
+        try:
+            tokens = np.load(self.folder / _TOKENS, mmap_mode="r")  # checks that the file is whole
+            arrays = {
+                name: self._load(name, header) for name in (_OFFSETS, _LABELS, _IDS, _DIGESTS)
+            }
+        except (ValueError, OSError) as error:
+            raise ValueError(f"{self.folder} is damaged: {error}") from None
+        self.offsets = _checked_offsets(arrays[_OFFSETS], tokens, self.folder)
+        self.labels, self.ids = arrays[_LABELS], arrays[_IDS]
+        self._file = TokenFile(
+            self.folder / _TOKENS,
+            tokens.offset,
+            len(tokens),
+            tokens.shape[1],
+            tokens.dtype,
+            arrays[_DIGESTS],
+        )
 
-    def _read_beside(self, name: str) -> Array | None:
+    def _load(self, name: str, header: dict[str, Any]) -> Array | None:
+        """Return an array beside the tokens, None if there is none."""
         path = self.folder / name
-        return np.load(path) if path.exists() else None
+        return np.load(path) if check_file(path, header) else None
 
     @property
     def dim(self) -> int:
@@ -240,16 +243,28 @@ class StoredSequences:
         """Numbers that may be in memory as a whole: they are copied once or twice in a fit."""
         return self.memory_limit // (4 * self.dtype.itemsize)
 
-    def to_memory(self) -> Sequences:
+    def to_memory(self) -> Any:
         """Read all sequences into memory."""
         return self.read(0, len(self))
 
-    def read(self, first: int, last: int) -> Sequences:
+    def read(self, first: int, last: int) -> Any:
         """Read the sequences ``first`` up to ``last`` into memory."""
         offsets = self.offsets[first : last + 1]
-        tokens = self._file.read([(int(offsets[0]), int(offsets[-1]))])
         ids = None if self.ids is None else self.ids[first:last]
-        return Sequences(tokens, offsets - offsets[0], self.feature_names, ids)
+        spans = [(int(offsets[0]), int(offsets[-1]))]
+        return self._read(spans, offsets - offsets[0], ids, first)
+
+    def _read(self, spans: list[tuple[int, int]], offsets: Array, ids: Any, first: int) -> Any:
+        tokens, as_written = self._file.read(spans)
+        sequences = self._container(tokens, offsets, self.feature_names, ids)
+        if not as_written:
+            if len(sequences):
+                check_sequences(sequences, first)  # names the token if one is no number
+            if self._file.digests is not None:
+                raise ValueError(
+                    f"{self._file.path} is damaged, or was changed since it was written"
+                )
+        return sequences
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -262,11 +277,9 @@ class StoredSequences:
         if isinstance(key, slice) and key.step in (None, 1):
             return self._slice(*((rows[0], rows[-1] + 1) if rows.size else (0, 0)))
         starts, ends = self.offsets[rows], self.offsets[rows + 1]
-        tokens = self._file.read(list(zip(starts.tolist(), ends.tolist(), strict=True)))
-        offsets = np.concatenate([[0], np.cumsum(ends - starts)])
-        return Sequences(
-            tokens, offsets, self.feature_names, None if self.ids is None else self.ids[rows]
-        )
+        spans = list(zip(starts.tolist(), ends.tolist(), strict=True))
+        ids = None if self.ids is None else self.ids[rows]
+        return self._read(spans, offsets_of(ends - starts), ids, 0)
 
     def cut(self, offsets: NDArray[np.int64]) -> "StoredSequences":
         """Return the same tokens cut at other places, without labels and ids."""
@@ -291,12 +304,17 @@ class StoredSequences:
         return self.__dict__ | {"client": None}  # a worker reads for itself
 
 
-def is_stored(folder: Path) -> bool:
-    """Return whether sequences were written to a folder, completely."""
-    return (folder / _HEADER).exists()
+def _checked_offsets(offsets: Array | None, tokens: Array, folder: Path) -> Array:
+    if offsets is None or offsets.ndim != 1 or offsets.dtype.kind != "i" or offsets.size < 2:
+        raise ValueError(f"{folder} is damaged: {_OFFSETS} does not say where sequences start")
+    if tokens.ndim != 2 or offsets[0] != 0 or offsets[-1] != len(tokens):
+        raise ValueError(f"{folder} is damaged: {len(tokens)} tokens instead of {offsets[-1]}")
+    if (np.diff(offsets) < 1).any():
+        raise ValueError(f"{folder} is damaged: {_OFFSETS} does not increase")
+    return offsets
 
 
-def _names(sequences: Sequences) -> Any:
+def _names(sequences: Any) -> Any:
     return None if sequences.feature_names is None else sequences.feature_names.tolist()
 
 

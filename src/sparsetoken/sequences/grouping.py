@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["constant_columns", "group_rows", "one_per_group"]
+__all__ = ["align_labels", "constant_columns", "first_rows", "group_rows", "one_per_group"]
 
 Array = NDArray[Any]
 Codes = NDArray[np.int64]
@@ -46,7 +46,7 @@ def one_per_group(values: Any, ids: Array, codes: Codes) -> Array:
     values = _column(values)
     if values.shape != codes.shape:
         raise ValueError(f"values must have shape {codes.shape}, got {values.shape}")
-    first = _first_rows(codes)
+    first = first_rows(codes)
     shared = values[first]
     missing = np.array(values != values, dtype=bool)
     differs = np.array(shared[codes] != values, dtype=bool) & ~(missing & missing[first][codes])
@@ -60,13 +60,48 @@ def one_per_group(values: Any, ids: Array, codes: Codes) -> Array:
     return shared
 
 
+def align_labels(sequences: Any, values: Any, name: str = "y") -> Any:
+    """Return values of a pandas Series in the order of the sequences that its index names.
+
+    Anything else comes back as it is: values without an index, or with one that has nothing to do
+    with ``sequences.ids``, are in the order of the sequences already.
+
+    Parameters
+    ----------
+    sequences : object
+        Sequences, whose ``ids`` count if it has any.
+    values : Any
+        Labels, groups or weights, one a sequence.
+    name : str
+        What to call ``values`` in errors.
+    """
+    index: Any = getattr(values, "index", None)
+    ids = getattr(sequences, "ids", None)
+    if ids is None or not hasattr(index, "get_indexer") or len(index) != len(ids):
+        return values
+    if type(index).__name__ == "RangeIndex" and index.name is None:
+        return values  # numbered rows
+    if index.nlevels > 1 or not index.is_unique or len(np.unique(ids)) < len(ids):
+        return values
+    places = index.get_indexer(ids.tolist())
+    if (places >= 0).all():
+        return values.iloc[places]
+    if (places >= 0).any() and index.dtype.kind not in "iuf":
+        unknown = ids.tolist()[int(np.argmin(places))]
+        raise ValueError(
+            f"{name} is indexed by names of sequences, but has none for sequence {unknown!r}; "
+            f"if it is in the order of X, pass {name}.to_numpy()"
+        )
+    return values
+
+
 def constant_columns(tokens: Array, codes: Codes) -> Codes:
     """Return the columns that have one value in each sequence but differ between them.
 
     That is how a label looks. To tell it from chance, at least two of its values must be shared
     by two sequences of two tokens or more.
     """
-    first = _first_rows(codes)
+    first = first_rows(codes)
     long = np.bincount(codes) > 1
     found = []
     for column in range(tokens.shape[1]):
@@ -80,7 +115,7 @@ def constant_columns(tokens: Array, codes: Codes) -> Codes:
     return np.array(found, dtype=np.int64)
 
 
-def _first_rows(codes: Codes) -> Codes:
+def first_rows(codes: Codes) -> Codes:
     """Return the first row of each sequence: they are numbered as they appear."""
     return np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1))
 

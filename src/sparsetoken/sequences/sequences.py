@@ -1,14 +1,25 @@
 """Sequences of any length in one array of tokens, without padding."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparsetoken.sequences.folder import SequenceWriter, StoredSequences
+from sparsetoken.sequences.forms import (
+    check_sequences,
+    describe,
+    join_tokens,
+    offsets_of,
+    stack,
+    stack_list,
+    stack_padded,
+    warn_of_empty,
+)
 from sparsetoken.sequences.grouping import constant_columns, group_rows, one_per_group
 from sparsetoken.sequences.interop import (
-    as_floats,
     as_names,
     column_names,
     find_name,
@@ -18,10 +29,7 @@ from sparsetoken.sequences.interop import (
     named_tokens,
 )
 
-if TYPE_CHECKING:
-    from sparsetoken.sequences.folder import SequenceWriter, StoredSequences
-
-__all__ = ["Sequences", "describe"]
+__all__ = ["Sequences", "as_sequences"]
 
 Array = NDArray[Any]
 
@@ -105,18 +113,7 @@ class Sequences:
         >>> st.Sequences.from_list([np.ones((2, 3)), np.zeros((4, 3))])
         Sequences(n_sequences=2, total_tokens=6, dim=3, lengths=2…4, dtype=float64)
         """
-        if len(sequences) == 0:
-            raise ValueError("X must hold at least one sequence, got an empty list")
-        named = [
-            named_tokens(part, f"sequence {i} of X", keep=True) for i, part in enumerate(sequences)
-        ]
-        for i, (part, _) in enumerate(named):
-            if part.ndim != 2:
-                raise ValueError(
-                    f"sequence {i} of X must have shape (length, dim), got {part.shape}"
-                )
-        offsets = np.concatenate([[0], np.cumsum([len(part) for part, _ in named])])
-        return cls(_join(named, "sequence"), offsets, named[0][1])
+        return cls(*stack_list(sequences))
 
     @classmethod
     def from_frame(
@@ -166,11 +163,11 @@ class Sequences:
         tokens = frame_tokens(frame, chosen)
         ids, codes = group_rows(frame_column(frame, by), by)
         if features is None:
-            told = constant_columns(tokens, codes)
-            if told.size:
+            constant = constant_columns(tokens, codes)
+            if constant.size:
                 raise ValueError(
-                    f"column {chosen[told[0]]!r} has one value in each sequence, as a label has: "
-                    "leave it out by 'ignore', or name the features in 'features' if it is one"
+                    f"column {chosen[constant[0]]!r} has one value in each sequence, as a label "
+                    "has: leave it out by 'ignore', or name the features in 'features' if it is one"
                 )
         return _grouped(tokens, ids, codes, as_names(chosen))
 
@@ -214,7 +211,8 @@ class Sequences:
             Padded sequences, from NumPy, torch, jax…
         mask : array-like of bool or 0/1, shape (n, L), optional
             Where there is a token, as in the attention masks of language models (masks of torch's
-            ``key_padding_mask`` say the opposite: pass ``~mask``). A masked array has its own.
+            ``key_padding_mask`` say the opposite: pass ``~mask``). A masked array has its own. A
+            mask that leaves sequences without tokens gives an EmptySequenceWarning.
 
         Examples
         --------
@@ -222,24 +220,7 @@ class Sequences:
         >>> st.Sequences.from_padded(np.ones((2, 3, 4)), [[1, 1, 0], [1, 1, 1]])
         Sequences(n_sequences=2, total_tokens=5, dim=4, lengths=2…3, dtype=float64)
         """
-        if mask is None and isinstance(array, np.ma.MaskedArray):
-            hidden = np.ma.getmaskarray(array)
-            if (hidden.any(axis=-1) != hidden.all(axis=-1)).any():
-                raise ValueError("a token of array has some features masked and others not")
-            mask = ~hidden.all(axis=-1)
-        padded = as_floats(np.ma.getdata(array) if np.ma.is_masked(array) else array, "array")
-        if padded.ndim != 3:
-            raise ValueError(f"array must have shape (n, L, d), got {padded.shape}")
-        if mask is None:
-            raise ValueError("mask must say where array has tokens, got None")
-        there = as_floats(mask, "mask", keep=True)
-        if there.shape != padded.shape[:2] or not np.isin(there, (0, 1)).all():
-            raise ValueError(
-                f"mask must hold True or False, 1 or 0, of shape {padded.shape[:2]}, "
-                f"got shape {there.shape} and values {np.unique(there)[:4]}"
-            )
-        there = there.astype(bool)
-        return cls(padded[there], np.concatenate([[0], np.cumsum(there.sum(axis=1))]))
+        return cls(*stack_padded(array, mask))
 
     @classmethod
     def from_offsets(cls, tokens: Any, offsets: ArrayLike) -> "Sequences":
@@ -270,26 +251,24 @@ class Sequences:
         lengths = np.concatenate([part.lengths for part in parts])
         ids = [part.ids for part in parts if part.ids is not None]
         return cls(
-            _join(named, "part"),
-            np.concatenate([[0], np.cumsum(lengths)]),
+            join_tokens(named, "part"),
+            offsets_of(lengths),
             named[0][1],
             np.concatenate(ids) if len(ids) == len(parts) else None,
         )
 
     @staticmethod
-    def writer(folder: Any) -> "SequenceWriter":
+    def writer(folder: Any) -> SequenceWriter:
         """Return a writer that takes sequences some at a time, and puts them into a folder.
 
         See :class:`SequenceWriter <sparsetoken.estimators.SequenceWriter>` for an example.
         """
-        from sparsetoken.sequences.folder import SequenceWriter
-
-        return SequenceWriter(folder)
+        return SequenceWriter(folder, as_sequences)
 
     @staticmethod
     def open(
         folder: Any, memory_limit: float | str = "1 GB", client: Any = None
-    ) -> "StoredSequences":
+    ) -> StoredSequences:
         """Open sequences that :meth:`writer` or :meth:`save` put into a folder; read nothing yet.
 
         Classifiers fit and predict them in passes that read a part at a time.
@@ -311,16 +290,14 @@ class Sequences:
         --------
         >>> import tempfile, numpy as np, sparsetoken as st
         >>> folder = tempfile.TemporaryDirectory()
-        >>> X = st.Sequences.from_list([np.ones((2, 3)), np.zeros((4, 3))])
+        >>> X = st.Sequences.from_list([np.ones((2, 3)), np.full((4, 3), 2.0)])
         >>> X.save(folder.name, labels=[0, 1])
         >>> stored = st.Sequences.open(folder.name, memory_limit="200 MB")
         >>> stored[0].shape, stored.labels
         ((2, 3), array([0, 1]))
         >>> folder.cleanup()
         """
-        from sparsetoken.sequences.folder import StoredSequences
-
-        return StoredSequences(folder, memory_limit, client)
+        return StoredSequences(folder, memory_limit, client, Sequences)
 
     def save(self, folder: Any, labels: ArrayLike | None = None) -> None:
         """Write the sequences, and labels if given, to a folder that is empty or does not exist."""
@@ -347,6 +324,51 @@ class Sequences:
         """
         ids, codes = group_rows(bag, "bag")
         return one_per_group(values, ids, codes)
+
+    def select(self, tokens: Any) -> "Sequences":
+        """Return the same sequences with some of their tokens.
+
+        Parameters
+        ----------
+        tokens : slice, or array-like of bool
+            A slice cuts each sequence: ``slice(-5, None)`` keeps the last five tokens,
+            ``slice(1, None)`` drops the first. A mask has one entry a token: of shape
+            (total_tokens,), of shape (n, L) if all sequences have L tokens, or a list with one
+            mask a sequence.
+
+        Examples
+        --------
+        >>> import numpy as np, sparsetoken as st
+        >>> X = st.Sequences(np.arange(10.0).reshape(5, 2), offsets=[0, 2, 5])
+        >>> X.select(slice(-1, None)).tokens
+        array([[2., 3.],
+               [8., 9.]])
+        >>> role = np.array(["user", "assistant", "user", "assistant", "assistant"])
+        >>> X.select(role == "assistant").lengths
+        array([1, 2])
+        """
+        total = len(self.tokens)
+        mask: Array
+        if isinstance(tokens, slice):
+            mask = np.zeros(total, dtype=bool)
+            for start, end in pairwise(self.offsets.tolist()):
+                mask[start:end][tokens] = True
+        else:
+            ragged = isinstance(tokens, list | tuple) and len(tokens) and np.ndim(tokens[0]) == 1
+            if ragged and [len(part) for part in tokens] != self.lengths.tolist():
+                raise ValueError("tokens must have one mask a sequence, with an entry a token")
+            mask = np.concatenate(tokens) if ragged else np.asarray(tokens)
+            if mask.dtype != bool or mask.size != total or mask.ndim > 2:
+                raise ValueError(
+                    f"tokens must be a slice, or hold True or False for each of the {total} "
+                    f"tokens, got shape {mask.shape} and type {mask.dtype}"
+                )
+            if mask.ndim == 2 and (self.lengths != mask.shape[1]).any():
+                raise ValueError(f"tokens has {mask.shape[1]} entries a sequence, lengths differ")
+            mask = mask.reshape(-1)
+        kept = np.concatenate([[0], np.cumsum(mask)])[self.offsets]
+        warn_of_empty(np.diff(kept), "tokens")
+        return Sequences(self.tokens[mask], kept, self.feature_names, self.ids)
 
     @property
     def dim(self) -> int:
@@ -381,7 +403,7 @@ class Sequences:
         if rows.ndim != 1:
             raise IndexError(f"Sequences take one index over the sequences, got {key!r}")
         starts, lengths = self.offsets[:-1][rows], self.lengths[rows]
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        offsets = offsets_of(lengths)
         if isinstance(key, slice) and key.step in (None, 1):
             first = int(starts[0]) if rows.size else 0
             tokens = self.tokens[first : first + offsets[-1]]
@@ -398,50 +420,26 @@ class Sequences:
         return describe(self)
 
 
-def describe(X: Any) -> str:
-    """Return what sequences hold, in a line."""
-    total = int(X.offsets[-1] - X.offsets[0])
-    parts = [f"n_sequences={len(X)}", f"total_tokens={total}", f"dim={X.dim}"]
-    if len(X):
-        low, high = X.lengths.min(), X.lengths.max()
-        parts.append(f"lengths={low}" if low == high else f"lengths={low}…{high}")
-    parts.append(f"dtype={X.dtype}")
-    for name, held in (("features", X.feature_names), ("ids", X.ids)):
-        if held is not None:
-            shown = ", ".join(str(value) for value in held[:3])
-            parts.append(f"{name}=[{shown}{', …' if len(held) > 3 else ''}]")
-    return f"{type(X).__name__}({', '.join(parts)})"
+def as_sequences(X: Any, first: int = 0) -> Sequences:
+    """Return ``X`` as :class:`Sequences` of finite, non-empty sequences, or raise ValueError.
 
-
-def _join(parts: list[tuple[Array, Array | None]], what: str) -> Array:
-    """Concatenate tokens, with the features of each part in the order of the first."""
-    tokens, names = parts[0]
-    aligned = []
-    for i, (part, own) in enumerate(parts):
-        where = f"{what} {i} of X"
-        if (own is None) != (names is None):
-            lacks = where if own is None else f"{what} 0 of X"
-            raise ValueError(f"{lacks} has no names of features, but others have")
-        if own is not None and names is not None and own.tolist() != names.tolist():
-            if set(own) != set(names):
-                odd = sorted(set(own) ^ set(names))[0]
-                has = "has" if odd in own else "lacks"
-                raise ValueError(f"{where} {has} the feature {odd!r}, unlike {what} 0")
-            place = {name: j for j, name in enumerate(own)}
-            part = part[:, [place[name] for name in names]]
-        if part.shape[1] != tokens.shape[1]:
-            raise ValueError(
-                f"{where} has tokens of dimension {part.shape[1]}, "
-                f"but {what} 0 of dimension {tokens.shape[1]}"
-            )
-        aligned.append(part)
-    single = all(part.dtype == np.float32 for part in aligned)
-    dtype = np.float32 if single else np.float64
-    return np.concatenate(aligned, dtype=dtype, casting="unsafe")
+    Parameters
+    ----------
+    X : Sequences, array of shape (n, L, d) or (n, d), or list of (L_i, d) arrays or frames
+        Arrays and tensors of any library, Arrow columns of lists, awkward arrays. An array or a
+        frame of shape (n, d) is one token per sequence, which a warning says. Arrays are not
+        copied if their tokens are contiguous.
+    first : int, default=0
+        Number of the first sequence in error messages, where ``X`` is part of something larger.
+    """
+    if isinstance(X, StoredSequences):
+        X = X.to_memory()
+    sequences = X if isinstance(X, Sequences) else Sequences(*stack(X))
+    check_sequences(sequences, first)
+    return sequences
 
 
 def _grouped(tokens: Array, ids: Array, codes: NDArray[np.int64], names: Array | None) -> Sequences:
     if (np.diff(codes) < 0).any():
         tokens = tokens[np.argsort(codes, kind="stable")]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(ids)))])
-    return Sequences(tokens, offsets, names, ids)
+    return Sequences(tokens, offsets_of(np.bincount(codes, minlength=len(ids))), names, ids)

@@ -1,0 +1,123 @@
+"""The named arrays of a file, and which of them holds the tokens."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetoken.files.dataset import shorten
+from sparsetoken.files.formats import Arrays, check_size, damage, list_arrays
+from sparsetoken.files.names import USUAL, Wanted
+from sparsetoken.sequences.interop import find_name
+
+__all__ = ["Archive"]
+
+Array = NDArray[Any]
+
+_LAYER = re.compile(r"(?:^|[^a-z])(?:layers?[._\-/ ]?|blocks[./])(\d+)", re.IGNORECASE)
+
+
+class Archive:
+    """The arrays of a file, each read once it is known to be of a sensible size."""
+
+    def __init__(self, path: Path, arrays: Arrays, wanted: Wanted) -> None:
+        self.path, self.arrays, self.wanted = path, arrays, wanted
+        self.names = list(arrays)
+
+    def read(self, name: str) -> Array:
+        """Read an array."""
+        array = self.arrays[name]
+        if array.dtype.kind == "V":
+            raise ValueError(
+                f"{self.path}: {name} holds raw bytes ({array.dtype}), as NumPy writes bfloat16: "
+                "save it as float32"
+            )
+        size = int(np.prod(array.shape, dtype=object))
+        check_size(self.path, size, max(array.dtype.itemsize, 1), self.wanted.max_numbers)
+        try:
+            with damage(self.path):
+                return array.read()
+        except MemoryError:
+            raise MemoryError(
+                f"{self.path}: {name} of shape {array.shape} does not fit into memory"
+            ) from None
+
+    def pick(self, role: str) -> str | None:
+        """Return the array for a role, None if there is none."""
+        return self.wanted.pick(role, self.names, str(self.path))
+
+    def tokens_name(self) -> str | None:
+        """Return the array that holds the tokens; None if each array, or group, is a sequence."""
+        wanted, arrays = self.wanted, self.arrays
+        if wanted.features is not None:
+            if len(wanted.features) > 1:
+                raise ValueError(f"{self.path}: features= must name one array")
+            inside = any(name.endswith(f"/{wanted.features[0]}") for name in self.names)
+            if not inside:
+                return find_name(wanted.features[0], self.names, str(self.path))
+            return None
+        if not wanted.like.get("table") and (wanted.like.get("features") or [""])[0] in arrays:
+            return str(wanted.like["features"][0])
+        if "X" in arrays:
+            return "X"
+        usual = [n for n in USUAL["features"] if n in arrays and len(arrays[n].shape) >= 2]
+        usual = [n for n in usual if arrays[n].dtype.kind == "f"] or usual
+        if len(usual) > 1:
+            raise ValueError(
+                f"{self.path}: the tokens may be in {' or '.join(usual)}; say which with "
+                f"features=. It holds {list_arrays(arrays)}"
+            )
+        return usual[0] if usual else self._layer_name()
+
+    def _layer_name(self) -> str | None:
+        """Return the array of the layer that is wanted, None if arrays are no layers."""
+        layers: dict[int, list[str]] = {}
+        for name, array in self.arrays.items():
+            number = _LAYER.search(name)
+            if number and len(array.shape) >= 2:
+                layers.setdefault(int(number[1]), []).append(name)
+        if not layers:
+            return None
+        wanted = self.wanted.chosen_layer
+        if wanted is None and len(layers) == 1:
+            wanted = next(iter(layers))
+        if wanted not in layers:
+            missing = "" if wanted is None else f" There is no layer {wanted}."
+            raise ValueError(
+                f"{self.path} holds an array a layer: say which with layer=, one of "
+                f"{', '.join(map(str, sorted(layers)))}.{missing} It holds "
+                f"{list_arrays(self.arrays)}"
+            )
+        if len(layers[wanted]) > 1:
+            raise ValueError(
+                f"{self.path}: layer {wanted} has {' and '.join(layers[wanted])}; say which with "
+                "features="
+            )
+        return layers[wanted][0]
+
+    def read_tokens(self, name: str) -> Array:
+        """Read the tokens; of several layers in one array, the one that is wanted."""
+        held = self.arrays[name]
+        layered = "layers" in self.arrays and len(self.arrays["layers"].shape) == 1
+        extra = len(held.shape) - (2 if "offsets" in self.arrays else 3)
+        if not layered or extra != 1:
+            if self.wanted.layer is not None and not _LAYER.search(name):
+                raise ValueError(
+                    f"{self.path}: layer={self.wanted.layer}, but {name} of shape {held.shape} "
+                    "has no layers: there is no array 'layers' that numbers one of its axes"
+                )
+            return self.read(name)
+        layers, wanted = self.read("layers").tolist(), self.wanted.chosen_layer
+        if wanted not in layers and len(layers) > 1:
+            raise ValueError(
+                f"{self.path}: {name} has the layers {shorten(layers, 40)}; say which with layer="
+            )
+        place = 0 if len(layers) == 1 else layers.index(wanted)
+        axes = [i for i, size in enumerate(held.shape[:-1]) if size == len(layers)]
+        if not axes:
+            raise ValueError(
+                f"{self.path}: no axis of {name} {held.shape} has the {len(layers)} 'layers'"
+            )
+        return self.read(name).take(place, axis=1 if 1 in axes else axes[0])

@@ -1,0 +1,147 @@
+"""The contract of a format: it opens a file as named arrays, or as a table of columns.
+
+Neither reads anything before its size is known: :func:`check_size` is the one place where a file
+that says to hold more than it can is refused.
+"""
+
+import math
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Arrays",
+    "Block",
+    "StoredArray",
+    "Table",
+    "UnreadableError",
+    "check_size",
+    "damage",
+    "from_bfloat16",
+    "list_arrays",
+]
+
+Array = NDArray[Any]
+
+_DENSEST = 200  # bytes in memory for one in a file: numbers hardly compress, and text hardly grows
+_SMALL = 2**28  # bytes that anybody has
+
+
+class StoredArray(NamedTuple):
+    """An array in a file."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    read: Callable[[], Array]
+
+
+Arrays = Mapping[str, StoredArray]
+
+
+class Block(NamedTuple):
+    """Some rows of a table."""
+
+    cells: list[list[Any]]
+    """One list a column that is no feature."""
+    tokens: Array
+    lengths: Array | None = None
+    """Tokens of each row; None if each row is one."""
+
+
+class Table(NamedTuple):
+    """Columns in a file."""
+
+    kinds: dict[str, str]
+    """What each column holds: "number", "text", "vector", "tokens", "any", or its type."""
+    blocks: Callable[[Sequence[str], Sequence[str]], Iterator[Block]]
+    """Yields rows of some columns of names and labels, and of some features."""
+    where: Callable[[int, str], str]
+    """Says where a cell is, by row and column, and what it holds."""
+    count: Callable[[Sequence[str]], int] = lambda _: 0
+    """Returns how many numbers some features hold, as far as the file says."""
+
+
+class UnreadableError(ValueError):
+    """A file is whole, but holds something that is not read."""
+
+
+# Whatever a file that is not what its name says can raise.
+_DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+_LIBRARIES = ("_pickle", "pickle", "pyarrow", "scipy")
+
+
+@contextmanager
+def damage(path: Path) -> Iterator[None]:
+    """Say of which file it is that an error speaks."""
+    try:
+        yield
+    except (ImportError, FileNotFoundError, PermissionError):
+        raise
+    except UnreadableError as error:
+        raise ValueError(f"{path}: {error}") from None
+    except Exception as error:
+        library = type(error).__module__.partition(".")[0]
+        if not isinstance(error, _DAMAGE) and library not in _LIBRARIES:
+            raise
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        kind = "a NumPy archive" if path.suffix == ".npz" else f"a {path.suffix} file"
+        raise ValueError(f"{path} is not {kind}, or is damaged: {reason}") from None
+
+
+def check_size(path: Path, numbers: int, itemsize: int, max_numbers: int | None) -> None:
+    """Refuse numbers that are more than allowed, more than the file can hold, or than memory."""
+    if max_numbers is not None and numbers > max_numbers:
+        raise ValueError(
+            f"{path} holds {numbers / 1e6:.3g} million numbers; max_numbers={max_numbers} are "
+            "allowed"
+        )
+    size = numbers * itemsize
+    if size < _SMALL:
+        return
+    if path.is_file() and size > _DENSEST * path.stat().st_size:
+        raise ValueError(
+            f"{path} says that it holds {size / 1e9:.3g} GB of numbers, in a file of "
+            f"{path.stat().st_size / 1e6:.3g} MB: that is not believed"
+        )
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if _POSIX else math.inf
+    if size > memory:
+        raise ValueError(
+            f"{path} holds {size / 1e9:.3g} GB of numbers, and this machine has "
+            f"{memory / 1e9:.3g} GB of memory: write them to a folder with Sequences.writer, and "
+            "fit that in parts"
+        )
+
+
+_POSIX = hasattr(os, "sysconf")
+
+
+def from_bfloat16(bits: Array) -> Array:
+    """Return numbers whose upper halves are given: NumPy has no bfloat16."""
+    return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+def list_arrays(arrays: Arrays) -> str:
+    """Return names, shapes and types for a message."""
+    listed = [f"{name} {array.shape} {array.dtype}" for name, array in arrays.items()]
+    return "; ".join(listed[:12]) + ("; …" if len(listed) > 12 else "") or "nothing"

@@ -1,0 +1,47 @@
+"""MATLAB: ``.mat``, as the classic sets of multiple-instance learning come."""
+
+import math
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from sparsetoken.files.formats import Array, Arrays, StoredArray
+from sparsetoken.files.hdf5 import open_hdf5
+
+__all__ = ["open_mat"]
+
+_NUMBERS = {"double": "f8", "single": "f4", "logical": "?", "sparse": "f8"} | {
+    f"{sign}int{8 * size}": f"{sign or 'i'}{size}" for sign in ("", "u") for size in (1, 2, 4, 8)
+}
+
+
+def open_mat(path: Path) -> Arrays:
+    """Open matrices of numbers, also sparse ones; a row or a column is a vector."""
+    from scipy.io import whosmat
+
+    with path.open("rb") as file:
+        if b"MATLAB 7.3" in file.read(128):  # HDF5 behind a head, with all axes in reverse
+            return {
+                name: StoredArray(array.shape[::-1], array.dtype, partial(_transposed, array))
+                for name, array in open_hdf5(path).items()
+            }
+    arrays = {}
+    for name, size, kind in whosmat(path):
+        if kind in _NUMBERS:
+            shape = (math.prod(size),) if len(size) == 2 and 1 in size else tuple(size)
+            arrays[name] = StoredArray(
+                shape, np.dtype(_NUMBERS[kind]), partial(_read, path, name, shape)
+            )
+    return arrays
+
+
+def _read(path: Path, name: str, shape: tuple[int, ...]) -> Array:
+    from scipy.io import loadmat
+
+    matrix = loadmat(path, variable_names=[name])[name]
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix).reshape(shape)
+
+
+def _transposed(array: StoredArray) -> Array:
+    return array.read().T

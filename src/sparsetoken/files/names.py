@@ -1,0 +1,71 @@
+"""Which column of a table, or array of an archive, is what."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from sparsetoken.sequences.interop import find_name
+
+__all__ = ["USUAL", "Wanted", "find_names"]
+
+# Names as people write them. A table's label is never "y": that may be a coordinate.
+USUAL = {
+    "features": (
+        "X",
+        "features",
+        "feats",
+        "embeddings",
+        "hidden_states",
+        "activations",
+        "tokens",
+        "data",
+    ),
+    "by": ("bag", "sequence", "bag_id", "bag_ids", "sequence_id"),
+    "label": ("label", "labels", "y"),
+    "mask": ("mask", "attention_mask"),
+    "coords": ("coords", "coordinates"),
+    "group": (),
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the caller of ``read_dataset`` has said."""
+
+    by: str | None = None
+    label: str | None = None
+    group: str | None = None
+    features: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    layer: int | None = None
+    max_numbers: int | None = None
+    like: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def chosen_layer(self) -> int | None:
+        """The layer that was named, or used in a file like this."""
+        return self.like.get("layer") if self.layer is None else self.layer
+
+    def pick(self, role: str, names: Sequence[str], where: str, usual: Any = None) -> str | None:
+        """Return what was named for a role, was used in a file like this, or has a usual name."""
+        named = getattr(self, role, None)
+        if named is not None:
+            return find_name(named, names, where)
+        if self.like.get(role) in names:
+            return str(self.like[role])
+        present = [name for name in usual or USUAL[role] if name in names]
+        if len(present) > 1:
+            listed = " and ".join(repr(name) for name in present)
+            raise ValueError(f"{where}: there are {listed}; say which is meant with {role}=")
+        return present[0] if present else None
+
+
+def find_names(patterns: Iterable[str], known: Sequence[str], where: str) -> list[str]:
+    """Return the names that patterns stand for, each once; every pattern must stand for some."""
+    names: dict[str, None] = {}
+    exact = set(known)
+    for pattern in patterns:
+        matched = [pattern] if pattern in exact else [n for n in known if fnmatchcase(n, pattern)]
+        names.update(dict.fromkeys(matched or [find_name(pattern, known, where)]))
+    return list(names)

@@ -1,0 +1,163 @@
+"""Tensors that torch has saved, ``.pt`` and ``.pth``, without torch.
+
+Such a file is a zip archive with a pickle that says which bytes are which tensor. A pickle may
+run anything; this one is read by an interpreter that knows tensors, their storage, containers and
+plain values, and refuses everything else before it is looked at.
+"""
+
+import math
+import pickle
+import pickletools
+import re
+import zipfile
+from collections import OrderedDict
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError, from_bfloat16
+
+__all__ = ["open_torch"]
+
+_STORAGES = {
+    "DoubleStorage": "<f8",
+    "FloatStorage": "<f4",
+    "HalfStorage": "<f2",
+    "BFloat16Storage": "<u2",
+    "LongStorage": "<i8",
+    "IntStorage": "<i4",
+    "ShortStorage": "<i2",
+    "CharStorage": "<i1",
+    "ByteStorage": "<u1",
+    "BoolStorage": "?",
+}
+_LARGEST = 2**24  # bytes of a pickle: it only lists tensors
+# What tensors, containers and plain values are written with. No BUILD, no NEWOBJ, no EXT.
+_OPCODES = re.compile(
+    "PROTO|STOP|MARK|GLOBAL|REDUCE|BINPERSID|NONE|NEWTRUE|NEWFALSE|BININT[12]?|LONG1|BINFLOAT|"
+    "(SHORT_)?BINUNICODE|(EMPTY_)?TUPLE|TUPLE[123]|EMPTY_LIST|APPENDS?|EMPTY_DICT|SETITEMS?|"
+    "(LONG_)?BIN(PUT|GET)"
+)
+
+
+class _Storage(NamedTuple):
+    member: str
+    kind: str
+    size: int
+
+
+class _Tensor(NamedTuple):
+    storage: _Storage
+    start: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+def open_torch(path: Path) -> Arrays:
+    """Open a tensor as X, or a dict or list of tensors and plain values by their names."""
+    if not zipfile.is_zipfile(path):
+        raise UnreadableError(
+            "it is no zip archive, as torch writes since 1.6; load it with torch and save it again"
+        )
+    with zipfile.ZipFile(path) as archive:
+        sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+        listing = next((name for name in sizes if name.endswith("/data.pkl")), None)
+        if listing is None or sizes[listing] > _LARGEST:
+            raise ValueError("it has no list of tensors (data.pkl)")
+        home = listing.removesuffix("data.pkl")
+        order = f"{home}byteorder"
+        if order in sizes and archive.read(order) != b"little":
+            raise UnreadableError("its numbers are big-endian")
+        content = archive.read(listing)
+    _check_opcodes(content)
+    return _name_all(_Unpickler(home, content).load(), path, sizes)
+
+
+def _check_opcodes(content: bytes) -> None:
+    for code, argument, _ in pickletools.genops(content):
+        if not _OPCODES.fullmatch(code.name):
+            raise UnreadableError(f"it holds more than tensors and plain values ({code.name})")
+        if "PUT" in code.name and int(argument or 0) > len(content):
+            raise ValueError("its list of tensors counts wrongly")
+
+
+class _Unpickler(pickle.Unpickler):
+    """Knows the names that tensors are written with, and gives each a harmless meaning."""
+
+    def __init__(self, home: str, content: bytes) -> None:
+        super().__init__(BytesIO(content))
+        self.home = home
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
+            return _rebuild
+        if (module, name) == ("torch._utils", "_rebuild_parameter"):
+            return lambda tensor, *_: tensor
+        if (module, name) == ("collections", "OrderedDict"):
+            return OrderedDict
+        if module == "torch" and name in _STORAGES:
+            return partial(_Storage, kind=name)
+        raise UnreadableError(f"it holds {module}.{name}; only tensors, dicts and lists are read")
+
+    def persistent_load(self, pid: Any) -> Any:
+        _, storage, key, _, size = pid
+        return storage(f"{self.home}data/{key}", size=size)
+
+
+def _rebuild(storage: Any, start: Any, shape: Any, strides: Any, *_: Any) -> _Tensor:
+    tensor = _Tensor(storage, start, tuple(shape), tuple(strides))
+    whole = all(isinstance(n, int) and n >= 0 for n in (start, *shape, *strides))
+    if not isinstance(storage, _Storage) or not whole or len(shape) != len(strides):
+        raise ValueError("a tensor is described wrongly")
+    last = start + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+    if math.prod(shape) and (last >= storage.size or math.prod(shape) > storage.size):
+        raise ValueError(f"a tensor of shape {tensor.shape} is larger than its storage")
+    return tensor
+
+
+def _name_all(content: Any, path: Path, sizes: dict[str, int]) -> Arrays:
+    """Return tensors and plain values; those inside others are named ``outer/inner``."""
+    arrays: dict[str, StoredArray] = {}
+    waiting, seen = [("", content)], set()
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, _Tensor):
+            arrays[name or "X"] = _stored(value, name or "X", path, sizes)
+            continue
+        if isinstance(value, list | tuple) and not all(map(_is_plain, value)):
+            value = dict(enumerate(value))
+        if isinstance(value, dict):
+            if id(value) not in seen:  # one that holds itself is looked at once
+                inside = [(f"{name}/{key}" if name else str(key), v) for key, v in value.items()]
+                waiting += inside[::-1]
+            seen.add(id(value))
+        elif _is_plain(value) or isinstance(value, list | tuple):
+            plain = np.array(value)
+            arrays[name] = StoredArray(plain.shape, plain.dtype, partial(np.copy, plain))
+    return arrays
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float)
+
+
+def _stored(tensor: _Tensor, name: str, path: Path, sizes: dict[str, int]) -> StoredArray:
+    kind = tensor.storage.kind
+    dtype = np.dtype(_STORAGES[kind])
+    if sizes.get(tensor.storage.member, -1) != tensor.storage.size * dtype.itemsize:
+        raise ValueError(f"the numbers of tensor {name} are not there")
+    halves = kind == "BFloat16Storage"
+    shown = np.dtype(np.float32) if halves else dtype
+    return StoredArray(tensor.shape, shown, partial(_read, path, tensor, halves))
+
+
+def _read(path: Path, tensor: _Tensor, halves: bool) -> Array:
+    with zipfile.ZipFile(path) as archive:
+        flat = np.frombuffer(archive.read(tensor.storage.member), _STORAGES[tensor.storage.kind])
+    strides = [step * flat.itemsize for step in tensor.strides]
+    view = np.lib.stride_tricks.as_strided(flat[tensor.start :], tensor.shape, strides)
+    array = np.ascontiguousarray(view)
+    return from_bfloat16(array) if halves else array

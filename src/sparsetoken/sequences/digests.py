@@ -1,0 +1,95 @@
+"""A file of tokens with a digest a block, so that what is read in parts is checked in parts."""
+
+import zlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BlockDigests", "TokenFile"]
+
+Array = NDArray[Any]
+
+BLOCK = 2**16  # bytes of tokens that have a digest
+_READ = 16  # blocks that are read at a time
+
+
+class BlockDigests:
+    """The digests of a stream of bytes, one a block; the last block may be shorter."""
+
+    def __init__(self) -> None:
+        self._complete: list[int] = []
+        self._digest = self._filled = 0
+
+    def update(self, content: memoryview) -> None:
+        """Take more bytes."""
+        while len(content):
+            piece = content[: BLOCK - self._filled]
+            self._digest = zlib.crc32(piece, self._digest)
+            self._filled += len(piece)
+            content = content[len(piece) :]
+            if self._filled == BLOCK:
+                self._complete.append(self._digest)
+                self._digest = self._filled = 0
+
+    def values(self) -> NDArray[np.uint32]:
+        """Return the digests of all blocks."""
+        last = [self._digest] if self._filled else []
+        return np.array(self._complete + last, dtype=np.uint32)
+
+
+class TokenFile(NamedTuple):
+    """The numbers of an ``.npy`` file, in rows, with the digests of their blocks if it has any."""
+
+    path: Path
+    start: int
+    """Bytes before the first number."""
+    n_tokens: int
+    dim: int
+    dtype: np.dtype[Any]
+    digests: NDArray[np.uint32] | None
+
+    def read(self, spans: list[tuple[int, int]]) -> tuple[Array, bool]:
+        """Return spans of tokens, and whether all blocks are as they were written.
+
+        The tokens are in memory of their own: pages of a mapped file would add up.
+        """
+        width = self.dim * self.dtype.itemsize
+        tokens = np.empty((sum(last - first for first, last in spans), self.dim), self.dtype)
+        place, content, done, whole = 0, memoryview(b""), 0, True
+        out = tokens.reshape(-1).view(np.uint8)
+        with self.path.open("rb", buffering=0) as file:
+            for first, last in spans:
+                at, end = first * width, last * width
+                while at < end:
+                    if not place <= at < place + len(content):
+                        place = at // BLOCK * BLOCK
+                        content = self._blocks(file, place, end)
+                        whole = whole and self._as_written(content, place)
+                    piece = content[at - place : end - place]
+                    out[done : done + len(piece)] = piece
+                    at, done = at + len(piece), done + len(piece)
+        return tokens, whole
+
+    def _blocks(self, file: Any, place: int, end: int) -> memoryview:
+        """Read the blocks from ``place`` on that hold the bytes up to ``end``, not all at once."""
+        blocks = min(_READ, -(-(end - place) // BLOCK))
+        size = self.n_tokens * self.dim * self.dtype.itemsize
+        content = memoryview(bytearray(min(blocks * BLOCK, size - place)))
+        file.seek(self.start + place)
+        left = content
+        while len(left):
+            count = file.readinto(left)
+            if not count:
+                raise ValueError(f"{self.path} is shorter than it was when it was opened")
+            left = left[count:]
+        return content
+
+    def _as_written(self, content: memoryview, place: int) -> bool:
+        if self.digests is None:
+            return False
+        blocks = range(0, len(content), BLOCK)
+        read = [zlib.crc32(content[start : start + BLOCK]) for start in blocks]
+        first = place // BLOCK
+        return read == self.digests[first : first + len(read)].tolist()

@@ -1,0 +1,254 @@
+"""Whatever holds sequences, as stacked tokens with the places where sequences start.
+
+Nothing in this file knows the container: conversions give arrays, checks take them.
+"""
+
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetoken.sequences.interop import as_floats, is_frame, named_tokens, split_lists
+
+__all__ = [
+    "EmptySequenceWarning",
+    "OneTokenWarning",
+    "PaddingWarning",
+    "check_sequences",
+    "describe",
+    "join_tokens",
+    "offsets_of",
+    "stack",
+    "stack_list",
+    "stack_padded",
+    "warn_caller",
+    "warn_of_empty",
+]
+
+Array = NDArray[Any]
+Offsets = NDArray[np.int64]
+Stacked = tuple[Array, Offsets, Array | None]  # tokens, offsets, names of the features
+
+_PADDING = 0.1  # share of tokens at the ends that are exactly zero, from which on it is padding
+_FORMS = (
+    "X must be an array of shape (n, L, d) or (n, d), a list of arrays of shape (L_i, d), or "
+    "Sequences, got "
+)
+
+
+class OneTokenWarning(UserWarning):
+    """A table without a grouping was taken as sequences of one token, one a row."""
+
+
+class PaddingWarning(UserWarning):
+    """Sequences begin or end with tokens that are exactly zero, as padding is."""
+
+
+class EmptySequenceWarning(UserWarning):
+    """Sequences are left without tokens."""
+
+
+def stack(X: Any) -> Stacked:
+    """Stack arrays and tensors of any library, frames, lists, Arrow and awkward columns."""
+    if is_frame(X):
+        return _one_token_each(*named_tokens(X, "X"))
+    lists = split_lists(X)
+    if lists is not None:
+        return lists[0], offsets_of(lists[1]), None
+    whole = any(hasattr(X, name) for name in ("__array__", "__dlpack__", "toarray"))
+    if whole and getattr(X, "ndim", None) == 1 and str(X.dtype) == "object":
+        X, whole = list(X), False  # arrays of different shapes
+    if whole:
+        return _stack_array(as_floats(X, "X"))
+    if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
+        raise ValueError(f"{_FORMS}{type(X).__name__}")
+    if len(X) and not is_frame(X[0]) and np.ndim(X[0]) < 2:
+        return _stack_array(as_floats(X, "X"))  # a list of vectors: one token each
+    return stack_list(X)
+
+
+def stack_list(sequences: Sequence[Any]) -> Stacked:
+    """Stack arrays or frames of shape (length, dim)."""
+    if len(sequences) == 0:
+        raise ValueError("X must hold at least one sequence, got an empty list")
+    named = [
+        named_tokens(part, f"sequence {i} of X", keep=True) for i, part in enumerate(sequences)
+    ]
+    for i, (tokens, _) in enumerate(named):
+        if tokens.ndim != 2:
+            raise ValueError(f"sequence {i} of X must have shape (length, dim), got {tokens.shape}")
+    lengths = [len(tokens) for tokens, _ in named]
+    return join_tokens(named, "sequence"), offsets_of(lengths), named[0][1]
+
+
+def stack_padded(array: Any, mask: Any) -> Stacked:
+    """Return the tokens of an array of shape (n, L, d) where a mask, or its own, is true."""
+    if mask is None and isinstance(array, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(array)
+        if (hidden.any(axis=-1) != hidden.all(axis=-1)).any():
+            raise ValueError("a token of array has some features masked and others not")
+        mask = ~hidden.all(axis=-1)
+    padded = as_floats(np.ma.getdata(array) if np.ma.is_masked(array) else array, "array")
+    if padded.ndim != 3:
+        raise ValueError(f"array must have shape (n, L, d), got {padded.shape}")
+    if mask is None:
+        raise ValueError("mask must say where array has tokens, got None")
+    there = as_floats(mask, "mask", keep=True)
+    if there.shape != padded.shape[:2] or not np.isin(there, (0, 1)).all():
+        raise ValueError(
+            f"mask must hold True or False, 1 or 0, of shape {padded.shape[:2]}, "
+            f"got shape {there.shape} and values {np.unique(there)[:4]}"
+        )
+    there = there.astype(bool)
+    lengths = there.sum(axis=1)
+    warn_of_empty(lengths, "mask", "a mask that is true at the padding must be turned: ~mask")
+    return padded[there], offsets_of(lengths), None
+
+
+def offsets_of(lengths: Any) -> Offsets:
+    """Return where sequences of these lengths start, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def join_tokens(parts: Sequence[tuple[Array, Array | None]], what: str) -> Array:
+    """Concatenate tokens, with the features of each part in the order of the first."""
+    tokens, names = parts[0]
+    aligned = []
+    for i, (part, part_names) in enumerate(parts):
+        where = f"{what} {i} of X"
+        if (part_names is None) != (names is None):
+            lacks = where if part_names is None else f"{what} 0 of X"
+            raise ValueError(f"{lacks} has no names of features, but others have")
+        if part_names is not None and names is not None and part_names.tolist() != names.tolist():
+            if set(part_names) != set(names):
+                odd = sorted(set(part_names) ^ set(names))[0]
+                has = "has" if odd in part_names else "lacks"
+                raise ValueError(f"{where} {has} the feature {odd!r}, unlike {what} 0")
+            place = {name: j for j, name in enumerate(part_names)}
+            part = part[:, [place[name] for name in names]]
+        if part.shape[1] != tokens.shape[1]:
+            raise ValueError(
+                f"{where} has tokens of dimension {part.shape[1]}, "
+                f"but {what} 0 of dimension {tokens.shape[1]}"
+            )
+        aligned.append(part)
+    single = all(part.dtype == np.float32 for part in aligned)
+    dtype = np.float32 if single else np.float64
+    return np.concatenate(aligned, dtype=dtype, casting="unsafe")
+
+
+def check_sequences(X: Any, first: int = 0) -> None:
+    """Refuse what cannot be learned from, and warn of what looks like padding.
+
+    ``X`` has tokens, offsets, ids and feature_names; ``first`` is the number of its first sequence
+    in messages.
+    """
+    if len(X) == 0:
+        raise ValueError("X must hold at least one sequence, got none")
+    lengths = np.diff(X.offsets)
+    if lengths.min() == 0:
+        raise ValueError(f"{_called(X, int(np.argmin(lengths)), first)} of X has no tokens")
+    if X.tokens.shape[1] == 0:
+        raise ValueError("X must have tokens of at least one feature, got dimension 0")
+    _check_finite(X, first)
+    _warn_of_padding(X.tokens, X.offsets)
+
+
+def warn_of_empty(lengths: Array, argument: str, remedy: str = "") -> None:
+    """Warn of sequences that an argument leaves without tokens."""
+    empty = int((np.asarray(lengths) == 0).sum())
+    if empty:
+        hint = f"; {remedy}" if remedy else ""
+        warn_caller(
+            f"{argument} leaves {empty} of {len(lengths)} sequences without tokens{hint}",
+            EmptySequenceWarning,
+        )
+
+
+def warn_caller(text: str, kind: type[Warning]) -> None:
+    """Warn at the line that called us, or scikit-learn."""
+    frame, level = sys._getframe(1), 2
+    inner = ("sparsetoken.", "sklearn.", "joblib.")
+    while frame.f_back and frame.f_globals["__name__"].startswith(inner):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, kind, stacklevel=level)
+
+
+def describe(X: Any) -> str:
+    """Return what sequences hold, in a line."""
+    total = int(X.offsets[-1] - X.offsets[0])
+    parts = [f"n_sequences={len(X)}", f"total_tokens={total}", f"dim={X.dim}"]
+    if len(X):
+        low, high = X.lengths.min(), X.lengths.max()
+        parts.append(f"lengths={low}" if low == high else f"lengths={low}…{high}")
+    parts.append(f"dtype={X.dtype}")
+    for name, held in (("features", X.feature_names), ("ids", X.ids)):
+        if held is not None:
+            shown = ", ".join(str(value) for value in held[:3])
+            parts.append(f"{name}=[{shown}{', …' if len(held) > 3 else ''}]")
+    return f"{type(X).__name__}({', '.join(parts)})"
+
+
+def _stack_array(array: Array) -> Stacked:
+    if array.ndim == 2:
+        return _one_token_each(array, None)
+    if array.ndim != 3:
+        raise ValueError(f"{_FORMS}an array of shape {array.shape}. Reshape your data")
+    n, length, dim = array.shape
+    tokens = np.ascontiguousarray(array.reshape(n * length, dim))
+    return tokens, np.arange(n + 1) * length, None
+
+
+def _one_token_each(tokens: Array, names: Array | None) -> Stacked:
+    warn_caller(
+        f"each of the {len(tokens)} rows of X was taken as a sequence of its own, with one token. "
+        "If rows are tokens, group them by Sequences.from_frame or Sequences.from_stacked; if one "
+        "token each is meant, X[:, None] of an array says so",
+        OneTokenWarning,
+    )
+    return np.ascontiguousarray(tokens), np.arange(len(tokens) + 1), names
+
+
+def _called(X: Any, which: int, first: int) -> str:
+    if X.ids is None:
+        return f"sequence {first + which}"
+    return f"sequence {X.ids[which : which + 1].tolist()[0]!r}"
+
+
+def _check_finite(X: Any, first: int) -> None:
+    """Name the first token that is not finite. A finite total proves that all of them are."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.tokens.sum()):
+            return
+    for start in range(0, len(X.tokens), 4096):  # in blocks: no mask as large as the data
+        block = np.isfinite(X.tokens[start : start + 4096])
+        if not block.all():
+            row, feature = np.argwhere(~block)[0]
+            value = X.tokens[start + row, feature]
+            which = int(np.searchsorted(X.offsets, start + row, side="right")) - 1
+            token = start + int(row) - int(X.offsets[which])
+            kind = "NaN" if np.isnan(value) else "infinity"
+            names = X.feature_names
+            feature_name = feature if names is None else repr(str(names[feature]))
+            raise ValueError(
+                f"X contains {kind} in {_called(X, which, first)}, token {token}, "
+                f"feature {feature_name}"
+            )
+
+
+def _warn_of_padding(tokens: Array, offsets: Offsets) -> None:
+    """Warn if many tokens are exactly zero; only the ends are looked at, until one is found."""
+    long = np.flatnonzero(np.diff(offsets) > 1)
+    ends = np.concatenate([offsets[long], offsets[long + 1] - 1])
+    if tokens.shape[1] < 2 or tokens[ends].any(axis=1).all():
+        return
+    zero = int((~tokens.any(axis=1)).sum())
+    if zero >= _PADDING * len(tokens):
+        warn_caller(
+            f"{zero} of {len(tokens)} tokens are exactly zero ({zero / len(tokens):.0%}): is that "
+            "padding? Leave it out with Sequences.from_padded(X, mask)",
+            PaddingWarning,
+        )
