@@ -364,19 +364,18 @@ def test_simulated_points_are_of_the_population_of_the_curves(quantity):
         "signal_spread": 0.6,
         "quantity": quantity,
     }
-    given |= {"dim": 100, "trials": 16, "alpha_max": 10.0, "fpr": 0.05, "n_tokens": 4}
+    given |= {"dim": 60, "trials": 16, "alpha_max": 4.0, "fpr": 0.05, "n_tokens": 4}
     *_, last = worked("learning", given)
     assert last.done == last.total
     points = curve(last.content, "pooled, simulated")
-    plain, spread = (st.SparseTokenProblem(4, 1, 5.0), draw("learning", given).python)
     drawn = curve(draw("learning", given, LAST), "pooled")
-    assert points.x[-1] == drawn.x[-1] == 10.0
+    assert points.x[-1] == drawn.x[-1] == 4.0
     gap = abs(points.y[-1] - drawn.y[-1])
     assert gap < 4 * points.error[-1] + 0.01  # the theory is for many dimensions
-    alone = st.theory.risk(plain, "pooled", alpha=10.0, reg=0.1, loss="square")
+    plain = st.SparseTokenProblem(4, 1, 5.0)
+    alone = st.theory.risk(plain, "pooled", alpha=4.0, reg=0.1, loss="square")
     expected = alone.recall(fpr=0.05) if quantity == "recall" else alone.test_error
-    assert abs(points.y[-1] - expected) > 10 * points.error[-1]  # it would see that
-    assert "Population.spread" in spread
+    assert abs(points.y[-1] - expected) > 8 * points.error[-1] + 0.01  # it would see that
 
 
 def test_a_simulation_without_enough_of_the_rarer_class_says_so():

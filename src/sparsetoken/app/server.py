@@ -8,6 +8,7 @@ do it.
 import asyncio
 import errno
 import importlib.util
+import signal
 import socket
 import threading
 import webbrowser
@@ -300,5 +301,6 @@ def serve(port: int = 8050, *, browser: bool = True) -> None:
             timeout_graceful_shutdown=1,
             backlog=_BACKLOG,
         )
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # no process or file is left
         with suppress(KeyboardInterrupt):  # the usual way to end it
             _Server(config).run(sockets=[listener])
