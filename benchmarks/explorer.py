@@ -25,7 +25,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.report import Row, at_most, print_rows
 
-CLIENTS, DURATION, PACE = 32, 60.0, 1.0
+CLIENTS, DURATION, PACE = 8, 60.0, 1.0  # pages that are open on one machine
 QUIET = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 STOPWATCH = """() => {
     const graph = document.querySelector("#figure");

@@ -20,6 +20,7 @@ __all__ = [
     "MEASURED",
     "MODELS",
     "PARAMETERS",
+    "SPEAKS",
     "Look",
     "Quantity",
     "check_known",
@@ -380,6 +381,7 @@ MEASURED: dict[str, Quantity] = {
 # Okabe and Ito's colors, told apart by every kind of color vision, the darkest first.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+SPEAKS = {"for": COLORS[0], "against": COLORS[1]}  # tokens, by what they say of a class
 
 
 class Look(NamedTuple):

@@ -6,6 +6,7 @@ import sys
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 
 
@@ -62,8 +63,11 @@ def start_server(folder, port=0):
 
 
 def stop_server(server):
+    """End the server; its children may have a last word for the log."""
+    children = psutil.Process(server.process.pid).children(recursive=True)
     server.process.terminate()
     server.process.communicate(timeout=60)
+    assert psutil.wait_procs(children, timeout=60)[1] == []
 
 
 @pytest.fixture(scope="session")

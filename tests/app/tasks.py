@@ -11,22 +11,46 @@ def nothing():
     """Do nothing first."""
 
 
-def count(log, total):
-    """Yield 1 to ``total``, and write down each number computed."""
+def touch(path):
+    """Leave a file as a sign that this has run."""
+    Path(path).touch()
+    return b"done"
+
+
+def hold(begun, gate):
+    """Say that this has begun, with the number of the process, and wait for a file to appear."""
+    Path(begun).with_suffix(".new").write_text(str(os.getpid()))
+    Path(begun).with_suffix(".new").rename(begun)
+    while not Path(gate).exists():
+        time.sleep(0.01)
+    return b"held"
+
+
+def die_once(path):
+    """End the process the first time."""
+    if not Path(path).exists():
+        Path(path).touch()
+        os._exit(3)
+    return b"alive"
+
+
+def die():
+    os._exit(3)
+
+
+def count(total, send):
     for number in range(1, total + 1):
-        with Path(log).open("a") as file:
-            file.write(f"{number}\n")
-        yield Progress(done=number, total=total, message=str(os.getpid()))
+        send(Progress(done=number, total=total, message=str(os.getpid())))
 
 
-def sleep(seconds):
-    yield Progress(done=0, total=1, message=str(os.getpid()))
-    time.sleep(seconds)
-    yield Progress(done=1, total=1)
+def work_until(gate, send):
+    """Say the number of the process, and wait for a file to appear."""
+    send(Progress(done=0, total=1, message=str(os.getpid())))
+    while not Path(gate).exists():
+        time.sleep(0.01)
 
 
-def fail(kind):
+def fail(kind, send):
     if kind == "die":
         os._exit(3)
     raise {"value": ValueError, "other": RuntimeError}[kind]("n_tokens must be 1")
-    yield

@@ -1,21 +1,24 @@
 """A visitor's own data: what is found out, what is refused, and that nothing is left behind."""
 
+import inspect
 import io
 import json
 import pickle
+import socket
 import time
 import zipfile
-from urllib.parse import urlencode
+from contextlib import suppress
+from urllib.parse import urlencode, urlsplit
 
 import numpy as np
+import psutil
 import pytest
 
 import sparsetoken as st
 from sparsetoken.app import data
-from sparsetoken.app.content import Progress
-from sparsetoken.app.told import told
-
-pytestmark = pytest.mark.filterwarnings("ignore")
+from sparsetoken.app.data import _read_file, in_page_words, study
+from sparsetoken.reporting import page
+from sparsetoken.vocabulary import SPEAKS
 
 
 def table(n_sequences=60, dim=3):
@@ -44,28 +47,71 @@ def ended(server, key):
         time.sleep(0.1)
 
 
+def studied(path, error=0.2, **columns):
+    """Return the progress of a study, as it is sent."""
+    steps = []
+    study(path, "bags.csv", columns, error, steps.append)
+    return steps
+
+
 def test_a_study(tmp_path):
-    path = tmp_path / "1.csv"
+    path = tmp_path / "bags.csv"
     path.write_text(table(40))
-    steps = list(data.study(str(path), "bags.csv", "", "", 0.2))
+    steps = studied(path)
     assert steps[0].message == "reading"
     assert steps[-1].done == steps[-1].total
     assert any("training" in step.message for step in steps)
-    found = steps[-1].content
-    assert found.read["sequences"] == "40"
-    assert found.read["features of a token"] == "3 (a, b, c)"
-    assert found.sentence.startswith("A classifier of 30 sequences labels ")
-    assert found.members.keys() == {"attention", "pooled", "statistics"}
-    assert sum(map(float, found.members.values())) == pytest.approx(1.0, abs=0.02)
-    assert found.roc.curves[0].x[-1] == found.roc.curves[0].y[-1] == 1.0
-    assert len(found.sequences) == 10
-    for shown in found.sequences:
+    assert steps[0].content is None
+    assert [step.content.roc is None for step in steps[1:]] == [step.done < 2 for step in steps[1:]]
+    known = steps[-1].content
+    assert known.read["sequences"] == "40"
+    assert known.read["features of a token"] == "3 (a, b, c)"
+    assert known.sentence.startswith("A classifier of 30 sequences labels ")
+    assert known.members.keys() == {"attention", "pooled", "statistics"}
+    assert sum(map(float, known.members.values())) == pytest.approx(1.0, abs=0.02)
+    assert known.roc.curves[0].x[-1] == known.roc.curves[0].y[-1] == 1.0
+    assert len(known.sequences) == 10
+    for shown in known.sequences:
         assert sum(sum(line.y) for line in shown.panel.curves) == pytest.approx(1.0)
         assert shown.label in ("ill", "well")
-    assert found.diagnosis
-    fan = found.plan.panels[0].curves[0]
+        sides = {line.name.split()[1]: line.color for line in shown.panel.curves}
+        assert sides == {"for": "#0072B2", "against": "#D55E00"}  # as in a report
+    assert known.diagnosis
+    fan = known.plan.panels[0].curves[0]
     assert np.all(np.array(fan.low) <= np.array(fan.high))
     json.loads(steps[-1].model_dump_json())
+
+
+def test_a_report_has_the_same_colors_for_and_against():
+    style = inspect.getsource(page)
+    assert f"--main:{SPEAKS['for'].lower()};--other:{SPEAKS['against'].lower()}" in style
+    assert ".for{background:var(--main)}.against{background:var(--other)}" in style
+
+
+def three_classes(n_sequences=60):
+    """Return sequences of three classes in six groups, and noise in all of them, as a CSV file."""
+    rng = np.random.default_rng(0)
+    lines = ["case,site,kind,a,b"]
+    for i in range(n_sequences):
+        for a, b in rng.normal(size=(3, 2)):
+            lines.append(f"case {i},site {i // 10},kind {i % 3},{a:.3f},{b:.3f}")
+    return "\n".join(lines) + "\n"
+
+
+def test_three_classes_and_groups(tmp_path):
+    path = tmp_path / "bags.csv"
+    path.write_text(three_classes())
+    known = studied(path, by="case", label="kind", group="site", ignore="b")[-1].content
+    assert known.read["features of a token"] == "1 (a)"
+    *classes, chance = known.roc.curves
+    assert [line.name for line in classes] == ["for kind 0", "for kind 1", "for kind 2"]
+    assert len({line.color for line in classes}) == 3
+    assert chance.color is None
+    sites = {int(shown.name.split()[1]) // 10 for shown in known.sequences}
+    assert len(sites) < 6  # those held out are of sites of their own
+    # The data are noise; what more samples would do is said once, by the plan.
+    assert "nothing beats chance" in known.diagnosis
+    assert "More samples" not in known.diagnosis
 
 
 @pytest.mark.parametrize(
@@ -79,10 +125,39 @@ def test_a_study(tmp_path):
 def test_columns_can_be_named(tmp_path, columns, words):
     path = tmp_path / "1.csv"
     path.write_text(table(8))
-    chosen = {"by": "", "label": ""} | columns
     with pytest.raises(ValueError, match=words) as refused:
-        list(data.study(str(path), "bags.csv", chosen["by"], chosen["label"], 0.2))
+        studied(path, **columns)
     assert str(path) not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bag,a\n1,2\n1,3\n2,4\n",
+        "case,label,a\n1,x,2\n2,y,3\n",
+        "bag,label,a,b\n1,x,2,one\n2,y,3,two\n",
+        "bag,label,a,b\n1,x,2,7\n1,x,3,7\n2,y,3,8\n2,y,4,8\n",
+        "bag,label,a\n1,x,2\n2,y,3\n2,y,4\n3,y,4\n",
+    ],
+)
+def test_remedies_are_fields_of_the_page(tmp_path, text):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"\w") as refused:
+        studied(path)
+    assert "--" not in str(refused.value)
+    assert str(tmp_path) not in str(refused.value)
+
+
+def test_options_and_arguments_become_fields():
+    field = "“Column of the label”", "“Columns to leave out”", "“Column of the sequence”"
+    assert in_page_words("say --label x, or --ignore x by --by") == (
+        f"say {field[0]} x, or {field[1]} x by {field[2]}"
+    )
+    assert in_page_words("say label='x', or ignore='x' with by=; the label is") == (
+        f"say {field[0]} 'x', or {field[1]} 'x' with {field[2]}; the label is"
+    )
+    assert in_page_words("too few to hold any out: --held-out 0") == "too few to hold any out"
 
 
 def test_too_many_numbers_are_refused_before_anything_is_fitted(tmp_path, monkeypatch):
@@ -90,7 +165,7 @@ def test_too_many_numbers_are_refused_before_anything_is_fitted(tmp_path, monkey
     path = tmp_path / "1.csv"
     path.write_text(table(20))
     with pytest.raises(ValueError, match="use 'sparsetoken fit' on the command line"):
-        list(data.study(str(path), "bags.csv", "", "", 0.2))
+        studied(path)
 
 
 class Trap:
@@ -119,6 +194,23 @@ def objects():
     packed = io.BytesIO()
     np.savez(packed, X=np.array([Trap()], dtype=object), y=np.array([1]))
     return packed.getvalue()
+
+
+def test_bombs_are_refused_by_their_headers(tmp_path):
+    path = tmp_path / "bags.npz"
+    path.write_bytes(bomb())
+    words = r"^bags\.csv holds \S+ million numbers; the page takes 20 million: use 'sparsetoken fit"
+    with pytest.raises(ValueError, match=words):
+        studied(path)
+
+
+def test_a_layer_can_be_chosen(tmp_path):
+    layers = {f"layer_{k}": np.random.default_rng(k).normal(size=(24, 5, 3)) for k in (4, 8)}
+    np.savez(tmp_path / "bags.npz", y=np.arange(24) % 2, **layers)
+    with pytest.raises(ValueError, match="say which with “Layer”"):
+        studied(tmp_path / "bags.npz")
+    data = _read_file(tmp_path / "bags.npz", {"layer": 8})
+    assert data.sequences.tokens[:5] == pytest.approx(layers["layer_8"][0])
 
 
 @pytest.mark.parametrize(
@@ -152,15 +244,58 @@ def test_hostile_files_are_refused_with_a_sentence(server, name, body):
     assert server.files() == []
 
 
-def test_files_are_kept_apart_and_deleted_when_their_visitor_leaves(server):
+def until(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_files_are_deleted_when_their_visitor_leaves_or_the_study_ends(server):
     for visitor in ("own-data", "other-visitor"):
         for _ in range(2):  # the second takes the place of the first
             put(server, table(), visitor=visitor)
-    assert len(server.files()) == 2
+    assert [path.name for path in server.files()] == ["bags.csv"] * 2
     assert server.ask("POST", "/api/visitors/own-data/leave").status == 204
     assert len(server.files()) == 1
     assert server.ask("DELETE", "/api/visitors/other-visitor").status == 204
     assert server.files() == []
+    put(server, b"bag,label\n")
+    until(lambda: server.files() == [])
+
+
+def test_an_upload_that_is_cut_off_or_too_large_leaves_nothing(server):
+    head = "PUT /api/data?visitor=own-data&name=x.csv HTTP/1.1\r\nHost: localhost\r\n"
+    chunk = f"{1_000_000:x}\r\n".encode() + bytes(1_000_000) + b"\r\n"
+    address = "127.0.0.1", urlsplit(server.address).port
+    with socket.create_connection(address, timeout=60) as link:
+        link.sendall(f"{head}Content-Length: 9000000\r\n\r\n".encode() + chunk)
+        until(lambda: server.files() != [])
+    until(lambda: server.files() == [])
+    with socket.create_connection(address, timeout=60) as link:
+        link.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+        with suppress(ConnectionError):  # the server has heard enough
+            for _ in range(data.MOST_BYTES // 1_000_000 + 1):
+                link.sendall(chunk)
+        until(lambda: server.files() == [])
+    assert put(server, table(8)).status == 200
+    server.ask("DELETE", "/api/visitors/own-data")
+
+
+@pytest.mark.skipif(not hasattr(psutil, "RLIMIT_FSIZE"), reason="no limit on the size of files")
+def test_a_full_disk_is_answered_in_words_to_this_visitor_alone(server):
+    process = psutil.Process(server.process.pid)
+    before = process.rlimit(psutil.RLIMIT_FSIZE)
+    process.rlimit(psutil.RLIMIT_FSIZE, (2_000_000, before[1]))
+    try:
+        reply = put(server, bytes(9_000_000), "large.csv")
+        assert reply.status == 507
+        assert reply.json["detail"] == "large.csv could not be kept here: File too large."
+        assert server.files() == []
+        assert put(server, table(8), visitor="other-visitor").status == 200
+    finally:
+        process.rlimit(psutil.RLIMIT_FSIZE, before)
+    server.ask("DELETE", "/api/visitors/other-visitor")
 
 
 def test_a_file_that_is_too_large_is_refused_with_words(server):
@@ -172,21 +307,3 @@ def test_a_file_that_is_too_large_is_refused_with_words(server):
     )
     assert reply.status == 413
     assert reply.json["detail"] == "This is larger than 200 MB, the most that the explorer takes."
-
-
-def test_words_of_a_long_call_are_passed_on():
-    def count(progress, total):
-        for number in range(total):
-            progress(f"{number + 1} of {total}")
-            time.sleep(0.01)
-        return total
-
-    def collect():
-        result = yield from told(count, Progress(done=1, total=2, content="so far"), total=3)
-        yield Progress(done=2, total=2, content=result)
-
-    steps = list(collect())
-    assert steps[0].message == ""
-    assert steps[-1].content == 3
-    assert all(step.content == "so far" and step.done == 1 for step in steps[:-1])
-    assert len(steps) > 2

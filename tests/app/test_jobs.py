@@ -1,7 +1,5 @@
-"""Work in the background: one job a visitor, equal ones shared, ended when nobody is there."""
+"""Work in the background: one job a visitor, in a process that ends with it."""
 
-import asyncio
-import json
 import time
 
 import psutil
@@ -9,128 +7,112 @@ import pytest
 
 from app import tasks
 from sparsetoken.app.jobs import Jobs
-from sparsetoken.app.processes import RefusedError, Task
+
+NEVER = "no such file"
 
 
-def with_jobs(play, slots=1, **options):
-    async def run():
-        jobs = Jobs(slots, **options)
-        jobs.start()
-        try:
-            return await play(jobs)
-        finally:
-            jobs.close()
-
-    return asyncio.run(run())
+@pytest.fixture
+def jobs():
+    found = Jobs(slots=1)
+    yield found
+    found.close()
 
 
-def sleeping(seconds):
-    return Task(f"sleep {seconds}", tasks.sleep, (seconds,))
-
-
-async def add(jobs, visitor, task):
-    return json.loads(await jobs.add(visitor, task))["key"]
-
-
-def state(jobs, key):
-    return json.loads(jobs.status(key))["state"]
-
-
-async def until(condition):
+def until(condition):
     deadline = time.monotonic() + 60
-    while not condition():
+    while not (value := condition()):
         assert time.monotonic() < deadline
-        await asyncio.sleep(0.02)
+        time.sleep(0.01)
+    return value
 
 
-async def begun(jobs, key):
+def begun(jobs, key):
     """Wait for a job's first progress, and return the process that it runs in."""
-    await until(lambda: jobs.hear("one") or json.loads(jobs.status(key))["progress"])
-    return psutil.Process(int(json.loads(jobs.status(key))["progress"]["message"]))
+    return psutil.Process(int(until(lambda: jobs.status(key).progress).message))
 
 
-def test_progress_is_told_once_and_equal_jobs_are_one(tmp_path):
-    log = tmp_path / "log"
-    task = Task("count", tasks.count, (str(log), 3))
-
-    async def play(jobs):
-        key = await add(jobs, "one", task)
-        assert key == await add(jobs, "two", task)
-        await until(lambda: state(jobs, key) == "done")
-        status = json.loads(jobs.status(key))
-        assert (status["step"], status["progress"]["done"]) == (3, 3)
-        assert json.loads(jobs.status(key, seen=3))["progress"] is None
-        assert state(jobs, await add(jobs, "three", task)) == "done"
-
-    with_jobs(play)
-    assert log.read_text().split() == ["1", "2", "3"]
+def ended(jobs, key):
+    until(lambda: jobs.status(key).state not in ("waiting", "running"))
+    return jobs.status(key)
 
 
-def test_cancelling_kills_the_process_unless_others_want_it():
-    async def play(jobs):
-        key = await add(jobs, "one", sleeping(600))
-        await add(jobs, "two", sleeping(600))
-        process = await begun(jobs, key)
-        jobs.cancel(key, "one")
-        jobs.cancel(key, "nobody")
-        jobs.cancel("no such job", "one")
-        assert state(jobs, key) == "running"
-        jobs.cancel(key, "two")
-        assert state(jobs, key) == "cancelled"
-        process.wait(timeout=60)
-        assert state(jobs, await add(jobs, "two", sleeping(600))) != "cancelled"
-        assert state(jobs, "no such job") == "cancelled"
-
-    with_jobs(play)
+def test_progress_is_told_once(jobs):
+    key = jobs.start("one", tasks.count, 3).key
+    status = ended(jobs, key)
+    assert (status.state, status.step, status.progress.done) == ("done", 3, 3)
+    assert jobs.status(key, seen=3).progress is None
+    assert jobs.status(key, seen=2).progress is not None
+    assert jobs.status("no such job").state == "cancelled"
 
 
-def test_a_visitor_has_one_job():
-    async def play(jobs):
-        first = await add(jobs, "one", sleeping(600))
-        other = await add(jobs, "two", sleeping(601))
-        second = await add(jobs, "one", sleeping(0.01))
-        assert state(jobs, first) == "cancelled"
-        await until(lambda: state(jobs, second) == "done")
-        assert state(jobs, other) in ("waiting", "running")
-
-    with_jobs(play, slots=2)
-
-
-def test_too_many_are_refused_and_failures_are_told():
-    async def play(jobs):
-        running = await add(jobs, "one", sleeping(600))
-        await begun(jobs, running)
-        await add(jobs, "two", sleeping(601))
-        with pytest.raises(RefusedError, match="try again"):
-            await jobs.add("three", sleeping(602))
-        jobs.leave("two")
-        failing = await add(jobs, "one", Task("f", tasks.fail, ("value",)))
-        await until(lambda: state(jobs, failing) == "failed")
-        assert json.loads(jobs.status(failing))["message"] == "n_tokens must be 1."
-
-    with_jobs(play, most_waiting=1)
+def test_cancelling_kills_the_process_and_the_next_job_runs(jobs):
+    key = jobs.start("one", tasks.work_until, NEVER).key
+    process = begun(jobs, key)
+    jobs.cancel("no such job")
+    assert jobs.status(key).state == "running"
+    jobs.cancel(key)
+    assert jobs.status(key).state == "cancelled"
+    process.wait(timeout=60)
+    assert ended(jobs, jobs.start("one", tasks.count, 1).key).state == "done"
 
 
-def test_a_visitor_who_is_not_heard_has_left():
-    left = []
+def test_a_visitor_has_one_job_and_others_wait(jobs, tmp_path):
+    released = []
+    first = jobs.start("one", tasks.work_until, NEVER, release=lambda: released.append("first")).key
+    process = begun(jobs, first)
+    waiting = jobs.start("two", tasks.work_until, tmp_path / "gate").key
+    assert jobs.status(waiting).state == "waiting"
+    second = jobs.start("one", tasks.count, 1).key
+    assert jobs.status(first).state == "cancelled"
+    assert released == ["first"]
+    process.wait(timeout=60)
+    begun(jobs, waiting)
+    (tmp_path / "gate").touch()
+    assert ended(jobs, waiting).state == ended(jobs, second).state == "done"
 
-    async def play(jobs):
-        key = await add(jobs, "one", sleeping(600))
-        jobs.hear("one", lambda: left.append("one"))
-        process = await begun(jobs, key)
-        for _ in range(15):
-            jobs.hear("one")
-            await asyncio.sleep(0.1)
-        assert state(jobs, key) == "running"
-        await until(lambda: left == ["one"])
-        assert state(jobs, key) == "cancelled"
-        process.wait(timeout=60)
 
-    with_jobs(play, patience=1.0)
+def test_a_job_that_is_cancelled_while_it_waits_never_starts(jobs, tmp_path):
+    running = jobs.start("one", tasks.work_until, tmp_path / "gate").key
+    waiting = jobs.start("two", tasks.count, 1).key
+    jobs.cancel(waiting)
+    (tmp_path / "gate").touch()
+    ended(jobs, running)
+    ended(jobs, jobs.start("three", tasks.count, 1).key)
+    assert (jobs.status(waiting).state, jobs.status(waiting).step) == ("cancelled", 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("value", "Sequence length must be 1."),
+        ("other", "RuntimeError: sequence length must be 1."),
+        ("die", "The process that computed this has died."),
+    ],
+)
+def test_failures_are_sentences_and_release_what_they_used(jobs, kind, words):
+    released = []
+    status = ended(
+        jobs, jobs.start("one", tasks.fail, kind, release=lambda: released.append(1)).key
+    )
+    assert (status.state, status.message) == ("failed", words)
+    assert released
+
+
+def test_a_job_that_nobody_asks_about_is_ended():
+    jobs, released = Jobs(patience=1.0), []
+    try:
+        key = jobs.start("one", tasks.work_until, NEVER, release=lambda: released.append(1)).key
+        process = begun(jobs, key)
+        process.wait(timeout=60)  # without asking
+        until(lambda: released)
+    finally:
+        jobs.close()
 
 
 def test_close_leaves_no_process():
-    async def play(jobs):
-        return await begun(jobs, await add(jobs, "one", sleeping(600)))
-
-    with_jobs(play).wait(timeout=60)
+    jobs, released = Jobs(), []
+    key = jobs.start("one", tasks.work_until, NEVER, release=lambda: released.append(1)).key
+    process = begun(jobs, key)
+    jobs.close()
+    process.wait(timeout=60)
+    assert released

@@ -1,97 +1,158 @@
-"""Pictures: who is overtaken, what is computed once, and what happens to a process that dies."""
+"""Pictures: who is overtaken, what goes on where it stopped, and processes that die."""
 
 import asyncio
 import json
+import time
+from pathlib import Path
 
+import psutil
 import pytest
 
 from app import tasks
-from sparsetoken.app.pictures import OvertakenError, Pictures
-from sparsetoken.app.processes import RefusedError, Task
+from sparsetoken.app.content import Content
+from sparsetoken.app.parameters import values_model
+from sparsetoken.app.pictures import OvertakenError, Pictures, Pool, draw
+from sparsetoken.app.processes import RefusedError
+from sparsetoken.app.views import VIEWS
+
+SLOW = 120.0
 
 
-def with_pictures(play, **options):
-    """Run a coroutine function on one process that draws."""
+def with_pool(play, longest=SLOW):
+    """Run a coroutine function on a pool of one process."""
 
     async def run():
-        pictures = Pictures(tasks.nothing, 1, **options)
-        pictures.start()
+        pool = Pool(1, longest, tasks.nothing)
         try:
-            return await play(pictures)
+            return await play(pool)
         finally:
-            pictures.close()
+            pool.close()
 
     return asyncio.run(run())
 
 
-def counting(log, total=3):
-    return Task(f"count {log} {total}", tasks.count, (str(log), total))
+def wanted():
+    return True
 
 
-def test_steps_go_on_where_they_stopped_and_equal_ones_are_computed_once(tmp_path):
-    log = tmp_path / "log"
+async def until(path):
+    """Wait for a file that a process writes, and return what it says."""
+    deadline = time.monotonic() + SLOW
+    while not Path(path).exists():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
+    return Path(path).read_text()
 
-    async def play(pictures):
-        for step in (0, 1, 1, 0, 2):
-            answer = json.loads(await pictures.draw("one", 0, counting(log), step))
-            assert answer["done"] == step + 1
-        both = [pictures.draw(who, 0, counting(log, 4), 0) for who in ("one", "two", "three")]
-        assert len(set(await asyncio.gather(*both))) == 1
-        with pytest.raises(RefusedError, match="no step 3"):
-            await pictures.draw("one", 0, counting(log), 3)
 
-    with_pictures(play)
-    assert log.read_text().split() == ["1", "2", "3", "1"]
+def check(view, given):
+    return values_model("Values", VIEWS[view].names, VIEWS[view].defaults)(**given).model_dump()
+
+
+def test_a_step_is_a_function_of_view_values_and_step():
+    values = check("alignment", {"loss": "square"})
+    third = draw("alignment", values, 2)  # draws those before it too
+    assert [draw("alignment", values, step) for step in (2, 0, 2)] == [
+        third,
+        Content.model_validate_json(draw("alignment", values, 0)).model_dump_json().encode(),
+        third,
+    ]
+    assert json.loads(third)["more"] is False
+    with pytest.raises(RefusedError, match=r"^There is no step 3\.$"):
+        draw("alignment", values, 3)
+    assert draw("alignment", values, 2) == third  # begun anew
+
+
+def test_refusals_speak_as_the_page_does():
+    values = check("attention-map", {"n_tokens": 3, "n_signal": 4})
+    with pytest.raises(RefusedError, match=r"^Signal tokens must be an integer in \[1, 3\], got 4"):
+        draw("attention-map", values, 0)
 
 
 def test_what_is_overtaken_costs_nothing(tmp_path):
-    log = tmp_path / "log"
+    newest = 4
 
-    async def play(pictures):
-        slow = asyncio.create_task(pictures.draw("other", 0, Task("s", tasks.sleep, (0.5,)), 1))
-        await asyncio.sleep(0)
-        asked = []
-        for sequence in range(1, 6):
-            task = counting(tmp_path / f"{sequence}")
-            asked.append(asyncio.create_task(pictures.draw("one", sequence, task, 0)))
-            await asyncio.sleep(0)
-        asked.append(asyncio.create_task(pictures.draw("one", 3, counting(log), 0)))  # late
-        done = await asyncio.gather(*asked, return_exceptions=True)
-        await slow
-        return [isinstance(found, OvertakenError) for found in done]
+    async def play(pool):
+        def ask(number):
+            return pool.run(lambda: number == newest, tasks.touch, tmp_path / str(number))
 
-    assert with_pictures(play) == [True, True, True, True, False, True]
-    assert [path.name for path in tmp_path.iterdir()] == ["5"]
+        async def release():  # runs when all others wait
+            (tmp_path / "gate").touch()
 
+        slow = pool.run(wanted, tasks.hold, tmp_path / "begun", tmp_path / "gate")
+        return await asyncio.gather(slow, *map(ask, range(5)), release(), return_exceptions=True)
 
-def test_first_pictures_go_before_refinements(tmp_path):
-    order = []
-
-    async def ask(pictures, who, step):
-        await pictures.draw(who, 0, counting(tmp_path / who, 2), step)
-        order.append(who)
-
-    async def play(pictures):
-        slow = asyncio.create_task(pictures.draw("other", 0, Task("s", tasks.sleep, (0.5,)), 1))
-        await asyncio.sleep(0)
-        await asyncio.gather(ask(pictures, "refining", 1), ask(pictures, "first", 0), slow)
-
-    with_pictures(play)
-    assert order == ["first", "refining"]
+    held, *others, _ = with_pool(play)
+    assert held == b"held"
+    assert [isinstance(other, OvertakenError) for other in others] == [True] * 4 + [False]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["4", "begun", "gate"]
 
 
-def test_errors_are_sentences_and_a_dead_process_is_replaced(tmp_path):
-    async def play(pictures):
-        for kind, words in (
-            ("value", "n_tokens must be 1."),
-            ("other", "RuntimeError: n_tokens must be 1."),
-            ("die", "The process that computed this has died."),
-        ):
-            with pytest.raises(RefusedError) as refused:
-                await pictures.draw("one", 0, Task(kind, tasks.fail, (kind,)), 0)
-            assert str(refused.value) == words
-        with pytest.raises(RefusedError, match=r"more than 0\.5 s"):
-            await pictures.draw("one", 0, Task("s", tasks.sleep, (600,)), 1)
-        assert json.loads(await pictures.draw("one", 0, counting(tmp_path / "x"), 0))["done"] == 1
+def test_first_pictures_do_not_wait_for_refinements_and_newer_ones_win(tmp_path):
+    async def play():
+        pictures = Pictures()
+        values = check("attention-map", {})
+        try:
+            paths = tmp_path / "begun", tmp_path / "gate"
+            slow = asyncio.create_task(pictures._refining.run(wanted, tasks.hold, *paths))
+            await until(paths[0])
+            asked = "one", 2, "attention-map", values
+            assert json.loads(await pictures.draw(*asked, 0))["panels"]
+            with pytest.raises(OvertakenError):
+                await pictures.draw("one", 1, "attention-map", values, 0)
+            assert await pictures.draw("two", 1, "attention-map", values, 0)
+            assert not slow.done()
+            paths[1].touch()
+            assert await slow == b"held"
+        finally:
+            pictures.close()
 
-    with_pictures(play, longest=0.5)
+    asyncio.run(play())
+
+
+def test_a_killed_process_is_replaced_without_a_word(tmp_path):
+    async def play(pool):
+        begun, gate = tmp_path / "begun", tmp_path / "gate"
+        at_work = asyncio.create_task(pool.run(wanted, tasks.hold, begun, gate))
+        psutil.Process(int(await until(begun))).kill()
+        begun.unlink()
+        idle = psutil.Process(int(await until(begun)))  # it has begun again
+        gate.touch()
+        assert await at_work == b"held"
+        idle.kill()
+        assert await pool.run(wanted, tasks.touch, tmp_path / "next") == b"done"
+        assert await pool.run(wanted, tasks.die_once, tmp_path / "died") == b"alive"
+
+    with_pool(play)
+
+
+def test_what_kills_its_process_twice_is_refused(tmp_path):
+    async def play(pool):
+        with pytest.raises(RefusedError, match=r"^The process that computed this has died\.$"):
+            await pool.run(wanted, tasks.die)
+        assert await pool.run(wanted, tasks.touch, tmp_path / "next") == b"done"
+
+    with_pool(play)
+
+
+def test_what_takes_too_long_is_ended(tmp_path):
+    async def play(pool):
+        with pytest.raises(RefusedError, match=r"^This took more than 0\.5 s and was stopped\.$"):
+            await pool.run(wanted, tasks.hold, tmp_path / "begun", tmp_path / "gate")
+        process = int((tmp_path / "begun").read_text())
+        assert await pool.run(wanted, tasks.touch, tmp_path / "next") == b"done"
+        return process
+
+    process = with_pool(play, longest=0.5)
+    assert not psutil.pid_exists(process) or psutil.Process(process).status() == "zombie"
+
+
+def test_whoever_waits_at_the_end_is_overtaken(tmp_path):
+    async def play(pool):
+        begun = tmp_path / "begun"
+        asked = asyncio.create_task(pool.run(wanted, tasks.hold, begun, tmp_path / "gate"))
+        await until(begun)
+        pool.close()
+        with pytest.raises(OvertakenError):
+            await asked
+
+    with_pool(play)

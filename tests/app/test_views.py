@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
+from sparsetoken.app.content import per_cent
 from sparsetoken.app.parameters import PRESETS, values_model
 from sparsetoken.app.views import VIEWS, attention_map, phase
 from sparsetoken.cli import main
@@ -163,6 +164,23 @@ def test_training():
     assert curve(content, "test error", 1).y == pytest.approx(found.test_error)
     assert printed(content) == pytest.approx([*found.cosine, *found.test_error], abs=2e-5)
 
+    *_, last = found.test_error
+    assert f"the test error is {per_cent(last)}" in content.sentence
+    assert content.sentence.count("%") == (1 if last == min(found.test_error) else 2)
+    colors = [line.color for panel in content.panels for line in panel.curves]
+    assert len(set(colors)) == len(colors) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "ending"),
+    [({}, ", the lowest so far."), ({"loss": "square"}, "; it was lowest after step 1, at ")],
+)
+def test_training_says_which_step_was_best(given, ending):
+    content = draw("training", given)
+    errors = content.table["test_error"]
+    assert errors.index(min(errors)) == (0 if given else 9)
+    assert ending in content.sentence
+
 
 @pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
 def test_training_that_runs_away_is_drawn_as_far_as_it_goes():
@@ -241,23 +259,47 @@ def test_phase_diagram(axes):
         assert table["two-step"][i] == pytest.approx(attention.test_error, rel=1e-4)
         assert table["pooled"][i] == pytest.approx(pooled.test_error, rel=1e-4)
         shown = drawn.z[drawn.y.index(table[y][i])][drawn.x.index(table[x][i])]
-        assert shown == pytest.approx(
-            phase.gain((attention.test_error, pooled.test_error)), abs=1e-3
-        )
+        gained = phase.gain((attention.test_error, pooled.test_error))
+        assert abs(shown) * shown == pytest.approx(gained / 2, abs=1e-3)
 
 
 def test_no_edge_runs_through_noise():
     flat = {"signal": 0.0, "x_axis": "reg", "loss": "square"}
     drawn = draw("phase", flat).panels[0].map
-    assert np.max(np.abs(drawn.z)) < drawn.edge
+    low, high = drawn.edges
+    assert low < np.min(drawn.z) <= np.max(drawn.z) < high == -low
     attention, pooled, worse = (Estimate(error, 0.01) for error in (0.10, 0.12, 0.2))
     assert phase.gain((attention, pooled)) == 0.0
-    assert drawn.edge < phase.gain((attention, worse)) < math.log10(2.0)
+    assert math.log10(1.05) < phase.gain((attention, worse)) < math.log10(2.0)
 
 
 def test_phase_needs_two_axes():
-    with pytest.raises(ValueError, match="must differ"):
+    with pytest.raises(ValueError, match="axes must differ"):
         draw("phase", {"x_axis": "reg", "y_axis": "reg"})
+
+
+def test_the_phase_diagram_sums_up_when_its_map_is_there():
+    given = ODD | {"x_axis": "signal", "y_axis": "reg", "n_tokens": 4}
+    *coarse, full = VIEWS["phase"].draw(check("phase", given))
+    assert coarse
+    for content in coarse:
+        assert content.sentence.startswith("At the cross attention's error is")
+        assert content.sentence.endswith("the map is being drawn.")
+    table = full.table
+    gains = [
+        math.log10((pooled + 1e-4) / (attention + 1e-4))
+        for attention, pooled in zip(table["two-step"], table["pooled"], strict=True)
+    ]
+    numbers = re.findall(r"(\d[\d.]*)\N{NO-BREAK SPACE}%", full.sentence)
+    for said, side in zip(numbers, (1, -1), strict=False):
+        won = 100 * np.mean([side * gained > math.log10(1.05) for gained in gains])
+        assert float(said) == pytest.approx(won, abs=2.0)  # but for what may be numerical error
+
+
+def test_colors_of_the_phase_diagram_show_who_wins_by_little():
+    assert phase.shade(math.log10(100)) == pytest.approx(1.0)
+    assert phase.shade(math.log10(0.01)) == pytest.approx(-1.0)
+    assert phase.shade(math.log10(0.9)) < -0.15
 
 
 def test_attention_map():
@@ -270,27 +312,90 @@ def test_attention_map():
     shown = sum(curve(content, "signal tokens").y)
     assert content.facts["weight on signal tokens"] == f"{shown:.4f}"
     assert [found.name for found in content.panels[1].curves] == ["noise tokens"]
+    left, right = content.panels
+    assert left.y.ends == right.y.ends  # bars can be compared
+    assert max(content.table["weight"]) < left.y.ends[1] < 1.1 * max(content.table["weight"])
     assert printed(content) == pytest.approx(content.table["weight"], abs=1e-4)
 
 
-@pytest.mark.parametrize("view", ["alignment", "attention-map", "phase"])
-def test_commands_run(view, capsys):
-    content = draw(view, ODD)
+def commanded(content, capsys):
+    """Run the command of a view and return the numbers that it prints."""
     with pytest.raises(SystemExit) as ended:
         main([*shlex.split(content.command)[1:], "--json"])
     assert not ended.value.code
-    assert '"value"' in capsys.readouterr().out
+    return [float(value) for value in re.findall(r'"value": ([-\d.e]+)', capsys.readouterr().out)]
+
+
+SPREAD = {"signal_spread": 0.5, "length_spread": 0.5}
+
+
+@pytest.mark.parametrize("spread", [{}, SPREAD], ids=["one kind", "four kinds"])
+@pytest.mark.parametrize("view", ["alignment", "attention-map", "phase"])
+def test_commands_run(view, spread, capsys):
+    spread = {name: value for name, value in spread.items() if name in VIEWS[view].names}
+    content = draw(view, ODD | spread)
+    numbers = commanded(content, capsys)
+    if view == "alignment":
+        shown = [content.facts["cosine between query and signal, γ"], content.facts["sharpness, κ"]]
+        assert numbers == pytest.approx([float(text) for text in shown], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        SPREAD,
+        {"query_by": "alpha0", "alpha0": 1.5},
+        {"quantity": "recall", "fpr": 0.05, "signal_spread": 0.5},
+    ],
+    ids=str,
+)
+def test_the_command_of_learning_curves_gives_the_end_of_the_curve(given, capsys):
+    content = draw("learning", ODD | given | {"alpha_max": 3.0}, LAST)
+    (value,) = commanded(content, capsys)
+    assert value == pytest.approx(curve(content, "two-step attention").y[-1], rel=1e-3)
+
+
+@pytest.mark.parametrize("quantity", ["test_error", "recall"])
+def test_simulated_points_are_of_the_population_of_the_curves(quantity):
+    given = {
+        "loss": "square",
+        "reg": 0.1,
+        "signal": 5.0,
+        "signal_spread": 0.6,
+        "quantity": quantity,
+    }
+    given |= {"dim": 60, "trials": 16, "alpha_max": 4.0, "fpr": 0.05, "n_tokens": 4}
+    *_, last = worked("learning", given)
+    assert last.done == last.total
+    points = curve(last.content, "pooled, simulated")
+    drawn = curve(draw("learning", given, LAST), "pooled")
+    assert points.x[-1] == drawn.x[-1] == 4.0
+    gap = abs(points.y[-1] - drawn.y[-1])
+    assert gap < 4 * points.error[-1] + 0.01  # the theory is for many dimensions
+    plain = st.SparseTokenProblem(4, 1, 5.0)
+    alone = st.theory.risk(plain, "pooled", alpha=4.0, reg=0.1, loss="square")
+    expected = alone.recall(fpr=0.05) if quantity == "recall" else alone.test_error
+    assert abs(points.y[-1] - expected) > 8 * points.error[-1] + 0.01  # it would see that
+
+
+def test_a_simulation_without_enough_of_the_rarer_class_says_so():
+    given = {"positive_rate": 0.01, "dim": 20, "alpha_max": 20.0}
+    with pytest.raises(ValueError, match="4 sequences of the rarer class are too few to simulate"):
+        worked("learning", given)
 
 
 PLAN = {"plan_model": "pooled", "error": 0.25, "features": 50}
 
 
-def planned(given):
-    return list(VIEWS["planner"].work(check("planner", given)))
+def worked(view, given):
+    """Return the progress of a view's work."""
+    steps = []
+    VIEWS[view].work(check(view, given), steps.append)
+    return steps
 
 
 def test_planner(capsys):
-    steps = planned(PLAN)
+    steps = worked("planner", PLAN)
     assert steps[-1].done == steps[-1].total
     content = steps[-1].content
     plan = st.plan(
@@ -308,7 +413,7 @@ def test_planner(capsys):
 
 
 def test_an_impossible_plan_says_why():
-    content = planned(PLAN | {"error": 0.001})[-1].content
+    content = worked("planner", PLAN | {"error": 0.001})[-1].content
     assert "0.001" in content.sentence
     assert content.panels == []
     assert draw("planner", PLAN).sentence == "Planning …"

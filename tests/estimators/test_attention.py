@@ -125,7 +125,7 @@ def test_noise_labels_leak_nothing():
 
 def test_reliability_estimates_the_cosine():
     """It must tell a well-learned query from a badly learned one, on the scale of the cosine."""
-    for n_samples, low, high in ((60, 0.0, 0.9), (400, 0.9, 1.0)):
+    for n_samples, low, high in ((40, 0.0, 0.9), (400, 0.9, 1.0)):
         found, actual = [], []
         for seed in range(4):
             data, y, truth = PROBLEM.sample(n_samples, 40, random_state=seed, return_truth=True)
@@ -164,8 +164,9 @@ def test_verbose(capsys):
     assert capsys.readouterr().out == ""
     st.AttentionClassifier(random_state=0, cv=2, refine_steps=3, verbose=1).fit(X[:60], Y[:60])
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 8  # four heads of attention, four of pooling
-    assert all(("AUC 0." in line or "AUC 1." in line) and "weight" in line for line in lines)
+    assert len(lines) == 18  # twelve heads of attention, four of pooling, two members
+    assert all("weight" in line for line in lines)
+    assert all("AUC 0." in line or "AUC 1." in line for line in lines[:16])
 
 
 def test_your_own_folds():
@@ -234,9 +235,7 @@ def test_a_token_map_sees_scaled_tokens():
     large = st.AttentionClassifier(token_map=token_map, random_state=0).fit(50.0 * X + 9.0, Y)
     expected = plain.decision_function(X_NEW)
     found = large.decision_function(50.0 * X_NEW + 9.0)
-    # Not equal, since rounding grows in the fit; but of the same size and order.
-    assert np.abs(found - expected).mean() < 0.05
-    assert np.corrcoef(found, expected)[0, 1] > 0.999
+    assert found == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize(

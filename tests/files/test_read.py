@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sparsetoken import read_dataset
-from sparsetoken.sequences.sequences import OneTokenWarning
+from sparsetoken.sequences.forms import OneTokenWarning
 
 # Sequences b, a, c in the order of their first row, with rows that are not together.
 BAG = ["b", "a", "b", "c", "a", "b"]

@@ -8,9 +8,13 @@ from sklearn.utils import _safe_indexing
 
 import sparsetoken as st
 from sparsetoken import Sequences
-from sparsetoken.sequences.forms import EmptySequenceWarning, PaddingWarning
+from sparsetoken.sequences.forms import (
+    EmptySequenceWarning,
+    OneTokenWarning,
+    PaddingWarning,
+    as_sequences,
+)
 from sparsetoken.sequences.grouping import align_labels
-from sparsetoken.sequences.forms import OneTokenWarning, as_sequences
 
 LENGTHS = [3, 1, 4, 2]
 

@@ -37,12 +37,14 @@ class PanelAxis(BaseModel):
 
 
 class Line(BaseModel):
-    """A curve, some points or bars; its colour is that of a model, or grey."""
+    """A curve, points or bars, in the color of a model, in another one, or in grey."""
 
     name: str
     x: Numbers
     y: Numbers
     model: str | None = None
+    color: str | None = None
+    """Where it is not that of the model."""
     look: Literal["line", "marked", "steps", "dash", "dot", "points", "cross", "star", "bars"] = (
         "line"
     )
@@ -54,7 +56,7 @@ class Line(BaseModel):
 
 
 class Map(BaseModel):
-    """Colours over a plane, from those of pooling (low) to those of attention (high)."""
+    """Colors over a plane, from those of pooling (low) to those of attention (high)."""
 
     x: list[float]
     y: list[float]
@@ -62,8 +64,8 @@ class Map(BaseModel):
     title: str
     ends: tuple[float, float]
     ticks: dict[str, float]
-    edge: float = 0.0
-    """Where a line is drawn."""
+    edges: list[float] = [0.0]
+    """Where lines are drawn."""
     text: list[list[str]] | None = None
     """What is shown for each place."""
 
@@ -125,8 +127,8 @@ class View:
     """Its controls."""
     draw: Callable[[Values], Iterator[Content]]
     """Yields the picture, coarse and fast at first, then refined."""
-    work: Callable[[Values], Iterator[Progress]] | None = None
-    """Work for the background, whose contents are added to the picture."""
+    work: Callable[[Values, Callable[[Progress], None]], None] | None = None
+    """Work for the background; the contents that it sends are added to the picture."""
     button: str = ""
     """What starts the work; it starts by itself if there is none."""
     defaults: Mapping[str, Any] = field(default_factory=dict)

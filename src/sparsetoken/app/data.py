@@ -1,25 +1,44 @@
 """A visitor's own data: where the file is kept, and what is found out about it."""
 
 import re
-import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 
 from sparsetoken.app.content import Content, Line, Panel, PanelAxis, Progress, per_cent
-from sparsetoken.app.told import told
+from sparsetoken.vocabulary import COLORS, SPEAKS
 
-__all__ = ["MOST_BYTES", "Study", "Uploads", "study"]
+__all__ = ["FIELDS", "MOST_BYTES", "Study", "in_page_words", "save", "study"]
 
 MOST_BYTES = 200_000_000
 _MOST_NUMBERS = 20_000_000  # of all tokens; more would take minutes
 _HELD_OUT = 0.25
 _SHOWN = 60  # sequences whose tokens can be looked at
 _EFFORT, _TREES = 0.5, 100  # of the plan: one that a visitor can wait for
+_LONGEST_NAME = 200  # bytes
+
+FIELDS = {
+    "by": "Column of the sequence",
+    "label": "Column of the label",
+    "group": "Column of the group",
+    "features": "Columns of features",
+    "ignore": "Columns to leave out",
+    "layer": "Layer",
+}
+"""What a visitor may say about the columns of a file, with the names of the page."""
+
+_WORDS = {
+    r":? --held-out 0( for none)?": "",
+    r"(, or|;) name a table of labels with labels=": "",
+    r"max_numbers=\d+ are allowed": f"the page takes {_MOST_NUMBERS / 1e6:g} million: use "
+    "'sparsetoken fit' on the command line",
+}
 
 
 class ShownSequence(BaseModel):
@@ -50,92 +69,123 @@ class Study(BaseModel):
     """How the error falls with more sequences."""
 
 
-class Uploads:
-    """Files of visitors, each in a folder that nobody else reads and that goes with its visitor."""
+async def save(name: str, parts: AsyncIterator[bytes]) -> tuple[Path, Callable[[], None]]:
+    """Write a file that arrives in parts; return where it is and what deletes it.
 
-    def __init__(self) -> None:
-        self._root = Path(tempfile.mkdtemp(prefix="sparsetoken-"))  # readable by this user alone
-        self._count = 0
+    It keeps its name, in a folder that this user alone can read. Nothing stays behind if it does
+    not arrive in full.
 
-    async def save(self, visitor: str, name: str, parts: AsyncIterator[bytes]) -> str:
-        """Write what arrives to a file with the ending of ``name``, in place of the one before."""
-        self.delete(visitor)
-        folder = self._root / visitor
-        folder.mkdir()
-        self._count += 1
-        ending = re.search(r"(\.[a-z0-9]{1,12}(\.gz)?)?$", name.lower())
-        path = folder / f"{self._count}{ending[0] if ending else ''}"
+    Raises
+    ------
+    HTTPException
+        If the disk has no room for it.
+    """
+    plain = re.sub(r"[^\w. ()-]", "_", name).encode()[-_LONGEST_NAME:].decode(errors="ignore")
+    folder = tempfile.TemporaryDirectory(prefix="sparsetoken-", ignore_cleanup_errors=True)
+    path = Path(folder.name, plain if plain.strip(". ") else "file")
+    try:
         with path.open("wb") as file:
             async for part in parts:
                 file.write(part)
-        return str(path)
+    except OSError as error:
+        folder.cleanup()
+        async for _ in parts:  # a browser listens only when it has sent all
+            pass
+        raise HTTPException(507, f"{name} could not be kept here: {error.strerror}.") from None
+    except BaseException:
+        folder.cleanup()
+        raise
+    return path, folder.cleanup
 
-    def delete(self, visitor: str) -> None:
-        """Delete the files of a visitor."""
-        shutil.rmtree(self._root / visitor, ignore_errors=True)
 
-    def close(self) -> None:
-        """Delete all files."""
-        shutil.rmtree(self._root, ignore_errors=True)
-
-
-def study(path: str, name: str, by: str, label: str, error: float) -> Iterator[Progress]:
+def study(
+    path: Path, name: str, columns: dict[str, Any], error: float, send: Callable[[Progress], None]
+) -> None:
     """Read a file, fit a classifier, judge, explain and diagnose it, and plan with it."""
     try:
-        yield from _study(Path(path), by or None, label or None, error)
+        _study(path, columns, error, send)
     except ValueError as wrong:
-        limit = f"max_numbers={_MOST_NUMBERS} are allowed"
-        words = (
-            f"the page takes {_MOST_NUMBERS / 1e6:.3g} million: use 'sparsetoken fit' on the "
-            "command line"
-        )
-        raise ValueError(str(wrong).replace(path, name).replace(limit, words)) from None
+        raise ValueError(in_page_words(str(wrong).replace(str(path), name))) from None
 
 
-def _study(path: Path, by: str | None, label: str | None, error: float) -> Iterator[Progress]:
+def in_page_words(text: str) -> str:
+    """Return a message with fields of the page in place of options and arguments."""
+    for pattern, words in _WORDS.items():
+        text = re.sub(pattern, words, text)
+    names = "|".join(FIELDS)
+    text = re.sub(rf"\b({names})=(?=')", r"--\1 ", text)  # with a value
+    return re.sub(rf"--({names})\b|\b({names})=", _field, text)
+
+
+def _field(name: re.Match[str]) -> str:
+    return f"“{FIELDS[name[1] or name[2]]}”"
+
+
+def _study(
+    path: Path, columns: dict[str, Any], error: float, send: Callable[[Progress], None]
+) -> None:
     from sparsetoken.estimators import SparseTokenClassifier
-    from sparsetoken.files import read_dataset
     from sparsetoken.inspection.measures import hold_out
     from sparsetoken.planner import plan
     from sparsetoken.reporting.evidence import gather
 
-    total = 4
-    yield Progress(done=0, total=total, message="reading")
-    data = read_dataset(path, by, label, max_numbers=_MOST_NUMBERS).with_labels()
+    known = Study(read={})
+
+    def report(done: int, message: str, **results: Any) -> None:
+        nonlocal known
+        known = known.model_copy(update=results)
+        content = known if known.read else None
+        send(Progress(done=done, total=4, message=message, content=content))
+
+    report(0, "reading")
+    data = _read_file(path, columns)
     X, y = data.sequences, np.asarray(data.labels)
-    found = Study(read=_read(X, y))
+    report(1, "fitting", read=_describe(X, y))
     kept, tested = hold_out(y, data.groups, _HELD_OUT, random_state=0)
-    yield Progress(done=1, total=total, message="fitting", content=found)
-    classifier = SparseTokenClassifier(random_state=0).fit(X[kept], y[kept])
+    groups = None if data.groups is None else data.groups[kept]
+    classifier = SparseTokenClassifier(random_state=0).fit(X[kept], y[kept], groups=groups)
     evidence = gather(classifier, X[tested], y[tested], plan=False)
-    found.held_out = {measure.name: str(measure) for measure in evidence.measures}
-    found.held_out |= {"always the larger class": f"{evidence.majority:.3f}"}
-    found.roc = _roc(evidence.roc)
-    found.members = {member: f"{weight:.2f}" for member, weight in evidence.members.items()}
-    found.diagnosis = "\n".join(evidence.findings)
-    yield Progress(done=2, total=total, message="looking at tokens", content=found)
-    found.sequences = _sequences(classifier, X[tested[:_SHOWN]], y[tested[:_SHOWN]])
-    planned = yield from told(
-        plan.from_pilot,
-        Progress(done=3, total=total, message="planning", content=found),
+    measures = {measure.name: str(measure) for measure in evidence.measures}
+    report(
+        2,
+        "looking at tokens",
+        held_out=measures | {"always the larger class": f"{evidence.majority:.3f}"},
+        roc=_roc(evidence.roc),
+        members={member: f"{weight:.2f}" for member, weight in evidence.members.items()},
+        # Whether more samples help is what the plan says, from more than two sizes.
+        diagnosis="\n".join(line.partition(" More samples ")[0] for line in evidence.findings),
+    )
+    report(3, "planning", sequences=_sequences(classifier, X[tested[:_SHOWN]], y[tested[:_SHOWN]]))
+    planned = plan.from_pilot(
         X=X,
         y=y,
         error=error,
         estimator=SparseTokenClassifier(n_trees=_TREES, random_state=0),
         groups=data.groups,
         effort=_EFFORT,
+        progress=lambda words: report(3, words),
     )
-    found.plan = _plan(planned)
     accuracy = evidence.measures[0]
-    found.sentence = (
+    sentence = (
         f"A classifier of {len(kept)} sequences labels {per_cent(accuracy.value)} of {len(tested)} "
         f"others correctly ({per_cent(accuracy.low)} to {per_cent(accuracy.high)}); always the "
         f"larger class would be right in {per_cent(evidence.majority)}."
     )
-    yield Progress(done=total, total=total, content=found)
+    report(4, "", plan=_plan(planned), sentence=sentence)
 
 
-def _read(X: Any, y: Any) -> dict[str, str]:
+def _read_file(path: Path, columns: dict[str, Any]) -> Any:
+    """Read the sequences that have labels, unless there are too many numbers."""
+    from sparsetoken.files import read_dataset
+
+    chosen = {name: value for name, value in columns.items() if value not in ("", None)}
+    for name in ("features", "ignore"):
+        if name in chosen:
+            chosen[name] = [pattern.strip() for pattern in chosen[name].split(",")]
+    return read_dataset(path, max_numbers=_MOST_NUMBERS, **chosen).with_labels()
+
+
+def _describe(X: Any, y: Any) -> dict[str, str]:
     lengths = np.diff(X.offsets)
     classes, counts = np.unique(y, return_counts=True)
     names = [] if X.feature_names is None else [str(name) for name in X.feature_names]
@@ -151,8 +201,8 @@ def _read(X: Any, y: Any) -> dict[str, str]:
 
 def _roc(roc: dict[str, Any]) -> Panel:
     curves = [
-        Line(name=f"for {name}", model="two-step", x=fpr.tolist(), y=tpr.tolist(), look="steps")
-        for name, (fpr, tpr) in roc.items()
+        Line(name=f"for {name}", color=color, x=fpr.tolist(), y=tpr.tolist(), look="steps")
+        for (name, (fpr, tpr)), color in zip(roc.items(), cycle(COLORS))
     ]
     return Panel(
         x=PanelAxis(title="false-positive rate", ends=(-0.01, 1.01)),
@@ -165,36 +215,37 @@ def _sequences(classifier: Any, X: Any, y: Any) -> list[ShownSequence]:
     names = range(len(X)) if X.ids is None else X.ids
     probability = classifier.predict_proba(X)
     longest = int(np.diff(X.offsets).max())
-    shown = []
-    for i, explained in enumerate(classifier.explain(X, top=longest)):
-        predicted = classifier.classes_[probability[i].argmax()]
-        order = np.argsort(explained.tokens)
-        tokens, weights = explained.tokens[order] + 1, explained.weights[order]
-        speaks = explained.contributions[order] >= 0
-        kinds = (("pooled", speaks, "speaks for"), ("two-step", ~speaks, "speaks against"))
-        shown.append(
-            ShownSequence(
-                name=str(names[i]),
-                label=str(y[i]),
-                predicted=str(predicted),
-                probability=float(probability[i].max()),
-                panel=Panel(
-                    x=PanelAxis(title="token", ends=(0.4, tokens.size + 0.6)),
-                    y=PanelAxis(title="weight", ends=(0.0, 1.05 * float(weights.max() or 1.0))),
-                    curves=[
-                        Line(
-                            name=f"{words} {explained.label}",
-                            model=model,
-                            look="bars",
-                            x=tokens[mask].tolist(),
-                            y=weights[mask].tolist(),
-                        )
-                        for model, mask, words in kinds
-                    ],
-                ),
-            )
+    return [
+        ShownSequence(
+            name=str(names[i]),
+            label=str(y[i]),
+            predicted=str(classifier.classes_[probability[i].argmax()]),
+            probability=float(probability[i].max()),
+            panel=_tokens(explanation),
         )
-    return shown
+        for i, explanation in enumerate(classifier.explain(X, top=longest))
+    ]
+
+
+def _tokens(explanation: Any) -> Panel:
+    """Return the weights of a sequence's tokens as bars, colored by what each speaks for."""
+    order = np.argsort(explanation.tokens)
+    tokens, weights = explanation.tokens[order] + 1, explanation.weights[order]
+    agrees = explanation.contributions[order] >= 0
+    return Panel(
+        x=PanelAxis(title="token", ends=(0.4, tokens.size + 0.6)),
+        y=PanelAxis(title="weight", ends=(0.0, 1.05 * float(weights.max() or 1.0))),
+        curves=[
+            Line(
+                name=f"speaks {side} {explanation.label}",
+                color=SPEAKS[side],
+                look="bars",
+                x=tokens[mask].tolist(),
+                y=weights[mask].tolist(),
+            )
+            for side, mask in (("for", agrees), ("against", ~agrees))
+        ],
+    )
 
 
 def _plan(planned: Any) -> Content:
@@ -204,7 +255,7 @@ def _plan(planned: Any) -> Content:
     lines = [
         Line(
             name="expected error, 80 %",
-            model="two-step",
+            color=COLORS[0],
             x=x,
             y=list(curve.median),
             low=list(curve.lower),

@@ -29,14 +29,7 @@ _SEAL = {
 class Guard:
     """Refuses requests of other sites and for other hosts, and bodies that are too large.
 
-    Parameters
-    ----------
-    app : ASGI application
-        What answers the others.
-    most_bytes : int
-        Largest body.
-    large : dict of str to int
-        Paths that may have larger ones.
+    ``most_bytes`` is the largest body, ``large`` has paths that may have larger ones.
     """
 
     def __init__(self, app: ASGIApp, most_bytes: int, large: dict[str, int]) -> None:
@@ -47,57 +40,46 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        most = self._large.get(scope["path"], self._most_bytes)
+        most, seen = self._large.get(scope["path"], self._most_bytes), 0
+
+        async def limited() -> Message:  # a body may be longer than it says, or say nothing
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            _check_size(seen, most)
+            return message
 
         async def sealed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(_SEAL)
             await send(message)
 
-        refusal = _refusal(headers, scope["path"], most)
-        if refusal is not None:
-            code, words = refusal
-            await JSONResponse({"detail": words}, code)(scope, receive, sealed)
-            return
-        await self._app(scope, _limited(receive, most), sealed)
+        try:
+            _check(Headers(scope=scope), scope["path"], most)
+            await self._app(scope, limited, sealed)
+        except HTTPException as error:  # of the check: the application answers to its own
+            await JSONResponse({"detail": error.detail}, error.status_code)(scope, receive, sealed)
 
 
-def _refusal(headers: Headers, path: str, most: int) -> tuple[int, str] | None:
+def _check(headers: Headers, path: str, most: int) -> None:
     host = headers.get("host", "")
     try:
         name = urlsplit(f"//{host}").hostname
         origin = urlsplit(headers.get("origin", f"http://{host}")).netloc
         length = int(headers.get("content-length", "0"))
     except ValueError:
-        return 400, "This is not a request of a browser."
+        raise HTTPException(400, "This is not a request of a browser.") from None
     if "\0" in path:  # no file is called so, and old libraries stumble over it
-        return 400, "This is not a request of a browser."
+        raise HTTPException(400, "This is not a request of a browser.")
     if name not in _HOSTS:
-        return 403, "The explorer answers to this machine alone."
+        raise HTTPException(403, "The explorer answers to this machine alone.")
     foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site") and path != "/"
     if origin != host or foreign:
-        return 403, "Another site has sent this request."
-    if length > most:
-        return 413, _too_large(most)
-    return None
+        raise HTTPException(403, "Another site has sent this request.")
+    _check_size(length, most)
 
 
-def _limited(receive: Receive, most: int) -> Receive:
-    """Count what arrives: a body may be longer than it says, or say nothing."""
-    seen = 0
-
-    async def limited() -> Message:
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > most:
-            raise HTTPException(413, _too_large(most))
-        return message
-
-    return limited
-
-
-def _too_large(most: int) -> str:
-    size = f"{most / 1e6:g} MB" if most >= 1e6 else f"{most / 1e3:g} kB"
-    return f"This is larger than {size}, the most that the explorer takes."
+def _check_size(n_bytes: int, most: int) -> None:
+    if n_bytes > most:
+        size = f"{most / 1e6:g} MB" if most >= 1e6 else f"{most / 1e3:g} kB"
+        raise HTTPException(413, f"This is larger than {size}, the most that the explorer takes.")

@@ -1,181 +1,154 @@
-"""Work in the background: started by a visitor, watched by asking, ended when nobody asks."""
+"""Work in the background: a process for each job, ended with its visitor."""
 
-import asyncio
-import hashlib
+import os
+import secrets
+import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from sparsetoken.app.content import Progress
-from sparsetoken.app.processes import RefusedError, Task, Worker
+from sparsetoken.app.processes import CONTEXT, prepare, refusal
 
 __all__ = ["Jobs", "Status"]
 
 State = Literal["waiting", "running", "done", "cancelled", "failed"]
-_KEPT = 100  # jobs remembered after their end
 
 
 class Status(BaseModel):
     """How far a job is."""
 
-    key: str
-    state: State
+    key: str = ""
+    state: State = "waiting"
     message: str = ""
     """Why it failed."""
     step: int = 0
-    """Counts what has been found; ask with ``seen`` to get nothing twice."""
+    """Counts the progress made; ask with ``seen`` to get nothing twice."""
     progress: Progress | None = None
 
 
-@dataclass(eq=False)
-class _Job:
-    key: str
-    task: Task
-    state: State = "waiting"
-    message: str = ""
-    step: int = 0
-    progress: bytes = b"null"
-    visitors: set[str] = field(default_factory=set)
-    worker: Worker | None = None
-
-
 class Jobs:
-    """A few processes for long work. A visitor has one job at a time; equal jobs are one job.
+    """A few jobs at once, each in a process of its own; a visitor has one at a time.
 
     Parameters
     ----------
     slots : int
-        Jobs that run at once.
-    most_waiting : int
-        Jobs that may wait.
+        Jobs that run at once; others wait.
     patience : float
-        Seconds after which a visitor who asks for nothing has left.
-    longest : float
-        Seconds a job may go on without any progress.
+        Seconds after which a job that nobody asks about is ended.
     """
 
-    def __init__(
+    def __init__(self, slots: int = 2, patience: float = 90.0) -> None:
+        self._patience = patience
+        self._threads = ThreadPoolExecutor(slots)
+        self._jobs: dict[str, _Job] = {}  # by visitor
+
+    def start(
         self,
-        slots: int = 2,
-        most_waiting: int = 16,
-        patience: float = 90.0,
-        longest: float = 600.0,
-    ) -> None:
-        self._slots = slots
-        self._most_waiting, self._patience, self._longest = most_waiting, patience, longest
-        self._jobs: OrderedDict[str, _Job] = OrderedDict()
-        self._heard: dict[str, float] = {}
-        self._left: dict[str, Callable[[], None]] = {}
-        self._changed = asyncio.Condition()
-        self._loops: list[asyncio.Task[None]] = []
-        self._workers: dict[int, Worker] = {}
+        visitor: str,
+        function: Callable[..., None],
+        *arguments: Any,
+        release: Callable[[], None] = lambda: None,
+    ) -> Status:
+        """Start a job in place of the visitor's job before; ``release`` is called at its end.
 
-    def start(self) -> None:
-        """Start the processes."""
-        self._loops = [asyncio.create_task(self._work(slot)) for slot in range(self._slots)]
-        self._loops.append(asyncio.create_task(self._watch()))
+        The function is called with the arguments and with one that takes its progress.
+        """
+        self.leave(visitor)
+        for other in [name for name, job in self._jobs.items() if job.forgotten]:
+            self.leave(other)
+        job = self._jobs[visitor] = _Job(function, arguments, release, self._patience)
+        self._threads.submit(job.run)
+        return job.status
 
-    def close(self) -> None:
-        """End all work and forget all visitors."""
-        for loop in self._loops:
-            loop.cancel()
-        for worker in self._workers.values():
-            worker.kill()
-        for visitor in list(self._left):
-            self.leave(visitor)
+    def status(self, key: str, seen: int = -1) -> Status:
+        """Return how far a job is, without progress that was seen already."""
+        for job in self._jobs.values():
+            if job.status.key == key:
+                job.asked = time.monotonic()
+                hidden = {"progress": None} if job.status.step == seen else {}
+                return job.status.model_copy(update=hidden)
+        return Status(state="cancelled")
 
-    async def add(self, visitor: str, task: Task) -> bytes:
-        """Queue a task in place of the visitor's job before, and return its status."""
-        self.hear(visitor)
-        key = hashlib.sha256(task.key.encode()).hexdigest()[:24]
-        self._release(visitor, but=key)
-        job = self._jobs.get(key)
-        if job is None or job.state in ("cancelled", "failed"):
-            waiting = sum(other.state == "waiting" for other in self._jobs.values())
-            if waiting >= self._most_waiting:
-                raise RefusedError("Many others are computing: try again in a minute.")
-            job = self._jobs[key] = _Job(key, task)
-        job.visitors.add(visitor)
-        ended = [old.key for old in self._jobs.values() if old.state not in ("waiting", "running")]
-        for old in ended[: max(0, len(self._jobs) - _KEPT)]:
-            del self._jobs[old]
-        async with self._changed:
-            self._changed.notify_all()
-        return self.status(key)
-
-    def status(self, key: str, seen: int = -1) -> bytes:
-        """Return the status of a job as JSON, without progress that was seen already."""
-        job = self._jobs.get(key)
-        if job is None:
-            return Status(key="", state="cancelled").model_dump_json().encode()
-        said = Status(key=key, state=job.state, message=job.message, step=job.step)
-        progress = b"null" if job.step == seen else job.progress
-        head = said.model_dump_json(exclude={"progress"}).encode()[:-1]
-        return head + b',"progress":' + progress + b"}"
-
-    def cancel(self, key: str, visitor: str) -> None:
-        """End a job for a visitor; it goes on if others want it."""
-        job = self._jobs.get(key)
-        if job is None or visitor not in job.visitors:
-            return
-        job.visitors.discard(visitor)
-        if not job.visitors and job.state in ("waiting", "running"):
-            job.state = "cancelled"
-            if job.worker is not None:
-                job.worker.kill()
-
-    def hear(self, visitor: str, left: Callable[[], None] | None = None) -> None:
-        """Note that a visitor is there, and what to do when it has left."""
-        self._heard[visitor] = time.monotonic()
-        if left is not None:
-            self._left[visitor] = left
+    def cancel(self, key: str) -> None:
+        """End a job."""
+        for job in self._jobs.values():
+            if job.status.key == key:
+                job.end("cancelled")
 
     def leave(self, visitor: str) -> None:
-        """End what a visitor has started."""
-        self._heard.pop(visitor, None)
-        self._release(visitor)
-        self._left.pop(visitor, lambda: None)()
+        """End and forget the job of a visitor."""
+        if visitor in self._jobs:
+            self._jobs.pop(visitor).end("cancelled")
 
-    def _release(self, visitor: str, but: str = "") -> None:
-        for key in list(self._jobs):
-            if key != but:
-                self.cancel(key, visitor)
+    def close(self) -> None:
+        """End all jobs."""
+        for visitor in list(self._jobs):
+            self.leave(visitor)
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _watch(self) -> None:
-        while True:
-            await asyncio.sleep(min(1.0, self._patience / 2))
-            late = time.monotonic() - self._patience
-            for visitor in [name for name, heard in self._heard.items() if heard < late]:
-                self.leave(visitor)
 
-    def _next(self) -> _Job | None:
-        return next((job for job in self._jobs.values() if job.state == "waiting"), None)
+class _Job:
+    """A job that a thread follows while the server may end it."""
 
-    async def _work(self, slot: int) -> None:
-        while True:
-            if slot not in self._workers or not self._workers[slot].alive:
-                self._workers[slot] = await asyncio.to_thread(Worker, background=True)
-            async with self._changed:
-                await self._changed.wait_for(lambda: self._next() is not None)
-                job = self._next()
-            if job is not None:
-                await self._run(job, self._workers[slot])
+    def __init__(self, function: Any, arguments: Any, release: Any, patience: float) -> None:
+        self.status = Status(key=secrets.token_hex(12))
+        self.asked = time.monotonic()
+        self._call, self._release, self._patience = (function, arguments), release, patience
+        self._process: Any = None
+        self._lock = threading.Lock()
 
-    async def _run(self, job: _Job, worker: Worker) -> None:
-        job.state, job.worker = "running", worker
-        try:
-            while found := await worker.advance(job.task, job.step, self._longest):
-                job.progress = found
-                job.step += 1
-                if job.state != "running":  # cancelled meanwhile
-                    return
-            job.state = "done"
-        except RefusedError as error:
-            if job.state == "running":
-                job.state, job.message = "failed", str(error)
-        finally:
-            job.worker = None
+    @property
+    def forgotten(self) -> bool:
+        """Whether nobody has asked about it for long."""
+        return time.monotonic() - self.asked > self._patience
+
+    def run(self) -> None:
+        """Run the job in a process, and follow its progress to the end."""
+        with self._lock:
+            if self.status.state != "waiting":
+                return
+            self.status.state = "running"
+            pipe, theirs = CONTEXT.Pipe(duplex=False)
+            self._process = CONTEXT.Process(target=_work, args=(theirs, *self._call), daemon=True)
+            self._process.start()
+            theirs.close()
+        with suppress(EOFError):  # of a process that was killed
+            while not self.forgotten:
+                if pipe.poll(0.5):
+                    self._hear(pipe.recv())
+        self.end("failed", "The process that computed this has died.")
+        self._process.join()
+
+    def _hear(self, message: Progress | tuple[State, str]) -> None:
+        if isinstance(message, Progress):
+            with self._lock:
+                step = self.status.step + 1
+                self.status = self.status.model_copy(update={"step": step, "progress": message})
+        else:
+            self.end(*message)
+
+    def end(self, state: State, message: str = "") -> None:
+        """End the process and release what it used; the first to end a job says how."""
+        with self._lock:
+            if self.status.state in ("waiting", "running"):
+                self.status.state, self.status.message = state, message
+            if self._process is not None:
+                self._process.kill()
+            self._release()
+
+
+def _work(pipe: Any, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    """Do the work of a job in its process, behind everything else on a busy machine."""
+    prepare()
+    if hasattr(os, "nice"):
+        os.nice(10)
+    try:
+        function(*arguments, pipe.send)
+        pipe.send(("done", ""))
+    except Exception as error:
+        pipe.send(("failed", str(refusal(error))))

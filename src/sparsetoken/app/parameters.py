@@ -17,6 +17,7 @@ __all__ = [
     "PRESETS",
     "describe",
     "make_problem",
+    "population_values",
     "select",
     "spreads",
     "values_model",
@@ -88,6 +89,8 @@ def _control(name: str) -> Quantity:
     found = own.get(name) or PARAMETERS[name]
     if name == "loss":
         found = replace(found, options=loss_names())
+    if name == "dim":  # the page has "features per token, d" of the visitor's own data too
+        found = replace(found, label="simulated dimension", symbol="")
     return replace(found, default=_DEFAULTS.get(name, found.default))
 
 
@@ -163,6 +166,13 @@ def make_problem(values: Values) -> Any:
     problem = st.SparseTokenProblem(**select(values, "problem"))
     varying = spreads(values)
     return st.Population.spread(problem, n_nodes=2, **varying) if varying else problem
+
+
+def population_values(values: Values) -> Values:
+    """Return the problem as an experiment takes it: four numbers, or the kinds that vary."""
+    if spreads(values):
+        return {"kinds": make_problem(values)}
+    return select(values, "problem")
 
 
 def spreads(values: Values) -> dict[str, Any]:

@@ -1,148 +1,138 @@
-"""Pictures while a slider moves: the newest request of each visitor, equal ones computed once."""
+"""Pictures while a slider moves: first ones before refined ones, the newest request alone."""
 
 import asyncio
+import json
+import os
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 
-from sparsetoken.app.processes import RefusedError, Task, Worker
+from sparsetoken.app.content import Content, Values
+from sparsetoken.app.parameters import CONTROLS
+from sparsetoken.app.processes import CONTEXT, RefusedError, prepare, refusal
+from sparsetoken.app.views import VIEWS
+from sparsetoken.experiments.workers import available_workers
 
-__all__ = ["OvertakenError", "Pictures"]
+__all__ = ["OvertakenError", "Pictures", "Pool"]
 
-_REMEMBERED = 64_000_000  # bytes of pictures
-_VISITORS = 1000
+_BEGUN = 32  # pictures that a process can go on with
+_begun: OrderedDict[str, tuple[list[bytes], Iterator[Content]]] = OrderedDict()  # in a process
 
 
 class OvertakenError(Exception):
-    """The same visitor has asked for something newer."""
+    """The same visitor has asked for something newer, or the server ends."""
 
 
-@dataclass(eq=False)
-class _Asked:
-    task: Task
-    step: int
-    waiting: dict[str, "asyncio.Future[bytes]"] = field(default_factory=dict)
-    running: bool = False
+def draw(view: str, values: Values, step: int) -> bytes:
+    """Return a step of a view's picture as JSON: a function of its arguments alone.
+
+    A process keeps what it has begun, so that a step goes on where the one before it stopped.
+    """
+    key = json.dumps([view, values], sort_keys=True)
+    drawn, rest = _begun.pop(key, None) or ([], VIEWS[view].draw(values))
+    try:
+        while len(drawn) <= step:
+            content = next(rest, None)
+            if content is None:
+                raise ValueError(f"there is no step {step}")
+            drawn.append(content.model_dump_json().encode())
+    except Exception as error:
+        raise refusal(error) from None
+    _begun[key] = drawn, rest
+    if len(_begun) > _BEGUN:
+        _begun.popitem(last=False)
+    return drawn[step]
 
 
-class Pictures:
-    """A few processes that draw. First pictures go before refinements, in the order they came.
+def warm_up() -> None:
+    """Load compiled code by drawing what everybody sees first."""
+    prepare()
+    view = VIEWS["learning"]
+    for loss in CONTROLS["loss"].options:
+        values = {name: CONTROLS[name].default for name in view.names} | {"loss": loss}
+        next(view.draw(values))
 
-    One process is always left for first pictures, if there is more than one.
+
+class Pool:
+    """Processes that are started anew when one of them dies or takes too long.
 
     Parameters
     ----------
-    warm_up : callable
-        What each process does first.
     size : int
         How many processes.
     longest : float
-        Seconds a step may take.
+        Seconds that a call may take once its process is warm.
+    begin : callable
+        What each process does first.
     """
 
-    def __init__(self, warm_up: Callable[[], None], size: int, longest: float = 20.0) -> None:
-        self._warm_up, self._size, self._longest = warm_up, size, longest
-        self._asked: dict[tuple[str, int], _Asked] = {}
-        self._memory: OrderedDict[tuple[str, int], bytes] = OrderedDict()
-        self._latest: OrderedDict[str, int] = OrderedDict()
-        self._home: OrderedDict[str, int] = OrderedDict()  # the process that suspends a task
-        self._arrived = asyncio.Condition()
-        self._workers: list[Worker] = []
-        self._loops: list[asyncio.Task[None]] = []
+    def __init__(self, size: int, longest: float, begin: Callable[[], None] = warm_up) -> None:
+        self._size, self._longest, self._begin = size, longest, begin
+        self._free = asyncio.Semaphore(size)
+        self._closed = False
+        self._start()
 
-    def start(self) -> None:
-        """Start the processes."""
-        self._workers = [Worker(self._warm_up) for _ in range(self._size)]
-        self._loops = [asyncio.create_task(self._work(slot)) for slot in range(self._size)]
+    def _start(self) -> None:
+        self._executor = ProcessPoolExecutor(self._size, CONTEXT, initializer=self._begin)
+        self._warm = [self._executor.submit(os.getpid) for _ in range(self._size)]
+
+    def _replace(self, executor: ProcessPoolExecutor) -> None:
+        """End processes that are broken or take too long, and start others in their place."""
+        for process in list((executor._processes or {}).values()):  # 3.14 has kill_workers()
+            process.kill()
+        executor.shutdown(wait=False, cancel_futures=True)
+        if executor is self._executor and not self._closed:
+            self._start()
+
+    def close(self) -> None:
+        """End the processes, whatever they are doing."""
+        self._closed = True
+        self._replace(self._executor)
+
+    async def run(
+        self, wanted: Callable[[], bool], function: Callable[..., bytes], *arguments: object
+    ) -> bytes:
+        """Call a function in a process, unless nobody wants it when its turn has come.
+
+        If the process dies, it is called once more.
+        """
+        async with self._free:
+            for last in (False, True):
+                if self._closed or not wanted():
+                    break
+                executor = self._executor
+                try:
+                    await asyncio.gather(*map(asyncio.wrap_future, self._warm))
+                    call = asyncio.wrap_future(executor.submit(function, *arguments))
+                    return await asyncio.wait_for(call, self._longest)
+                except TimeoutError:
+                    self._replace(executor)
+                    words = f"This took more than {self._longest:g} s and was stopped."
+                    raise RefusedError(words) from None
+                except BrokenExecutor:
+                    self._replace(executor)
+                    if last and not self._closed:
+                        raise RefusedError("The process that computed this has died.") from None
+        raise OvertakenError
+
+
+class Pictures:
+    """One process refines pictures; as many as there are other processors draw first ones."""
+
+    def __init__(self, longest: float = 20.0) -> None:
+        self._first = Pool(max(1, available_workers() - 1), longest)
+        self._refining = Pool(1, longest)
+        self._latest: dict[str, int] = {}  # request of each visitor
 
     def close(self) -> None:
         """End the processes; whoever waits is told that it was overtaken."""
-        while self._loops:
-            self._loops.pop().cancel()
-        for worker in self._workers:
-            worker.kill()
-        for asked in self._asked.values():
-            for future in asked.waiting.values():
-                future.cancel()
+        self._first.close()
+        self._refining.close()
 
-    async def draw(self, visitor: str, sequence: int, task: Task, step: int) -> bytes:
+    async def draw(
+        self, visitor: str, sequence: int, view: str, values: Values, step: int
+    ) -> bytes:
         """Return a step of a picture, or raise OvertakenError or RefusedError."""
-        if not self._loops or self._latest.get(visitor, sequence) > sequence:
-            raise OvertakenError
-        _keep(self._latest, visitor, sequence, _VISITORS)
-        self._drop(visitor)
-        key = task.key, step
-        if key in self._memory:
-            self._memory.move_to_end(key)
-            return self._memory[key]
-        asked = self._asked.setdefault(key, _Asked(task, step))
-        future = asyncio.get_running_loop().create_future()
-        asked.waiting[visitor] = future
-        await self._tell()
-        try:
-            return await future
-        except asyncio.CancelledError:
-            if future.cancelled():  # by the server's end
-                raise OvertakenError from None
-            raise
-
-    def _drop(self, visitor: str) -> None:
-        """Forget what a visitor asked for before; what nobody waits for is not computed."""
-        for key, asked in list(self._asked.items()):
-            future = asked.waiting.pop(visitor, None)
-            if future is not None and not future.done():
-                future.set_exception(OvertakenError())
-            if not asked.waiting and not asked.running:
-                del self._asked[key]
-
-    def _next(self, slot: int) -> _Asked | None:
-        free = [asked for asked in self._asked.values() if not asked.running]
-        for asked in free:
-            if asked.step == 0:
-                return asked
-        refining = sum(asked.running and asked.step > 0 for asked in self._asked.values())
-        if refining >= max(1, self._size - 1):  # somebody has to be there for first pictures
-            return None
-        return next((a for a in free if self._home.get(a.task.key, slot) == slot), None)
-
-    async def _work(self, slot: int) -> None:
-        while True:
-            async with self._arrived:
-                await self._arrived.wait_for(lambda: self._next(slot) is not None)
-                asked = self._next(slot)
-            if asked is None:
-                continue
-            asked.running = True
-            _keep(self._home, asked.task.key, slot, _VISITORS)
-            key = asked.task.key, asked.step
-            try:
-                answer = await self._workers[slot].advance(asked.task, asked.step, self._longest)
-                if answer is None:
-                    raise RefusedError(f"There is no step {asked.step}.")
-                self._remember(key, answer)
-                for future in asked.waiting.values():
-                    future.set_result(answer)
-            except RefusedError as error:
-                for future in asked.waiting.values():
-                    future.set_exception(error)
-            finally:
-                self._asked.pop(key, None)
-            if not self._workers[slot].alive:
-                self._workers[slot] = await asyncio.to_thread(Worker, self._warm_up)
-            await self._tell()
-
-    async def _tell(self) -> None:
-        async with self._arrived:
-            self._arrived.notify_all()
-
-    def _remember(self, key: tuple[str, int], answer: bytes) -> None:
-        self._memory[key] = answer
-        while sum(map(len, self._memory.values())) > _REMEMBERED:
-            self._memory.popitem(last=False)
-
-
-def _keep(kept: "OrderedDict[str, int]", name: str, value: int, most: int) -> None:
-    kept[name] = value
-    kept.move_to_end(name)
-    if len(kept) > most:
-        kept.popitem(last=False)
+        self._latest[visitor] = max(sequence, self._latest.get(visitor, 0))
+        pool = self._refining if step else self._first
+        return await pool.run(lambda: self._latest[visitor] <= sequence, draw, view, values, step)

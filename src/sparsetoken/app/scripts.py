@@ -1,8 +1,8 @@
 """Scripts and command lines that compute what a view shows."""
 
 from sparsetoken.app.content import Values
-from sparsetoken.app.parameters import select, spreads
-from sparsetoken.vocabulary import PARAMETERS
+from sparsetoken.app.parameters import population_values, select, spreads
+from sparsetoken.vocabulary import PARAMETERS, group
 
 __all__ = ["attention_code", "keywords", "problem_code", "theory_command", "training_code"]
 
@@ -40,7 +40,11 @@ def attention_code(values: Values) -> str:
 
 def theory_command(quantities: str, values: Values, *names: str) -> str:
     """Return the command that prints quantities at the values, with some more of them by name."""
-    given = select(values, "problem", "training", "two steps")
-    given |= {name: values[name] for name in names}
-    listed = " ".join(f"{PARAMETERS[name].option} {value}" for name, value in given.items())
-    return f"sparsetoken theory {quantities} {listed}"
+    options = select(values, "training", "two steps") | {name: values[name] for name in names}
+    problem = population_values(values)
+    kinds = [
+        f"--kind {share!r},{','.join(repr(getattr(kind, name)) for name in group('problem'))}"
+        for kind, share in problem.pop("kinds", ())
+    ]
+    listed = [f"{PARAMETERS[name].option} {value}" for name, value in (problem | options).items()]
+    return " ".join(["sparsetoken theory", quantities, *kinds, *listed])

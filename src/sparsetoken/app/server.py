@@ -1,11 +1,14 @@
 """The explorer as a web service: its routes, and how it is started and ended.
 
-FastAPI checks every request against types and describes itself (``/api/docs``); uvicorn serves it
-from one thread, so that a slow client costs nothing. Nothing is computed here: processes do it.
+FastAPI checks every request against types and describes itself (``/api/openapi.json``); uvicorn
+serves it from one thread, so that a slow client costs nothing. Nothing is computed here: processes
+do it.
 """
 
+import asyncio
+import errno
 import importlib.util
-import json
+import signal
 import socket
 import threading
 import webbrowser
@@ -17,22 +20,20 @@ from typing import Annotated, Any
 import uvicorn
 from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
+from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, Field, create_model
+from starlette.requests import ClientDisconnect
 
 from sparsetoken._validation import check_count, shown
-from sparsetoken.app import work
 from sparsetoken.app.content import Content, View
-from sparsetoken.app.data import MOST_BYTES, Uploads, study
+from sparsetoken.app.data import FIELDS, MOST_BYTES, save, study
 from sparsetoken.app.guard import Guard
 from sparsetoken.app.jobs import Jobs, Status
 from sparsetoken.app.parameters import CONTROLS, GROUPS, PRESETS, describe, values_model
 from sparsetoken.app.pictures import OvertakenError, Pictures
-from sparsetoken.app.processes import RefusedError, Task
-from sparsetoken.app.reference import reference
+from sparsetoken.app.processes import RefusedError
 from sparsetoken.app.views import VIEWS
-from sparsetoken.experiments.workers import available_workers
 from sparsetoken.vocabulary import MODELS
 
 __all__ = ["make_app", "serve"]
@@ -40,8 +41,10 @@ __all__ = ["make_app", "serve"]
 _STATIC = Path(__file__).with_name("static")
 _MOST_STEPS = 100
 _MOST_BODY = 20_000
+_BACKLOG = 64  # connections taken at once; without descriptors asyncio complains of each
 Visitor = Annotated[str, Field(pattern="^[A-Za-z0-9-]{8,40}$", description="Who asks.")]
 VisitorQuery = Annotated[str, Query(pattern="^[A-Za-z0-9-]{8,40}$", description="Who asks.")]
+ColumnQuery = Annotated[str, Query(max_length=200, description="See `sparsetoken fit --help`.")]
 WELCOME = (
     "A few tokens of a sequence carry a weak signal; see here how many labelled sequences each "
     "classifier needs to find it. Move a slider, start from an example, or drop a file of your own."
@@ -67,45 +70,48 @@ class Explorer(BaseModel):
     views: dict[str, dict[str, Any]]
     presets: dict[str, dict[str, Any]]
     models: dict[str, dict[str, str]]
+    fields: dict[str, str]
     most_bytes: int
 
 
-def make_app(**options: Any) -> FastAPI:
-    """Return the service; options are those of :class:`Jobs`."""
-    pictures = Pictures(work.warm_up, max(2, available_workers()))
-    jobs = Jobs(**options)
-    uploads = Uploads()
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        pictures.start()
-        jobs.start()
-        yield
-        close()
-
-    def close() -> None:
-        pictures.close()
-        jobs.close()
-        uploads.close()
-
+def make_app() -> FastAPI:
+    """Return the service; its processes are started when it begins to serve."""
     app = FastAPI(
         title="sparsetoken explorer",
-        lifespan=lifespan,
+        lifespan=_lifespan,
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )
-    app.state.close = close
     app.add_middleware(Guard, most_bytes=_MOST_BODY, large={"/api/data": MOST_BYTES})
     app.add_exception_handler(RequestValidationError, _explain)
     app.add_exception_handler(RefusedError, lambda _, error: _refuse(422, str(error)))
     app.add_exception_handler(OvertakenError, lambda _, error: Response(status_code=204))
     _add_pages(app)
     for view in VIEWS.values():
-        _add_view(app, view, pictures, jobs)
-    _add_jobs(app, jobs)
-    _add_data(app, jobs, uploads)
+        _add_view(app, view)
+    _add_jobs(app)
+    _add_data(app)
     return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    app.state.pictures, app.state.jobs = Pictures(), Jobs()
+    asyncio.get_running_loop().set_exception_handler(_quiet)
+    yield
+    _close(app)
+
+
+def _close(app: FastAPI) -> None:
+    app.state.pictures.close()
+    app.state.jobs.close()
+
+
+def _quiet(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what went wrong, but not a thousand times that no more connections can be had."""
+    if getattr(context.get("exception"), "errno", None) not in (errno.EMFILE, errno.ENFILE):
+        loop.default_exception_handler(context)
 
 
 def _refuse(code: int, words: str) -> JSONResponse:
@@ -165,17 +171,14 @@ def _add_pages(app: FastAPI) -> None:
             views=views,
             presets=PRESETS,
             models={name: look._asdict() for name, look in MODELS.items()},
+            fields=FIELDS,
             most_bytes=MOST_BYTES,
         )
-
-    @app.get("/api/docs", include_in_schema=False)
-    async def docs() -> HTMLResponse:
-        return HTMLResponse(reference(app.openapi()))
 
     app.mount("/static", StaticFiles(directory=_STATIC))
 
 
-def _add_view(app: FastAPI, view: View, pictures: Pictures, jobs: Jobs) -> None:
+def _add_view(app: FastAPI, view: View) -> None:
     """Add the routes of a view: its picture, and its work in the background if it has any."""
     title = view.title.title().replace(" ", "")
     values = values_model(f"{title}Values", view.names, view.defaults)
@@ -184,13 +187,14 @@ def _add_view(app: FastAPI, view: View, pictures: Pictures, jobs: Jobs) -> None:
     )
 
     async def picture(asked: Any) -> Response:
-        task = _task(work.draw, view, asked.values.model_dump())
-        answer = await pictures.draw(asked.visitor, asked.sequence, task, asked.step)
+        asked_values = asked.values.model_dump()
+        answer = await app.state.pictures.draw(
+            asked.visitor, asked.sequence, view.name, asked_values, asked.step
+        )
         return Response(answer, media_type="application/json")
 
     async def start(asked: Any) -> Response:
-        task = _task(work.work, view, asked.values.model_dump())
-        return Response(await jobs.add(asked.visitor, task), media_type="application/json")
+        return _json(app.state.jobs.start(asked.visitor, view.work, asked.values.model_dump()))
 
     for path, endpoint, answer, summary in (
         (f"/api/views/{view.name}", picture, Content, view.question),
@@ -206,34 +210,32 @@ def _add_view(app: FastAPI, view: View, pictures: Pictures, jobs: Jobs) -> None:
             )(endpoint)
 
 
-def _task(function: Any, view: View, values: dict[str, Any]) -> Task:
-    key = json.dumps([function.__name__, view.name, values], sort_keys=True)
-    return Task(key, function, (view.name, values))
+def _json(answer: BaseModel) -> Response:
+    return Response(answer.model_dump_json(), media_type="application/json")
 
 
-def _add_jobs(app: FastAPI, jobs: Jobs) -> None:
-    """Add the routes that watch and end work, and those that say who is there."""
+def _add_jobs(app: FastAPI) -> None:
+    """Add the routes that watch and end work."""
 
     @app.get("/api/jobs/{key}", summary="How far a job is", responses={200: {"model": Status}})
-    async def status(key: str, visitor: VisitorQuery = "anonymous", seen: int = -1) -> Response:
-        jobs.hear(visitor)
-        return Response(jobs.status(key, seen), media_type="application/json")
+    async def status(key: str, seen: int = -1) -> Response:
+        return _json(app.state.jobs.status(key, seen))
 
     @app.delete("/api/jobs/{key}", summary="End a job", status_code=204)
-    async def cancel(key: str, visitor: VisitorQuery = "anonymous") -> None:
-        jobs.cancel(key, visitor)
+    async def cancel(key: str) -> None:
+        app.state.jobs.cancel(key)
 
-    @app.put("/api/visitors/{visitor}", summary="Say that the page is open", status_code=204)
+    @app.put("/api/visitors/{visitor}", summary="Ask whether the server is there", status_code=204)
     async def hear(visitor: str) -> None:
-        jobs.hear(visitor[:40])
+        pass
 
     @app.delete("/api/visitors/{visitor}", summary="Leave: end jobs, delete files", status_code=204)
     @app.post("/api/visitors/{visitor}/leave", status_code=204, include_in_schema=False)
     async def leave(visitor: str) -> None:
-        jobs.leave(visitor[:40])
+        app.state.jobs.leave(visitor)
 
 
-def _add_data(app: FastAPI, jobs: Jobs, uploads: Uploads) -> None:
+def _add_data(app: FastAPI) -> None:
     """Add the route that takes a file."""
     body = {"content": {"application/octet-stream": {"schema": {"format": "binary"}}}}
 
@@ -247,14 +249,22 @@ def _add_data(app: FastAPI, jobs: Jobs, uploads: Uploads) -> None:
         request: Request,
         visitor: VisitorQuery,
         name: Annotated[str, Query(max_length=200, description="Name of the file.")],
-        bag: Annotated[str, Query(max_length=200, description="Column of the sequence.")] = "",
-        label: Annotated[str, Query(max_length=200, description="Column of the label.")] = "",
+        by: ColumnQuery = "",
+        label: ColumnQuery = "",
+        group: ColumnQuery = "",
+        features: ColumnQuery = "",
+        ignore: ColumnQuery = "",
+        layer: Annotated[int | None, Query(description="Which layer of activations.")] = None,
         error: Annotated[float, Query(gt=0.0, lt=1.0, description="Target error.")] = 0.1,
     ) -> Response:
-        path = await uploads.save(visitor, name, request.stream())
-        jobs.hear(visitor, lambda: uploads.delete(visitor))
-        task = Task(f"study {path}", study, (path, name, bag, label, error))
-        return Response(await jobs.add(visitor, task), media_type="application/json")
+        try:
+            path, delete = await save(name, request.stream())
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody listens
+        columns: dict[str, Any] = {"by": by, "label": label, "group": group}
+        columns |= {"features": features, "ignore": ignore, "layer": layer}
+        jobs: Jobs = app.state.jobs
+        return _json(jobs.start(visitor, study, path, name, columns, error, release=delete))
 
 
 class _Server(uvicorn.Server):
@@ -262,7 +272,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         app: Any = self.config.app
-        app.state.close()
+        _close(app)
         await super().shutdown(sockets)
 
 
@@ -289,6 +299,8 @@ def serve(port: int = 8050, *, browser: bool = True) -> None:
             proxy_headers=False,
             access_log=False,
             timeout_graceful_shutdown=1,
+            backlog=_BACKLOG,
         )
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # no process or file is left
         with suppress(KeyboardInterrupt):  # the usual way to end it
             _Server(config).run(sockets=[listener])

@@ -42,9 +42,10 @@ def natural_order(data: Data) -> Indices:
     """Return the samples in an order that depends on their tokens, not on the order of the rows.
 
     Random splits drawn in this order stay the same when samples or tokens are permuted, and when
-    all features are multiplied by one number.
+    features are shifted or multiplied.
     """
-    means = data.per_sample(pooled_features).astype(np.float64)
+    means = data.per_sample(pooled_features)
+    means -= means.mean(axis=0)
     largest = np.maximum(np.abs(means).max(axis=0), 1e-300)
     weights = np.random.default_rng(0).standard_normal(data.dim)
     return np.argsort((means / largest) @ weights, kind="stable")

@@ -43,7 +43,6 @@ export async function watch(status, show, wanted) {
         if (!wanted()) {
             return;
         }
-        const query = new URLSearchParams({ visitor: visitor, seen: status.step });
-        status = await call("GET", `/api/jobs/${status.key}?${query}`);
+        status = await call("GET", `/api/jobs/${status.key}?seen=${status.step}`);
     }
 }

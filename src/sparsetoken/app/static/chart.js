@@ -1,4 +1,4 @@
-// Panels of the service as Plotly draws them, in the colours of the theme.
+// Panels of the service as Plotly draws them, in the colors of the theme.
 
 const ON_MAP = "#1b1f24"; // maps are light in both themes
 let models = {};
@@ -19,16 +19,17 @@ function theme() {
 
 const dark = () => document.documentElement.dataset.theme === "dark";
 
-// A model's colour; black becomes the colour of text, and on black all are lighter.
-function color(model, colors) {
-    const found = models[model]?.color;
-    if (!found) {
+// A curve's own color or that of its model; black becomes the color of text, and on black all
+// are lighter.
+function color(curve, colors) {
+    const plainly = curve.color ?? models[curve.model]?.color;
+    if (!plainly) {
         return colors.soft;
     }
-    if (found === "#000000") {
+    if (plainly === "#000000") {
         return colors.ink;
     }
-    return dark() ? mix(found, 0.3) : found;
+    return dark() ? mix(plainly, 0.3) : plainly;
 }
 
 function mix(hex, share) {
@@ -101,7 +102,7 @@ function axisOf(axis, values, colors, options) {
 // ---- what is drawn
 
 function traces(curve, number, colors, at, faint) {
-    const shade = color(curve.model, colors);
+    const shade = color(curve, colors);
     const where = { xaxis: `x${number}`, yaxis: `y${number}`, name: curve.name };
     const x = curve.x.map(at.x);
     const y = curve.y.map(at.y);
@@ -146,11 +147,11 @@ function mapTraces(map, number, colors, at, bar) {
                 tickvals: Object.values(map.ticks), ticktext: Object.keys(map.ticks), ...bar,
             },
         },
-        {
+        ...map.edges.map((edge) => ({
             ...base, type: "contour", showscale: false, hoverinfo: "skip", showlegend: false,
-            contours: { start: map.edge, end: map.edge, size: 1, coloring: "none" },
-            line: { color: ON_MAP, width: 2, smoothing: 1 },
-        },
+            contours: { start: edge, end: edge, size: 1, coloring: "none" },
+            line: { color: ON_MAP, width: 2, smoothing: 1.3 },
+        })),
     ];
 }
 

@@ -24,7 +24,7 @@ export function facts(pairs) {
 
 function toPlace(control, value) {
     const { low, high, logarithmic } = control;
-    const share = logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
+    const share = logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low || 1);
     return Math.round(PLACES * Math.min(Math.max(share, 0), 1));
 }
 
@@ -100,7 +100,9 @@ function choice(control, changed) {
     }];
 }
 
-function number(control, changed) {
+function number(fixed, changed) {
+    // What it may be can depend on another control.
+    const control = { ...fixed, get high() { return Math.min(fixed.high, fixed.limit?.() ?? fixed.high); } };
     const { name } = control;
     const [letter, index] = control.symbol.split("_");
     const symbol = make("span", { className: "symbol" }, letter, ...(index ? [make("sub", {}, index)] : []));
@@ -113,9 +115,10 @@ function number(control, changed) {
     const slider = make("input", {
         type: "range", min: 0, max: PLACES, step: 1, "aria-label": capital(control.label),
     });
-    const wrong = make("p", { className: "wrong", hidden: true }, `Give ${allowed(control)}.`);
+    const wrong = make("p", { className: "wrong", hidden: true });
     const mark = (is) => {
         wrong.hidden = !is;
+        wrong.textContent = is ? `Give ${allowed(control)}.` : "";
         field.setAttribute("aria-invalid", String(is));
     };
     const write = (value) => { // small numbers as 1e-6: the field is narrow

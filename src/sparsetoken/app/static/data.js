@@ -11,9 +11,12 @@ let job = null;
 let gone = () => {};
 
 // A file may be dropped on any view; `open` leads to this one.
-export function startData(most, lost, open) {
+export function startData({ most_bytes: most, fields }, lost, open) {
     gone = lost;
-    get("limits").textContent = `Sequences with labels as for “sparsetoken fit”: .csv, .npz and more, up to ${most / 1e6} MB. The file stays on this machine and is deleted when you leave the page.`;
+    for (const [name, title] of Object.entries(fields)) {
+        get("columns").append(make("label", {}, `${title} `, make("input", { name: name, maxLength: 200 })));
+    }
+    get("limits").textContent = `Sequences with labels as for “sparsetoken fit”: .csv, .npz and more, up to ${most / 1e6} MB. The file stays on this machine and is deleted when it has been studied, or when you leave the page.`;
     get("file").addEventListener("change", () => {
         send(get("file").files[0], most);
         get("file").value = ""; // the same file may come again
@@ -47,9 +50,9 @@ async function send(file, most) {
     get("study").replaceChildren();
     say(`Sending ${file.name} …`);
     const query = new URLSearchParams({ visitor: visitor, name: file.name, error: get("target").value || 0.1 });
-    for (const id of ["bag", "label"]) {
-        if (get(id).value) {
-            query.set(id, get(id).value);
+    for (const field of get("columns").querySelectorAll("input")) {
+        if (field.value) {
+            query.set(field.name, field.value);
         }
     }
     try {

@@ -4,7 +4,7 @@
 // asked for when it arrives. Then the picture is refined step by step until something moves.
 
 import { call, visitor, watch, LostError } from "./api.js";
-import { learn, narrow, plot } from "./chart.js";
+import { learn, plot } from "./chart.js";
 import { allowed, build, facts, make, parse } from "./controls.js";
 import { leaveData, redrawData, startData } from "./data.js";
 
@@ -47,6 +47,7 @@ function defaults(view) {
 
 function set(name, value) {
     state.values[name] = value;
+    bound();
     move();
 }
 
@@ -55,6 +56,13 @@ function setAll(values) {
         state.values[name] = value;
         setters[name](value);
     }
+    bound();
+}
+
+// A sequence has no more signal tokens than tokens: the slider ends there.
+function bound() {
+    const { n_tokens: tokens, n_signal: signal } = state.values;
+    setters.n_signal(state.values.n_signal = Math.min(signal, tokens));
 }
 
 function move() {
@@ -95,9 +103,13 @@ function read(query) {
         const control = Object.hasOwn(spec.controls, name) && spec.controls[name];
         const value = control ? parse(control, text) : undefined;
         if (value === undefined) {
-            return [{}, control ? `${name} must be ${allowed(control)}, not ${text}` : `there is no ${name}`];
+            return [{}, control ? `${control.label} must be ${allowed(control)}, not ${text}` : `there is no ${name}`];
         }
         values[name] = value;
+    }
+    const most = values.n_tokens ?? spec.controls.n_tokens.default;
+    if (values.n_signal > most) {
+        return [{}, `there are ${values.n_signal} signal tokens in a sequence of ${most}`];
     }
     return [values, ""];
 }
@@ -168,7 +180,7 @@ async function send(step) {
     document.body.classList.toggle("refused", Boolean(refusal));
     if (refusal) {
         document.body.classList.remove("busy");
-        get("sentence").textContent = refusal;
+        complaint = get("sentence").textContent = refusal; // until something moves
         return;
     }
     if (answer) {
@@ -283,7 +295,7 @@ function working(text, share) {
 
 function cancelWork() {
     if (job?.key) {
-        call("DELETE", `/api/jobs/${job.key}?visitor=${visitor}`).catch(() => {});
+        call("DELETE", `/api/jobs/${job.key}`).catch(() => {});
     }
     job = null;
     get("working").hidden = true;
@@ -330,12 +342,9 @@ function arrange() {
     for (const tab of document.querySelectorAll("#tabs button")) {
         const chosen = tab.dataset.view === state.view;
         tab.setAttribute("aria-current", chosen ? "page" : "false");
-        if (chosen && narrow()) {
-            tab.scrollIntoView({ block: "nearest", inline: "center" });
-        }
     }
     document.body.dataset.view = state.view;
-    document.querySelector(".controls").hidden = get("figure").hidden = get("below").hidden = own;
+    document.querySelector(".controls").hidden = get("figure").hidden = get("actions").hidden = get("below").hidden = own;
     get("data").hidden = !own;
     const about = own ? { title: "Your data", controls: [] } : spec.views[state.view];
     document.title = `${about.title} · sparsetoken explorer`;
@@ -467,6 +476,7 @@ async function begin() {
     paint(kept ? kept === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches);
     spec = await call("GET", "/api/explorer");
     learn(spec.models);
+    spec.controls.n_signal.limit = () => state.values.n_tokens;
     setters = build(get("groups"), spec, set);
     for (const [name, { title, question }] of [...Object.entries(spec.views), [OWN, { title: "Your data", question: "What is in your own sequences?" }]]) {
         const tab = make("button", { type: "button", title: question }, title);
@@ -483,7 +493,7 @@ async function begin() {
     welcome.querySelector("span").textContent = spec.welcome;
     welcome.querySelector("button").addEventListener("click", () => { welcome.hidden = true; });
     welcome.hidden = location.search !== "";
-    startData(spec.most_bytes, lost, () => go(OWN));
+    startData(spec, lost, () => go(OWN));
     listen();
     await follow();
     beat();

@@ -14,7 +14,6 @@ from sparsetoken.app.content import (
     PanelAxis,
     Values,
     View,
-    per_cent,
     samples,
 )
 from sparsetoken.app.parameters import CONTROLS, GROUPS, make_problem, select
@@ -125,17 +124,17 @@ def _sentence(values: Values, here: Any) -> str:
     if values["signal"] == 0 or values["n_signal"] == values["n_tokens"]:
         return "The query has nothing to find: all tokens of a sequence are alike."
     towards = "away from" if here.anti_aligned else "towards"
-    told = (
+    turned = (
         f"Two steps on {samples(values['alpha0'], values['features'])} turn the query {towards} "
         f"the signal, to a cosine of {here.cosine:.3f}"
     )
     if here.anti_aligned:
         best, most = _best(values), (CONTROLS["lr_bias"].slider or (0.0, 0.0))[1]
         step = f"of {best:.3g} would be best" if best <= most else "above those shown would help"
-        return f"{told}: it attends to the wrong tokens; a bias step {step}."
+        return f"{turned}: it attends to the wrong tokens; a bias step {step}."
     if here.misalignment < 0.1 * values["alpha0"]:
-        return f"{told}; the missing {per_cent(1 - here.cosine)} shrinks as one over the samples."
-    return f"{told}; more samples, or a bias step that fits the positive rate, would help."
+        return f"{turned}; twice the samples would halve what is missing to 1."
+    return f"{turned}; more samples, or a bias step that fits the positive rate, would help."
 
 
 def _facts(here: Any) -> dict[str, str]:

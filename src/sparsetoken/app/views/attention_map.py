@@ -23,7 +23,7 @@ from sparsetoken.app.scripts import keywords, problem_code, theory_command
 from sparsetoken.losses import get_loss
 from sparsetoken.pooling import Softmax
 from sparsetoken.sampling import sample_query
-from sparsetoken.vocabulary import MEASURED
+from sparsetoken.vocabulary import MEASURED, SPEAKS
 
 __all__ = ["VIEW"]
 
@@ -71,11 +71,12 @@ def draw(values: Values) -> Iterator[Content]:
     positive, negative = found.weights
     weight = float(positive[found.carries_signal].sum())
     n_tokens = values["n_tokens"]
+    top = 1.02 * max(float(found.weights.max()), 2.0 / n_tokens)  # one axis for both sequences
     tokens = list(range(1, n_tokens + 1))
     yield Content(
         panels=[
-            _panel("positive sequence", found.carries_signal, positive),
-            _panel("negative sequence", np.zeros(n_tokens, dtype=bool), negative),
+            _panel("positive sequence", found.carries_signal, positive, top),
+            _panel("negative sequence", np.zeros(n_tokens, dtype=bool), negative, top),
         ],
         sentence=(
             f"After two steps on {plural(found.n_samples, 'sample')} the query has a cosine of "
@@ -99,24 +100,24 @@ def draw(values: Values) -> Iterator[Content]:
     )
 
 
-def _panel(title: str, carries: NDArray[np.bool_], weights: NDArray[np.float64]) -> Panel:
+def _panel(
+    title: str, carries: NDArray[np.bool_], weights: NDArray[np.float64], top: float
+) -> Panel:
     tokens = np.arange(1, weights.size + 1)
-    top = max(float(weights.max()), 2.0 / weights.size)
-    kinds = [("noise tokens", "two-step", ~carries)]
-    if carries.any():
-        kinds = [("signal tokens", "pooled", carries), *kinds]
+    kinds = [("signal tokens", SPEAKS["for"], carries), ("noise tokens", None, ~carries)]
     return Panel(
         x=PanelAxis(title=f"token of the {title}", ends=(0.4, weights.size + 0.6)),
-        y=PanelAxis(title="attention weight", ends=(0.0, 1.02 * top)),
+        y=PanelAxis(title="attention weight", ends=(0.0, top)),
         curves=[
             Line(
                 name=name,
-                model=model,
+                color=color,
                 look="bars",
                 x=tokens[mask].tolist(),
                 y=weights[mask].tolist(),
             )
-            for name, model, mask in kinds
+            for name, color, mask in kinds
+            if mask.any()
         ],
         marks=[Mark(text="before: all alike", y=1.0 / weights.size)],
     )

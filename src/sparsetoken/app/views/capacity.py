@@ -91,7 +91,7 @@ def _text(found: Any) -> str:
 
 
 def _sentence(values: Values, here: dict[str, Any]) -> str:
-    told = {
+    counts = {
         model: f"more than {_HIGHEST:g} samples per dimension"
         if found is None
         else samples(found, values["features"])
@@ -99,13 +99,13 @@ def _sentence(values: Values, here: dict[str, Any]) -> str:
     }
     more = (
         f"; a readout of all {values['n_tokens']} tokens, which has more weights, those of "
-        f"{told['vectorized']}"
-        if "vectorized" in told
+        f"{counts['vectorized']}"
+        if "vectorized" in counts
         else ""
     )
     return (
-        f"Attention can fit the labels of {told['two-step']} perfectly, pooling those of "
-        f"{told['pooled']}{more}."
+        f"Attention can fit the labels of {counts['two-step']} perfectly, pooling those of "
+        f"{counts['pooled']}{more}."
     )
 
 

@@ -1,7 +1,7 @@
 """Learning curves: how fast each classifier learns, with simulated points on demand."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +19,7 @@ from sparsetoken.app.content import (
     per_cent,
     samples,
 )
-from sparsetoken.app.parameters import GROUPS, make_problem, select, spreads
+from sparsetoken.app.parameters import GROUPS, make_problem, population_values, select, spreads
 from sparsetoken.app.scripts import problem_code, theory_command, training_code
 from sparsetoken.experiments import compute, make_cell
 from sparsetoken.theory import oracle_error, risk_curve, two_step_curve
@@ -33,6 +33,7 @@ _LOWEST = 0.1
 _GRID, _STRIDE = 25, 12  # alphas, and which of them the first picture has
 _SIMULATED = 6
 _MOST_SAMPLES = 4000  # of a simulation
+_FEWEST = 8  # samples of the rarer class, so that hardly any draw is without one
 _MOST_NUMBERS = 1_500_000  # in the matrix that a vectorized simulation fits
 _MOST_FLOOR = 20_000  # tokens times signal tokens times kinds up to which the Bayes floor is drawn
 
@@ -40,6 +41,11 @@ _MOST_FLOOR = 20_000  # tokens times signal tokens times kinds up to which the B
 def points(values: Values, step: int) -> int:
     """Return how many points the law of the attention features gets: fewer for long sequences."""
     return 256 if not step else 4096 if values["n_tokens"] <= 128 else 1024
+
+
+def by_number(values: Values) -> bool:
+    """Return whether the samples of the query are a fixed number, not a fraction."""
+    return values.get("query_by") == "alpha0"
 
 
 def models(values: Values) -> tuple[str, ...]:
@@ -53,7 +59,7 @@ def curve(values: Values, model: str, alphas: list[float], step: int) -> tuple[l
     problem = make_problem(values)
     if model != "two-step":
         return alphas, risk_curve(problem, model, alphas=alphas[::-1], **shared)[::-1]
-    if values.get("query_by") == "alpha0":
+    if by_number(values):
         alphas = [alpha for alpha in alphas if alpha > 1.02 * values["alpha0"]]
         first = [values["alpha0"]] * len(alphas)
     else:
@@ -99,9 +105,7 @@ def draw(values: Values) -> Iterator[Content]:
             sentence=_sentence(values, curves, step),
             table=_table(values, found),
             python=_python(values),
-            command=theory_command(
-                values["quantity"], values | {"alpha": values["alpha_max"]}, "alpha", "split"
-            ),
+            command=_command(values),
             more=not step,
         )
 
@@ -146,8 +150,8 @@ def _sentence(values: Values, curves: list[Line], step: int) -> str:
         return f"At {samples(values['alpha_max'], values['features'])} the {what} is " + (
             f"{', '.join(ends[:-1])} and {ends[-1]}."
         )
-    told = [_reach(values, c, step) for c in curves if c.model in _CALLED]
-    return f"At these settings {told[0]}; {told[1]}.{majority(values, [])[1]}"
+    reached = [_reach(values, c, step) for c in curves if c.model in _CALLED]
+    return f"At these settings {reached[0]}; {reached[1]}.{majority(values, [])[1]}"
 
 
 def _reach(values: Values, drawn: Line, step: int) -> str:
@@ -184,14 +188,13 @@ def _table(values: Values, found: dict[str, Any]) -> dict[str, list[Any]]:
     }
 
 
-def simulate(values: Values) -> Iterator[Progress]:
-    """Train classifiers on drawn samples, and yield the points as they come."""
+def simulate(values: Values, send: Callable[[Progress], None]) -> None:
+    """Train classifiers on drawn samples, and send the points as they come."""
     cells = _cells(values)
-    quantity = values["quantity"]
     curves: dict[str, Line] = {}
-    yield Progress(done=0, total=len(cells))
+    send(Progress(done=0, total=len(cells)))
     for done, (model, alpha, cell) in enumerate(cells, 1):
-        result = compute(cell)[quantity]
+        result = compute(cell)[values["quantity"]]
         label = f"{MODELS[model].label}, simulated"
         drawn = curves.setdefault(
             model, Line(name=label, model=model, look="points", x=[], y=[], error=[])
@@ -200,29 +203,37 @@ def simulate(values: Values) -> Iterator[Progress]:
         drawn.y.append(float(result))
         assert drawn.error is not None
         drawn.error.append(float(result.uncertainty))
-        panel = _panel(values, list(curves.values()))
-        content = Content(panels=[panel], sentence="")
-        yield Progress(done=done, total=len(cells), content=content)
+        content = Content(panels=[_panel(values, list(curves.values()))], sentence="")
+        send(Progress(done=done, total=len(cells), content=content))
 
 
 def _cells(values: Values) -> list[tuple[str, float, Any]]:
-    if values["quantity"] not in ("test_error", "train_loss"):
-        raise ValueError("only the test error and the training loss are simulated here")
+    """Return what is simulated: the population of the curves, where it does not take too long."""
+    rarer = values["dim"] * min(values["positive_rate"], 1.0 - values["positive_rate"])
+    lowest = max(0.3, _FEWEST / rarer)
     highest = min(values["alpha_max"], _MOST_SAMPLES / values["dim"])
-    found = []
-    for alpha in np.geomspace(0.3, highest, _SIMULATED).tolist():
+    if lowest >= highest:
+        raise ValueError(
+            f"{highest * rarer:.0f} sequences of the rarer class are too few to simulate: choose "
+            "more dimensions, longer curves or a positive rate nearer to one half"
+        )
+    shared = population_values(values) | select(values, "training", "two steps")
+    shared |= {name: values[name] for name in ("dim", "trials", "fpr")}
+    cells = []
+    for alpha in np.geomspace(lowest, highest, _SIMULATED).tolist():
         for model in models(values):
+            samples_of = {"alpha": alpha, "split": values["split"]}
+            fewest = alpha
+            if model == "two-step":
+                first = values["alpha0"] if by_number(values) else values["split"] * alpha
+                samples_of = {"alpha0": first, "alpha1": alpha - first}
+                fewest = min(first, alpha - first)
             numbers = alpha * values["n_tokens"] * values["dim"] ** 2
-            chosen = select(values, "problem", "training", "two steps")
-            chosen |= {"dim": values["dim"], "trials": values["trials"], "model": model}
-            if values["query_by"] == "alpha0" and model == "two-step":
-                chosen |= {"alpha0": values["alpha0"], "alpha1": alpha - values["alpha0"]}
-            else:
-                chosen |= {"alpha": alpha, "split": values["split"]}
-            enough = chosen.get("alpha1", 1.0) * values["dim"] >= 4
-            if enough and (model != "vectorized" or numbers <= _MOST_NUMBERS):
-                found.append((model, alpha, make_cell("simulation", values["quantity"], chosen)))
-    return found
+            if fewest * rarer < _FEWEST or (model == "vectorized" and numbers > _MOST_NUMBERS):
+                continue
+            chosen = shared | samples_of | {"model": model}
+            cells.append((model, alpha, make_cell("simulation", values["quantity"], chosen)))
+    return cells
 
 
 def _python(values: Values) -> str:
@@ -239,7 +250,7 @@ def _python(values: Values) -> str:
         f"    for model in {models(values)[1:]!r}",
         "}",
     ]
-    if values["query_by"] == "alpha0":
+    if by_number(values):
         lines.append(f"alphas = alphas[alphas > {1.02 * values['alpha0']:.12g}]")
         first = f"np.full(alphas.size, {values['alpha0']!r})"
     lines += [
@@ -252,6 +263,17 @@ def _python(values: Values) -> str:
         f"    print(model, [round(float(point.{shown}), 5) for point in curve][::-1])",
     ]
     return problem_code(values) + training_code(values) + "\n".join(lines) + "\n"
+
+
+def _command(values: Values) -> str:
+    """Return the command for the end of attention's curve."""
+    end = values | {"alpha": values["alpha_max"]}
+    names = ["alpha", "split"]
+    if by_number(values):
+        names = ["alpha0", "alpha1"]
+        end |= {"alpha1": values["alpha_max"] - values["alpha0"]}
+    names += ["fpr"] * (values["quantity"] == "recall")
+    return theory_command(values["quantity"], end, *names)
 
 
 VIEW = View(

@@ -21,6 +21,9 @@ _STRIDES = ((12, 16), (6, 4), (3, 2), (1, 1))  # how the map fills in
 _CHUNK = 60  # places computed before the picture is shown again
 _RANGES = {"n_tokens": (2, 200), "reg": (1e-5, 10.0), "positive_rate": (0.05, 0.95)}
 _LEAST = 1e-4  # added to errors: smaller ones are alike
+_EDGE = math.log10(1.05)  # powers of ten by which one beats the other
+_MOST_GAIN = 2.0  # powers of ten at the ends of the scale of colors
+_TICKS = {"1/100": 0.01, "1/10": 0.1, "1/2": 0.5, "1": 1.0, "2": 2.0, "10": 10.0, "100": 100.0}
 Errors = tuple[Estimate, Estimate]
 Places = dict[tuple[float, float], Errors | None]
 
@@ -62,6 +65,11 @@ def gain(pair: Errors | None) -> float | None:
     return math.copysign(max(abs(ratio) - doubt, 0.0), ratio) / math.log(10.0)
 
 
+def shade(gained: float) -> float:
+    """Return where a gain stands on the scale of colors: a small one must be seen too."""
+    return math.copysign(math.sqrt(abs(gained) / _MOST_GAIN), gained)
+
+
 @lru_cache(maxsize=16)
 def _remembered(fixed: tuple[Any, ...]) -> Places:
     """Return what is known of a map, given all but its axes: a move along them changes nothing."""
@@ -72,10 +80,12 @@ def draw(values: Values) -> Iterator[Content]:
     """Draw the map from a coarse grid, then from finer ones."""
     across, up = values["x_axis"], values["y_axis"]
     if across == up:
-        raise ValueError("x_axis and y_axis must differ")
+        raise ValueError("the two axes must differ")
     (here,) = errors(values, [(values[across], values[up])])
     if here is None:
-        raise ValueError(f"n_signal must be at most n_tokens, got {values['n_signal']}")
+        raise ValueError(
+            f"n_signal must be an integer in [1, {values['n_tokens']}], got {values['n_signal']}"
+        )
     xs, ys = along(across, _SIZE[0]), along(up, _SIZE[1])
     grids = [(_every(xs, right), _every(ys, above)) for right, above in _STRIDES]
     known = _remembered(tuple((n, v) for n, v in values.items() if n not in (across, up)))
@@ -116,12 +126,12 @@ def _content(
     shown = Map(
         x=columns,
         y=rows,
-        z=[[gain(pair) for pair in row] for row in pairs],
+        z=[[None if (g := gain(pair)) is None else shade(g) for pair in row] for row in pairs],
         text=[[_text(pair) for pair in row] for row in pairs],
         title="pooled error / attention error",
-        ends=(-2.0, 2.0),
-        ticks={"1/100": -2.0, "1/10": -1.0, "1": 0.0, "10": 1.0, "100": 2.0},
-        edge=math.log10(1.05),
+        ends=(-1.0, 1.0),
+        ticks={text: shade(math.log10(ratio)) for text, ratio in _TICKS.items()},
+        edges=[shade(-_EDGE), shade(_EDGE)],
     )
     cross = Line(name="now", look="cross", x=[values[across.name]], y=[values[up.name]])
     return Content(
@@ -137,7 +147,7 @@ def _content(
                 curves=[cross],
             )
         ],
-        sentence=_sentence(values, known, here),
+        sentence=_sentence(values, known, here, more),
         table={
             across.name: [row[0] for row in table],
             up.name: [row[1] for row in table],
@@ -156,14 +166,16 @@ def _text(pair: Errors | None) -> str:
     return f"attention {per_cent(pair[0])}, pooled {per_cent(pair[1])}"
 
 
-def _sentence(values: Values, known: Places, here: Errors) -> str:
-    gains = [found for pair in known.values() if (found := gain(pair)) is not None]
-    won = sum(found > 0 for found in gains) / max(1, len(gains))
+def _sentence(values: Values, known: Places, here: Errors, more: bool) -> str:
+    errors_here = f"attention's error is {per_cent(here[0])}, that of pooling {per_cent(here[1])}"
+    if more:  # a part of the map would give another fraction
+        return f"At the cross {errors_here}; the map is being drawn."
+    gains = [number for pair in known.values() if (number := gain(pair)) is not None]
+    won, lost = (per_cent(sum(g * s > _EDGE for g in gains) / len(gains)) for s in (1, -1))
     across, up = PARAMETERS[values["x_axis"]].label, PARAMETERS[values["y_axis"]].label
     return (
-        f"Attention beats pooling on {per_cent(won)} of this map of {across} and {up}; at the "
-        f"cross its error is {per_cent(here[0])}, that of pooling "
-        f"{per_cent(here[1])}."
+        f"Over {across} and {up}, attention beats pooling on {won} of the map and pooling beats "
+        f"attention on {lost}; at the cross {errors_here}."
     )
 
 

@@ -1,6 +1,6 @@
 """Planner: a target error in, the number of samples and the settings out."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import sparsetoken as st
@@ -16,8 +16,8 @@ from sparsetoken.app.content import (
     per_cent,
 )
 from sparsetoken.app.parameters import select
+from sparsetoken.app.processes import refusal
 from sparsetoken.app.scripts import keywords
-from sparsetoken.app.told import told
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS, group
 
 __all__ = ["VIEW"]
@@ -34,33 +34,32 @@ def draw(values: Values) -> Iterator[Content]:
     yield Content(panels=[], sentence="Planning …", **_code(values))
 
 
-def work(values: Values) -> Iterator[Progress]:
+def work(values: Values, send: Callable[[Progress], None]) -> None:
     """Plan, then look at the curve and at those of the alternatives."""
     asked = arguments(values)
-    step = Progress(done=0, total=5, message="looking for the number of samples")
+
+    def report(done: int, message: str = "", content: Content | None = None) -> None:
+        send(Progress(done=done, total=5, message=message, content=content))
+
+    report(0, "looking for the number of samples")
     try:
-        plan = yield from told(st.plan, step, **asked)
+        plan = st.plan(progress=lambda words: report(0, words), **asked)
     except ValueError as impossible:  # the answer too
-        text = str(impossible)
-        sentence = f"{text[:1].upper()}{text[1:]}."
-        content = Content(panels=[], sentence=sentence, **_code(values))
-        yield Progress(done=5, total=5, content=content)
+        content = Content(panels=[], sentence=str(refusal(impossible)), **_code(values))
+        report(5, content=content)
         return
     curves: dict[str, Any] = {}
     others = [model for model in ("two-step", "pooled", "vectorized") if model != plan.model]
     for done, model in enumerate([plan.model, *others], 1):
-        label = MODELS[model].label
-        content = _content(values, plan, curves)
-        yield Progress(done=done, total=5, message=f"drawing {label}", content=content)
+        report(done, f"drawing {MODELS[model].label}", _content(values, plan, curves))
         if model != plan.model:
             budget = asked | {"n_samples": plan.n_samples, "error": None, "model": model}
             curves[model] = st.plan(**budget).curve
         else:
             curves[model] = plan.curve
-    content = _content(values, plan, curves)
-    yield Progress(done=4, total=5, message="comparing", content=content)
+    report(4, "comparing", _content(values, plan, curves))
     alternatives = {name: float(error) for name, error in plan.alternatives.items()}
-    yield Progress(done=5, total=5, content=_content(values, plan, curves, alternatives))
+    report(5, content=_content(values, plan, curves, alternatives))
 
 
 def _content(
@@ -76,13 +75,13 @@ def _content(
     ]
     rows += [(model, plan.n_samples, float(e)) for model, e in (alternatives or {}).items()]
     settings = {
-        name: value if isinstance(value, str) else f"{value:.4g}"
+        PARAMETERS[name].axis: value if isinstance(value, str) else f"{value:.4g}"
         for name, value in plan.settings.items()
     }
     return Content(
         panels=[_panel(values, plan, curves or {}, alternatives or {})],
         sentence=_sentence(values, plan, alternatives),
-        facts={"samples": str(plan.n_samples), "classifier": plan.model} | settings,
+        facts={"samples": str(plan.n_samples), "classifier": MODELS[plan.model].label} | settings,
         table={
             "model": [model for model, _, _ in rows],
             "n_samples": [n for _, n, _ in rows],
@@ -93,7 +92,7 @@ def _content(
 
 
 def _sentence(values: Values, plan: Any, alternatives: dict[str, float] | None) -> str:
-    told = (
+    sentence = (
         f"{MODELS[plan.model].label.capitalize()} needs {plan.n_samples} labelled sequences for an "
         f"error of {per_cent(plan.error)}"
     )
@@ -103,8 +102,8 @@ def _sentence(values: Values, plan: Any, alternatives: dict[str, float] | None) 
         listed = " and ".join(
             f"{per_cent(error)} with {MODELS[model].label}" for model, error in others.items()
         )
-        told += f"; the same number gives {listed}; no classifier gets below {per_cent(floor)}"
-    return f"{told}.{majority(values, [])[1]}{f' {plan.caution}.' if plan.caution else ''}"
+        sentence += f"; the same number gives {listed}; no classifier gets below {per_cent(floor)}"
+    return f"{sentence}.{majority(values, [])[1]}{f' {plan.caution}.' if plan.caution else ''}"
 
 
 def _panel(
@@ -118,8 +117,8 @@ def _panel(
         ends = [min(ends[0], x[0]), max(ends[1], x[-1])]
     drawn.append(Line(name="target", look="dot", x=ends, y=[values["error"]] * 2))
     drawn += majority(values, ends)[0]
-    here = {"x": [plan.n_samples], "y": [float(plan.error)]}
-    drawn.append(Line(name="the plan", model=plan.model, look="star", **here))
+    x, y = [plan.n_samples], [float(plan.error)]
+    drawn.append(Line(name="the plan", model=plan.model, look="star", x=x, y=y))
     if alternatives.get("bayes", 0.0) > 0.0:
         floor = [alternatives["bayes"]] * 2
         drawn.append(Line(name="Bayes floor", model="bayes", look="dash", x=ends, y=floor))

@@ -12,11 +12,12 @@ from sparsetoken.app.content import (
     View,
     majority,
     per_cent,
+    plural,
 )
 from sparsetoken.app.parameters import GROUPS, make_problem, select
 from sparsetoken.app.scripts import keywords, problem_code
 from sparsetoken.theory import training
-from sparsetoken.vocabulary import MEASURED
+from sparsetoken.vocabulary import COLORS, MEASURED
 
 __all__ = ["VIEW"]
 
@@ -48,18 +49,21 @@ def _content(values: Values, found: Any, more: bool) -> Content:
     steps = len(cosine)  # fewer than asked for if it cannot be followed to the end
     stops = " Further steps cannot be followed." if steps < values["steps"] else ""
     x: Any = list(range(1, steps + 1))
-    title = PanelAxis(title="gradient step", ends=(1, values["steps"]))
-    learned = [Line(name="test error", model="two-step", look="marked", x=x, y=error)]
+    title = PanelAxis(title="gradient step", ends=(0.7, values["steps"] + 0.3))
+    learned = [Line(name="test error", color=COLORS[6], look="marked", x=x, y=error)]
     learned += majority(values, [1.0, values["steps"]])[0]
     best = min(range(steps), key=error.__getitem__)
+    lowest = ", the lowest so far"
+    if best + 1 < steps:
+        lowest = f"; it was lowest after step {best + 1}, at {per_cent(error[best])}"
     return Content(
         panels=[
             Panel(
                 x=title,
                 y=PanelAxis(title="cosine with the signal", ends=(-1.05, 1.05)),
                 curves=[
-                    Line(name="query", model="two-step", look="marked", x=x, y=cosine),
-                    Line(name="readout", model="pooled", look="marked", x=x, y=readout),
+                    Line(name="query", color=COLORS[0], look="marked", x=x, y=cosine),
+                    Line(name="readout", color=COLORS[3], look="marked", x=x, y=readout),
                 ],
             ),
             Panel(
@@ -69,9 +73,8 @@ def _content(values: Values, found: Any, more: bool) -> Content:
             ),
         ],
         sentence=(
-            f"After {steps} step{'s' * (steps > 1)} the query has a cosine of {cosine[-1]:.3f} "
-            f"with the signal and the test error is {per_cent(error[-1])}; it is lowest after "
-            f"step {best + 1}, at {per_cent(error[best])}.{stops}"
+            f"After {plural(steps, 'step')} the query has a cosine of {cosine[-1]:.3f} with the "
+            f"signal and the test error is {per_cent(error[-1])}{lowest}.{stops}"
         ),
         table={"step": x, "cosine": cosine, "readout_cosine": readout, "test_error": error},
         python=(
