@@ -19,6 +19,7 @@ _ENOUGH_NUMBERS = 2**22  # numbers in the tokens that the choice is made on, or
 _ENOUGH_SEQUENCES = 2000  # so many sequences, if these fit into
 _MOST_NUMBERS = 2**25
 _ENOUGH_OF_A_CLASS = 100
+_ROUNDING = 1e-9  # features whose means differ by less, of their magnitude, do not vary
 
 
 class Fold(NamedTuple):
@@ -45,10 +46,13 @@ def natural_order(data: Data) -> Indices:
     features are shifted or multiplied.
     """
     means = data.per_sample(pooled_features)
+    magnitude = np.abs(means).max(axis=0)
     means -= means.mean(axis=0)
-    largest = np.maximum(np.abs(means).max(axis=0), 1e-300)
+    spread = np.abs(means).max(axis=0)
+    varies = spread > _ROUNDING * magnitude
+    unit = np.where(varies, 1.0 / np.where(varies, spread, 1.0), 0.0)
     weights = np.random.default_rng(0).standard_normal(data.dim)
-    return np.argsort((means / largest) @ weights, kind="stable")
+    return np.argsort((means * unit) @ weights, kind="stable")
 
 
 def split(

@@ -1,0 +1,230 @@
+"""The same scores on every processor: fits in processes that compute as other machines would.
+
+``python -m benchmarks.portable --data FOLDER`` fits every classifier to a dozen data sets, on this
+machine as it is and with the BLAS kernels, NumPy loops and numba code of others, and shows the
+largest difference of a score in units of the scores' standard deviation. The second table changes
+the data instead: samples and tokens in another order, classes renamed, all features times 1000.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy._core._multiarray_umath import (  # type: ignore[attr-defined]
+    __cpu_dispatch__,
+    __cpu_features__,
+)
+from numpy.typing import NDArray
+
+from benchmarks.bags import needle_digits, stored_bags
+from sparsetoken import (
+    AttentionClassifier,
+    PooledClassifier,
+    Sequences,
+    SparseTokenClassifier,
+    SparseTokenProblem,
+    TwoStepAttentionClassifier,
+    VectorizedClassifier,
+)
+
+BOUND = 1e-3
+KINDS: dict[str, dict[str, str]] = {
+    "old": {"OPENBLAS_CORETYPE": "Sandybridge", "NUMBA_CPU_NAME": "generic", "loops": "."},
+    "common": {"OPENBLAS_CORETYPE": "Haswell", "NUMBA_CPU_NAME": "haswell", "loops": "AVX512|V4"},
+    "amd": {"OPENBLAS_CORETYPE": "Zen"},
+    "wide": {"OPENBLAS_CORETYPE": "SkylakeX"},
+    "one-thread": {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"},
+}
+
+
+class Case(NamedTuple):
+    """Data to fit, data to score, and what else the fit takes."""
+
+    X: Any
+    y: NDArray[Any]
+    new: Any
+    options: Mapping[str, Any] = MappingProxyType({})
+    fit: Mapping[str, Any] = MappingProxyType({})
+
+
+def environment(kind: str) -> dict[str, str]:
+    """Return the environment of a process that computes like that kind of machine."""
+    settings = dict(KINDS[kind])
+    loops = settings.pop("loops", None)
+    if loops is not None:
+        names = [n for n in __cpu_dispatch__ if __cpu_features__.get(n) and re.search(loops, n)]
+        settings["NPY_DISABLE_CPU_FEATURES"] = " ".join(names)
+    cache = Path(tempfile.gettempdir(), f"sparsetoken-numba-{kind}")
+    return {**os.environ, **settings, "NUMBA_CACHE_DIR": str(cache)}
+
+
+def synthetic(n: int, n_tokens: int, dim: int, signal: float, seed: int) -> Case:
+    X, y = SparseTokenProblem(n_tokens, signal=signal).sample(2 * n, dim, random_state=seed)
+    return Case(X[:n], y[:n], X[n:])
+
+
+def halved(X: Sequences, y: NDArray[Any]) -> Case:
+    order = np.random.default_rng(0).permutation(len(y))
+    first, second = np.sort(order[::2]), np.sort(order[1::2])
+    return Case(X[first], y[first], X[second])
+
+
+def cases(folder: Path | None, quick: bool) -> Iterator[tuple[str, Case]]:
+    """Yield data of many kinds by name."""
+    yield "20 tokens x 30", synthetic(100, 20, 30, 4.0, 1)
+    three = synthetic(150, 6, 12, 4.0, 4)
+    yield "three classes", three._replace(y=np.where(np.arange(150) % 3 == 0, 2, three.y))
+    if quick:
+        return
+    yield "5 tokens x 8", synthetic(100, 5, 8, 4.0, 2)
+    yield "50 tokens x 64", synthetic(120, 50, 64, 6.0, 3)
+    plain = synthetic(120, 8, 16, 4.0, 5)
+    yield "groups", plain._replace(fit={"groups": np.arange(120) // 3})
+    weights = np.random.default_rng(0).random(120)
+    yield "sample weights", plain._replace(fit={"sample_weight": weights})
+    single = synthetic(120, 10, 20, 4.0, 6)
+    yield "float32", single._replace(X=single.X.astype(np.float32))
+    yield "token map", plain._replace(options={"token_map": "auto"})
+    yield "needle digits", halved(*needle_digits())
+    for name in ("tiger", "fox", "musk1"):
+        path = None if folder is None else folder / f"{name}.npz"
+        if path is not None and path.exists():
+            yield name, halved(*stored_bags(path))
+
+
+def in_folder(case: Case, path: Path) -> Case:
+    Sequences.from_list(list(case.X)).save(path)
+    return case._replace(X=Sequences.open(path, memory_limit=40_000))
+
+
+def in_dask(case: Case) -> Case:
+    import dask.array
+
+    return case._replace(X=dask.array.from_array(case.X, chunks=(40, -1, -1)))
+
+
+CLASSIFIERS: dict[str, Callable[..., Any]] = {
+    "SparseToken": SparseTokenClassifier,
+    "Attention": AttentionClassifier,
+    "TwoStep": TwoStepAttentionClassifier,
+    "Pooled": PooledClassifier,
+    "Vectorized": VectorizedClassifier,
+}
+
+
+def scores(name: str, case: Case) -> NDArray[Any] | None:
+    """Return the scores of a classifier, None if it does not take such data."""
+    stacked = name in ("SparseToken", "Attention")
+    if (case.options and name != "Attention") or ("groups" in case.fit and not stacked):
+        return None
+    if not stacked and len(np.unique(case.y)) > 2:
+        return None
+    if name == "Vectorized" and not isinstance(case.X, np.ndarray):
+        return None
+    random = {} if name in ("Pooled", "Vectorized") else {"random_state": 0}
+    model = CLASSIFIERS[name](**random, **case.options)
+    return np.asarray(model.fit(case.X, case.y, **case.fit).decision_function(case.new))
+
+
+def all_scores(folder: Path | None, quick: bool) -> dict[str, NDArray[Any]]:
+    """Return the scores of every case and classifier."""
+    results = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        listed = list(cases(folder, quick))
+        if not quick:
+            first = listed[0][1]
+            listed += [
+                ("folder", in_folder(first, Path(temporary, "s"))),
+                ("Dask", in_dask(first)),
+            ]
+        for label, case in listed:
+            for name in CLASSIFIERS:
+                score = scores(name, case)
+                if score is not None:
+                    results[f"{label} | {name}"] = score
+    return results
+
+
+def measure(kind: str | None, folder: Path | None, quick: bool) -> dict[str, NDArray[Any]]:
+    """Return all scores, from a process that computes like a kind of machine."""
+    with tempfile.TemporaryDirectory() as temporary:
+        out = Path(temporary, "scores.npz")
+        command = [sys.executable, "-W", "ignore", "-m", "benchmarks.portable", "--out", str(out)]
+        command += ["--quick"] if quick else []
+        command += ["--data", str(folder)] if folder else []
+        run_in = None if kind is None else environment(kind)
+        subprocess.run(command, env=run_in, check=True, cwd=Path(__file__).parents[1])
+        with np.load(out) as stored:
+            return dict(stored)
+
+
+def difference(first: NDArray[Any], second: NDArray[Any]) -> tuple[float, int]:
+    """Return the largest difference in standard deviations, and predictions that flip.
+
+    A flip counts if the score is further than the bound from the threshold.
+    """
+    spread = float(first.std())
+    apart = float(np.abs(first - second).max()) / spread
+    if first.ndim == 2:
+        return apart, int((first.argmax(axis=1) != second.argmax(axis=1)).sum())
+    flips = ((first > 0) != (second > 0)) & (np.abs(first) > BOUND * spread)
+    return apart, int(flips.sum())
+
+
+def changed(case: Case) -> Iterator[tuple[str, Case, Callable[[Any], Any]]]:
+    """Yield the same data in other forms, and how to compare the scores."""
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(case.y))
+    yield "samples permuted", case._replace(X=case.X[order], y=case.y[order]), lambda s: s
+    X = case.X.copy()
+    for sequence in X:
+        rng.shuffle(sequence)
+    yield "tokens permuted", case._replace(X=X), lambda s: s
+    yield "classes swapped", case._replace(y=1 - case.y), lambda s: -s
+    scaled = case._replace(X=1000.0 * case.X, new=1000.0 * case.new)
+    yield "features x 1000", scaled, lambda s: s
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, help="folder with tiger.npz, fox.npz and musk1.npz")
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--quick", action="store_true", help="two small sets only")
+    parser.add_argument("--out", type=Path, help="only compute, and store the scores here")
+    options = parser.parse_args()
+    folder = None if options.data is None else options.data.resolve()
+    if options.out is not None:
+        np.savez(options.out, **all_scores(folder, options.quick))
+        return
+    kinds = options.kinds.split(",")
+    here = measure(None, folder, options.quick)
+    there = {kind: measure(kind, folder, options.quick) for kind in kinds}
+    print(f"{'largest difference / standard deviation (flips)':<48}", *(f"{k:>14}" for k in kinds))
+    worst = 0.0
+    for name, score in here.items():
+        cells = [difference(score, there[kind][name]) for kind in kinds]
+        worst = max(worst, *(apart for apart, _ in cells))
+        print(f"{name:<48}", *(f"{apart:>10.1e} ({flips})" for apart, flips in cells))
+    print(f"worst {worst:.1e}, bound {BOUND:g}\n")
+    print("the same data in another form")
+    for label, case in cases(None, quick=True):
+        if len(np.unique(case.y)) > 2:
+            continue
+        for name in ("SparseToken", "Attention"):
+            score = scores(name, case)
+            assert score is not None
+            for what, other, back in changed(case):
+                apart, flips = difference(score, back(scores(name, other)))
+                print(f"{label} | {name} | {what:<20} {apart:.1e} ({flips})")
+
+
+if __name__ == "__main__":
+    main()
