@@ -125,7 +125,7 @@ def test_noise_labels_leak_nothing():
 
 def test_reliability_estimates_the_cosine():
     """It must tell a well-learned query from a badly learned one, on the scale of the cosine."""
-    for n_samples, low, high in ((40, 0.0, 0.9), (400, 0.9, 1.0)):
+    for n_samples, low, high in ((60, 0.0, 0.95), (400, 0.95, 1.0)):
         found, actual = [], []
         for seed in range(4):
             data, y, truth = PROBLEM.sample(n_samples, 40, random_state=seed, return_truth=True)
