@@ -194,7 +194,7 @@ def given_population(
     kinds: list[str] | None, label_errors: str | None, file: Path | None = None, prefix: str = ""
 ) -> dict[str, Any]:
     """Return ``kinds`` and ``label_errors`` as far as the options say them, checked."""
-    from sparsetoken.kinds import errors_text, kinds_text, load_population, parse_kind
+    from sparsetoken.population_text import errors_text, kinds_text, load_population, parse_kind
 
     if file is not None:
         for option, value in (("--kind", kinds), ("--label-errors", label_errors)):

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from sparsetoken._validation import check_real
 from sparsetoken.experiments.cell import Cell
-from sparsetoken.experiments.computation import Outcome, attempt
-from sparsetoken.experiments.prediction import curves
+from sparsetoken.experiments.computation import Outcome, curves
+from sparsetoken.experiments.computation import compute_or_error as attempt
 from sparsetoken.experiments.store import Store
 from sparsetoken.experiments.sweep import Sweep
 from sparsetoken.experiments.workers import ClusterError, Here, available_workers
@@ -171,7 +171,7 @@ class _Work:
                 future.cancel()
 
     def _submit(self, curve: Curve) -> "Future[list[Outcome]]":
-        return self._executor.submit(attempt, curve, self._time_limit)
+        return self._executor.submit(attempt, curve)
 
     def _completed(self) -> Iterator[tuple[Cell, Outcome]]:
         completed, _ = wait(self._running, return_when=FIRST_COMPLETED)
