@@ -31,7 +31,6 @@ __all__ = [
     "PopulationFile",
     "Scheduler",
     "TestKinds",
-    "TimeLimit",
     "Workers",
     "chosen_executor",
     "given_columns",
@@ -119,10 +118,6 @@ LabelErrors = Annotated[
 PopulationFile = Annotated[
     Path | None,
     typer.Option("--population", help="Kinds and label errors in a TOML file, [[kinds]]."),
-]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(metavar="SECONDS", help="Give up on a cell that takes longer than this."),
 ]
 
 

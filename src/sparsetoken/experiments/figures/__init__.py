@@ -97,7 +97,6 @@ def figure_rows(
     *,
     quick: bool = False,
     progress: Any = None,
-    time_limit: float | None = None,
     **settings: Any,
 ) -> list[dict[str, Any]]:
     """Return the table behind a figure, computing what the store lacks.
@@ -106,7 +105,7 @@ def figure_rows(
     ----------
     name : str
         One of :func:`figure_names`.
-    store, executor, progress, time_limit
+    store, executor, progress
         As in :func:`~sparsetoken.experiments.run`.
     quick : bool, default=False
         Whether to take the quick settings.
@@ -133,7 +132,7 @@ def figure_rows(
     data = recipe.data(**recipe.settings(quick, **settings))
     if not isinstance(data, Sweep):
         return list(data)
-    return collect(data, store, executor, progress=progress, time_limit=time_limit)
+    return collect(data, store, executor, progress=progress)
 
 
 def draw_figure(
