@@ -137,27 +137,23 @@ def _outcomes(
     """
     running: dict[Future[list[Outcome]], Curve] = {}
     suspects: deque[Cell] = deque()
-    try:
-        while True:
-            while not suspects and len(running) < limit and (task := next(tasks, None)):
-                running[executor.submit(compute_or_error, task)] = task
-            if not running and not suspects:
-                return
-            alone = not running
-            if alone:
-                task = (suspects.popleft(),)
-                running[executor.submit(compute_or_error, task)] = task
-            completed, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in completed:
-                curve = running.pop(future)
-                outcomes = _result(future)
-                if outcomes is None and not alone:
-                    suspects.extend(curve)
-                else:
-                    yield from zip(curve, outcomes or ["it ended its worker"], strict=True)
-    finally:
-        for future in running:
-            future.cancel()
+    while True:
+        while not suspects and len(running) < limit and (task := next(tasks, None)):
+            running[executor.submit(compute_or_error, task)] = task
+        if not running and not suspects:
+            return
+        alone = not running
+        if alone:
+            task = (suspects.popleft(),)
+            running[executor.submit(compute_or_error, task)] = task
+        completed, _ = wait(running, return_when=FIRST_COMPLETED)
+        for future in completed:
+            curve = running.pop(future)
+            outcomes = _result(future)
+            if outcomes is None and not alone:
+                suspects.extend(curve)
+            else:
+                yield from zip(curve, outcomes or ["it ended its worker"], strict=True)
 
 
 def _result(future: "Future[list[Outcome]]") -> list[Outcome] | None:

@@ -94,6 +94,7 @@ class Store:
         events = read_old_store(self.path)
         if read_only:
             self._states = {event["key"]: event for event in events}
+            self._end = self.path.stat().st_size
             return
         converted = self.path.with_name(f"{self.path.name}.converted")
         with converted.open("xb") as file:  # fails if another process is at it
