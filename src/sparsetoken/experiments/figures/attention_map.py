@@ -5,11 +5,9 @@ from typing import Any
 import numpy as np
 
 from sparsetoken.experiments.figures import Rows, figure
-from sparsetoken.losses import Logistic
+from sparsetoken.experiments.token_weights import draw_token_weights
 from sparsetoken.plotting import Picture, caption, new_figure, select
-from sparsetoken.pooling import Softmax
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.sampling import sample_query
 from sparsetoken.vocabulary import COLORS
 
 __all__ = ["draw", "weights"]
@@ -27,27 +25,22 @@ def weights(
     random_state: int,
 ) -> list[dict[str, Any]]:
     """Draw a query and as many positive as negative sequences; one row per token."""
-    problem = SparseTokenProblem(n_tokens, n_signal, signal)
-    rng = np.random.default_rng(random_state)
-    learned = sample_query(
-        problem, round(alpha0 * dim), dim, loss=Logistic(), lr_query=lr_query, random_state=rng
+    drawn = draw_token_weights(
+        SparseTokenProblem(n_tokens, n_signal, signal),
+        round(alpha0 * dim),
+        dim,
+        n_sequences=n_sequences,
+        random_state=random_state,
+        lr_query=lr_query,
     )
     fixed = {"n_tokens": n_tokens, "n_signal": n_signal, "signal": signal, "alpha0": alpha0}
-    rows = []
-    for rate in (1.0, 0.0):
-        drawn = SparseTokenProblem(n_tokens, n_signal, signal, rate)
-        X, _, truth = drawn.sample(
-            n_sequences, dim, direction=learned.direction, random_state=rng, return_truth=True
-        )
-        found = Softmax().weights(learned.beta * X @ learned.query)
-        rows += [
-            fixed
-            | {"dim": dim, "label": int(rate), "sequence": sequence, "token": token}
-            | {"carries_signal": bool(truth.positions[sequence, token])}
-            | {"source": "simulation", "quantity": "weight", "value": float(weight)}
-            for (sequence, token), weight in np.ndenumerate(found)
-        ]
-    return rows
+    return [
+        fixed
+        | {"dim": dim, "label": 1 - index, "sequence": sequence, "token": token}
+        | {"carries_signal": bool(drawn.carries_signal[index, sequence, token])}
+        | {"source": "simulation", "quantity": "weight", "value": float(weight)}
+        for (index, sequence, token), weight in np.ndenumerate(drawn.weights)
+    ]
 
 
 @figure(
