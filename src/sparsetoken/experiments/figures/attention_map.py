@@ -4,13 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.token_weights import draw_token_weights
-from sparsetoken.plotting import Picture, caption, new_figure, select
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import COLORS
-
-__all__ = ["draw", "weights"]
 
 
 def weights(
@@ -59,18 +57,18 @@ def weights(
     },
     quick={"dim": 300},
 )
-def draw(rows: Rows) -> Picture:
+def draw(rows: Rows) -> plotting.Picture:
     """Draw a map for each class; a dot marks a token that carries the signal."""
-    drawn, axes = new_figure(1, 2)
+    drawn, axes = plotting.new_figure(1, 2)
     top = max(row["value"] for row in rows)
     for ax, (label, kind) in zip(axes[0], ((1, "positive"), (0, "negative")), strict=True):
-        chosen = select(rows, label=label)
+        chosen = plotting.select(rows, label=label)
         shape = [1 + max(row[name] for row in chosen) for name in ("sequence", "token")]
         shown = np.zeros(shape)
         for row in chosen:
             shown[row["sequence"], row["token"]] = row["value"]
         image = ax.pcolormesh(shown, cmap="Blues", vmin=0.0, vmax=top, lw=0)
-        marked = select(chosen, carries_signal=True)
+        marked = plotting.select(chosen, carries_signal=True)
         x, y = ([row[name] + 0.5 for row in marked] for name in ("token", "sequence"))
         ax.plot(x, y, "o", ms=4, color=COLORS[1], markeredgecolor="white", markeredgewidth=0.7)
         ax.set(title=f"{kind} sequences", xlabel="token", xticks=[], yticks=[])
@@ -79,5 +77,5 @@ def draw(rows: Rows) -> Picture:
     axes[0][0].set_ylabel("sequence")
     drawn.colorbar(image, ax=axes, label="attention weight", shrink=0.8)
     notes = ["Dots: tokens that carry the signal", f"Before training each weight is 1/{shape[1]}"]
-    caption(drawn, rows, "Where the query looks after two steps", notes)
+    plotting.caption(drawn, rows, "Where the query looks after two steps", notes)
     return drawn

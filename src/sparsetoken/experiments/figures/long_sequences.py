@@ -6,27 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from sparsetoken import plotting
 from sparsetoken.experiments.cell import SOURCES
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.query_rates import query_rate
 from sparsetoken.experiments.sweep import Grid, Sweep
-from sparsetoken.plotting import (
-    Picture,
-    caption,
-    curve,
-    label_axes,
-    lines_and_points,
-    looks,
-    new_figure,
-    plain_log,
-    present,
-    select,
-    share_legend,
-)
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import COLORS, PARAMETERS
-
-__all__ = ["draw", "sweep"]
 
 _STEPS = ("published step", "centred step")
 _LAW = 2.5  # samples per dimension for a cosine of ½, in units of L/(θ³R²)
@@ -167,20 +153,20 @@ def _proportional(
         "trials": 8,
     },
 )
-def draw(rows: Rows) -> Picture:
+def draw(rows: Rows) -> plotting.Picture:
     """Draw the proportional regime, then what grows with the length, then two limits."""
-    drawn, axes = new_figure(2, 3)
-    proportional = select(rows, panel="proportional")
+    drawn, axes = plotting.new_figure(2, 3)
+    proportional = plotting.select(rows, panel="proportional")
     for ax, quantity in zip(axes[:, 0], ("cosine", "test_error"), strict=True):
-        _draw_proportional(ax, select(proportional, quantity=quantity), quantity)
-    share_legend(drawn, axes[0][0])
-    _draw_budget(axes[0][1], select(rows, panel="budget"))
-    _draw_lock(axes[1][1], select(rows, panel="lock"))
-    _draw_many(axes[0][2], select(rows, panel="many"))
-    _draw_few(axes[1][2], select(rows, panel="few"))
+        _draw_proportional(ax, plotting.select(proportional, quantity=quantity), quantity)
+    plotting.share_legend(drawn, axes[0][0])
+    _draw_budget(axes[0][1], plotting.select(rows, panel="budget"))
+    _draw_lock(axes[1][1], plotting.select(rows, panel="lock"))
+    _draw_many(axes[0][2], plotting.select(rows, panel="many"))
+    _draw_few(axes[1][2], plotting.select(rows, panel="few"))
     given = [row for row in rows if row["panel"] in ("many", "few", "lock")]
     two_steps = ", ".join(
-        f"{PARAMETERS[name].short} = {present(proportional, name)[0]:g}"
+        f"{PARAMETERS[name].short} = {plotting.present(proportional, name)[0]:g}"
         for name in ("signal", "alpha0", "alpha1")
     )
     notes = [
@@ -188,23 +174,25 @@ def draw(rows: Rows) -> Picture:
         f"Pale: {_LAW:g} L/(θ³R²), and the sharpness κ = θγ",
         "Vertical lines: where the query locks on to a single signal token",
     ]
-    caption(drawn, given, "Long sequences", notes)
+    plotting.caption(drawn, given, "Long sequences", notes)
     return drawn
 
 
 def _draw_proportional(ax: Any, rows: Rows, quantity: str) -> None:
     looks_of = [(_STEPS[0], COLORS[1], "white"), (_STEPS[1], COLORS[0], COLORS[0])]
     for step, color, face in looks_of:
-        for ratio, (_, marker) in looks(present(rows, "ratio")):
-            curve(ax, select(rows, step=step, ratio=ratio), "dim", color, marker, face=face)
-    label_axes(ax, "dim", quantity)
+        for ratio, (_, marker) in plotting.looks(plotting.present(rows, "ratio")):
+            plotting.curve(
+                ax, plotting.select(rows, step=step, ratio=ratio), "dim", color, marker, face=face
+            )
+    plotting.label_axes(ax, "dim", quantity)
     if quantity == "cosine":
         for step, color, face in looks_of:
             ax.plot([], [], "o", color=color, markerfacecolor=face, label=step)
-        lines_and_points(ax)
+        plotting.lines_and_points(ax)
         ax.set_ylim(-0.2, 1.0)
     else:
-        for ratio, (_, marker) in looks(present(rows, "ratio")):
+        for ratio, (_, marker) in plotting.looks(plotting.present(rows, "ratio")):
             ax.plot([], [], marker, color="0.4", markerfacecolor="white", label=f"L/d = {ratio:g}")
         ax.set_yscale("linear")
         ax.set_ylim(0.0, 0.5)
@@ -212,33 +200,33 @@ def _draw_proportional(ax: Any, rows: Rows, quantity: str) -> None:
 
 
 def _draw_budget(ax: Any, rows: Rows) -> None:
-    for n_signal, look in looks(present(rows, "n_signal")):
-        here = select(rows, n_signal=n_signal)
-        (signal,) = present(here, "signal")
-        curve(ax, here, "n_tokens", *look, f"R = {n_signal}, θ = {signal:g}")
-        lengths = present(here, "n_tokens")
+    for n_signal, look in plotting.looks(plotting.present(rows, "n_signal")):
+        here = plotting.select(rows, n_signal=n_signal)
+        (signal,) = plotting.present(here, "signal")
+        plotting.curve(ax, here, "n_tokens", *look, f"R = {n_signal}, θ = {signal:g}")
+        lengths = plotting.present(here, "n_tokens")
         law = [_LAW * n / (signal**3 * n_signal**2) for n in lengths]
         ax.plot(lengths, law, color="0.8", lw=3, zorder=0)
-    label_axes(ax, "n_tokens", "required_samples")
+    plotting.label_axes(ax, "n_tokens", "required_samples")
     ax.set_ylabel("α₀ for a cosine of ½")
     ax.legend(loc="upper left")
 
 
 def _draw_many(ax: Any, rows: Rows) -> None:
-    for n_tokens, look in looks(present(rows, "n_tokens")):
-        here = select(rows, n_tokens=n_tokens, quantity="test_error")
-        curve(ax, here, "sharpness", *look, f"L = {n_tokens}")
-    limit = select(rows, quantity="limit_error")
-    curve(ax, limit, "sharpness", "black", "", "L → ∞", dashes="-")
+    for n_tokens, look in plotting.looks(plotting.present(rows, "n_tokens")):
+        here = plotting.select(rows, n_tokens=n_tokens, quantity="test_error")
+        plotting.curve(ax, here, "sharpness", *look, f"L = {n_tokens}")
+    limit = plotting.select(rows, quantity="limit_error")
+    plotting.curve(ax, limit, "sharpness", "black", "", "L → ∞", dashes="-")
     ax.axvline(rows[0]["signal"] * rows[0]["cosine"], color="0.8", lw=3, ymax=0.68, zorder=0)
     _against(ax, "sharpness")
     ax.set_title(f"R = √L, θ = {rows[0]['signal']:g}")
 
 
 def _draw_few(ax: Any, rows: Rows) -> None:
-    for n_tokens, look in looks(present(rows, "n_tokens")):
-        here = select(rows, n_tokens=n_tokens)
-        curve(ax, here, "sharpness", *look, f"L = {n_tokens}")
+    for n_tokens, look in plotting.looks(plotting.present(rows, "n_tokens")):
+        here = plotting.select(rows, n_tokens=n_tokens)
+        plotting.curve(ax, here, "sharpness", *look, f"L = {n_tokens}")
         lead = here[0]["signal"] * here[0]["cosine"]
         if lead**2 > 2.0 * math.log(n_tokens):
             least = lead - math.sqrt(lead**2 - 2.0 * math.log(n_tokens))
@@ -248,11 +236,11 @@ def _draw_few(ax: Any, rows: Rows) -> None:
 
 
 def _draw_lock(ax: Any, rows: Rows) -> None:
-    for signal, look in looks(present(rows, "signal")):
-        here = select(rows, signal=signal)
-        curve(ax, here, "n_tokens", *look, f"θ = {signal:g}")
+    for signal, look in plotting.looks(plotting.present(rows, "signal")):
+        here = plotting.select(rows, signal=signal)
+        plotting.curve(ax, here, "n_tokens", *look, f"θ = {signal:g}")
         longest = math.exp(0.5 * (signal * here[0]["cosine"]) ** 2)
-        if longest <= max(present(here, "n_tokens")):
+        if longest <= max(plotting.present(here, "n_tokens")):
             ax.axvline(longest, color=look[0], lw=0.5, ymax=0.68, zorder=0)
     _against(ax, "n_tokens")
     ax.set_title("R = 1, κ = θγ")
@@ -260,9 +248,9 @@ def _draw_lock(ax: Any, rows: Rows) -> None:
 
 def _against(ax: Any, x: str) -> None:
     """Label a panel of errors, from none to those of a coin."""
-    label_axes(ax, x, "test_error")
+    plotting.label_axes(ax, x, "test_error")
     ax.set_xscale("log")
-    plain_log(ax.xaxis)
+    plotting.plain_log(ax.xaxis)
     ax.set_yscale("linear")
     ax.set(ylim=(0.0, 0.72), yticks=[0.0, 0.25, 0.5])
     ax.legend(loc="upper center", ncols=2)
