@@ -20,8 +20,6 @@ from sparsetoken.estimate import Estimate
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.old_store import is_old_store, read_old_store
 
-__all__ = ["Failure", "Store", "StoreError"]
-
 _HEADER = {"store": "sparsetoken", "version": 3}
 _NUMBERS = ("value", "uncertainty", "converged")
 

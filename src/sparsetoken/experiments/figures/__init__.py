@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from sparsetoken.experiments.sweep import Sweep
     from sparsetoken.plotting import Picture
 
-__all__ = ["WIDTHS", "Recipe", "draw_figure", "figure", "figure_names", "figure_rows", "get_recipe"]
-
 WIDTHS = (40.0, 500.0)
 """The least and the largest width of a figure, in mm."""
 
