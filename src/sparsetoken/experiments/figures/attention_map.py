@@ -71,7 +71,11 @@ def draw(rows: Rows) -> plotting.Picture:
         marked = plotting.select(chosen, carries_signal=True)
         x, y = ([row[name] + 0.5 for row in marked] for name in ("token", "sequence"))
         ax.plot(x, y, "o", ms=4, color=COLORS[1], markeredgecolor="white", markeredgewidth=0.7)
-        ax.set(title=f"{kind} sequences", xlabel="token", xticks=[], yticks=[])
+        ax.set(title=f"{kind} sequences", xlabel="token")
+        for axis, count in zip((ax.yaxis, ax.xaxis), shape, strict=True):
+            numbers = [1, *range(5, count + 1, 5)]
+            axis.set_ticks([number - 0.5 for number in numbers], [str(n) for n in numbers])
+            axis.set_tick_params(length=0)
         ax.invert_yaxis()
         ax.spines[:].set_visible(True)
     axes[0][0].set_ylabel("sequence")

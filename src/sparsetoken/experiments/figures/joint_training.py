@@ -125,8 +125,10 @@ def draw(rows: Rows) -> plotting.Picture:
     ]
     _curves(axes[0][1], minimum, "alpha")
     _curves(axes[1][1], plotting.select(rows, panel="budget", quantity="test_error"), "alpha")
-    for ax, title in zip(axes[:, 1], ("where training ends", "rates and steps tuned"), strict=True):
+    for ax in axes[:, 1]:
         plotting.label_axes(ax, "alpha", "test_error")
+    titles = "step by step", "where training ends", "the query, step by step", "rates, steps tuned"
+    for ax, title in zip(axes.ravel(), titles, strict=True):
         ax.set_title(title)
     axes[0][1].set_yscale("linear")
     axes[0][1].set_ylim(0.0, None)
@@ -137,7 +139,8 @@ def draw(rows: Rows) -> plotting.Picture:
     steps = [row for row in rows if row["panel"] != "budget"]
     (alpha,) = plotting.present(plotting.select(rows, curve="fresh", panel="steps"), "alpha")
     notes = [
-        f"Against steps: all learning rates 1, α = {alpha:g}",
+        f"Against steps: all learning rates 1, α = {alpha:g}; the joint minimum is a level",
+        "The theory of the same batch ends before its simulation",
         "Where rates are tuned λ = 0",
         "Fresh batches share the samples: a small d shows most there",
     ]

@@ -57,20 +57,21 @@ def draw(rows: Rows) -> plotting.Picture:
     drawn, axes = plotting.new_figure(1, 1)
     ax = axes[0][0]
     attention = plotting.select(rows, model="attention")
+    (alpha,) = plotting.present(plotting.select(rows, source="simulation"), "alpha")
     for sharpness, look in plotting.looks(plotting.present(attention, "sharpness")):
         limit = plotting.select(attention, sharpness=sharpness, alpha=math.inf)
-        plotting.curve(ax, limit, "cosine", *look, dashes="-", lw=0.4)
-        finite = [
-            row for row in plotting.select(attention, sharpness=sharpness) if row not in limit
-        ]
-        plotting.curve(ax, finite, "cosine", *look, f"κ = {sharpness:g}")
+        finite = plotting.select(attention, sharpness=sharpness, alpha=alpha)
+        label = f"κ = {sharpness:g}"
+        plotting.curve(ax, finite, "cosine", *look, label, dashes="-", lw=3.0, alpha=0.35)
+        plotting.curve(ax, limit, "cosine", *look)
     for row in plotting.select(rows, model="pooled"):
-        ax.axhline(row["value"], color="black", lw=0.9, label="pooled")
-    plotting.lines_and_points(ax)
+        ax.axhline(row["value"], color="black", lw=0.9, label="pooled, α → ∞")
+    ax.plot([], [], color="0.4", label="theory, α → ∞")
+    ax.plot([], [], color="0.4", lw=3.0, alpha=0.35, label=f"theory, α = {alpha:g}")
+    plotting.lines_and_points(ax, lines=False)
     plotting.label_axes(ax, "cosine", "test_error")
     ax.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
     ax.legend(loc="lower left", ncols=2)
-    (alpha,) = plotting.present(plotting.select(rows, source="simulation"), "alpha")
-    notes = [f"Thin lines, and that of pooling: the limit α → ∞. The others: α = {alpha:g}"]
+    notes = [f"Thin lines, and that of pooling: the limit α → ∞. Wide lines, points: α = {alpha:g}"]
     plotting.caption(drawn, rows, "Above the black line attention loses to pooling", notes)
     return drawn

@@ -17,10 +17,10 @@ _TRAINED = ("pooled", "two-step", "vectorized")
 _INTEGRATED = ("attention", "elementwise", "bayes")
 # Some curves coincide: the wide ones lie below the thin ones.
 _LINES: dict[str, dict[str, Any]] = {
-    "pooled": {"dashes": "-", "lw": 3.0, "alpha": 0.5},
-    "vectorized": {"dashes": ":"},
-    "attention": {"dashes": "-", "lw": 3.0, "alpha": 0.5},
-    "hardmax": {"dashes": "--"},
+    "pooled": {"dashes": "-", "lw": 3.0},
+    "vectorized": {"dashes": ":", "lw": 1.4},
+    "attention": {"dashes": "-", "lw": 3.0},
+    "hardmax": {"dashes": "--", "lw": 1.4},
     "bayes": {"dashes": ":"},
 }
 
@@ -100,7 +100,7 @@ def draw(rows: Rows) -> plotting.Picture:
     oracle = plotting.select(rows, quantity="oracle_error")
     plotting.curve(right, oracle, "n_tokens", "black", "", "Bayes, signal known", dashes=":")
     plotting.label_axes(right, "n_tokens", "test_error")
-    right.set_ylim(1e-4, 0.8)
+    right.set_ylim(3e-4, 0.8)
     left.legend(loc="upper left")
     right.legend(loc="lower right")
     (signal,) = plotting.present(oracle, "signal")
@@ -121,5 +121,6 @@ def draw(rows: Rows) -> plotting.Picture:
 def _models(ax: Any, rows: Rows, lines: dict[str, dict[str, Any]]) -> None:
     for model in plotting.present(rows, "model", MODELS):
         known, here = look(model), plotting.select(rows, model=model)
+        color = look("two-step").color if model == "attention" else known.color
         style = lines.get(model, {})
-        plotting.curve(ax, here, "n_tokens", known.color, known.marker, known.label, **style)
+        plotting.curve(ax, here, "n_tokens", color, known.marker, known.label, **style)
