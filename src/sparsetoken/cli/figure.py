@@ -97,6 +97,9 @@ def make_figure(
         chosen_executor(**executor) as chosen,
         progress_bar(name) as bar,
     ):
+        if not quick:
+            minutes = get_recipe(name).minutes
+            message(f"{name} takes about {minutes:g} min on two processors; a look: --quick")
         rows = figure_rows(name, store, chosen, quick=quick, progress=bar, **settings)
     doubtful = sum(not row.get("converged", True) for row in rows)
     if doubtful:

@@ -160,7 +160,7 @@ def label_axes(axes: Axes, x: str, y: str) -> None:
 def _balanced(text: str, width: int) -> str:
     """Break text into as few lines as fit, all about as long."""
     lines = textwrap.wrap(text, width) or [""]
-    for narrower in range(len(text) // len(lines), width):
+    for narrower in range(len(text) // len(lines) + 1, width):
         balanced = textwrap.wrap(text, narrower)
         if len(balanced) == len(lines):
             return "\n".join(balanced)

@@ -43,6 +43,8 @@ class Recipe:
         ``draw(rows)`` returns a picture with its caption; it computes nothing.
     full, quick : dict
         Settings for a paper, and those that differ for a look within a minute.
+    minutes : float
+        About how long the full settings take on two processors.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Recipe:
     draw: "Callable[[Rows], Picture]" = field(repr=False)
     full: dict[str, Any] = field(repr=False)
     quick: dict[str, Any] = field(repr=False)
+    minutes: float = 1.0
 
     def settings(self, quick: bool = False, **changed: Any) -> dict[str, Any]:
         """Return the settings, some of them changed."""
@@ -66,11 +69,12 @@ def figure(
     data: "Callable[..., Sweep | Rows]",
     full: dict[str, Any],
     quick: dict[str, Any],
+    minutes: float = 1.0,
 ) -> "Callable[[Callable[[Rows], Picture]], Callable[[Rows], Picture]]":
     """Register the decorated function as the drawing of a figure; arguments as in Recipe."""
 
     def register(draw: "Callable[[Rows], Picture]") -> "Callable[[Rows], Picture]":
-        _RECIPES[name] = Recipe(name, summary, data, draw, full, quick)
+        _RECIPES[name] = Recipe(name, summary, data, draw, full, quick, minutes)
         return draw
 
     return register

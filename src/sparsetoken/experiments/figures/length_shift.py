@@ -26,6 +26,7 @@ def sweep(
     sharpness: float,
     fpr: float,
     n_points: int,
+    short_points: int,
     window_points: int,
     dim: int,
     trials: int,
@@ -33,14 +34,18 @@ def sweep(
     """Return what happens at each length, ``test_n_tokens``.
 
     The column ``read`` is "whole", or "windows" of the length of training where they divide it.
+    Rare alarms, of sequences a little longer than in training, need ``short_points``.
     """
     rate = query_rate(SparseTokenProblem(trained, 1, _PROBLEM["signal"]), 0.5 * alpha, sharpness)
     fixed = _PROBLEM | {"alpha": alpha, "dim": dim, "trials": trials, "n_tokens": trained}
     fixed |= {"fpr": fpr, "n_points": n_points, "lr_query": rate}
     grids = []
     for lengths, sources in ((lines, ["theory"]), (points, SOURCES)):
-        axes = {"model": ("two-step", "pooled"), "test_n_tokens": lengths}
-        grids.append(Grid(_QUANTITIES, axes, fixed, sources, {"read": "whole"}))
+        for length in lengths:
+            whole = fixed | {"test_n_tokens": length}
+            whole["n_points"] = short_points if length < 8 * trained else n_points
+            axes = {"model": ("two-step", "pooled")}
+            grids.append(Grid(_QUANTITIES, axes, whole, sources, {"read": "whole"}))
         for length in (n for n in lengths if n % trained == 0):
             cut = fixed | {"test_n_tokens": length, "n_windows": length // trained}
             cut |= {"model": "two-step", "n_points": window_points}
@@ -64,19 +69,21 @@ def _lengths(count: int) -> list[int]:
     full={
         "trained": 10,
         "lines": _lengths(31),
-        "points": [10, 30, 100, 300, 1000, 3000, 10_000],
+        "points": [10, 20, 30, 100, 300, 1000, 3000, 10_000],
         "alpha": 4.0,
         "sharpness": 0.7,
         "fpr": 0.01,
         "n_points": 16_384,
+        "short_points": 262_144,
         "window_points": 1_048_576,
         "dim": 500,
         "trials": 16,
     },
     quick={
         "lines": _lengths(19),
-        "points": [10, 100, 1000, 10_000],
+        "points": [10, 20, 100, 1000, 10_000],
         "n_points": 4096,
+        "short_points": 65_536,
         "window_points": 262_144,
         "dim": 200,
         "trials": 8,
