@@ -158,5 +158,6 @@ def local_cluster(workers: int | None = None) -> Iterator[Executor]:
 
 def _distributed() -> Any:
     distributed = import_extra("distributed", "a cluster", "distributed")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is raised
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is raised
     return distributed

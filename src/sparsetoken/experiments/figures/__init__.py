@@ -44,7 +44,7 @@ class Recipe:
     full, quick : dict
         Settings for a paper, and those that differ for a look within a minute.
     minutes : float
-        About how long the full settings take on two processors.
+        About how long the full settings take on two processors, by the times of some cells.
     """
 
     name: str

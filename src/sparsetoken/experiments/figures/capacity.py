@@ -41,6 +41,7 @@ def _times(ratios: list[float], limit: float) -> list[float]:
     "capacity",
     "separable fraction and training loss around the capacity, several dimensions",
     data=sweep,
+    minutes=3,
     full={
         "ratios": np.linspace(0.6, 1.4, 17).tolist(),
         "lines": [

@@ -50,6 +50,7 @@ def sweep(
     "depth",
     "test error against the number of self-attention layers before the query",
     data=sweep,
+    minutes=2,
     full={
         "n_tokens": 20,
         "signals": {1: 4.0, 3: 2.5},

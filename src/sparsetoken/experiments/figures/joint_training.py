@@ -81,6 +81,7 @@ def _both(
     "joint-training",
     "training of all parameters, step by step, to the minimum, and tuned for a budget of samples",
     data=sweep,
+    minutes=5,
     full={
         "alpha": 2.0,
         "reg": 0.1,

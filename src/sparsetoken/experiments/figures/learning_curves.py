@@ -39,6 +39,7 @@ def sweep(
     "learning-curves",
     "test error and training loss against samples per dimension, three models",
     data=sweep,
+    minutes=2,
     full={
         "lines": [*np.geomspace(0.25, 8.0, 49), *np.linspace(2.2, 3.4, 13)],  # pooling bends
         "points": [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0],

@@ -66,6 +66,7 @@ def _lengths(count: int) -> list[int]:
     "length-shift",
     "error, false positives and recall on sequences longer than those of training",
     data=sweep,
+    minutes=3,
     full={
         "trained": 10,
         "lines": _lengths(31),

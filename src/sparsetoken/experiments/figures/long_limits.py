@@ -64,6 +64,7 @@ def _both(
     "long-limits",
     "test error of a given query on ever longer sequences, against its sharpness and their length",
     data=sweep,
+    minutes=8,
     full={
         "signal": 1.5,
         "alpha": 1.5,

@@ -82,6 +82,7 @@ def _proportional(
     "long-sequences",
     "two steps on sequences as long as the dimension, and the samples that long sequences need",
     data=sweep,
+    minutes=2,
     full={
         "ratios": [0.5, 1.0, 2.0],
         "dims": [100, 200, 400, 800, 1600, 3200],

@@ -65,6 +65,7 @@ def sweep(
     "scaling",
     "required signal and test error against sequence length, six architectures",
     data=sweep,
+    minutes=5,
     full={
         "lengths": [10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000],
         "longest_integrated": 10_000,
