@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 from benchmarks.report import Row, at_most, print_rows
 from sparsetoken import SparseTokenProblem
 from sparsetoken.experiments import compute, make_cell
-from sparsetoken.experiments.descent import descend, gradient
+from sparsetoken.experiments.models.gradient_descent import descend, gradient
 from sparsetoken.losses import Logistic
 from sparsetoken.sampling import exact_performance, sample_feature_law
 from sparsetoken.theory import ConvergenceWarning, joint_risk, training

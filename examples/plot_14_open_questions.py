@@ -5,8 +5,8 @@ What the paper left open, and what the numbers say
 The theory of two gradient steps leaves three questions open. Does it survive ordinary training,
 where query and readout move together? What if sequences grow as long as the dimension? Do several
 layers compound the advantage? Equations for all three are in the theory pages; here they stand
-beside simulations. ``sparsetoken figure joint-training``, ``long-sequences`` and ``depth`` draw the
-same at larger sizes.
+beside simulations. ``sparsetoken figure joint-training``, ``long-sequences``, ``long-limits`` and
+``depth`` draw the same at larger sizes.
 """
 
 # %%

@@ -8,7 +8,7 @@ def softmax(scores):
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def two_gradient_steps(X, y, loss, beta, lr_readout, lr_bias, lr_query, centre=False):
+def two_gradient_steps(X, y, loss, beta, lr_readout, lr_bias, lr_query, center=False):
     """One step on readout and bias, one on the query, all from zero (docs/theory, section 3).
 
     ``X`` is an array or a list of sequences of any length.
@@ -20,7 +20,7 @@ def two_gradient_steps(X, y, loss, beta, lr_readout, lr_bias, lr_query, centre=F
     readout = -lr_readout * pooled.T @ residual / n_samples
     bias = -lr_bias * residual.mean()
     slope = loss.derivative(pooled @ readout + bias, sign)
-    slope = slope - slope.mean() if centre else slope
+    slope = slope - slope.mean() if center else slope
     moments = np.array([
         tokens.T @ ((tokens - mean) @ readout) / len(tokens)
         for tokens, mean in zip(X, pooled, strict=True)

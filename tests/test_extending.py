@@ -1,4 +1,4 @@
-"""The worked examples of CONTRIBUTING: a new loss and a new pooling, used by name everywhere."""
+"""The worked examples of CONTRIBUTING: a loss, a pooling and a way of training, by name."""
 
 import re
 from pathlib import Path
@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
+from populations import LENGTH_WITH_LABEL
 from sparsetoken import losses, pooling
-from sparsetoken.experiments import compute, make_cell
+from sparsetoken.experiments import Grid, Store, Sweep, collect, compute, make_cell, models
+from sparsetoken.experiments.models import base
 from sparsetoken.vocabulary import look
 
 CONTRIBUTING = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text()
@@ -22,6 +24,8 @@ def worked_examples(monkeypatch):
     """Run the classes that CONTRIBUTING shows; forget them afterwards."""
     monkeypatch.setattr(losses, "_KNOWN", dict(losses._KNOWN))
     monkeypatch.setattr(pooling, "_KNOWN", dict(pooling._KNOWN))
+    monkeypatch.setattr(base, "KNOWN", dict(base.KNOWN))
+    monkeypatch.setattr(models, "KNOWN", base.KNOWN)
     for block in BLOCKS:
         exec(block, {})
 
@@ -61,5 +65,23 @@ def test_a_new_pooling_is_one_class():
     assert look("sigmax").color
 
 
-def test_there_are_two_examples():
-    assert len(BLOCKS) == 2
+@pytest.mark.parametrize(
+    "problem",
+    [{"n_tokens": 5, "signal": 4.0, "positive_rate": 0.3}, {"kinds": LENGTH_WITH_LABEL}],
+    ids=["problem", "population"],
+)
+def test_a_new_way_of_training_is_one_class(problem, tmp_path):
+    values = problem | {"model": "class-means", "alpha": 2.0, "dim": 150, "trials": 16}
+    agree("test_error", values)
+    assert make_cell("theory", "auc", values) is None
+    many = compute(make_cell("theory", "test_error", values | {"alpha": 1e6}))["test_error"]
+    assert many < compute(make_cell("theory", "test_error", values))["test_error"]
+    axes = {"model": ["pooled", "class-means"], "alpha": [1.0, 2.0]}
+    sweep = Sweep([Grid(["test_error"], axes, problem, ["theory"])])
+    with Store(tmp_path / "results.db") as store:
+        assert len(collect(sweep, store)) == 4
+    assert look("class-means").color
+
+
+def test_there_are_three_examples():
+    assert len(BLOCKS) == 3

@@ -8,6 +8,7 @@ needs these words before any number is computed.
 
 import difflib
 import math
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -457,8 +458,22 @@ def check_known(what: str, name: Any, known: Iterable[str]) -> str:
     raise ValueError(f"unknown {what} {name!r}{hint}")
 
 
+def check_parameter(what: str, name: Any) -> str:
+    """Return the name of a parameter, or raise ValueError with the one whose symbol it spells."""
+    for known, entry in PARAMETERS.items():
+        if name in (entry.symbol, _spelled(entry.symbol)) and name not in PARAMETERS:
+            raise ValueError(f"unknown {what} {name!r}; did you mean {known!r}, {entry.symbol}?")
+    return check_known(what, name, PARAMETERS)
+
+
+def _spelled(symbol: str) -> str:
+    """Return the name of a Greek letter in the Latin alphabet."""
+    letter = unicodedata.name(symbol, "") if len(symbol) == 1 else ""
+    return letter.removeprefix("GREEK SMALL LETTER ").lower().replace("lamda", "lambda")
+
+
 def check_parameters(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters in the order and types of this module, or raise ValueError."""
     for name in values:
-        check_known("value", name, PARAMETERS)
+        check_parameter("value", name)
     return {name: q.check(values[name]) for name, q in PARAMETERS.items() if name in values}

@@ -305,9 +305,9 @@ def test_colors_of_the_phase_diagram_show_who_wins_by_little():
 def test_attention_map():
     given = {"n_tokens": 12, "n_signal": 3, "signal": 4.0, "random_state": 5}
     content = draw("attention-map", given)
-    drawn = attention_map.draw_sequences(check("attention-map", given))
+    drawn, _ = attention_map.draw_sequences(check("attention-map", given))
     assert content.table["weight"] == pytest.approx(drawn.weights.ravel())
-    assert drawn.weights.sum(axis=1) == pytest.approx([1.0, 1.0])
+    assert drawn.weights.sum(axis=2).ravel() == pytest.approx([1.0, 1.0])
     assert sum(content.table["carries_signal"]) == 3
     shown = sum(curve(content, "signal tokens").y)
     assert content.facts["weight on signal tokens"] == f"{shown:.4f}"

@@ -76,7 +76,7 @@ def test_parquet(run, sweep, tmp_path):
     assert parquet.read_table(table).num_rows == 12
 
 
-def test_failed_cells_are_shown_and_retried(run, sweep, tmp_path):
+def test_failed_cells_are_shown_and_tried_again(run, sweep, tmp_path):
     sweep.write_text(TEXT.replace("n_tokens = 4", "n_tokens = 4\npositive_rate = 1e-5"))
     store = tmp_path / "sweep.db"
     code, out, err = run("sweep", "run", sweep, "--workers", 2)
@@ -89,10 +89,9 @@ def test_failed_cells_are_shown_and_retried(run, sweep, tmp_path):
     _, out, err = run("sweep", "export", "--store", store)
     assert "4 cells are not in the table" in err
     assert "simulation" not in out
-    code, _, err = run("sweep", "run", sweep, "--workers", 2)
-    assert (code, "0 computed, 0 failed, 8 already done" in err) == (1, True)
     code, _, err = run("sweep", "run", sweep, "--workers", 2, "--retry-failed")
     assert (code, "0 computed, 4 failed, 4 already done" in err) == (1, True)
+    assert "failed cells are always computed again" in err
 
 
 def test_control_c_keeps_what_is_finished(run, sweep, tmp_path):
@@ -156,20 +155,27 @@ def test_read_only_folder(refused, sweep, tmp_path):
     refused(("sweep", "run", sweep, "--store", folder / "a.db"), 1, "cannot be opened")
 
 
-def test_damage_is_told_and_the_rest_exported(refused, run, sweep, tmp_path):
+def test_damage_is_told_the_rest_exported_and_the_lost_computed(refused, run, sweep, tmp_path):
     store = tmp_path / "sweep.db"
     run("sweep", "run", sweep, "--workers", 1)
+    whole = run("sweep", "export", "--store", store, "--json")[1]
     content = store.read_bytes()
     place = content.rindex(b'"test_error": [')
     digit = place + len(b'"test_error": [0.')
     changed = b"1" if content[digit : digit + 1] != b"1" else b"2"
     store.write_bytes(content[:digit] + changed + content[digit + 1 :])
-    told = ("sweep.db is damaged", "1 of 8 rows fail their checksum", "other 7 cells can be read")
+    told = ("sweep.db is damaged", "1 of its lines", "Run the sweep again", "--skip-damaged")
     refused(("sweep", "export", "--store", store), 1, *told)
-    refused(("sweep", "run", sweep), 1, "sweep.db is damaged")
+    _, out, err = run("sweep", "status", "--store", store, "--json")
+    assert json.loads(out)["pending"] == 1
+    assert "1 lines of" in err
     code, out, _ = run("sweep", "export", "--store", store, "--skip-damaged", "--json")
     assert code == 0
     assert len(json.loads(out)) in (10, 11)
+    code, _, err = run("sweep", "run", sweep, "--workers", 1)
+    assert (code, "1 computed, 0 failed, 7 already done" in err) == (0, True)
+    assert "what they held is computed again" in err
+    assert run("sweep", "export", "--store", store, "--json")[1] == whole
     refused(
         ("sweep", "export", "--store", store, "--out", tmp_path / "no" / "t.csv"), 1, "no folder"
     )

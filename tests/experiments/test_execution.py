@@ -9,6 +9,7 @@ import pytest
 from statistical import same_rows
 
 from sparsetoken.experiments import Grid, Store, Sweep, collect, load_sweep, local_processes, run
+from sparsetoken.experiments.computation import compute_or_error, curves
 
 AXES = {"alpha0": [0.5, 1.0, 2.0], "signal": [3.0, 5.0]}
 SWEEP = Sweep([Grid(["cosine"], AXES, {"dim": 50, "trials": 3})])
@@ -39,7 +40,7 @@ def test_result_does_not_depend_on_who_computes(tmp_path):
     assert all(found == tables[0] for found in tables[1:])
 
 
-def test_failures_are_recorded_and_retried_on_request(tmp_path):
+def test_failures_are_recorded_and_not_kept_as_results(tmp_path):
     rates = {"positive_rate": [0.5, 1e-9]}
     fixed = {"model": "pooled", "alpha": 1.0, "dim": 20, "trials": 2}
     sweep = Sweep([Grid(["test_error"], rates, fixed, ["simulation"])])
@@ -47,9 +48,28 @@ def test_failures_are_recorded_and_retried_on_request(tmp_path):
         assert run(sweep, store) == (1, 1, 0)
         assert "only one class" in store.failures()[0].error
         assert len(store.rows()) == 1
-        assert run(sweep, store) == (0, 0, 2)
-        store.retry_failed()
-        assert run(sweep, store) == (0, 1, 1)
+        assert run(sweep, store) == (0, 1, 1)  # tried again
+        with pytest.raises(RuntimeError, match=r"1 of 2 cells failed; the first, .*1e-09"):
+            collect(sweep, store)
+
+
+def test_damaged_results_are_computed_again(tmp_path):
+    path = tmp_path / "results.db"
+    with Store(path) as store:
+        run(SWEEP, store)
+        expected = table(store, SWEEP)
+    lines = path.read_bytes().split(b"\n")
+    done = [i for i, line in enumerate(lines) if b'"done"' in line]
+    lines[done[0]] = lines[done[0]].replace(b"0.", b"1.", 1)
+    lines[done[5]] = lines[done[5]][:40]
+    path.write_bytes(b"\n".join(lines))
+    with Store(path) as store:
+        assert store.damaged == 2
+        assert run(SWEEP, store) == (2, 0, 10)
+        assert table(store, SWEEP) == expected
+    with Store(path) as store:
+        assert store.damaged == 0
+        assert len(store.rows()) == 12
 
 
 KILLED = """
@@ -128,19 +148,14 @@ def test_a_worker_that_dies_is_replaced(tmp_path):
         assert same_rows(found, table(whole, sweep))
 
 
-# A loss that ends the process, or takes its time, when it is asked for its value.
+# A loss that ends the process when it is asked for its value.
 DEADLY = """
-import os, time
+import os
 from sparsetoken.losses import Logistic
 
 class Deadly(Logistic):
     def value(self, z, y):
         os._exit(1)
-
-class Slow(Logistic):
-    def value(self, z, y):
-        while True:
-            time.sleep(0.01)
 """
 
 
@@ -165,23 +180,7 @@ def test_a_cell_that_kills_its_worker_takes_no_other_along(tmp_path, parts):
         assert "ended its worker" in failure.error
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-def test_a_cell_may_have_a_time_limit(tmp_path, parts, workers):
-    fixed = {"model": "pooled", "dim": 30, "trials": 2, "alpha": 2.0}
-    axes = {"loss": ["square", "deadly_parts:Slow"]}
-    sweep = Sweep([Grid(["train_loss"], axes, fixed, ["simulation"])])
-    with Store(tmp_path / "results.db") as store:
-        if workers:
-            with local_processes(workers) as processes:
-                assert run(sweep, store, processes, time_limit=3.0) == (1, 1, 0)
-        else:
-            assert run(sweep, store, time_limit=3.0) == (1, 1, 0)
-        assert store.failures()[0].error == "it took longer than the time limit of 3 s"
-    with pytest.raises(ValueError, match="time_limit must be"):
-        run(sweep, store, time_limit=0.0)
-
-
-def test_two_processes_compute_each_cell_once(tmp_path):
+def test_two_processes_share_the_work(tmp_path):
     toml, path = tmp_path / "sweep.toml", tmp_path / "results.db"
     toml.write_text(
         """
@@ -200,22 +199,17 @@ with Store(sys.argv[2]) as store:
     command = [sys.executable, "-c", code, toml, path]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     computed = [int(process.communicate()[0]) for process in both]
-    assert sum(computed) == 60
+    assert 60 <= sum(computed) <= 62  # at the end each may repeat what the other has begun
     with Store(path) as store:
         assert store.counts() == {"pending": 0, "done": 60, "failed": 0}
 
 
-def test_one_bad_point_of_a_curve_spoils_no_other(tmp_path):
-    """Without a ridge the theory has no answer below the capacity, and says so there only."""
-    fixed = {"model": "pooled", "reg": 0.0}
-    sweep = Sweep([Grid(["test_error"], {"alpha": [1.0, 6.0, 8.0]}, fixed, ["theory"])])
+def test_what_a_dead_process_had_begun_is_computed(tmp_path):
+    with Store(tmp_path / "results.db") as dead:
+        dead.add(SWEEP.cells())
+        dead.begin(SWEEP.cells()[:7])
     with Store(tmp_path / "results.db") as store:
-        assert run(sweep, store) == (2, 1, 0)
-        (failure,) = store.failures()
-        assert failure.cell.values["alpha"] == 1.0
-        assert "reg must be > 0" in failure.error
-        with pytest.raises(RuntimeError, match=r"1 of 3 cells failed; the first, .*alpha=1\.0"):
-            collect(sweep, store)
+        assert run(SWEEP, store) == (12, 0, 0)
 
 
 def test_a_curve_resumed_has_the_numbers_of_a_whole_one(tmp_path):
@@ -224,10 +218,7 @@ def test_a_curve_resumed_has_the_numbers_of_a_whole_one(tmp_path):
     with Store(tmp_path / "whole.db") as whole, Store(tmp_path / "part.db") as part:
         rows = collect(sweep, whole)
         part.add(sweep.cells())
-        from sparsetoken.experiments.computation import attempt
-        from sparsetoken.experiments.prediction import curves
-
         (curve,) = curves(sweep.cells())
-        part.record(curve[1], attempt(curve)[1])
+        part.record(curve[1], compute_or_error(curve)[1])
         assert run(sweep, part) == (3, 0, 1)
         assert collect(sweep, part) == rows

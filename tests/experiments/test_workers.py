@@ -81,7 +81,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_scheduler_that_dies_ends_in_one_sentence(tmp_path):
+def test_a_scheduler_that_dies_ends_in_one_sentence(tmp_path, capfd):
     script = tmp_path / "scheduler.py"
     script.write_text(SCHEDULER)
     process = subprocess.Popen(
@@ -107,6 +107,7 @@ def test_a_scheduler_that_dies_ends_in_one_sentence(tmp_path):
     finally:
         process.kill()
         process.communicate()
+    assert capfd.readouterr().err == ""  # no traceback of the cluster's own
     with Store(tmp_path / "results.db") as store:
         counts = store.counts()
         assert counts["done"] >= 2

@@ -18,12 +18,8 @@ TINY = {
     "joint-training": {"lines": [2.0, 4.0], "points": [2.0, 4.0], "budgets": [1.0, 4.0]},
     "learning-curves": {"lines": [1.0, 4.0], "points": [1.0, 2.0], "vectorized_points": [1.0]},
     "length-shift": {"lines": [10, 40], "points": [10, 40], "window_points": 1024},
-    "long-sequences": {
-        "ratios": [0.5, 1.0],
-        "dims": [100, 200],
-        "budget_lengths": [50, 500],
-        "lengths": [3, 30],
-    },
+    "long-limits": {"lengths": [3, 30]},
+    "long-sequences": {"ratios": [0.5, 1.0], "dims": [100, 200], "budget_lengths": [50, 500]},
     "residual-error": {"lines": [-0.5, 0.5], "points": [0.0], "sharpness": [1.0, 2.0]},
     "scaling": {
         "lengths": [10, 100],
@@ -55,13 +51,15 @@ PANELS = {
     "length-shift": [
         ({"quantity": q}, "test_n_tokens") for q in ("test_error", "false_positives", "recall")
     ],
+    "long-limits": [
+        ({"panel": "many"}, "sharpness"),
+        ({"panel": "few"}, "sharpness"),
+        ({"panel": "lock"}, "n_tokens"),
+    ],
     "long-sequences": [
         ({"panel": "proportional", "quantity": "cosine"}, "dim"),
-        ({"panel": "budget"}, "n_tokens"),
-        ({"panel": "many"}, "sharpness"),
         ({"panel": "proportional", "quantity": "test_error"}, "dim"),
-        ({"panel": "lock"}, "n_tokens"),
-        ({"panel": "few"}, "sharpness"),
+        ({"panel": "budget"}, "n_tokens"),
     ],
     "residual-error": [({"model": "attention"}, "cosine")],
     "scaling": [
@@ -211,7 +209,7 @@ def test_residual_error_compares_with_pooling():
     (pooled,) = select(rows, model="pooled")
     assert math.isinf(pooled["alpha"])
     ax = draw_figure("residual-error", rows).axes[0]
-    levels = [line.get_ydata() for line in ax.lines if line.get_label() == "pooled"]
+    levels = [line.get_ydata() for line in ax.lines if line.get_label() == "pooled, α → ∞"]
     assert [list(level) for level in levels] == [[pooled["value"]] * 2]
 
 
@@ -248,12 +246,24 @@ def test_caption_counts_the_points_off_their_lines():
     assert "2 of 4 are more than 3 standard errors off" in draw_figure("alignment", rows).caption
 
 
+def letters_of(figure):
+    """Return what each letter marks: the labels and title of its panel."""
+    return {
+        text.get_text(): (ax.get_title(), ax.get_xlabel(), ax.get_ylabel().replace("\n", " "))
+        for ax in figure.axes
+        for text in ax.texts
+        if text.get_text() in tuple("abcdef")
+    }
+
+
 @pytest.mark.parametrize("name", TINY)
 def test_a_column_stacks_the_panels(name):
     rows = invented(name)
     wide, narrow = draw_figure(name, rows), draw_figure(name, rows, width=85, letters=True)
     assert narrow.get_figwidth() == pytest.approx(85 / 25.4)
     assert narrow.get_figheight() <= 240 / 25.4
+    lettered = draw_figure(name, rows, width=170, letters=True)
+    assert letters_of(narrow) == letters_of(lettered)  # a letter marks one panel at any width
     panels = [ax for ax in narrow.axes if ax.get_subplotspec()]
     assert len({ax.get_subplotspec().colspan.start for ax in panels}) == 1
     letters = "abcdef"[: len(panels)] if len(panels) > 1 else ""

@@ -12,9 +12,9 @@ from sparsetoken.sequences.forms import (
     EmptySequenceWarning,
     OneTokenWarning,
     PaddingWarning,
-    as_sequences,
 )
 from sparsetoken.sequences.grouping import align_labels
+from sparsetoken.sequences.sequences import as_sequences
 
 LENGTHS = [3, 1, 4, 2]
 

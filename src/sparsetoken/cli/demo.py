@@ -11,8 +11,6 @@ from sparsetoken.cli.options import AsJson, Workers
 from sparsetoken.cli.output import print_json, print_table
 from sparsetoken.vocabulary import MODELS, PARAMETERS, quantity
 
-__all__ = ["compare", "demo"]
-
 
 def demo(
     out: Annotated[

@@ -5,18 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from sparsetoken.cli.options import (
-    AsJson,
-    Cluster,
-    Scheduler,
-    TimeLimit,
-    Workers,
-    chosen_executor,
-)
+from sparsetoken.cli.options import AsJson, Cluster, Scheduler, Workers, chosen_executor
 from sparsetoken.cli.output import check_output, message, print_json, print_table, progress_bar
 from sparsetoken.experiments.figures import WIDTHS, figure_names, get_recipe
-
-__all__ = ["figure", "make_figure", "print_files"]
 
 
 def _complete_name(typed: str) -> list[str]:
@@ -53,7 +44,6 @@ def figure(
     workers: Workers = None,
     scheduler: Scheduler = None,
     cluster: Cluster = None,
-    time_limit: TimeLimit = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute and draw a named figure.
@@ -73,7 +63,7 @@ def figure(
     picture = out or Path(f"{name}.png")
     style = {"width": width, "title": title, "letters": letters}
     executor = {"workers": workers, "scheduler": scheduler, "cluster": cluster}
-    rows, caption = make_figure(name, picture, quick, style, executor, time_limit=time_limit)
+    rows, caption = make_figure(name, picture, quick, style, executor)
     table = str(picture.with_suffix(".csv"))
     if as_json:
         print_json({"picture": str(picture), "table": table, "rows": len(rows), "caption": caption})
@@ -107,6 +97,9 @@ def make_figure(
         chosen_executor(**executor) as chosen,
         progress_bar(name) as bar,
     ):
+        if not quick:
+            minutes = get_recipe(name).minutes
+            message(f"{name} takes about {minutes:g} min on two processors; a look: --quick")
         rows = figure_rows(name, store, chosen, quick=quick, progress=bar, **settings)
     doubtful = sum(not row.get("converged", True) for row in rows)
     if doubtful:

@@ -30,7 +30,6 @@ __all__ = [
     "PopulationFile",
     "Scheduler",
     "TestKinds",
-    "TimeLimit",
     "Workers",
     "chosen_executor",
     "given_population",
@@ -123,10 +122,6 @@ PopulationFile = Annotated[
     Path | None,
     typer.Option("--population", help="Kinds and label errors in a TOML file, [[kinds]]."),
 ]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(metavar="SECONDS", help="Give up on a cell that takes longer than this."),
-]
 
 
 def taking(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -192,7 +187,7 @@ def given_population(
     kinds: list[str] | None, label_errors: str | None, file: Path | None = None, prefix: str = ""
 ) -> dict[str, Any]:
     """Return ``kinds`` and ``label_errors`` as far as the options say them, checked."""
-    from sparsetoken.kinds import errors_text, kinds_text, load_population, parse_kind
+    from sparsetoken.population_text import errors_text, kinds_text, load_population, parse_kind
 
     if file is not None:
         for option, value in (("--kind", kinds), ("--label-errors", label_errors)):

@@ -183,7 +183,7 @@ def _with_population(
     given: dict[str, Any], many: dict[str, Any], solve_for: str | None
 ) -> dict[str, Any]:
     """Return the arguments of a plan for a population."""
-    from sparsetoken.kinds import read_population
+    from sparsetoken.population_text import read_population
 
     if solve_for is not None:
         raise ValueError(f"--solve-for must be left out with a population, got {solve_for!r}")

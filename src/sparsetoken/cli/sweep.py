@@ -6,14 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sparsetoken.cli.options import (
-    AsJson,
-    Cluster,
-    Scheduler,
-    TimeLimit,
-    Workers,
-    chosen_executor,
-)
+from sparsetoken.cli.options import AsJson, Cluster, Scheduler, Workers, chosen_executor
 from sparsetoken.cli.output import (
     CommandError,
     check_output,
@@ -23,13 +16,11 @@ from sparsetoken.cli.output import (
     progress_bar,
 )
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="Compute theory and simulation over a grid of parameters; resumable.", no_args_is_help=True
 )
 
-StorePath = Annotated[Path, typer.Option("--store", help="The file of results (SQLite).")]
+StorePath = Annotated[Path, typer.Option("--store", help="The file of results.")]
 
 
 @app.command("run")
@@ -42,15 +33,13 @@ def run_sweep(
     workers: Workers = None,
     scheduler: Scheduler = None,
     cluster: Cluster = None,
-    time_limit: TimeLimit = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Compute failed cells again.")
-    ] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", hidden=True)] = False,
     as_json: AsJson = False,
 ) -> None:
     """Compute what the store does not have yet.
 
-    Results are saved as they come: stop it at any time, and run it again to go on.
+    Results are saved as they come: stop it at any time, and run it again to go on. Cells that
+    failed are then tried again.
 
     A sweep names quantities and axes:
 
@@ -69,11 +58,15 @@ def run_sweep(
     sys.path.insert(0, str(file.parent.resolve()))
     sweep = load_sweep(file)
     path = store or file.with_suffix(".db")
+    if retry_failed:
+        message("failed cells are always computed again: --retry-failed will go in 0.4")
     with Store(path) as opened:
-        if retry_failed:
-            opened.retry_failed()
+        if opened.damaged:
+            message(
+                f"{opened.damaged} lines of {path} are damaged: what they held is computed again"
+            )
         with chosen_executor(workers, scheduler, cluster) as executor, progress_bar("cells") as bar:
-            report = run(sweep, opened, executor, time_limit=time_limit, progress=bar)
+            report = run(sweep, opened, executor, progress=bar)
         failed = opened.failures(sweep.cells())
     if as_json:
         print_json({"store": str(path), **report._asdict()})
@@ -93,7 +86,9 @@ def status(store: StorePath, as_json: AsJson = False) -> None:
     from sparsetoken.experiments import Store
 
     with Store(store, read_only=True) as opened:
-        counts, failures = opened.counts(), opened.failures()
+        counts, failures, damaged = opened.counts(), opened.failures(), opened.damaged
+    if damaged:
+        message(f"{damaged} lines of {store} are damaged: run the sweep again")
     if as_json:
         listed = [{"values": f.cell.values, "error": f.error} for f in failures]
         print_json(counts | {"failures": listed})

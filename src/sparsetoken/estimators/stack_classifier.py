@@ -300,7 +300,8 @@ class StackClassifier(AttendingClassifier):
         subset, subset_index = data, index
         subset_weights = np.zeros(len(index))
         subset_weights[rows] = weights[rows] * stands_for
-        if len(rows) < len(data) and data.size * len(rows) / len(data) <= data.room:
+        fits = data.lengths[rows].sum() * data.dim <= data.room  # else by passes over the folder
+        if fits and not (isinstance(data, MemoryData) and len(rows) == len(data)):
             subset, subset_index, subset_weights = (
                 data.take(rows),
                 index[rows],

@@ -1,5 +1,5 @@
 from .cell import Cell, make_cell
-from .computation import compute
+from .computation import compute, compute_many
 from .execution import Report, collect, run
 from .figures import draw_figure, figure, figure_names, figure_rows
 from .store import Failure, Store, StoreError
@@ -18,6 +18,7 @@ __all__ = [
     "Sweep",
     "collect",
     "compute",
+    "compute_many",
     "dask_executor",
     "draw_figure",
     "figure",

@@ -1,29 +1,21 @@
 """From cells to their numbers, the same wherever and whenever they run."""
 
-import ctypes
 import math
-import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning as FitWarning
 
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.estimators.threads import one_blas_thread
-from sparsetoken.experiments.cell import Cell
-from sparsetoken.experiments.prediction import predict
-from sparsetoken.experiments.simulation import simulate
-from sparsetoken.experiments.tuning import settle
-
-__all__ = ["Outcome", "attempt", "compute"]
+from sparsetoken.experiments.cell import Cell, make_cell
 
 Outcome = dict[str, Estimate] | str
 """The numbers of a cell, or its error: as text, for some errors cannot cross processes."""
 
-
-class _TimeLimitError(Exception):
-    """A cell took longer than it may."""
+_LONGEST = 12  # cells of a curve that are computed together
+_SAMPLES = ("alpha", "alpha0", "alpha1", "split")
 
 
 def compute(cell: Cell) -> dict[str, Estimate]:
@@ -46,73 +38,79 @@ def compute(cell: Cell) -> dict[str, Estimate]:
     return _compute([cell])[0]
 
 
-def attempt(cells: Sequence[Cell], time_limit: float | None = None) -> list[Outcome]:
-    """Compute the cells of a curve; should one fail, each by itself.
+def compute_many(cells: Iterable[Cell]) -> list[dict[str, Estimate]]:
+    """Return the quantities of each cell; the theory along a curve is solved point from point.
 
     Parameters
     ----------
-    cells : sequence of Cell
-        One of :func:`~sparsetoken.experiments.prediction.curves`.
-    time_limit : float, optional
-        Seconds that a cell may take.
+    cells : iterable of Cell
+        The cells, in any order.
+
+    Examples
+    --------
+    >>> from sparsetoken.experiments import compute_many, make_cell
+    >>> values = {"model": "pooled", "reg": 0.1}
+    >>> cells = [make_cell("theory", "auc", values | {"alpha": a}) for a in (1.0, 2.0, 4.0)]
+    >>> [round(numbers["auc"], 3) for numbers in compute_many(cells)]
+    [0.753, 0.796, 0.827]
     """
-    if len(cells) > 1:
-        try:
-            with _limited(time_limit and time_limit * len(cells)):
-                return list(_compute(cells))
-        except Exception:  # whose it is shows below
-            pass
-    return [_attempt_one(cell, time_limit) for cell in cells]
+    cells = list(cells)
+    by_cell = {
+        cell: numbers
+        for curve in curves(cells)
+        for cell, numbers in zip(curve, _compute(curve), strict=True)
+    }
+    return [by_cell[cell] for cell in cells]
 
 
-def _attempt_one(cell: Cell, time_limit: float | None) -> Outcome:
-    try:
-        with _limited(time_limit):
-            return compute(cell)
-    except _TimeLimitError:
-        return f"it took longer than the time limit of {time_limit:g} s"
-    except Exception as error:  # whatever it is, it belongs in the store
-        return f"{type(error).__name__}: {error}"
+def curves(cells: Iterable[Cell]) -> list[tuple[Cell, ...]]:
+    """Gather the cells that are quicker computed together: theory at several numbers of samples.
 
-
-def _compute(cells: Sequence[Cell]) -> list[dict[str, Estimate]]:
-    with one_blas_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # kept as a flag on the result
-        warnings.simplefilter("error", FitWarning)
-        settled = [settle(cell) for cell in cells]
-        theory = cells[0].source == "theory"
-        found = predict(settled) if theory else [simulate(cell) for cell in settled]
-    for cell, numbers in zip(cells, found, strict=True):
-        for quantity, number in numbers.items():
-            if math.isnan(number):
-                raise ArithmeticError(f"{quantity} is not a number at {cell.describe()}")
+    Those with many samples come first: that is half the work of the other way.
+    """
+    groups: dict[Any, list[Cell]] = {}
+    for cell in cells:
+        chained = cell.source == "theory" and cell.model.chained & set(cell.quantities)
+        fixed = {name: value for name, value in cell.values.items() if name not in _SAMPLES}
+        groups.setdefault(repr((cell.quantities, fixed)) if chained else cell, []).append(cell)
+    found: list[tuple[Cell, ...]] = []
+    for curve in groups.values():
+        ordered = sorted(curve, key=lambda cell: -cell.alpha1) if len(curve) > 1 else curve
+        found += [tuple(ordered[i : i + _LONGEST]) for i in range(0, len(curve), _LONGEST)]
     return found
 
 
-@contextmanager
-def _limited(seconds: float | None) -> Iterator[None]:
-    """Raise in this thread, whichever it is, once the time is over.
-
-    Signals would reach the main thread only, and Dask computes in others.
-    """
-    if seconds is None:
-        yield
-        return
-    thread, lock, over = ctypes.c_ulong(threading.get_ident()), threading.Lock(), False
-
-    def stop() -> None:
-        with lock:
-            if not over:
-                error = ctypes.py_object(_TimeLimitError)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)
-
-    timer = threading.Timer(seconds, stop)
-    timer.daemon = True
-    timer.start()
+def compute_or_error(curve: Sequence[Cell]) -> list[Outcome]:
+    """Compute the cells of a curve; should one fail, each by itself."""
     try:
-        yield
-    finally:
-        with lock:
-            over = True
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, None)  # one still on its way
-        timer.cancel()
+        return list(_compute(curve))
+    except Exception as error:  # whatever it is, it belongs in the store
+        if len(curve) == 1:
+            return [f"{type(error).__name__}: {error}"]
+    return [outcome for cell in curve for outcome in compute_or_error([cell])]
+
+
+def _compute(curve: Sequence[Cell]) -> list[dict[str, Estimate]]:
+    with one_blas_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # kept as a flag on the result
+        warnings.simplefilter("error", FitWarning)
+        resolved = [_resolve_tuned(cell) for cell in curve]
+        model = resolved[0].model
+        if len(curve) > 1:
+            results = model.predict_curve(resolved)
+        elif curve[0].source == "theory":
+            results = [model.predict(resolved[0])]
+        else:
+            results = [model.simulate(resolved[0])]
+    for cell, numbers in zip(curve, results, strict=True):
+        for quantity, number in numbers.items():
+            if math.isnan(number):
+                raise ArithmeticError(f"{quantity} is not a number at {cell.describe()}")
+    return results
+
+
+def _resolve_tuned(cell: Cell) -> Cell:
+    """Return the cell with the settings that the theory finds best, or the cell itself."""
+    values = cell.model.tuned_values(cell)
+    resolved = None if values is None else make_cell(cell.source, cell.quantities, values)
+    return resolved or cell

@@ -9,8 +9,6 @@ from sparsetoken.pooling import Pooling
 from sparsetoken.population import AnyProblem
 from sparsetoken.theory import alignment, risk
 
-__all__ = ["best_sharpness", "query_rate", "query_samples"]
-
 _MOST = 40.0  # of |log α₀|
 
 

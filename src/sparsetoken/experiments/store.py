@@ -1,54 +1,27 @@
-"""The results of sweeps in one SQLite file, safe at every moment.
+"""The results of sweeps in one file to which lines are only ever added, safe at every moment.
 
-A cell is one row: pending, done or failed. It changes in one transaction, so that a process killed
-at any moment leaves whole cells only, and its checksum tells a damaged row from a good one. Several
-processes may work on one file: a process claims a cell before it computes it, for as long as it
-lives and renews the claim.
+A line is an event in the life of a cell: it is pending, a process has begun it, it is done or it
+has failed. Each has a checksum, so that a line half written by a process that was killed, or a
+flipped bit, is never read as a result: its cell counts as not computed. Several processes may add
+to one file.
 """
 
+import hashlib
+import json
 import os
-import socket
-import sqlite3
-import threading
-import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+import warnings
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.experiments.cell import Cell
-from sparsetoken.experiments.records import (
-    COLUMNS,
-    DAMAGE,
-    Record,
-    connect,
-    read_row,
-    salvage,
-    write_row,
-)
+from sparsetoken.experiments.old_store import is_old_store, read_old_store
 
-__all__ = ["Failure", "Store", "StoreError"]
-
-_APPLICATION = 0x53544B4E  # "STKN", which SQLite keeps in the header of the file
-_SCHEMA_VERSION = 2
-_SCHEMA = """
-CREATE TABLE cells (
-    key TEXT PRIMARY KEY,
-    source TEXT NOT NULL,
-    quantities TEXT NOT NULL,
-    cell_values TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('pending', 'done', 'failed')),
-    content TEXT,
-    checksum TEXT NOT NULL,
-    owner TEXT,
-    lease REAL
-)
-"""
-_LEASE = 60.0  # seconds that a claim holds unless it is renewed
-_MANY = 500  # keys in one question
+_HEADER = {"store": "sparsetoken", "version": 3}
+_NUMBERS = ("value", "uncertainty", "converged")
 
 
 class StoreError(Exception):
@@ -87,156 +60,128 @@ class Store:
     """
 
     def __init__(self, path: str | PathLike[str], *, read_only: bool = False) -> None:
-        self.path = Path(path)
-        self.owner = f"{socket.gethostname()} {os.getpid()} {uuid.uuid4().hex}"
-        self._lock = threading.RLock()
+        self.path, self.owner = Path(path), uuid.uuid4().hex
+        self._states: dict[str, dict[str, Any]] = {}  # the last event of each cell, by its key
+        self._begun: dict[str, str] = {}  # who was the first to begin a cell
+        self._damaged: list[tuple[int, int]] = []  # where damaged lines begin, and their lengths
+        self._end = 0  # of what is read
         if read_only and not self.path.is_file():
             raise StoreError(f"there is no store at {self.path}")
         if self.path.is_dir():
             raise StoreError(f"{self.path} is a folder, not a store")
-        self._connection: sqlite3.Connection | None = None
-        with self._explained():
-            self._connection = self._open_to_read() if read_only else self._open_to_write()
-
-    def _open_to_write(self) -> sqlite3.Connection:
-        connection = connect(self.path)
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if not tables and not _pragma(connection, "application_id"):
-                connection.execute(_SCHEMA)
-                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
-            connection.execute("COMMIT")
-            self._check_kind(connection)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+            if is_old_store(self.path):
+                self._convert(read_only)
+            self._file = self.path.open("rb" if read_only else "a+b", buffering=0)
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{self.path} cannot be opened: {_reason(error)}") from None
+        if not self._states:
+            self._check_content(read_only)
 
-    def _open_to_read(self) -> sqlite3.Connection:
-        """Open without writing; without a log nobody writes, so that no lock is needed either."""
-        log = self.path.with_name(f"{self.path.name}-wal")
-        options = "mode=ro" if log.exists() else "immutable=1"
-        connection = connect(f"{self.path.resolve().as_uri()}?{options}")
+    def _check_content(self, read_only: bool) -> None:
+        known = self.refresh()
+        empty = not os.fstat(self._file.fileno()).st_size
+        if not known and not empty:
+            self.close()
+            raise StoreError(f"{self.path} is not a store")
+        if empty and not read_only:
+            self._append([_HEADER])
+
+    def _convert(self, read_only: bool) -> None:
+        """Read a store of an older version, and put one of this version in its place."""
+        events = read_old_store(self.path)
+        if read_only:
+            self._states = {event["key"]: event for event in events}
+            self._end = self.path.stat().st_size
+            return
+        converted = self.path.with_name(f"{self.path.name}.converted")
+        with converted.open("xb") as file:  # fails if another process is at it
+            file.writelines(map(_line, [_HEADER, *events]))
+        converted.replace(self.path)
+
+    def refresh(self) -> bool:
+        """Read what was added, by this process or by others; return whether a line was good."""
+        self._file.seek(self._end)
+        content, good = self._file.read(), False
+        for line in content[: content.rfind(b"\n") + 1].splitlines(keepends=True):
+            event = _read_line(line)
+            if event is not None:
+                self._apply(event)
+                good = True
+            elif line.strip():
+                self._damaged.append((self._end, len(line)))
+            self._end += len(line)
+        return good
+
+    def _apply(self, event: dict[str, Any]) -> None:
+        key, state = event.get("key", ""), event.get("state")
+        if state == "begun":
+            self._begun.setdefault(key, event["owner"])
+        elif key and (state == "done" or self._state(key) != "done"):
+            self._states[key] = event
+
+    def _append(self, events: Iterable[dict[str, Any]]) -> None:
+        """Add whole lines at once, below whatever half line a killed process has left."""
+        content = b"\n" + b"".join(map(_line, events))
         try:
-            self._check_kind(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _check_kind(self, connection: sqlite3.Connection) -> None:
-        version = _pragma(connection, "user_version")
-        if _pragma(connection, "application_id") != _APPLICATION:
-            raise StoreError(f"{self.path} is a database of another program, not a store")
-        if version == 1:
-            raise StoreError(
-                f"{self.path} was written by sparsetoken 0.1, whose models had other names: "
-                "export it with that version, and let this one write to another file"
-            )
-        if version != _SCHEMA_VERSION:
-            raise StoreError(
-                f"{self.path} has schema version {version}, "
-                f"this sparsetoken reads version {_SCHEMA_VERSION}"
-            )
+            written = self._file.write(content)
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{self.path} may not be written to: {_reason(error)}") from None
+        if written != len(content):
+            raise StoreError(f"{self.path} cannot be written to: no space is left")
+        self.refresh()
 
     def add(self, cells: Iterable[Cell]) -> None:
         """Register cells as pending; those that are known stay as they are."""
-        rows = [write_row(cell, "pending", None) for cell in cells]
-        with self._transaction() as connection:
-            connection.executemany(
-                f"INSERT OR IGNORE INTO cells ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows
-            )
+        new = {cell.key: cell for cell in cells if cell.key not in self._states}
+        if new:
+            self._append(_event(cell, "pending") for cell in new.values())
 
-    def record(self, cell: Cell, found: dict[str, Estimate]) -> None:
+    def record(self, cell: Cell, numbers: dict[str, Estimate]) -> None:
         """Write the numbers of a cell, which is done by that."""
         content = {
-            quantity: [float(value), float(value.uncertainty), bool(value.converged)]
-            for quantity, value in found.items()
+            quantity: [float(number), float(number.uncertainty), bool(number.converged)]
+            for quantity, number in numbers.items()
         }
-        self._write(cell, "done", content)
+        self._append([_event(cell, "done", content)])
 
     def record_failure(self, cell: Cell, error: str) -> None:
         """Write why a cell failed, unless another process has done it."""
-        self._write(cell, "failed", error)
+        self._append([_event(cell, "failed", error)])
 
-    def _write(self, cell: Cell, state: str, content: Any) -> None:
-        key, *_, state, text, checksum = write_row(cell, state, content)
-        keep = "" if state == "done" else " AND state != 'done'"
-        self._execute(
-            "UPDATE cells SET state = ?, content = ?, checksum = ?, owner = NULL, lease = NULL "
-            f"WHERE key = ?{keep}",
-            (state, text, checksum, key),
-        )
+    def begin(self, cells: Iterable[Cell]) -> list[Cell]:
+        """Say that this process begins to compute the cells; return those that no other has begun.
 
-    def claim(self, cells: Sequence[Cell]) -> tuple[list[Cell], list[Cell]]:
-        """Claim pending cells: return those that are this store's now, and those of others.
-
-        A claim ends with its process, or if nobody renews it for a minute.
+        This spares work and promises nothing: a process that has begun a cell may have died.
         """
-        mine, others = [], []
-        with self._transaction() as connection:
-            now = time.time()
-            for cell in cells:
-                found = connection.execute(
-                    "SELECT state, owner, lease FROM cells WHERE key = ?", (cell.key,)
-                ).fetchone()
-                if found is None or found[0] != "pending":
-                    continue
-                if found[1] not in (None, self.owner) and found[2] > now and _alive(found[1]):
-                    others.append(cell)
-                    continue
-                connection.execute(
-                    "UPDATE cells SET owner = ?, lease = ? WHERE key = ?",
-                    (self.owner, now + _LEASE, cell.key),
-                )
-                mine.append(cell)
-        return mine, others
+        free = [cell for cell in cells if cell.key not in self._begun]
+        if free:
+            self._append({"key": c.key, "state": "begun", "owner": self.owner} for c in free)
+        return [cell for cell in free if self._begun[cell.key] == self.owner]
 
-    @contextmanager
-    def claims(self) -> Iterator[None]:
-        """Renew the claims of this store in the background, and give up those left at the end."""
-        ended = threading.Event()
-
-        def renew() -> None:
-            renewal = "UPDATE cells SET lease = ? WHERE owner = ?"
-            while not ended.wait(_LEASE / 4):
-                with suppress(StoreError):  # a file in trouble is for the next result to tell
-                    self._execute(renewal, (time.time() + _LEASE, self.owner))
-
-        thread = threading.Thread(target=renew, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            thread.join()
-            self._execute(
-                "UPDATE cells SET owner = NULL, lease = NULL WHERE owner = ?", (self.owner,)
-            )
-
-    def pending(self, cells: Iterable[Cell]) -> set[Cell]:
-        """Return those of the cells that are to be computed."""
-        return {record.cell for record in self._records(cells) if record.state == "pending"}
+    def missing(self, cells: Iterable[Cell]) -> list[Cell]:
+        """Return those of the cells that have no numbers yet, also those that failed."""
+        self.refresh()
+        return [cell for cell in cells if self._state(cell.key) != "done"]
 
     def retry_failed(self, cells: Iterable[Cell] | None = None) -> int:
-        """Make failed cells pending again, all or some, and return how many there were."""
-        failed = [record.cell for record in self._records(cells) if record.state == "failed"]
-        for cell in failed:
-            self._write(cell, "pending", None)
-        return len(failed)
+        """Return how many cells have failed; they are always computed again."""
+        warnings.warn(
+            "failed cells are always computed again: retry_failed will go in sparsetoken 0.4",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return len(self.failures(cells))
 
     def counts(self, cells: Iterable[Cell] | None = None) -> dict[str, int]:
         """Return the number of cells in each state."""
-        found = [record.state for record in self._records(cells)]
-        return {state: found.count(state) for state in ("pending", "done", "failed")}
+        states = [event["state"] for event in self._select(cells)]
+        return {state: states.count(state) for state in ("pending", "done", "failed")}
 
     def failures(self, cells: Iterable[Cell] | None = None) -> list[Failure]:
         """Return the failed cells with their errors."""
-        return [Failure(r.cell, r.content) for r in self._records(cells) if r.state == "failed"]
+        failed = [event for event in self._select(cells) if event["state"] == "failed"]
+        return [Failure(_cell(event), event["content"]) for event in failed]
 
     def rows(
         self, cells: Iterable[Cell] | None = None, *, skip_damaged: bool = False
@@ -248,56 +193,51 @@ class Store:
         cells : iterable of Cell, optional
             Only these, in their order; by default all, in the order in which they were added.
         skip_damaged : bool, default=False
-            Whether to leave out rows whose checksum is wrong; otherwise they raise StoreError.
+            Whether to leave out what damaged lines of the file held; otherwise, unless cells are
+            named, they raise StoreError.
         """
-        names = ("value", "uncertainty", "converged")
+        events = self._select(cells)
+        if self.damaged and cells is None and not skip_damaged:
+            raise StoreError(
+                f"{self.path} is damaged: {self.damaged} of its lines cannot be read. Run the "
+                "sweep again to compute what they held, or leave it out with --skip-damaged"
+            )
         return [
-            record.cell.values
-            | {"source": record.cell.source, "quantity": quantity}
-            | dict(zip(names, numbers, strict=True))
-            for record in self._records(cells, skip_damaged)
-            if record.state == "done"
-            for quantity, numbers in record.content.items()
+            event["values"]
+            | {"source": event["source"], "quantity": quantity}
+            | dict(zip(_NUMBERS, numbers, strict=True))
+            for event in events
+            if event["state"] == "done"
+            for quantity, numbers in event["content"].items()
         ]
 
-    def _records(
-        self, cells: Iterable[Cell] | None = None, skip_damaged: bool = False
-    ) -> list[Record]:
-        """Return the rows of some cells, or all, each checked."""
-        raw, reason = self._read(None if cells is None else [cell.key for cell in cells])
-        found = [record for row in raw if (record := read_row(row)) is not None]
-        bad = len(raw) - len(found)
-        if (bad or reason) and not skip_damaged:
-            what = f"{bad} of {len(raw)} rows fail their checksum" if bad else reason
-            raise StoreError(
-                f"{self.path} is damaged: {what}. The other {len(found)} cells can be read with "
-                "'sparsetoken sweep export --skip-damaged' and computed anew in another file"
-            )
-        return found
+    @property
+    def damaged(self) -> int:
+        """How many lines of the file cannot be read."""
+        return len(self._damaged)
 
-    def _read(self, keys: list[str] | None) -> tuple[list[tuple[Any, ...]], str]:
-        """Return rows by key or all, and what SQLite has to say against the file."""
-        if keys is not None:
-            rows: dict[str, tuple[Any, ...]] = {}
-            for start in range(0, len(keys), _MANY):
-                some = keys[start : start + _MANY]
-                marks = ", ".join("?" * len(some))
-                question = f"SELECT {COLUMNS} FROM cells WHERE key IN ({marks})"
-                rows |= {row[0]: row for row in self._execute(question, some)}
-            return [rows[key] for key in keys if key in rows], ""
-        assert self._connection is not None
-        with self._lock:
-            try:
-                (reason,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
-                every = self._connection.execute(f"SELECT {COLUMNS} FROM cells ORDER BY rowid")
-                return every.fetchall(), "" if reason == "ok" else reason
-            except DAMAGE as error:
-                return salvage(self._connection), str(error)
+    def clear_damaged(self) -> None:
+        """Overwrite damaged lines with blanks, once what they held is computed again."""
+        if not self._damaged:
+            return
+        with self.path.open("r+b") as file:
+            for start, length in self._damaged:
+                file.seek(start)
+                file.write(b" " * (length - 1) + b"\n")
+        self._damaged.clear()
+
+    def _state(self, key: str) -> str:
+        return str(self._states[key]["state"]) if key in self._states else ""
+
+    def _select(self, cells: Iterable[Cell] | None) -> list[dict[str, Any]]:
+        self.refresh()
+        if cells is None:
+            return list(self._states.values())
+        return [self._states[cell.key] for cell in cells if cell.key in self._states]
 
     def close(self) -> None:
         """Close the file."""
-        if self._connection is not None:
-            self._connection.close()
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -305,52 +245,36 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        with self._explained(), self._lock:
-            assert self._connection is not None
-            return self._connection.execute(statement, parameters).fetchall()
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        assert self._connection is not None
-        with self._explained(), self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Turn what SQLite says into a StoreError that names the file."""
-        try:
-            yield
-        except DAMAGE as error:
-            reasons = {
-                "file is not a database": "it is not a store",
-                "unable to open database file": "it cannot be opened; "
-                "does its folder exist, and may you write there?",
-                "attempt to write a readonly database": "it may not be written to",
-                "database disk image is malformed": "it is damaged",
-            }
-            reason = reasons.get(str(error), str(error))
-            raise StoreError(f"{self.path}: {reason}") from None
+def _event(cell: Cell, state: str, content: Any = None) -> dict[str, Any]:
+    return {
+        "key": cell.key,
+        "state": state,
+        "source": cell.source,
+        "quantities": cell.quantities,
+        "values": cell.values,
+        "content": content,
+    }
 
 
-def _alive(owner: str) -> bool:
-    """Whether the process of a claim may still live; of other machines only the lease can tell."""
-    host, process, _ = owner.split()
-    try:
-        if host == socket.gethostname():
-            os.kill(int(process), 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
+def _cell(event: dict[str, Any]) -> Cell:
+    return Cell(event["source"], tuple(event["quantities"]), event["values"])
 
 
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+def _line(event: dict[str, Any]) -> bytes:
+    text = json.dumps(event).encode()
+    return _checksum(text) + b" " + text + b"\n"
+
+
+def _read_line(line: bytes) -> dict[str, Any] | None:
+    """Return the event of a line, or None if it is damaged."""
+    checksum, _, text = line.rstrip(b"\n").partition(b" ")
+    return json.loads(text) if checksum == _checksum(text) else None
+
+
+def _checksum(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest()[:16].encode()
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -13,9 +13,13 @@ import numpy as np
 
 from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.experiments.cell import SOURCES, Cell, make_cell
-from sparsetoken.vocabulary import MEASURED, PARAMETERS, check_known, check_parameters
-
-__all__ = ["Grid", "Sweep", "load_sweep"]
+from sparsetoken.vocabulary import (
+    MEASURED,
+    PARAMETERS,
+    check_known,
+    check_parameter,
+    check_parameters,
+)
 
 _RANGE = ("start", "stop", "count", "spacing")
 
@@ -169,7 +173,7 @@ def _names(what: str, value: Any) -> list[str]:
 
 def _axis(name: str, values: Any) -> list[Any]:
     """Return the values of an axis given as a list or as a range."""
-    check_known("axis", name, PARAMETERS)
+    check_parameter("axis", name)
     if isinstance(values, dict):
         for entry in values:
             check_known(f"entry of axis {name!r}", entry, _RANGE)

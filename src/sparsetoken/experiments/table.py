@@ -9,8 +9,6 @@ from typing import Any, TextIO
 
 from sparsetoken._validation import import_extra
 
-__all__ = ["columns", "table_text", "write_table"]
-
 Rows = Sequence[dict[str, Any]]
 
 _LAST = ("source", "quantity", "value", "uncertainty", "converged")

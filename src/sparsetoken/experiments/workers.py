@@ -14,17 +14,6 @@ from typing import Any
 
 from sparsetoken._validation import check_count, import_extra
 
-__all__ = [
-    "ClusterError",
-    "Here",
-    "available_workers",
-    "dask_executor",
-    "end_with_parent",
-    "local_cluster",
-    "local_processes",
-    "process_context",
-]
-
 _PATIENCE = 5.0  # seconds to wait for a scheduler
 
 
@@ -37,7 +26,7 @@ def available_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Here(Executor):
+class SerialExecutor(Executor):
     """The process itself: what is submitted is computed at once."""
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
@@ -169,5 +158,6 @@ def local_cluster(workers: int | None = None) -> Iterator[Executor]:
 
 def _distributed() -> Any:
     distributed = import_extra("distributed", "a cluster", "distributed")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is raised
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is raised
     return distributed

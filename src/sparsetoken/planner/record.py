@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sparsetoken.estimate import Estimate
-from sparsetoken.kinds import errors_text, kinds_text
 from sparsetoken.planner.architectures import ARCHITECTURES
 from sparsetoken.planner.draws import FEW_SAMPLES
 from sparsetoken.planner.request import (
@@ -22,6 +21,7 @@ from sparsetoken.planner.request import (
 )
 from sparsetoken.planner.solve import Solution, predict
 from sparsetoken.population import AnyProblem, Population
+from sparsetoken.population_text import errors_text, kinds_text
 from sparsetoken.theory import Risk
 from sparsetoken.vocabulary import PARAMETERS, look
 

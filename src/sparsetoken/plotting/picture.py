@@ -110,9 +110,9 @@ def new_figure(
 ) -> tuple[Picture, Any]:
     """Return a figure and its axes in an array of two dimensions.
 
-    Where the width is too small for the columns, they are put below one another: the axes
-    are the same, in other places. One panel takes a column of a journal, several take two, unless
-    ``width`` or :func:`styled` says otherwise.
+    Where the width is too small for the columns, the panels are put below one another in their
+    order, so that letters mark the same panels at any width. One panel takes a column of a journal,
+    several take two, unless ``width`` or :func:`styled` says otherwise.
     """
     width = _WIDTH.get() or width or COLUMN * min(n_columns, 2)
     n_panels, most = n_rows * n_columns, max(1, min(n_columns, int(width / _PANEL)))
@@ -121,7 +121,7 @@ def new_figure(
     panel = min(0.66 * width / columns, 3.0, _PAGE / rows) if columns < 3 else 1.9
     figure = Picture(figsize=(width, height or rows * panel), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
-    return figure, axes if columns == n_columns else axes.reshape(n_columns, n_rows).T
+    return figure, axes.reshape(n_rows, n_columns)
 
 
 def finish(figure: Picture, *, title: bool = False, letters: bool = False) -> Picture:

@@ -136,9 +136,10 @@ def caption(figure: Picture, rows: Rows, title: str, notes: Sequence[str] = ()) 
     figure.caption = " ".join(f"{sentence.rstrip('.')}." for sentence in sentences if sentence)
 
 
-def lines_and_points(axes: Axes) -> None:
+def lines_and_points(axes: Axes, *, lines: bool = True) -> None:
     """Say once what lines and points are."""
-    axes.plot([], [], "-", color="0.4", label="theory")
+    if lines:
+        axes.plot([], [], "-", color="0.4", label="theory")
     axes.errorbar(
         [], [], yerr=[], fmt="o", color="0.4", markerfacecolor="white", label="simulation ± s.e."
     )
@@ -149,11 +150,21 @@ def label_axes(axes: Axes, x: str, y: str) -> None:
     for axis, name in ((axes.xaxis, x), (axes.yaxis, y)):
         known = name in PARAMETERS or name in MEASURED
         label = quantity(name).axis if known else name
-        label = label if axis is axes.xaxis else textwrap.fill(label, _fitting(axes))
+        label = label if axis is axes.xaxis else _balanced(label, _fitting(axes))
         axis.set_label_text(with_subscripts(label))
         if known and quantity(name).logarithmic:
             (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
             plain_log(axis)
+
+
+def _balanced(text: str, width: int) -> str:
+    """Break text into as few lines as fit, all about as long."""
+    lines = textwrap.wrap(text, width) or [""]
+    for narrower in range(len(text) // len(lines) + 1, width):
+        balanced = textwrap.wrap(text, narrower)
+        if len(balanced) == len(lines):
+            return "\n".join(balanced)
+    return "\n".join(lines)
 
 
 def _fitting(axes: Axes) -> int:

@@ -1,7 +1,6 @@
 """Attention map: two drawn sequences, and the weights that the trained query gives their tokens."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +19,7 @@ from sparsetoken.app.content import (
 )
 from sparsetoken.app.parameters import GROUPS, select
 from sparsetoken.app.scripts import keywords, problem_code, theory_command
-from sparsetoken.losses import get_loss
-from sparsetoken.pooling import Softmax
-from sparsetoken.sampling import sample_query
+from sparsetoken.experiments.token_weights import TokenWeights, draw_token_weights
 from sparsetoken.vocabulary import MEASURED, SPEAKS
 
 __all__ = ["VIEW"]
@@ -30,72 +27,54 @@ __all__ = ["VIEW"]
 _MOST_SAMPLES = 200_000  # for the query
 
 
-class Drawn(NamedTuple):
-    """A positive and a negative sequence, and what the trained query makes of them."""
-
-    carries_signal: NDArray[np.bool_]
-    weights: NDArray[np.float64]
-    """Of shape (2, n_tokens): the positive sequence first."""
-    cosine: float
-    n_samples: int
-
-
-def draw_sequences(values: Values) -> Drawn:
-    """Train a query on fresh samples and let it look at two fresh sequences."""
-    problem, dim = st.SparseTokenProblem(**select(values, "problem")), values["dim"]
-    rng = np.random.default_rng(values["random_state"])
+def draw_sequences(values: Values) -> tuple[TokenWeights, int]:
+    """Return the weights of one sequence of each class, and how many samples taught the query."""
+    dim = values["dim"]
     n_samples = min(max(2, round(values["alpha0"] * dim)), _MOST_SAMPLES)
-    learned = sample_query(
-        problem,
+    drawn = draw_token_weights(
+        st.SparseTokenProblem(**select(values, "problem")),
         n_samples,
         dim,
-        loss=get_loss(values["loss"]),
-        random_state=rng,
+        n_sequences=1,
+        random_state=values["random_state"],
+        loss=values["loss"],
         **select(values, "two steps"),
     )
-    weights = []
-    for rate in (1.0, 0.0):
-        one = st.SparseTokenProblem(problem.n_tokens, problem.n_signal, problem.signal, rate)
-        X, _, truth = one.sample(
-            1, dim, direction=learned.direction, random_state=rng, return_truth=True
-        )
-        weights.append(Softmax().weights(learned.beta * X @ learned.query)[0])
-        if rate == 1.0:
-            carries = truth.positions[0]
-    return Drawn(carries, np.array(weights), float(learned.cosine), n_samples)
+    return drawn, n_samples
 
 
 def draw(values: Values) -> Iterator[Content]:
     """Draw the weights of both sequences' tokens."""
-    found = draw_sequences(values)
-    positive, negative = found.weights
-    weight = float(positive[found.carries_signal].sum())
+    drawn, n_samples = draw_sequences(values)
+    (positive,), (negative,) = drawn.weights
+    carries_signal = drawn.carries_signal[0, 0]
+    cosine, weight = float(drawn.query.cosine), float(positive[carries_signal].sum())
     n_tokens = values["n_tokens"]
-    top = 1.02 * max(float(found.weights.max()), 2.0 / n_tokens)  # one axis for both sequences
+    top = 1.02 * max(float(np.max(drawn.weights)), 2.0 / n_tokens)  # one axis for both sequences
     tokens = list(range(1, n_tokens + 1))
     yield Content(
         panels=[
-            _panel("positive sequence", found.carries_signal, positive, top),
+            _panel("positive sequence", carries_signal, positive, top),
             _panel("negative sequence", np.zeros(n_tokens, dtype=bool), negative, top),
         ],
         sentence=(
-            f"After two steps on {plural(found.n_samples, 'sample')} the query has a cosine of "
-            f"{found.cosine:.2f} with the signal and gives {per_cent(weight)} of the weight to the "
+            f"After two steps on {plural(n_samples, 'sample')} the query has a cosine of "
+            f"{cosine:.2f} with the signal and gives {per_cent(weight)} of the weight to the "
             f"{plural(values['n_signal'], 'signal token')} of the positive sequence; averaging "
             f"would give {per_cent(values['n_signal'] / n_tokens)}."
         ),
         facts={
             "weight on signal tokens": f"{weight:.4f}",
-            MEASURED["cosine"].axis: f"{found.cosine:.4f}",
+            MEASURED["cosine"].axis: f"{cosine:.4f}",
             "largest weight in the negative sequence": f"{negative.max():.4f}",
         },
         table={
             "sequence": ["positive"] * n_tokens + ["negative"] * n_tokens,
             "token": tokens * 2,
-            "carries_signal": found.carries_signal.tolist() + [False] * n_tokens,
-            "weight": found.weights.ravel().tolist(),
+            "carries_signal": carries_signal.tolist() + [False] * n_tokens,
+            "weight": drawn.weights.ravel().tolist(),
         },
-        python=_python(values, found.n_samples),
+        python=_python(values, n_samples),
         command=theory_command("cosine,sharpness", values, "alpha0"),
     )
 

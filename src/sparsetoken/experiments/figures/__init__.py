@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from sparsetoken.experiments.sweep import Sweep
     from sparsetoken.plotting import Picture
 
-__all__ = ["WIDTHS", "Recipe", "draw_figure", "figure", "figure_names", "figure_rows", "get_recipe"]
-
 WIDTHS = (40.0, 500.0)
 """The least and the largest width of a figure, in mm."""
 
@@ -45,6 +43,8 @@ class Recipe:
         ``draw(rows)`` returns a picture with its caption; it computes nothing.
     full, quick : dict
         Settings for a paper, and those that differ for a look within a minute.
+    minutes : float
+        About how long the full settings take on two processors, by the times of some cells.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Recipe:
     draw: "Callable[[Rows], Picture]" = field(repr=False)
     full: dict[str, Any] = field(repr=False)
     quick: dict[str, Any] = field(repr=False)
+    minutes: float = 1.0
 
     def settings(self, quick: bool = False, **changed: Any) -> dict[str, Any]:
         """Return the settings, some of them changed."""
@@ -68,11 +69,12 @@ def figure(
     data: "Callable[..., Sweep | Rows]",
     full: dict[str, Any],
     quick: dict[str, Any],
+    minutes: float = 1.0,
 ) -> "Callable[[Callable[[Rows], Picture]], Callable[[Rows], Picture]]":
     """Register the decorated function as the drawing of a figure; arguments as in Recipe."""
 
     def register(draw: "Callable[[Rows], Picture]") -> "Callable[[Rows], Picture]":
-        _RECIPES[name] = Recipe(name, summary, data, draw, full, quick)
+        _RECIPES[name] = Recipe(name, summary, data, draw, full, quick, minutes)
         return draw
 
     return register
@@ -97,7 +99,6 @@ def figure_rows(
     *,
     quick: bool = False,
     progress: Any = None,
-    time_limit: float | None = None,
     **settings: Any,
 ) -> list[dict[str, Any]]:
     """Return the table behind a figure, computing what the store lacks.
@@ -106,7 +107,7 @@ def figure_rows(
     ----------
     name : str
         One of :func:`figure_names`.
-    store, executor, progress, time_limit
+    store, executor, progress
         As in :func:`~sparsetoken.experiments.run`.
     quick : bool, default=False
         Whether to take the quick settings.
@@ -133,7 +134,7 @@ def figure_rows(
     data = recipe.data(**recipe.settings(quick, **settings))
     if not isinstance(data, Sweep):
         return list(data)
-    return collect(data, store, executor, progress=progress, time_limit=time_limit)
+    return collect(data, store, executor, progress=progress)
 
 
 def draw_figure(

@@ -2,21 +2,9 @@
 
 import numpy as np
 
+from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
-from sparsetoken.plotting import (
-    Picture,
-    caption,
-    curve,
-    label_axes,
-    lines_and_points,
-    looks,
-    new_figure,
-    present,
-    select,
-)
-
-__all__ = ["draw", "sweep"]
 
 
 def sweep(
@@ -51,23 +39,23 @@ def sweep(
         "dim": 500,
     },
 )
-def draw(rows: Rows) -> Picture:
+def draw(rows: Rows) -> plotting.Picture:
     """Draw the cosine, and its distance from one beside C/α₀."""
-    drawn, axes = new_figure(1, 2)
+    drawn, axes = plotting.new_figure(1, 2)
     left, right = axes[0]
-    for signal, look in looks(present(rows, "signal")):
-        cosines = select(rows, quantity="cosine", signal=signal)
-        curve(left, cosines, "alpha0", *look, f"θ = {signal:g}")
-        curve(right, cosines, "alpha0", *look, transform=lambda value: 1.0 - abs(value))
-        for row in select(rows, quantity="misalignment", signal=signal):
+    for signal, look in plotting.looks(plotting.present(rows, "signal")):
+        cosines = plotting.select(rows, quantity="cosine", signal=signal)
+        plotting.curve(left, cosines, "alpha0", *look, f"θ = {signal:g}")
+        plotting.curve(right, cosines, "alpha0", *look, transform=lambda value: 1.0 - abs(value))
+        for row in plotting.select(rows, quantity="misalignment", signal=signal):
             ends = [min(r["alpha0"] for r in cosines), max(r["alpha0"] for r in cosines)]
             right.plot(ends, [row["value"] / end for end in ends], color=look[0], lw=0.4)
     right.plot([], [], color="0.4", lw=0.4, label="C/α₀")
-    lines_and_points(right)
-    label_axes(left, "alpha0", "cosine")
-    label_axes(right, "alpha0", "1 − |cosine|")
+    plotting.lines_and_points(right)
+    plotting.label_axes(left, "alpha0", "cosine")
+    plotting.label_axes(right, "alpha0", "1 − |cosine|")
     right.set(yscale="log", ylim=(None, 1.3))
     left.legend(loc="lower right")
     right.legend(loc="lower left")
-    caption(drawn, rows, "Two gradient steps turn the query towards the signal")
+    plotting.caption(drawn, rows, "Two gradient steps turn the query towards the signal")
     return drawn

@@ -4,15 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows, figure
-from sparsetoken.losses import Logistic
-from sparsetoken.plotting import Picture, caption, new_figure, select
-from sparsetoken.pooling import Softmax
+from sparsetoken.experiments.token_weights import draw_token_weights
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.sampling import sample_query
 from sparsetoken.vocabulary import COLORS
-
-__all__ = ["draw", "weights"]
 
 
 def weights(
@@ -27,27 +23,22 @@ def weights(
     random_state: int,
 ) -> list[dict[str, Any]]:
     """Draw a query and as many positive as negative sequences; one row per token."""
-    problem = SparseTokenProblem(n_tokens, n_signal, signal)
-    rng = np.random.default_rng(random_state)
-    learned = sample_query(
-        problem, round(alpha0 * dim), dim, loss=Logistic(), lr_query=lr_query, random_state=rng
+    drawn = draw_token_weights(
+        SparseTokenProblem(n_tokens, n_signal, signal),
+        round(alpha0 * dim),
+        dim,
+        n_sequences=n_sequences,
+        random_state=random_state,
+        lr_query=lr_query,
     )
     fixed = {"n_tokens": n_tokens, "n_signal": n_signal, "signal": signal, "alpha0": alpha0}
-    rows = []
-    for rate in (1.0, 0.0):
-        drawn = SparseTokenProblem(n_tokens, n_signal, signal, rate)
-        X, _, truth = drawn.sample(
-            n_sequences, dim, direction=learned.direction, random_state=rng, return_truth=True
-        )
-        found = Softmax().weights(learned.beta * X @ learned.query)
-        rows += [
-            fixed
-            | {"dim": dim, "label": int(rate), "sequence": sequence, "token": token}
-            | {"carries_signal": bool(truth.positions[sequence, token])}
-            | {"source": "simulation", "quantity": "weight", "value": float(weight)}
-            for (sequence, token), weight in np.ndenumerate(found)
-        ]
-    return rows
+    return [
+        fixed
+        | {"dim": dim, "label": 1 - index, "sequence": sequence, "token": token}
+        | {"carries_signal": bool(drawn.carries_signal[index, sequence, token])}
+        | {"source": "simulation", "quantity": "weight", "value": float(weight)}
+        for (index, sequence, token), weight in np.ndenumerate(drawn.weights)
+    ]
 
 
 @figure(
@@ -66,25 +57,29 @@ def weights(
     },
     quick={"dim": 300},
 )
-def draw(rows: Rows) -> Picture:
+def draw(rows: Rows) -> plotting.Picture:
     """Draw a map for each class; a dot marks a token that carries the signal."""
-    drawn, axes = new_figure(1, 2)
+    drawn, axes = plotting.new_figure(1, 2)
     top = max(row["value"] for row in rows)
     for ax, (label, kind) in zip(axes[0], ((1, "positive"), (0, "negative")), strict=True):
-        chosen = select(rows, label=label)
+        chosen = plotting.select(rows, label=label)
         shape = [1 + max(row[name] for row in chosen) for name in ("sequence", "token")]
         shown = np.zeros(shape)
         for row in chosen:
             shown[row["sequence"], row["token"]] = row["value"]
         image = ax.pcolormesh(shown, cmap="Blues", vmin=0.0, vmax=top, lw=0)
-        marked = select(chosen, carries_signal=True)
+        marked = plotting.select(chosen, carries_signal=True)
         x, y = ([row[name] + 0.5 for row in marked] for name in ("token", "sequence"))
         ax.plot(x, y, "o", ms=4, color=COLORS[1], markeredgecolor="white", markeredgewidth=0.7)
-        ax.set(title=f"{kind} sequences", xlabel="token", xticks=[], yticks=[])
+        ax.set(title=f"{kind} sequences", xlabel="token")
+        for axis, count in zip((ax.yaxis, ax.xaxis), shape, strict=True):
+            numbers = [1, *range(5, count + 1, 5)]
+            axis.set_ticks([number - 0.5 for number in numbers], [str(n) for n in numbers])
+            axis.set_tick_params(length=0)
         ax.invert_yaxis()
         ax.spines[:].set_visible(True)
     axes[0][0].set_ylabel("sequence")
     drawn.colorbar(image, ax=axes, label="attention weight", shrink=0.8)
     notes = ["Dots: tokens that carry the signal", f"Before training each weight is 1/{shape[1]}"]
-    caption(drawn, rows, "Where the query looks after two steps", notes)
+    plotting.caption(drawn, rows, "Where the query looks after two steps", notes)
     return drawn

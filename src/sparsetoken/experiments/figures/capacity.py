@@ -4,23 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
-from sparsetoken.plotting import (
-    Picture,
-    caption,
-    curve,
-    label_axes,
-    looks,
-    new_figure,
-    present,
-    select,
-)
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory import capacity
 from sparsetoken.vocabulary import look
-
-__all__ = ["draw", "sweep"]
 
 _PROBLEM: dict[str, Any] = {"n_tokens": 5, "n_signal": 1, "signal": 2.0, "positive_rate": 0.5}
 _QUERY: dict[str, Any] = {"cosine": 0.9, "sharpness": 1.0}
@@ -52,6 +41,7 @@ def _times(ratios: list[float], limit: float) -> list[float]:
     "capacity",
     "separable fraction and training loss around the capacity, several dimensions",
     data=sweep,
+    minutes=3,
     full={
         "ratios": np.linspace(0.6, 1.4, 17).tolist(),
         "lines": [
@@ -69,33 +59,37 @@ def _times(ratios: list[float], limit: float) -> list[float]:
         "trials": 20,
     },
 )
-def draw(rows: Rows) -> Picture:
+def draw(rows: Rows) -> plotting.Picture:
     """Draw the separable fraction and the training loss, a column for each model."""
-    limits = {row["model"]: row["value"] for row in select(rows, quantity="capacity")}
-    drawn, axes = new_figure(2, len(limits))
+    limits = {row["model"]: row["value"] for row in plotting.select(rows, quantity="capacity")}
+    drawn, axes = plotting.new_figure(2, len(limits))
     for (above, below), (model, limit) in zip(axes.T, limits.items(), strict=True):
         mine = [
             row | {"ratio": row["alpha"] / limit}
-            for row in select(rows, model=model)
+            for row in plotting.select(rows, model=model)
             if "alpha" in row
         ]
-        for dim, chosen in looks(present(rows, "dim")):
-            fractions = select(mine, quantity="separable", dim=dim)
+        for dim, chosen in plotting.looks(plotting.present(rows, "dim")):
+            fractions = plotting.select(mine, quantity="separable", dim=dim)
             fractions.sort(key=lambda row: row["ratio"])
             x, y = ([row[name] for row in fractions] for name in ("ratio", "value"))
             above.plot(x, y, "-", color=chosen[0], lw=0.5)
-            curve(above, fractions, "ratio", *chosen, f"d = {dim}")
-            curve(below, select(mine, quantity="train_loss", dim=dim), "ratio", *chosen)
-        theory = select(mine, quantity="train_loss", source="theory")
-        curve(below, theory, "ratio", "black", label="theory, d → ∞")
+            plotting.curve(above, fractions, "ratio", *chosen, f"d = {dim}")
+            plotting.curve(
+                below, plotting.select(mine, quantity="train_loss", dim=dim), "ratio", *chosen
+            )
+        theory = plotting.select(mine, quantity="train_loss", source="theory")
+        plotting.curve(below, theory, "ratio", "black", label="theory, d → ∞")
         for ax in (above, below):
             ax.axvline(1.0, color="0.6", lw=0.8, ls="--", zorder=0)
         above.set_title(f"{look(model).label},  α* = {limit:.2f}")
         above.sharex(below)
-        label_axes(above, "α / α*", "separable")
-        label_axes(below, "α / α*", "train_loss")
+        plotting.label_axes(above, "α / α*", "separable")
+        plotting.label_axes(below, "α / α*", "train_loss")
     axes[0][-1].legend(loc="upper right")
     axes[1][-1].legend(loc="lower right")
     note = "Thin lines join the simulations of one dimension: the transition sharpens as d grows"
-    caption(drawn, rows, "Below the capacity α* the training samples are separable", [note])
+    plotting.caption(
+        drawn, rows, "Below the capacity α* the training samples are separable", [note]
+    )
     return drawn

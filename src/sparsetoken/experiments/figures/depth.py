@@ -2,24 +2,12 @@
 
 from typing import Any
 
+from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.query_rates import best_sharpness
 from sparsetoken.experiments.sweep import Grid, Sweep
-from sparsetoken.plotting import (
-    Picture,
-    caption,
-    curve,
-    label_axes,
-    lines_and_points,
-    looks,
-    new_figure,
-    present,
-    select,
-)
 from sparsetoken.pooling import Stacked
 from sparsetoken.problem import SparseTokenProblem
-
-__all__ = ["draw", "sweep"]
 
 
 def sweep(
@@ -62,6 +50,7 @@ def sweep(
     "depth",
     "test error against the number of self-attention layers before the query",
     data=sweep,
+    minutes=2,
     full={
         "n_tokens": 20,
         "signals": {1: 4.0, 3: 2.5},
@@ -74,22 +63,26 @@ def sweep(
     },
     quick={"cosines": [0.8, 1.0], "points": [0, 2], "dim": 100, "trials": 6},
 )
-def draw(rows: Rows) -> Picture:
+def draw(rows: Rows) -> plotting.Picture:
     """Draw a panel for each number of signal tokens, a curve for each cosine."""
-    counts = present(rows, "n_signal")
-    drawn, axes = new_figure(1, len(counts))
+    counts = plotting.present(rows, "n_signal")
+    drawn, axes = plotting.new_figure(1, len(counts))
     values = [row["value"] for row in rows]
     for ax, n_signal in zip(axes[0], counts, strict=True):
-        here = select(rows, n_signal=n_signal)
-        for cosine, look in looks(present(here, "cosine")):
-            curve(ax, select(here, cosine=cosine), "depth", *look, f"γ = {cosine:g}")
-        label_axes(ax, "depth", "test_error")
-        ax.set_xticks(present(here, "depth"))
-        (signal,) = present(here, "signal")
+        here = plotting.select(rows, n_signal=n_signal)
+        for cosine, look in plotting.looks(plotting.present(here, "cosine")):
+            plotting.curve(
+                ax, plotting.select(here, cosine=cosine), "depth", *look, f"γ = {cosine:g}"
+            )
+        plotting.label_axes(ax, "depth", "test_error")
+        ax.set_xticks(plotting.present(here, "depth"))
+        (signal,) = plotting.present(here, "signal")
         ax.set_title(f"R = {n_signal}, θ = {signal:g}")
         ax.set_yscale("linear")
         ax.set_ylim(0.8 * min(values), 1.25 * max(values))
-    lines_and_points(axes[0][-1])
+    plotting.lines_and_points(axes[0][-1])
     axes[0][-1].legend(loc="upper left", ncols=2)
-    caption(drawn, rows, "Layers before the query help only where it points straight at the signal")
+    plotting.caption(
+        drawn, rows, "Layers before the query help only where it points straight at the signal"
+    )
     return drawn

@@ -5,23 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from sparsetoken import plotting
 from sparsetoken.experiments.cell import SOURCES
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
-from sparsetoken.plotting import (
-    Picture,
-    caption,
-    curve,
-    label_axes,
-    lines_and_points,
-    new_figure,
-    plain_log,
-    present,
-    select,
-)
 from sparsetoken.vocabulary import COLORS, MARKERS, look
-
-__all__ = ["draw", "sweep"]
 
 _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5}
 _RATES = {"lr_query": 1.0, "lr_readout": 1.0, "lr_bias": 1.0}
@@ -93,6 +81,7 @@ def _both(
     "joint-training",
     "training of all parameters, step by step, to the minimum, and tuned for a budget of samples",
     data=sweep,
+    minutes=5,
     full={
         "alpha": 2.0,
         "reg": 0.1,
@@ -120,48 +109,51 @@ def _both(
         "trials": 6,
     },
 )
-def draw(rows: Rows) -> Picture:
+def draw(rows: Rows) -> plotting.Picture:
     """Draw error and cosine against steps, then the minimum and the budget against samples."""
-    drawn, axes = new_figure(2, 2)
+    drawn, axes = plotting.new_figure(2, 2)
     for ax, quantity in zip(axes[:, 0], _QUANTITIES, strict=True):
-        here = select(rows, panel="steps", quantity=quantity)
+        here = plotting.select(rows, panel="steps", quantity=quantity)
         _curves(ax, [row for row in here if row["curve"] != "joint"], "steps")
-        _minimum(ax, select(here, curve="joint"), max(row.get("steps", 1) for row in here))
-        label_axes(ax, "steps", quantity)
+        _minimum(ax, plotting.select(here, curve="joint"), max(row.get("steps", 1) for row in here))
+        plotting.label_axes(ax, "steps", quantity)
         ax.set_xscale("log")
-        plain_log(ax.xaxis)
+        plotting.plain_log(ax.xaxis)
     minimum = [
         row
-        for row in select(rows, panel="minimum", quantity="test_error")
+        for row in plotting.select(rows, panel="minimum", quantity="test_error")
         if row["converged"] or row["source"] == "simulation"
     ]
     _curves(axes[0][1], minimum, "alpha")
-    _curves(axes[1][1], select(rows, panel="budget", quantity="test_error"), "alpha")
-    for ax, title in zip(axes[:, 1], ("where training ends", "rates and steps tuned"), strict=True):
-        label_axes(ax, "alpha", "test_error")
+    _curves(axes[1][1], plotting.select(rows, panel="budget", quantity="test_error"), "alpha")
+    for ax in axes[:, 1]:
+        plotting.label_axes(ax, "alpha", "test_error")
+    titles = "step by step", "where training ends", "the query, step by step", "rates, steps tuned"
+    for ax, title in zip(axes.ravel(), titles, strict=True):
         ax.set_title(title)
     axes[0][1].set_yscale("linear")
     axes[0][1].set_ylim(0.0, None)
     axes[0][1].legend(loc="lower left")
     axes[1][1].legend(loc="upper right")
-    lines_and_points(axes[0][0])
+    plotting.lines_and_points(axes[0][0])
     axes[0][0].legend(loc="upper right")
     steps = [row for row in rows if row["panel"] != "budget"]
-    (alpha,) = present(select(rows, curve="fresh", panel="steps"), "alpha")
+    (alpha,) = plotting.present(plotting.select(rows, curve="fresh", panel="steps"), "alpha")
     notes = [
-        f"Against steps: all learning rates 1, α = {alpha:g}",
+        f"Against steps: all learning rates 1, α = {alpha:g}; the joint minimum is a level",
+        "The theory of the same batch ends before its simulation",
         "Where rates are tuned λ = 0",
         "Fresh batches share the samples: a small d shows most there",
     ]
-    caption(drawn, steps, "Query, readout and bias trained together", notes)
+    plotting.caption(drawn, steps, "Query, readout and bias trained together", notes)
     return drawn
 
 
 def _curves(ax: Any, rows: Rows, x: str) -> None:
     for way, (label, color, marker) in _CURVES.items():
-        here = select(rows, curve=way)
+        here = plotting.select(rows, curve=way)
         if here:
-            curve(ax, here, x, color, marker, label)
+            plotting.curve(ax, here, x, color, marker, label)
 
 
 def _minimum(ax: Any, rows: Rows, last: int) -> None:
@@ -169,4 +161,4 @@ def _minimum(ax: Any, rows: Rows, last: int) -> None:
     label, color, marker = _CURVES["joint"]
     ends = [row | {"steps": step} for row in rows for step in (1, 2 * last)]
     points = [row for row in ends if row["source"] == "theory" or row["steps"] > last]
-    curve(ax, points, "steps", color, marker, label)
+    plotting.curve(ax, points, "steps", color, marker, label)

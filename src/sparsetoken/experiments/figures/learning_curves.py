@@ -4,22 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
-from sparsetoken.plotting import (
-    Picture,
-    caption,
-    curve,
-    label_axes,
-    lines_and_points,
-    new_figure,
-    plain_log,
-    present,
-    select,
-)
 from sparsetoken.vocabulary import MODELS, look
-
-__all__ = ["draw", "sweep"]
 
 _MODELS = ("vectorized", "pooled", "two-step")
 _QUANTITIES = ("test_error", "train_loss")
@@ -51,6 +39,7 @@ def sweep(
     "learning-curves",
     "test error and training loss against samples per dimension, three models",
     data=sweep,
+    minutes=2,
     full={
         "lines": [*np.geomspace(0.25, 8.0, 49), *np.linspace(2.2, 3.4, 13)],  # pooling bends
         "points": [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0],
@@ -66,18 +55,18 @@ def sweep(
         "dim": 500,
     },
 )
-def draw(rows: Rows) -> Picture:
+def draw(rows: Rows) -> plotting.Picture:
     """Draw a panel for each quantity."""
-    drawn, axes = new_figure(1, 2)
+    drawn, axes = plotting.new_figure(1, 2)
     for ax, quantity in zip(axes[0], _QUANTITIES, strict=True):
-        for model in present(rows, "model", MODELS):
+        for model in plotting.present(rows, "model", MODELS):
             chosen = look(model)
-            here = select(rows, quantity=quantity, model=model)
-            curve(ax, here, "alpha", chosen.color, chosen.marker, chosen.label)
-        label_axes(ax, "alpha", quantity)
-    plain_log(axes[0][0].yaxis)
-    lines_and_points(axes[0][1])
+            here = plotting.select(rows, quantity=quantity, model=model)
+            plotting.curve(ax, here, "alpha", chosen.color, chosen.marker, chosen.label)
+        plotting.label_axes(ax, "alpha", quantity)
+    plotting.plain_log(axes[0][0].yaxis)
+    plotting.lines_and_points(axes[0][1])
     axes[0][1].legend(loc="upper left")
     note = "Two-step attention gives half of its samples to the query"
-    caption(drawn, rows, "Learning curves of three classifiers", [note])
+    plotting.caption(drawn, rows, "Learning curves of three classifiers", [note])
     return drawn

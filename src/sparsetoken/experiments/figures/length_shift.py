@@ -4,24 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from sparsetoken import plotting
 from sparsetoken.experiments.cell import SOURCES
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.query_rates import query_rate
 from sparsetoken.experiments.sweep import Grid, Sweep
-from sparsetoken.plotting import (
-    Picture,
-    caption,
-    curve,
-    label_axes,
-    lines_and_points,
-    new_figure,
-    select,
-    share_legend,
-)
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import COLORS, look
-
-__all__ = ["draw", "sweep"]
 
 _PROBLEM: dict[str, Any] = {"n_signal": 1, "signal": 6.0, "positive_rate": 0.5, "reg": 1e-2}
 _QUANTITIES = ("test_error", "false_positives", "recall")
@@ -37,6 +26,7 @@ def sweep(
     sharpness: float,
     fpr: float,
     n_points: int,
+    short_points: int,
     window_points: int,
     dim: int,
     trials: int,
@@ -44,14 +34,18 @@ def sweep(
     """Return what happens at each length, ``test_n_tokens``.
 
     The column ``read`` is "whole", or "windows" of the length of training where they divide it.
+    Rare alarms, of sequences a little longer than in training, need ``short_points``.
     """
     rate = query_rate(SparseTokenProblem(trained, 1, _PROBLEM["signal"]), 0.5 * alpha, sharpness)
     fixed = _PROBLEM | {"alpha": alpha, "dim": dim, "trials": trials, "n_tokens": trained}
     fixed |= {"fpr": fpr, "n_points": n_points, "lr_query": rate}
     grids = []
     for lengths, sources in ((lines, ["theory"]), (points, SOURCES)):
-        axes = {"model": ("two-step", "pooled"), "test_n_tokens": lengths}
-        grids.append(Grid(_QUANTITIES, axes, fixed, sources, {"read": "whole"}))
+        for length in lengths:
+            whole = fixed | {"test_n_tokens": length}
+            whole["n_points"] = short_points if length < 8 * trained else n_points
+            axes = {"model": ("two-step", "pooled")}
+            grids.append(Grid(_QUANTITIES, axes, whole, sources, {"read": "whole"}))
         for length in (n for n in lengths if n % trained == 0):
             cut = fixed | {"test_n_tokens": length, "n_windows": length // trained}
             cut |= {"model": "two-step", "n_points": window_points}
@@ -72,30 +66,33 @@ def _lengths(count: int) -> list[int]:
     "length-shift",
     "error, false positives and recall on sequences longer than those of training",
     data=sweep,
+    minutes=3,
     full={
         "trained": 10,
         "lines": _lengths(31),
-        "points": [10, 30, 100, 300, 1000, 3000, 10_000],
+        "points": [10, 20, 30, 100, 300, 1000, 3000, 10_000],
         "alpha": 4.0,
         "sharpness": 0.7,
         "fpr": 0.01,
         "n_points": 16_384,
+        "short_points": 262_144,
         "window_points": 1_048_576,
         "dim": 500,
         "trials": 16,
     },
     quick={
         "lines": _lengths(19),
-        "points": [10, 100, 1000, 10_000],
+        "points": [10, 20, 100, 1000, 10_000],
         "n_points": 4096,
+        "short_points": 65_536,
         "window_points": 262_144,
         "dim": 200,
         "trials": 8,
     },
 )
-def draw(rows: Rows) -> Picture:
+def draw(rows: Rows) -> plotting.Picture:
     """Draw a panel for each quantity, a curve for each way to read a sequence."""
-    drawn, axes = new_figure(1, len(_QUANTITIES))
+    drawn, axes = plotting.new_figure(1, len(_QUANTITIES))
     two_step, pooled = look("two-step"), look("pooled")
     ways: list[tuple[dict[str, Any], tuple[str, str], str]] = [
         ({"model": "two-step", "read": "whole"}, (COLORS[0], two_step.marker), "attention"),
@@ -105,11 +102,11 @@ def draw(rows: Rows) -> Picture:
     fpr = rows[0]["fpr"]
     for ax, quantity in zip(axes[0], _QUANTITIES, strict=True):
         for which, chosen, label in ways:
-            here = select(rows, quantity=quantity, **which)
+            here = plotting.select(rows, quantity=quantity, **which)
             if quantity == "false_positives":  # an empty place on a logarithmic axis
                 here = [row for row in here if row["value"] > 1e-12]
-            curve(ax, here, "test_n_tokens", *chosen, label)
-        label_axes(ax, "test_n_tokens", quantity)
+            plotting.curve(ax, here, "test_n_tokens", *chosen, label)
+        plotting.label_axes(ax, "test_n_tokens", quantity)
         ax.set_xlabel("sequence length in testing")
     error, alarms, recall = axes[0]
     alarms.set_ylim(_LEAST_RATE, 1.5)
@@ -119,9 +116,9 @@ def draw(rows: Rows) -> Picture:
     recall.set_ylim(0.0, 1.03)
     recall.set_title(f"threshold of {100 * fpr:g} % at each length")
     error.set_title("trained bias")
-    lines_and_points(alarms)
-    share_legend(drawn, alarms)
+    plotting.lines_and_points(alarms)
+    plotting.share_legend(drawn, alarms)
     trained = rows[0]["n_tokens"]
     note = "Windows have the length of training; the largest score of the windows counts"
-    caption(drawn, rows, f"Trained at L = {trained}, served longer sequences", [note])
+    plotting.caption(drawn, rows, f"Trained at L = {trained}, served longer sequences", [note])
     return drawn

@@ -4,21 +4,9 @@ import math
 
 import numpy as np
 
+from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
-from sparsetoken.plotting import (
-    Picture,
-    caption,
-    curve,
-    label_axes,
-    lines_and_points,
-    looks,
-    new_figure,
-    present,
-    select,
-)
-
-__all__ = ["draw", "sweep"]
 
 _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-3}
 
@@ -64,23 +52,26 @@ def sweep(
         "dim": 40,
     },
 )
-def draw(rows: Rows) -> Picture:
+def draw(rows: Rows) -> plotting.Picture:
     """Draw the error against the cosine, and that of pooling to compare with."""
-    drawn, axes = new_figure(1, 1)
+    drawn, axes = plotting.new_figure(1, 1)
     ax = axes[0][0]
-    attention = select(rows, model="attention")
-    for sharpness, look in looks(present(attention, "sharpness")):
-        limit = select(attention, sharpness=sharpness, alpha=math.inf)
-        curve(ax, limit, "cosine", *look, dashes="-", lw=0.4)
-        finite = [row for row in select(attention, sharpness=sharpness) if row not in limit]
-        curve(ax, finite, "cosine", *look, f"κ = {sharpness:g}")
-    for row in select(rows, model="pooled"):
-        ax.axhline(row["value"], color="black", lw=0.9, label="pooled")
-    lines_and_points(ax)
-    label_axes(ax, "cosine", "test_error")
+    attention = plotting.select(rows, model="attention")
+    (alpha,) = plotting.present(plotting.select(rows, source="simulation"), "alpha")
+    for sharpness, look in plotting.looks(plotting.present(attention, "sharpness")):
+        limit = plotting.select(attention, sharpness=sharpness, alpha=math.inf)
+        finite = plotting.select(attention, sharpness=sharpness, alpha=alpha)
+        label = f"κ = {sharpness:g}"
+        plotting.curve(ax, finite, "cosine", *look, label, dashes="-", lw=3.0, alpha=0.35)
+        plotting.curve(ax, limit, "cosine", *look)
+    for row in plotting.select(rows, model="pooled"):
+        ax.axhline(row["value"], color="black", lw=0.9, label="pooled, α → ∞")
+    ax.plot([], [], color="0.4", label="theory, α → ∞")
+    ax.plot([], [], color="0.4", lw=3.0, alpha=0.35, label=f"theory, α = {alpha:g}")
+    plotting.lines_and_points(ax, lines=False)
+    plotting.label_axes(ax, "cosine", "test_error")
     ax.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
     ax.legend(loc="lower left", ncols=2)
-    (alpha,) = present(select(rows, source="simulation"), "alpha")
-    notes = [f"Thin lines, and that of pooling: the limit α → ∞. The others: α = {alpha:g}"]
-    caption(drawn, rows, "Above the black line attention loses to pooling", notes)
+    notes = [f"Thin lines, and that of pooling: the limit α → ∞. Wide lines, points: α = {alpha:g}"]
+    plotting.caption(drawn, rows, "Above the black line attention loses to pooling", notes)
     return drawn

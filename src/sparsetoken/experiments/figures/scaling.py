@@ -5,33 +5,22 @@ from typing import Any
 
 import numpy as np
 
+from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.query_rates import query_rate
 from sparsetoken.experiments.sweep import Grid, Sweep
-from sparsetoken.plotting import (
-    Picture,
-    caption,
-    curve,
-    guide,
-    label_axes,
-    new_figure,
-    present,
-    select,
-)
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import MODELS, look
-
-__all__ = ["draw", "sweep"]
 
 _CLOSED = ("pooled", "vectorized", "hardmax")
 _TRAINED = ("pooled", "two-step", "vectorized")
 _INTEGRATED = ("attention", "elementwise", "bayes")
 # Some curves coincide: the wide ones lie below the thin ones.
 _LINES: dict[str, dict[str, Any]] = {
-    "pooled": {"dashes": "-", "lw": 3.0, "alpha": 0.5},
-    "vectorized": {"dashes": ":"},
-    "attention": {"dashes": "-", "lw": 3.0, "alpha": 0.5},
-    "hardmax": {"dashes": "--"},
+    "pooled": {"dashes": "-", "lw": 3.0},
+    "vectorized": {"dashes": ":", "lw": 1.4},
+    "attention": {"dashes": "-", "lw": 3.0},
+    "hardmax": {"dashes": "--", "lw": 1.4},
     "bayes": {"dashes": ":"},
 }
 
@@ -76,6 +65,7 @@ def sweep(
     "scaling",
     "required signal and test error against sequence length, six architectures",
     data=sweep,
+    minutes=5,
     full={
         "lengths": [10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000],
         "longest_integrated": 10_000,
@@ -95,26 +85,26 @@ def sweep(
         "dim": 200,
     },
 )
-def draw(rows: Rows) -> Picture:
+def draw(rows: Rows) -> plotting.Picture:
     """Draw the signal required against length, and errors at one signal."""
-    drawn, axes = new_figure(1, 2)
+    drawn, axes = plotting.new_figure(1, 2)
     left, right = axes[0]
-    required = select(rows, quantity="required_signal")
+    required = plotting.select(rows, quantity="required_signal")
     _models(left, required, _LINES)
-    lengths = present(required, "n_tokens")
-    guide(left, lengths, [length**0.5 for length in lengths], r"$\sqrt{L}$")
+    lengths = plotting.present(required, "n_tokens")
+    plotting.guide(left, lengths, [length**0.5 for length in lengths], r"$\sqrt{L}$")
     slow = [math.sqrt(2 * math.log(length)) for length in lengths]
-    guide(left, lengths, slow, r"$\sqrt{2\,\log L}$")
-    label_axes(left, "n_tokens", "signal θ needed for 5 % error")
+    plotting.guide(left, lengths, slow, r"$\sqrt{2\,\log L}$")
+    plotting.label_axes(left, "n_tokens", "signal θ needed for 5 % error")
     left.set_yscale("log")
-    _models(right, select(rows, quantity="test_error"), {})
-    oracle = select(rows, quantity="oracle_error")
-    curve(right, oracle, "n_tokens", "black", "", "Bayes, signal known", dashes=":")
-    label_axes(right, "n_tokens", "test_error")
-    right.set_ylim(1e-4, 0.8)
+    _models(right, plotting.select(rows, quantity="test_error"), {})
+    oracle = plotting.select(rows, quantity="oracle_error")
+    plotting.curve(right, oracle, "n_tokens", "black", "", "Bayes, signal known", dashes=":")
+    plotting.label_axes(right, "n_tokens", "test_error")
+    right.set_ylim(3e-4, 0.8)
     left.legend(loc="upper left")
     right.legend(loc="lower right")
-    (signal,) = present(oracle, "signal")
+    (signal,) = plotting.present(oracle, "signal")
     notes = [
         "The signal needed is that of the best weights",
         f"Test errors are those after training, at θ = {signal:g}",
@@ -125,12 +115,13 @@ def draw(rows: Rows) -> Picture:
             f"Attention, elementwise attention and Bayes are integrals, up to L = {max(integrated)}"
         )
     fixed = [row for row in rows if row["quantity"] == "test_error"]
-    caption(drawn, fixed, "What longer sequences cost", notes)
+    plotting.caption(drawn, fixed, "What longer sequences cost", notes)
     return drawn
 
 
 def _models(ax: Any, rows: Rows, lines: dict[str, dict[str, Any]]) -> None:
-    for model in present(rows, "model", MODELS):
-        known, here = look(model), select(rows, model=model)
+    for model in plotting.present(rows, "model", MODELS):
+        known, here = look(model), plotting.select(rows, model=model)
+        color = look("two-step").color if model == "attention" else known.color
         style = lines.get(model, {})
-        curve(ax, here, "n_tokens", known.color, known.marker, known.label, **style)
+        plotting.curve(ax, here, "n_tokens", color, known.marker, known.label, **style)

@@ -6,24 +6,11 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from sparsetoken import plotting
 from sparsetoken.experiments.cell import SOURCES
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
-from sparsetoken.plotting import (
-    Picture,
-    caption,
-    curve,
-    label_axes,
-    lines_and_points,
-    looks,
-    new_figure,
-    present,
-    select,
-    with_subscripts,
-)
 from sparsetoken.vocabulary import COLORS
-
-__all__ = ["draw", "sweep"]
 
 _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "reg": 1e-2}
 _QUANTITIES = ("cosine", "test_error")
@@ -90,19 +77,21 @@ def sweep(
         "dim": 150,
     },
 )
-def draw(rows: Rows) -> Picture:
+def draw(rows: Rows) -> plotting.Picture:
     """Draw cosine above, test error below: a map of the rates, then curves."""
-    drawn, axes = new_figure(2, 3)
+    drawn, axes = plotting.new_figure(2, 3)
     for line, name in zip(axes, _QUANTITIES, strict=True):
-        _plane(drawn, line[0], select(rows, panel="rates"), name)
-        positives = select(rows, panel="positives", quantity=name)
-        for rate, look in looks(present(positives, "lr_bias")):
-            chosen = select(positives, lr_bias=rate)
-            label = with_subscripts(f"η_b = {rate:g}")
-            curve(line[1], chosen, "positive_rate", *look, label)
-        curve(line[2], select(rows, panel="beta", quantity=name), "beta", COLORS[0])
+        _plane(drawn, line[0], plotting.select(rows, panel="rates"), name)
+        positives = plotting.select(rows, panel="positives", quantity=name)
+        for rate, look in plotting.looks(plotting.present(positives, "lr_bias")):
+            chosen = plotting.select(positives, lr_bias=rate)
+            label = plotting.with_subscripts(f"η_b = {rate:g}")
+            plotting.curve(line[1], chosen, "positive_rate", *look, label)
+        plotting.curve(
+            line[2], plotting.select(rows, panel="beta", quantity=name), "beta", COLORS[0]
+        )
         for ax, x in zip(line, ("lr_readout", "positive_rate", "beta"), strict=True):
-            label_axes(ax, x, "lr_bias" if ax is line[0] else "")
+            plotting.label_axes(ax, x, "lr_bias" if ax is line[0] else "")
             if ax is not line[0]:
                 ax.set_ylabel(name.replace("_", " "))
     for ax in axes[1][1:]:
@@ -111,24 +100,24 @@ def draw(rows: Rows) -> Picture:
         ax.axhline(0.0, color="0.6", lw=0.8, ls=":", zorder=0)
         ax.set_ylim(-0.25, 1.05)
     axes[0][1].legend(loc="center right")
-    lines_and_points(axes[0][2])
+    plotting.lines_and_points(axes[0][2])
     axes[0][2].legend(loc="center right")
-    (rare,) = present(select(rows, panel="rates"), "positive_rate")
+    (rare,) = plotting.present(plotting.select(rows, panel="rates"), "positive_rate")
     note = (
         f"The maps are at π = {rare:g}; below the white line the query points away from the signal"
     )
-    caption(drawn, rows, "What decides whether the query finds the signal", [note])
+    plotting.caption(drawn, rows, "What decides whether the query finds the signal", [note])
     return drawn
 
 
-def _plane(drawn: Picture, ax: Any, rows: Rows, name: str) -> None:
+def _plane(drawn: plotting.Picture, ax: Any, rows: Rows, name: str) -> None:
     """Draw a map over the learning rates, and the boundary where the cosine changes sign."""
-    x, y = present(rows, "lr_readout"), present(rows, "lr_bias")
+    x, y = plotting.present(rows, "lr_readout"), plotting.present(rows, "lr_bias")
 
     def grid(shown: str) -> list[list[float]]:
         found = {
             (row["lr_readout"], row["lr_bias"]): row["value"]
-            for row in select(rows, quantity=shown)
+            for row in plotting.select(rows, quantity=shown)
         }
         return [[found[across, up] for across in x] for up in y]
 

@@ -2,21 +2,9 @@
 
 import numpy as np
 
+from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
-from sparsetoken.plotting import (
-    Picture,
-    caption,
-    curve,
-    label_axes,
-    lines_and_points,
-    looks,
-    new_figure,
-    present,
-    select,
-)
-
-__all__ = ["draw", "sweep"]
 
 _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-2}
 
@@ -52,18 +40,18 @@ def sweep(
         "dim": 200,
     },
 )
-def draw(rows: Rows) -> Picture:
+def draw(rows: Rows) -> plotting.Picture:
     """Draw a curve for each total, with a star at its lowest point."""
-    drawn, axes = new_figure(1, 1)
+    drawn, axes = plotting.new_figure(1, 1)
     ax = axes[0][0]
-    for alpha, look in looks(present(rows, "alpha")):
-        chosen = select(rows, alpha=alpha)
-        curve(ax, chosen, "split", *look, f"α = {alpha:g}")
-        best = min(select(chosen, source="theory"), key=lambda row: row["value"])
+    for alpha, look in plotting.looks(plotting.present(rows, "alpha")):
+        chosen = plotting.select(rows, alpha=alpha)
+        plotting.curve(ax, chosen, "split", *look, f"α = {alpha:g}")
+        best = min(plotting.select(chosen, source="theory"), key=lambda row: row["value"])
         ax.plot(best["split"], best["value"], "*", color=look[0], ms=8, zorder=4)
     ax.plot([], [], "*", color="0.4", ms=8, label="best split")
-    lines_and_points(ax)
-    label_axes(ax, "split", "test_error")
+    plotting.lines_and_points(ax)
+    plotting.label_axes(ax, "split", "test_error")
     ax.legend(loc="upper center", ncols=2)
-    caption(drawn, rows, "How to divide n = αd samples between query and readout")
+    plotting.caption(drawn, rows, "How to divide n = αd samples between query and readout")
     return drawn

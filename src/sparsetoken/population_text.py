@@ -1,11 +1,12 @@
 """Populations as text, for tables, commands and files.
 
 A kind is written ``share,n_tokens,n_signal,signal`` or, with a positive rate of its own,
-``share,n_tokens,n_signal,signal,positive_rate``; several are joined by semicolons.
+``share,n_tokens,n_signal,signal,positive_rate``; several are joined by semicolons. In a TOML file
+each is a table with these entries.
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,25 +16,24 @@ from sparsetoken.population import AnyProblem, Population, plain
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import PARAMETERS, check_known
 
-__all__ = ["errors_text", "kinds_text", "load_population", "parse_kind", "read_population"]
-
 _FIELDS = ("share", "n_tokens", "n_signal", "signal", "positive_rate")
 _FORM = "share,n_tokens,n_signal,signal or share,n_tokens,n_signal,signal,positive_rate"
 _NO_ERRORS = (0.0, 0.0)
 
+Kind = tuple[float, ...]
 
-def parse_kind(kind: Any) -> tuple[float, ...]:
-    """Return the numbers of a kind given as text, table or sequence, or raise ValueError."""
+
+def parse_kind(kind: Any) -> Kind:
+    """Return the numbers of a kind given as text or table, or raise ValueError."""
     if isinstance(kind, Mapping):
         for name in kind:
             check_known("entry of a kind", name, _FIELDS)
         for name in ("share", "n_tokens", "signal"):
             if name not in kind:
                 raise ValueError(f"a kind needs {name}, got {shown(dict(kind))}")
-        entries = [kind.get(name, 1 if name == "n_signal" else None) for name in _FIELDS]
-        entries = entries if "positive_rate" in kind else entries[:-1]
+        entries = [kind.get(name, 1) for name in _FIELDS if name == "n_signal" or name in kind]
     else:
-        entries = kind.split(",") if isinstance(kind, str) else list(kind)
+        entries = kind.split(",") if isinstance(kind, str) else []
     try:
         numbers = [float(entry) for entry in entries]
     except (TypeError, ValueError):
@@ -52,43 +52,30 @@ def _whole(value: float) -> Any:
 
 
 def kinds_text(kinds: Any, positive_rate: float | None = None) -> str:
-    """Return kinds in one way of writing, those without a positive rate with the given one.
+    """Return kinds in one way of writing.
 
     Parameters
     ----------
-    kinds : str, Population or iterable
-        As text, or each as text, as a table with ``share``, ``n_tokens`` and so on, or as numbers.
+    kinds : str, Population or list
+        As text, as an object, or a list with the text or the table of each kind.
     positive_rate : float, optional
         The rate of kinds that have none of their own.
     """
-    found: Iterable[Any]
-    if isinstance(kinds, Population):
-        found = [(share, k.n_tokens, k.n_signal, k.signal, k.positive_rate) for k, share in kinds]
-    elif isinstance(kinds, str):
-        found = kinds.split(";")
-    elif isinstance(kinds, Iterable) and not isinstance(kinds, Mapping):
-        found = kinds
-    else:
-        raise ValueError(f"kinds must be a list, each {_FORM}, got {shown(kinds)}")
-    parsed = [parse_kind(kind) for kind in found]
-    rate = () if positive_rate is None else (float(positive_rate),)
-    complete = [(*kind, *rate)[:5] for kind in parsed]
-    _population(complete, _NO_ERRORS)  # the shares must add up to one
-    return "; ".join(",".join(map(repr, kind)) for kind in complete)
+    parsed = _parse_kinds(kinds, positive_rate)
+    _population(parsed, _NO_ERRORS)  # the shares must add up to one
+    return "; ".join(",".join(map(repr, kind)) for kind in parsed)
 
 
 def errors_text(label_errors: Any) -> str:
     """Return the two label errors in one way of writing."""
-    return ",".join(map(repr, _errors(label_errors)))
+    return ",".join(map(repr, _parse_errors(label_errors)))
 
 
 def read_population(
     kinds: Any, label_errors: Any = _NO_ERRORS, positive_rate: float | None = None
 ) -> AnyProblem:
     """Return the population, or the problem if there is one kind and no label errors."""
-    text = kinds_text(kinds, positive_rate)
-    parsed = [parse_kind(kind) for kind in text.split(";")]
-    return plain(_population(parsed, _errors(label_errors)))
+    return plain(_population(_parse_kinds(kinds, positive_rate), _parse_errors(label_errors)))
 
 
 def load_population(path: str | PathLike[str]) -> dict[str, Any]:
@@ -114,14 +101,24 @@ def load_population(path: str | PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _errors(given: Any) -> tuple[float, float]:
-    entries = given.split(",") if isinstance(given, str) else given
+def _parse_kinds(kinds: Any, positive_rate: float | None) -> list[Kind]:
+    if isinstance(kinds, Population):
+        return [(share, k.n_tokens, k.n_signal, k.signal, k.positive_rate) for k, share in kinds]
+    listed = kinds.split(";") if isinstance(kinds, str) else kinds
+    if not isinstance(listed, list):
+        raise ValueError(f"kinds must be a list, each {_FORM}, got {shown(kinds)}")
+    rate = () if positive_rate is None else (float(positive_rate),)
+    return [(*parse_kind(kind), *rate)[:5] for kind in listed]
+
+
+def _parse_errors(label_errors: Any) -> tuple[float, float]:
+    entries = label_errors.split(",") if isinstance(label_errors, str) else label_errors
     try:
         missed, invented = map(float, entries)
     except (TypeError, ValueError):
         raise ValueError(
             "label_errors must be two probabilities, that a positive is recorded as negative and "
-            f"the reverse, as 0.05,0; got {shown(given)}"
+            f"the reverse, as 0.05,0; got {shown(label_errors)}"
         ) from None
     return (
         check_real("label_errors", missed, low=0.0, high=1.0),
@@ -129,7 +126,6 @@ def _errors(given: Any) -> tuple[float, float]:
     )
 
 
-def _population(kinds: Iterable[tuple[Any, ...]], label_errors: tuple[float, float]) -> Population:
-    listed = list(kinds)
-    problems = [SparseTokenProblem(*fields) for _, *fields in listed]
-    return Population(problems, [share for share, *_ in listed], label_errors)
+def _population(kinds: list[Kind], label_errors: tuple[float, float]) -> Population:
+    problems = [SparseTokenProblem(*fields) for _, *fields in kinds]  # type: ignore[arg-type]
+    return Population(problems, [share for share, *_ in kinds], label_errors)

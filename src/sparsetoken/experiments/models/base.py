@@ -1,0 +1,119 @@
+"""What a way of training is."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sparsetoken.estimate import Estimate
+from sparsetoken.experiments.cell import Cell
+from sparsetoken.vocabulary import MEASURED, group
+
+Numbers = dict[str, Estimate]
+Rng = np.random.Generator
+
+PROBLEM = frozenset(group("problem", "population"))
+"""The names of the values that describe the problem or population."""
+TESTING = frozenset(group("testing"))
+"""The names of the values that describe the problem in testing."""
+
+KNOWN: dict[str, "type[WayOfTraining]"] = {}
+
+
+def measured(*groups: str) -> frozenset[str]:
+    """Return the quantities of some groups of the vocabulary."""
+    return frozenset(name for name, quantity in MEASURED.items() if quantity.group in groups)
+
+
+class WayOfTraining:
+    """A way of training: on what its numbers depend, its theory and its simulation.
+
+    A subclass with a ``name`` can be asked for by that name, as ``model``, in sweeps, figures and
+    on the command line. It says which quantities it has, on which values they depend, and computes
+    them in :meth:`predict` and in :meth:`trial`. A simulation may not use the theory, so
+    whatever :meth:`predict` needs of it is imported there.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    predicted, simulated : frozenset of str
+        The quantities that its theory and its simulation have.
+    chained : frozenset of str
+        Those that the theory finds quicker along a curve, by :meth:`predict_curve`.
+    """
+
+    name: str
+    predicted: ClassVar[frozenset[str]] = frozenset()
+    simulated: ClassVar[frozenset[str]] = frozenset()
+    chained: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        if "name" in vars(cls):
+            KNOWN[cls.name] = cls
+
+    def variant(self, values: Mapping[str, Any]) -> "WayOfTraining":
+        """Return the way itself, or the variant of it that these values ask for."""
+        return self
+
+    def quantities(self, source: str) -> frozenset[str]:
+        """Return the quantities that the theory, or the simulation, has."""
+        return self.predicted if source == "theory" else self.simulated
+
+    def parameters(self, quantity: str, source: str) -> set[str]:
+        """Return the names of the values that the quantity depends on.
+
+        Two cells that differ in other values only are one. Dimension, trials and seed of a
+        simulation are added to these.
+        """
+        raise NotImplementedError
+
+    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
+        """Raise ValueError if there is no such cell; ``given`` has values that it left out, too."""
+
+    def tuned_values(self, cell: Cell) -> dict[str, Any] | None:
+        """Return the values of a cell with those that the theory finds best; None if all are set.
+
+        A simulation then trains with the settings that the theory recommends, on its own data.
+        """
+        return None
+
+    def predict(self, cell: Cell) -> Numbers:
+        """Return what the theory says about a cell."""
+        raise NotImplementedError
+
+    def predict_curve(self, cells: Sequence[Cell]) -> list[Numbers]:
+        """Return what the theory says about cells that differ in their samples only."""
+        return [self.predict(cell) for cell in cells]
+
+    def simulate(self, cell: Cell) -> Numbers:
+        """Return the mean over the cell's trials of each quantity, with its standard error."""
+        results = [self.trial(cell, np.random.default_rng(seed)) for seed in trial_seeds(cell)]
+        numbers = {}
+        for quantity in cell.quantities:
+            values = np.array([result[quantity] for result in results])
+            error = float(values.std(ddof=1)) / math.sqrt(values.size)
+            numbers[quantity] = Estimate(float(values.mean()), error)
+        return numbers
+
+    def trial(self, cell: Cell, rng: Rng) -> dict[str, float]:
+        """Return the quantities after training on one drawn data set."""
+        raise NotImplementedError
+
+
+def trial_seeds(cell: Cell) -> list[np.random.SeedSequence]:
+    """Return a seed for each trial of a cell."""
+    return np.random.SeedSequence(cell.seed).spawn(cell.values["trials"])
+
+
+def refuse_testing_elsewhere(model: str, given: Mapping[str, Any]) -> None:
+    """Raise ValueError if there are values for another problem in testing."""
+    for name in given:
+        if name in TESTING and name.startswith("test_"):
+            raise ValueError(f"{name}: model {model!r} is tested on the problem it learned")
+
+
+def count_samples(alpha: float, dim: int) -> int:
+    """Return the number of samples, at least two."""
+    return max(2, round(alpha * dim))

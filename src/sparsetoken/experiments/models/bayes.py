@@ -1,0 +1,22 @@
+"""The best classifier that knows the signal: nothing is trained."""
+
+from sparsetoken.experiments.cell import Cell
+from sparsetoken.experiments.models.base import PROBLEM, Numbers, WayOfTraining, measured
+
+
+class BayesModel(WayOfTraining):
+    """The likelihood ratio with the signal known."""
+
+    name = "bayes"
+    predicted = measured("oracle")
+
+    def parameters(self, quantity: str, source: str) -> set[str]:
+        """Return the problem, or all of it but the signal that is searched."""
+        names = {*PROBLEM, "model", "n_points"}
+        return names - {"signal"} | {"error"} if quantity == "required_signal" else names
+
+    def predict(self, cell: Cell) -> Numbers:
+        """Return the least error, or the signal that it needs."""
+        from sparsetoken.experiments.models.readout_theory import predict_oracle
+
+        return {name: predict_oracle(name, cell, self.name) for name in cell.quantities}

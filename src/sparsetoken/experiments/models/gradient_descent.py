@@ -1,0 +1,168 @@
+"""Gradient descent on query, readout and bias together, on dense tokens: nothing is reduced."""
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetoken.estimate import Estimate
+from sparsetoken.estimators.readout import LinearReadout
+from sparsetoken.experiments.cell import Cell
+from sparsetoken.experiments.models.attention import judge_attention
+from sparsetoken.experiments.models.base import (
+    PROBLEM,
+    Numbers,
+    Rng,
+    WayOfTraining,
+    count_samples,
+    refuse_testing_elsewhere,
+)
+from sparsetoken.experiments.models.shared_samples import DESCENT_QUANTITIES, with_sharpness
+from sparsetoken.losses import Loss, get_loss
+from sparsetoken.pooling import Softmax
+from sparsetoken.population import AnyProblem
+from sparsetoken.sampling import LearnedQuery
+
+Floats = NDArray[np.float64]
+
+_RATES = frozenset({"lr_readout", "lr_bias", "lr_query"})
+_SETTINGS = ("steps", "batches", "beta", "reg")
+
+
+class GradientDescentModel(WayOfTraining):
+    """All parameters move in every step; ``alpha`` samples per dimension a step."""
+
+    name = "training"
+    predicted = simulated = DESCENT_QUANTITIES
+
+    def variant(self, values: Mapping[str, Any]) -> WayOfTraining:
+        """Return the tuned training where it is asked for."""
+        return TunedGradientDescentModel() if values.get("tuned") else self
+
+    def parameters(self, quantity: str, source: str) -> set[str]:
+        """Return samples, settings and rates."""
+        names = {*PROBLEM, "model", "alpha", "loss", *_SETTINGS, *_RATES}
+        return names | ({"n_points"} if source == "theory" else set())
+
+    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
+        """Refuse another problem in testing."""
+        refuse_testing_elsewhere(self.name, given)
+
+    def predict(self, cell: Cell) -> Numbers:
+        """Return the state after the last step."""
+        from sparsetoken.theory import training
+
+        names = self.parameters("test_error", "theory") - PROBLEM - {"model"}
+        path = training(cell.problem, **{name: cell.values[name] for name in names})
+        if path.diverged_at is not None:
+            raise ArithmeticError(f"the training runs away in step {path.diverged_at}")
+        numbers = {
+            name: Estimate(getattr(path, name)[-1], bar[-1], path.converged)
+            for name, bar in path.errors.items()
+        }
+        return with_sharpness(numbers, cell.values["beta"], cell)
+
+    def trial(self, cell: Cell, rng: Rng) -> dict[str, float]:
+        """Train on dense tokens; test as any attention is tested."""
+        values, dim = cell.values, cell.values["dim"]
+        settings = {name: values[name] for name in (*_SETTINGS, *_RATES)}
+        loss, n_samples = get_loss(values["loss"]), count_samples(values["alpha"], dim)
+        *_, last = descend(cell.problem, n_samples, dim, loss=loss, rng=rng, **settings)
+        query = LearnedQuery(last.query, last.readout, last.bias, last.direction, values["beta"])
+        result = {"train_loss": last.train_loss}
+        result |= {name: getattr(query, name) for name in cell.quantities if hasattr(query, name)}
+        if "test_error" in cell.quantities:
+            readout = LinearReadout(last.readout, last.bias)
+            judged = judge_attention(cell.problem, query, readout, Softmax(), values["loss"], rng)
+            result["test_error"] = float(judged.test_error)
+        return result
+
+
+class TunedGradientDescentModel(GradientDescentModel):
+    """The same with the rates that the theory finds best; ``alpha`` counts the samples of all."""
+
+    def parameters(self, quantity: str, source: str) -> set[str]:
+        """Return the values that are not searched."""
+        return super().parameters(quantity, source) - _RATES | {"tuned"}
+
+    def tuned_values(self, cell: Cell) -> dict[str, Any]:
+        """Return the values of the cell with the best rates."""
+        values = {name: value for name, value in cell.values.items() if name != "tuned"}
+        settings = {name: values[name] for name in (*_SETTINGS, "alpha", "loss")}
+        return values | _best_rates(cell.problem, **settings)
+
+
+@lru_cache
+def _best_rates(problem: AnyProblem, *, alpha: float, loss: str, **settings: Any) -> dict[str, Any]:
+    from sparsetoken.theory.dynamics.best import best_rates
+
+    rates = best_rates(problem, alpha=alpha, loss=get_loss(loss), **settings)
+    one_batch = settings["batches"] == "reused"
+    return rates._asdict() | {"alpha": alpha if one_batch else alpha / settings["steps"]}
+
+
+class DescentStep(NamedTuple):
+    """The parameters after a step, and the mean loss of the samples that the next one would use."""
+
+    query: Floats
+    readout: Floats
+    bias: float
+    train_loss: float
+    direction: Floats
+    """The signal's unit vector."""
+
+
+def descend(
+    problem: AnyProblem,
+    n_samples: int,
+    dim: int,
+    *,
+    steps: int,
+    batches: str,
+    loss: Loss,
+    beta: float,
+    lr_readout: float,
+    lr_bias: float,
+    lr_query: float,
+    reg: float,
+    rng: Rng,
+) -> Iterator[DescentStep]:
+    """Yield the parameters after each step from zero; the arguments are those of the theory.
+
+    Every step sees ``n_samples``: all at once, or with "online" batches one after the other, each
+    with the rates over the dimension.
+    """
+    X, y, truth = problem.sample(n_samples, dim, random_state=rng, return_truth=True)
+    query, readout, bias = np.zeros(dim), np.zeros(dim), 0.0
+    rates, alone = np.array([lr_query, lr_readout, lr_bias]), batches == "online"
+    for step in range(steps + 1):
+        sign = 2.0 * y - 1.0
+        slopes = gradient(X, sign, query, readout, bias, loss, beta)
+        if step:
+            yield DescentStep(query, readout, bias, slopes[-1], truth.direction)
+        for i in range(n_samples if alone else 1):
+            if alone:
+                slopes = gradient(X[i : i + 1], sign[i : i + 1], query, readout, bias, loss, beta)
+            moves = rates / dim if alone else rates
+            query = query - moves[0] * (slopes[0] + reg * query)
+            readout = readout - moves[1] * (slopes[1] + reg * readout)
+            bias = bias - moves[2] * slopes[2]
+        if batches != "reused":
+            X, y = problem.sample(n_samples, dim, random_state=rng, direction=truth.direction)
+
+
+def gradient(
+    X: Any, sign: Any, query: Floats, readout: Floats, bias: float, loss: Loss, beta: float
+) -> tuple[Floats, Floats, float, float]:
+    """Return the gradient of the mean loss by query, readout and bias, and the mean loss."""
+    tokens = X.reshape(-1, X.shape[-1])
+    scores, along = ((tokens @ v).reshape(sign.size, -1) for v in (query, readout))
+    weights = Softmax().weights(beta * scores)
+    output = np.einsum("nl,nl->n", weights, along)
+    slope = np.asarray(loss.derivative(output + bias, sign), dtype=float) / sign.size
+    pull = slope[:, np.newaxis] * weights
+    by_query = beta * ((pull * (along - output[:, np.newaxis])).ravel() @ tokens)
+    value = float(np.mean(loss.value(output + bias, sign)))
+    return by_query, pull.ravel() @ tokens, float(slope.sum()), value

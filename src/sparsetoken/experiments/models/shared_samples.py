@@ -1,0 +1,160 @@
+"""Query and readout taught by the same samples: two steps reused, and joint training.
+
+Neither has a reduced sampler: the tokens are drawn, and the estimators' own steps are taken.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from sparsetoken.estimate import Estimate
+from sparsetoken.estimators.head_passes import Heads, head_gradients
+from sparsetoken.estimators.readout import LinearReadout, fit_readout
+from sparsetoken.estimators.two_step import two_gradient_steps
+from sparsetoken.experiments.cell import Cell
+from sparsetoken.experiments.models.attention import PoolingModel
+from sparsetoken.experiments.models.base import (
+    PROBLEM,
+    Numbers,
+    Rng,
+    count_samples,
+    refuse_testing_elsewhere,
+)
+from sparsetoken.experiments.models.readout import SIMULATED, Floats, TrainingSet
+from sparsetoken.experiments.models.two_step import QUERY, TWO_STEPS, two_steps
+from sparsetoken.losses import get_loss
+from sparsetoken.sampling import LearnedQuery
+from sparsetoken.sequences.convert import as_sequences
+from sparsetoken.sequences.data import MemoryData
+from sparsetoken.sequences.passes import attention_features, pooled_features
+
+DESCENT_QUANTITIES = frozenset(
+    {"test_error", "train_loss", "cosine", "sharpness", "query_norm", "readout_norm", "bias"}
+)
+"""What the theories of training all parameters together have."""
+
+
+class ReusedModel(PoolingModel):
+    """Two steps whose samples also train the readout; simulated only."""
+
+    name = "two-step-reused"
+    predicted = frozenset()
+    simulated = SIMULATED | (QUERY - {"misalignment", "required_samples"})
+    query_parameters = TWO_STEPS | {"model", "alpha", "reg"}
+
+    def parameters(self, quantity: str, source: str) -> set[str]:
+        """Return those of any readout; all samples are for both."""
+        return super().parameters(quantity, source) - {"alpha1"}
+
+    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
+        """Refuse a query that is given."""
+        if "cosine" in given:
+            raise ValueError(
+                f"model {self.name!r} learns its query; 'attention' has a given cosine"
+            )
+
+    def draw_training(self, cell: Cell, rng: Rng) -> TrainingSet:
+        """Draw tokens and train on all of them twice: the query, then the readout."""
+        values, dim = cell.values, cell.values["dim"]
+        n_samples = count_samples(cell.alpha1, dim)
+        X, y, truth = cell.problem.sample(n_samples, dim, random_state=rng, return_truth=True)
+        data = _Tokens(MemoryData(as_sequences(X)), np.where(y == 1, 1.0, -1.0))
+        loss, beta = get_loss(values["loss"]), values["beta"]
+        pooled = data.tokens.per_sample(pooled_features)
+        steps = two_steps(cell) | {"loss": loss}
+        query = two_gradient_steps(data.tokens, pooled, data.sign, data.weight, **steps)
+        readout = fit_readout(data.features(beta * query), data.sign, values["reg"], loss)
+        query, readout = self.refine(cell, data, query, readout)
+        learned = LearnedQuery(query, readout.coef, readout.intercept, truth.direction, beta)
+        features = data.features(beta * query)
+        return TrainingSet(features, data.sign, truth.direction, learned, readout)
+
+    def refine(
+        self, cell: Cell, data: "_Tokens", query: Floats, readout: LinearReadout
+    ) -> tuple[Floats, LinearReadout]:
+        """Return query and readout as they are."""
+        return query, readout
+
+
+class JointModel(ReusedModel):
+    """All parameters trained together, from the start that two steps give, to the minimum."""
+
+    name = "joint"
+    predicted = DESCENT_QUANTITIES
+    chained = frozenset()
+    query_parameters = ReusedModel.query_parameters | {"refine_steps"}
+
+    def parameters(self, quantity: str, source: str) -> set[str]:
+        """Return those of the minimum; a simulation also depends on how it is searched."""
+        if source == "theory":
+            return {*PROBLEM, "model", "alpha", "reg", "loss", "beta", "n_points"}
+        return super().parameters(quantity, source)
+
+    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
+        """Refuse another problem in testing, and losses that the simulation does not have."""
+        super().check(given, cell)
+        refuse_testing_elsewhere(self.name, given)
+        loss = cell.values["loss"]
+        if cell.source == "simulation" and loss != "logistic":
+            raise ValueError(f"loss must be 'logistic' for model 'joint', got {loss!r}")
+
+    def predict(self, cell: Cell) -> Numbers:
+        """Return the minimum, marked as not converged where it cannot be trusted."""
+        from sparsetoken.theory import joint_risk
+
+        values = cell.values
+        arguments = {name: values[name] for name in ("alpha", "loss", "beta", "n_points")}
+        ridge = values["reg"]
+        minimum = joint_risk(cell.problem, reg_query=ridge, reg_readout=ridge, **arguments)
+        numbers = {
+            name: Estimate(value, value.uncertainty, minimum.stable)
+            for name, value in vars(minimum).items()
+            if isinstance(value, Estimate)
+        }
+        return with_sharpness(numbers, values["beta"], cell)
+
+    def refine(
+        self, cell: Cell, data: "_Tokens", query: Floats, readout: LinearReadout
+    ) -> tuple[Floats, LinearReadout]:
+        """Minimize mean loss + (λ/2)(‖w‖² + ‖q‖²) by steps of L-BFGS."""
+        size, reg, beta = query.size, cell.values["reg"], cell.values["beta"]
+        columns = data.sign[:, np.newaxis], data.weight[:, np.newaxis]
+        only = np.zeros(1, dtype=np.int64)
+
+        def objective(point: Floats) -> tuple[float, Floats]:
+            query, coef = point[:size, np.newaxis], point[size:-1, np.newaxis]
+            head = Heads(np.zeros(size), np.ones(size), beta * query, coef, point[-1:])
+            totals = data.tokens.total(head_gradients, columns, head, only, only)
+            (value,), by_query, by_readout, by_bias = totals
+            gradient = [*(beta * by_query + reg * query).T, *(by_readout + reg * coef).T, by_bias]
+            return value + 0.5 * reg * float(point[:-1] @ point[:-1]), np.concatenate(gradient)
+
+        start = np.concatenate([query, readout.coef, [readout.intercept]])
+        options = {"maxiter": cell.values["refine_steps"]}
+        point = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
+        return point[:size], LinearReadout(point[size:-1], float(point[-1]))
+
+
+class _Tokens(NamedTuple):
+    """Training tokens and the signs of their labels."""
+
+    tokens: MemoryData
+    sign: Floats
+
+    @property
+    def weight(self) -> Floats:
+        """The same weight for each sample, one in all."""
+        return np.full(self.sign.size, 1.0 / self.sign.size)
+
+    def features(self, query: Floats) -> Floats:
+        """Return what attention by the query makes of the tokens."""
+        return self.tokens.per_sample(attention_features, query)
+
+
+def with_sharpness(numbers: Numbers, beta: float, cell: Cell) -> Numbers:
+    """Return the numbers that a cell asks for; the sharpness is β times the query's length."""
+    norm = numbers["query_norm"]
+    numbers["sharpness"] = Estimate(beta * norm, beta * norm.uncertainty, norm.converged)
+    return {quantity: numbers[quantity] for quantity in cell.quantities}

@@ -1,0 +1,63 @@
+"""The attention map: the weights that a learned query gives to the tokens of drawn sequences."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetoken.losses import get_loss
+from sparsetoken.pooling import Softmax
+from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.sampling import LearnedQuery, sample_query
+
+
+class TokenWeights(NamedTuple):
+    """Attention weights of positive and of negative sequences."""
+
+    query: LearnedQuery
+    weights: NDArray[np.float64]
+    """Of shape (2, n_sequences, n_tokens): the positive sequences first."""
+    carries_signal: NDArray[np.bool_]
+    """Of the same shape: which tokens carry the signal."""
+
+
+def draw_token_weights(
+    problem: SparseTokenProblem,
+    n_samples: int,
+    dim: int,
+    *,
+    n_sequences: int,
+    random_state: int,
+    loss: str = "logistic",
+    **two_steps: Any,
+) -> TokenWeights:
+    """Teach a query by two steps on fresh samples, and let it look at fresh sequences.
+
+    Parameters
+    ----------
+    problem : SparseTokenProblem
+        What samples and sequences are drawn from.
+    n_samples, dim : int
+        Samples that teach the query, and features per token.
+    n_sequences : int
+        How many sequences of each class it looks at.
+    random_state : int
+        Seed of all draws.
+    loss : str, default="logistic"
+        The loss of the two steps.
+    **two_steps
+        ``beta`` and the learning rates, as in :func:`sparsetoken.sampling.sample_query`.
+    """
+    rng = np.random.default_rng(random_state)
+    query = sample_query(
+        problem, n_samples, dim, loss=get_loss(loss), random_state=rng, **two_steps
+    )
+    weights, carries = [], []
+    for rate in (1.0, 0.0):
+        one_class = SparseTokenProblem(problem.n_tokens, problem.n_signal, problem.signal, rate)
+        X, _, truth = one_class.sample(
+            n_sequences, dim, direction=query.direction, random_state=rng, return_truth=True
+        )
+        weights.append(Softmax().weights(query.beta * X @ query.query))
+        carries.append(truth.positions)
+    return TokenWeights(query, np.array(weights), np.array(carries))

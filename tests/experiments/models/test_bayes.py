@@ -1,0 +1,34 @@
+import sparsetoken as st
+from populations import TWO_LENGTHS
+from sparsetoken.experiments import compute, make_cell
+
+
+def test_cells_are_the_theory():
+    values = {"model": "bayes", "n_tokens": 4, "error": 0.1, "n_points": 1024}
+    found = compute(make_cell("theory", ["oracle_error", "required_signal"], values))
+    problem = st.SparseTokenProblem(4, 1, 5.0)
+    assert found["oracle_error"] == st.theory.oracle_error(problem, "bayes", n_points=1024)
+    signal = st.theory.required_signal(problem, "bayes", error=0.1, n_points=1024)
+    assert found["required_signal"] == signal
+
+
+def test_it_has_no_more_than_the_best_error():
+    quantities = ["oracle_error", "test_error", "capacity"]
+    cell = make_cell("theory", quantities, {"model": "bayes", "alpha": 2.0})
+    assert cell.quantities == ("oracle_error",)
+    assert "alpha" not in cell.values
+    assert make_cell("simulation", quantities, {"model": "bayes", "alpha": 2.0}) is None
+
+
+def test_the_required_signal_does_not_depend_on_the_signal():
+    for model in ("bayes", "pooled", "hardmax"):
+        cells = {
+            make_cell("theory", "required_signal", {"model": model, "signal": s})
+            for s in (3.0, 5.0)
+        }
+        assert len(cells) == 1
+    oracle = {"kinds": TWO_LENGTHS, "model": "pooled", "error": 0.2}
+    found = compute(make_cell("theory", ["oracle_error", "required_signal"], oracle))
+    assert found["oracle_error"] == st.theory.oracle_error(TWO_LENGTHS, "pooled")
+    expected = st.theory.required_signal(TWO_LENGTHS, "pooled", error=0.2)
+    assert found["required_signal"] == expected

@@ -1,0 +1,114 @@
+import math
+
+import numpy as np
+import pytest
+from statistical import assert_same_law
+
+import sparsetoken as st
+from agreement import assert_theory_agrees
+from populations import LENGTH_WITH_LABEL, STRENGTHS, TWO_LENGTHS
+from sparsetoken.estimators.readout import fit_readout
+from sparsetoken.experiments import compute, make_cell
+from sparsetoken.experiments.models.linear import sample_vectorized, vectorized_performance
+from sparsetoken.losses import Logistic
+
+PROBLEM = {"n_tokens": 6, "signal": 3.0, "positive_rate": 0.4, "reg": 0.1}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"model": "pooled", "alpha": 3.0},
+        {"model": "pooled", "alpha": 3.0, "test_n_tokens": 20},
+        {"model": "pooled", "alpha": 3.0, "label_errors": "0.1,0.05"},
+        {"model": "pooled", "alpha": 3.0, "test_n_tokens": 12, "n_windows": 2},
+        {"model": "pooled", "alpha": 3.0, "test_kinds": TWO_LENGTHS},
+        {"model": "vectorized", "alpha": 2.0},
+        {"model": "vectorized", "alpha": 6.0, "n_tokens": 4, "n_signal": 2, "dim": 80},
+    ],
+    ids=lambda values: "-".join(f"{v}" for v in values.values() if isinstance(v, str | int)),
+)
+def test_simulation_agrees_with_theory(values):
+    found = assert_theory_agrees(PROBLEM | values)
+    assert "cosine" not in found  # there is no query
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"model": "pooled", "kinds": LENGTH_WITH_LABEL},
+        {"model": "vectorized", "kinds": STRENGTHS},
+    ],
+    ids=["pooled", "vectorized"],
+)
+def test_simulation_of_populations_agrees_with_theory(values):
+    assert_theory_agrees(values | {"alpha": 3.0, "reg": 0.1})
+
+
+def test_false_positives_of_training_are_held_there_only():
+    values = {"model": "pooled", "alpha": 3.0, "fpr": 0.02}
+    same = compute(make_cell("theory", ["false_positives"], values))["false_positives"]
+    assert same == pytest.approx(0.02)
+    longer = compute(make_cell("theory", ["false_positives"], values | {"test_n_tokens": 20}))
+    assert longer["false_positives"] < 0.02  # the mean of more tokens varies less
+
+
+def test_separable_turns_at_the_capacity():
+    values = {"model": "pooled", "dim": 60, "trials": 8, "signal": 3.0}
+    limit = st.theory.capacity(st.SparseTokenProblem(10, 1, 3.0), "pooled")
+    found = {}
+    for factor in (0.6, 1.6):
+        cell_values = values | {"alpha": factor * float(limit)}
+        for source in ("theory", "simulation"):
+            cell = make_cell(source, ["separable"], cell_values)
+            found[source, factor] = float(compute(cell)["separable"])
+    assert found == {
+        ("theory", 0.6): 1.0,
+        ("simulation", 0.6): 1.0,
+        ("theory", 1.6): 0.0,
+        ("simulation", 1.6): 0.0,
+    }
+
+
+def test_one_class_among_the_training_samples_is_an_error():
+    values = {"model": "pooled", "alpha": 1.0, "dim": 4, "trials": 2, "positive_rate": 1e-6}
+    with pytest.raises(ValueError, match="only one class"):
+        compute(make_cell("simulation", ["test_error"], values))
+
+
+def test_sequences_of_several_lengths_cannot_be_vectorized():
+    with pytest.raises(ValueError, match="one length, got lengths 4, 14"):
+        make_cell("theory", "auc", {"kinds": TWO_LENGTHS, "model": "vectorized", "alpha": 2.0})
+
+
+def test_reduced_vectorized_features_have_the_law_of_dense_ones():
+    problem, n_samples, dim = st.SparseTokenProblem(3, 1, 3.0), 20, 12
+    records = {"reduced": [], "dense": []}
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        features, y = sample_vectorized(problem, n_samples, dim, rng)
+        X, labels = problem.sample(n_samples, dim, random_state=rng, direction=np.eye(1, dim)[0])
+        dense = X.transpose(0, 2, 1).reshape(n_samples, -1)  # signal coordinates first
+        for name, rows, label in (("reduced", features, y), ("dense", dense, labels)):
+            if np.unique(label).size == 2:
+                coef, bias = fit_readout(rows, 2.0 * label - 1.0, 0.05, Logistic())
+                loss = Logistic.value(rows @ coef + bias, 2.0 * label - 1.0).mean()
+                records[name].append((np.linalg.norm(coef), coef[:3].sum(), bias, loss))
+    names = ("norm", "overlap", "bias", "loss")
+    laws = [dict(zip(names, np.array(r).T, strict=True)) for r in records.values()]
+    assert_same_law(*laws)
+
+
+@pytest.mark.parametrize("n_signal", [1, 2])
+def test_vectorized_error_is_that_of_fresh_samples(n_signal):
+    problem = st.SparseTokenProblem(5, n_signal, 3.0, 0.3)
+    coef, bias = np.array([1.0, 0.5, 0.2, 0.8, -0.1, 0.7, 0.3]), -1.0
+    rng = np.random.default_rng(0)
+    expected = vectorized_performance(problem, coef, bias, rng).test_error
+    n_samples = 200_000
+    y = rng.random(n_samples) < 0.3
+    positions = rng.permuted((np.arange(5) < n_signal) & y[:, None], axis=1)
+    features = rng.standard_normal((n_samples, 7))
+    features[:, :5] += 3.0 * positions
+    wrong = (features @ coef + bias > 0) != y
+    assert abs(wrong.mean() - expected) < 4 * math.sqrt(expected / n_samples)
