@@ -7,6 +7,7 @@ the data instead: samples and tokens in another order, classes renamed, all feat
 """
 
 import argparse
+import importlib
 import os
 import re
 import subprocess
@@ -18,10 +19,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy._core._multiarray_umath import (  # type: ignore[attr-defined]
-    __cpu_dispatch__,
-    __cpu_features__,
-)
 from numpy.typing import NDArray
 
 from benchmarks.bags import needle_digits, stored_bags
@@ -60,10 +57,17 @@ def environment(kind: str) -> dict[str, str]:
     settings = dict(KINDS[kind])
     loops = settings.pop("loops", None)
     if loops is not None:
-        names = [n for n in __cpu_dispatch__ if __cpu_features__.get(n) and re.search(loops, n)]
-        settings["NPY_DISABLE_CPU_FEATURES"] = " ".join(names)
+        settings["NPY_DISABLE_CPU_FEATURES"] = " ".join(_loops(loops))
     cache = Path(tempfile.gettempdir(), f"sparsetoken-numba-{kind}")
     return {**os.environ, **settings, "NUMBA_CACHE_DIR": str(cache)}
+
+
+def _loops(pattern: str) -> list[str]:
+    """Return the processor features that NumPy has loops for here, of names that match."""
+    package = "numpy._core" if hasattr(np, "_core") else "numpy.core"  # before NumPy 2
+    core: Any = importlib.import_module(f"{package}._multiarray_umath")
+    has = core.__cpu_features__
+    return [name for name in core.__cpu_dispatch__ if has.get(name) and re.search(pattern, name)]
 
 
 def synthetic(n: int, n_tokens: int, dim: int, signal: float, seed: int) -> Case:
@@ -202,7 +206,8 @@ def main() -> None:
     options = parser.parse_args()
     folder = None if options.data is None else options.data.resolve()
     if options.out is not None:
-        np.savez(options.out, **all_scores(folder, options.quick))
+        results: Any = all_scores(folder, options.quick)
+        np.savez(options.out, **results)
         return
     kinds = options.kinds.split(",")
     here = measure(None, folder, options.quick)
@@ -219,10 +224,10 @@ def main() -> None:
         if len(np.unique(case.y)) > 2:
             continue
         for name in ("SparseToken", "Attention"):
-            score = scores(name, case)
-            assert score is not None
+            plain = scores(name, case)
+            assert plain is not None
             for what, other, back in changed(case):
-                apart, flips = difference(score, back(scores(name, other)))
+                apart, flips = difference(plain, back(scores(name, other)))
                 print(f"{label} | {name} | {what:<20} {apart:.1e} ({flips})")
 
 

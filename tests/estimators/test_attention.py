@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 import sparsetoken as st
 from sparsetoken.estimators.attention_heads import HeadObjective, HeadSpec, HeadTask
 from sparsetoken.estimators.head_passes import evidence_scores
-from sparsetoken.estimators.members import TrainingSet
+from sparsetoken.estimators.members import TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.estimators.standardize import Standard
 from sparsetoken.sequences.data import MemoryData
@@ -301,7 +301,7 @@ def test_standard_coordinates(shrinkage):
 
 
 def objective(data, index, weights, tasks=None, columns=None):
-    training = TrainingSet(data, index.astype(int), weights, [], np.arange(len(data)), 0)
+    training = TrainingSamples(data, index.astype(int), weights, [], np.arange(len(data)), 0)
     tasks = tasks or [HeadTask(HeadSpec(1.0, 1.0, 1e-3), 0, 0)]
     columns = weights[:, np.newaxis] if columns is None else columns
     return HeadObjective(training, tasks, columns, False)

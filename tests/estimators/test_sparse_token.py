@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 import sparsetoken as st
 from sparsetoken.estimators.folds import Fold, split
-from sparsetoken.estimators.members import TrainingSet
+from sparsetoken.estimators.members import TrainingSamples
 from sparsetoken.estimators.stack import weigh
 from sparsetoken.estimators.trees import Trees, check_forests
 from sparsetoken.sequences.data import MemoryData
@@ -144,7 +144,7 @@ def test_trees_are_those_of_scikit_learn():
     index = np.arange(90) % 3
     data = MemoryData(st.Sequences.from_list(list(rng.standard_normal((90, 4, 3)))))
     fold = Fold(np.arange(60), np.arange(60, 90))
-    training = TrainingSet(data, index, np.full(90, 1 / 90), [fold], np.arange(90), seed=7)
+    training = TrainingSamples(data, index, np.full(90, 1 / 90), [fold], np.arange(90), seed=7)
     member = Trees(500)
     scores = member.fit(training)[0]
     rows = data.per_sample(token_statistics, member.unit)

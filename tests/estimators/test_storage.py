@@ -341,7 +341,7 @@ SCORES_OF_0_1 = {
 def test_files_of_the_first_version(name):
     """Written by 0.1.0 from a fit to ``X``, with a scaler as token map for attention."""
     if name == "attention":
-        with pytest.raises(ValueError, match="learns other heads since 0.3: fit it again"):
+        with pytest.raises(ValueError, match="learns other heads since"):
             st.load(MODELS / f"0.1.0-{name}.npz")
         return
     classifier = st.load(MODELS / f"0.1.0-{name}.npz")

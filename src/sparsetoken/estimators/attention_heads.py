@@ -24,7 +24,7 @@ from sparsetoken.estimators.head_passes import (
     evidence_tokens,
     query_gradients,
 )
-from sparsetoken.estimators.members import Member, TokenPart, TrainingSet
+from sparsetoken.estimators.members import Member, TokenPart, TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.inspection.measures import mean_auc
 from sparsetoken.sequences.data import Data
@@ -90,7 +90,7 @@ class AttentionHeads(Member):
     aucs: list[float] = field(default_factory=list)
     """AUC of each head on held-out samples; empty if there were none."""
 
-    def fit(self, training: TrainingSet) -> Floats:
+    def fit(self, training: TrainingSamples) -> Floats:
         """Fit all heads to all samples and without each fold, all of them together."""
         self.specs = self._choose_specs(training)
         n_fits, n_classes = len(training.folds) + 1, training.signs.shape[1]
@@ -114,7 +114,7 @@ class AttentionHeads(Member):
         )
         return held_out
 
-    def refine(self, training: TrainingSet) -> None:
+    def refine(self, training: TrainingSamples) -> None:
         """Take steps on all samples, from the heads of some of them."""
         n_classes = training.signs.shape[1]
         tasks = [HeadTask(spec, c, 0) for spec in self.specs for c in range(n_classes)]
@@ -125,7 +125,7 @@ class AttentionHeads(Member):
         self.intercepts = intercepts.reshape(self.intercepts.shape)
 
     def half_fits(
-        self, training: TrainingSet, spec: HeadSpec, halves: Floats
+        self, training: TrainingSamples, spec: HeadSpec, halves: Floats
     ) -> tuple[Floats, float]:
         """Fit a kind of head to two halves of the samples, given by their weights (n, 2).
 
@@ -188,7 +188,7 @@ class AttentionHeads(Member):
     def _temperatures(self) -> Floats:
         return np.array([spec.temperature for spec in self.specs])
 
-    def _choose_specs(self, training: TrainingSet) -> list[HeadSpec]:
+    def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
         kinds = _KINDS if self.reg is None else ((1.0, self.reg),)
         turns = (1.0, -1.0) if training.signs.shape[1] == 1 else (1.0,)  # other classes have others
         return [
@@ -235,7 +235,7 @@ class PooledHeads(AttentionHeads):
         scores: Floats = summary[0] / summary[1] + self.intercepts
         return scores
 
-    def _choose_specs(self, training: TrainingSet) -> list[HeadSpec]:
+    def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
         shrinkages = _shrinkages(self.shrinkages, training)
         return [HeadSpec(1.0, s, reg) for s in shrinkages for reg in _POOLED_RIDGES]
 
@@ -244,7 +244,7 @@ class PooledHeads(AttentionHeads):
 
 
 def _shrinkages(
-    asked: tuple[float | None, ...] | None, training: TrainingSet
+    asked: tuple[float | None, ...] | None, training: TrainingSamples
 ) -> tuple[float | None, ...]:
     if asked is not None:
         return asked
@@ -258,7 +258,7 @@ class HeadObjective:
     """
 
     def __init__(
-        self, training: TrainingSet, tasks: list[HeadTask], weights: Floats, pooled: bool
+        self, training: TrainingSamples, tasks: list[HeadTask], weights: Floats, pooled: bool
     ) -> None:
         self.training, self.tasks, self.pooled = training, tasks, pooled
         self.data = training.data.pooled() if pooled else training.data

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-class TrainingSet:
+class TrainingSamples:
     """Labelled sequences, the folds that hold them out, and common coordinates of their tokens.
 
     Parameters
@@ -110,7 +110,7 @@ class Member:
     name: ClassVar[str]
     """The name in ``members_``."""
 
-    def fit(self, training: TrainingSet) -> Floats:
+    def fit(self, training: TrainingSamples) -> Floats:
         """Learn, and return the scores (K, n, C) of the samples when they were held out."""
         raise NotImplementedError
 
@@ -122,7 +122,7 @@ class Member:
         """Return the member as it was fitted without a fold."""
         raise NotImplementedError
 
-    def refine(self, training: TrainingSet) -> None:
+    def refine(self, training: TrainingSamples) -> None:
         """Go on from a fit to some of the samples to a fit to all of them: nothing by default."""
 
     def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart | None:

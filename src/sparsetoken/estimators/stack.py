@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from sparsetoken.estimators.members import Member, TrainingSet
+from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.losses import Logistic
 from sparsetoken.sequences.data import Data
@@ -87,7 +87,7 @@ def single(member: Member) -> Stack:
     return Stack([member], one, one, np.zeros(1), np.array([[-np.inf], [np.inf]]))
 
 
-def fit_stack(members: list[Member], training: TrainingSet) -> tuple[Stack, Floats]:
+def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, Floats]:
     """Fit members and weigh them; return the stack and its scores (n, C) of held-out samples.
 
     The held-out scores are NaN for samples that were never held out.

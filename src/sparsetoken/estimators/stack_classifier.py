@@ -25,7 +25,7 @@ from sparsetoken.estimators.folds import (
     selection_rows,
     split,
 )
-from sparsetoken.estimators.members import Member, TrainingSet
+from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.stack import Stack, fit_stack, log_losses
 from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.inspection import ScoreStream
@@ -315,7 +315,7 @@ class StackClassifier(AttendingClassifier):
         best: Any = None
         for token_map in self._token_maps(subset, seed):
             mapped = subset.mapped(token_map)
-            training = TrainingSet(
+            training = TrainingSamples(
                 mapped, subset_index, subset_weights, folds, order, seed, self.n_jobs, self._report
             )
             stack, held_out = fit_stack(
@@ -328,7 +328,7 @@ class StackClassifier(AttendingClassifier):
                 best = loss, token_map, training, stack, held_out
         _, self.token_map_, training, self.stack_, held_out = best
         if len(rows) < len(data):  # from there a few steps on all samples
-            everything = TrainingSet(
+            everything = TrainingSamples(
                 data.mapped(self.token_map_), index, weights, [], np.arange(len(data)), seed
             )
             for member in self.stack_.members:
@@ -340,7 +340,7 @@ class StackClassifier(AttendingClassifier):
         self._name_the_leading_head()
 
     def _look_at_halves(
-        self, training: TrainingSet, fraction: float, rng: np.random.Generator
+        self, training: TrainingSamples, fraction: float, rng: np.random.Generator
     ) -> None:
         """Learn from halves how reliable the leading head is, and whether more samples help."""
         self.half_auc_, self.query_reliability_ = None, 0.0

@@ -13,7 +13,7 @@ from sklearn import config_context
 from sklearn.ensemble import ExtraTreesClassifier
 
 from sparsetoken.estimators.folds import Fold
-from sparsetoken.estimators.members import Member, TrainingSet
+from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import largest_magnitudes, token_statistics
 
@@ -45,7 +45,7 @@ class Trees(Member):
     """A power of two for each feature, which brings it into the range of single precision."""
     forests: list[Forest] = field(default_factory=list)
 
-    def fit(self, training: TrainingSet) -> Floats:
+    def fit(self, training: TrainingSamples) -> Floats:
         """Grow a forest without each fold, or one of all samples if there are no folds."""
         magnitude = training.raw.per_sample(largest_magnitudes).max(axis=0)
         self.unit = np.ldexp(1.0, -np.frexp(np.maximum(magnitude, 1e-290))[1])
@@ -72,7 +72,7 @@ class Trees(Member):
         self,
         rows: NDArray[np.float32],
         labels: Indices,
-        training: TrainingSet,
+        training: TrainingSamples,
         used: Indices,
         n_forests: int,
         rng: np.random.Generator,

@@ -26,9 +26,9 @@ from sparsetoken.experiments.models.readout import SIMULATED, Floats, TrainingSe
 from sparsetoken.experiments.models.two_step import QUERY, TWO_STEPS, two_steps
 from sparsetoken.losses import get_loss
 from sparsetoken.sampling import LearnedQuery
-from sparsetoken.sequences.convert import as_sequences
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.passes import attention_features, pooled_features
+from sparsetoken.sequences.sequences import as_sequences
 
 DESCENT_QUANTITIES = frozenset(
     {"test_error", "train_loss", "cosine", "sharpness", "query_norm", "readout_norm", "bias"}
