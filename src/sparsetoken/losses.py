@@ -23,6 +23,7 @@ ask about a loss are its traits, the attributes ``smooth``, ``quadratic``, ``log
 """
 
 import math
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -96,7 +97,7 @@ class Loss:
     def average(self, mean: Any, deviation: Any, y: Any) -> Any:
         """Return E[ℓ(mean + deviation·G; y)] for a standard normal G."""
         step = 0.1 if self.smooth else 0.01
-        return _trapezoid(self, mean, deviation, y, step)
+        return _average(self, mean, deviation, y, step)
 
     def probability(self, score: Any) -> Any:
         """Return the probability of a positive that a trained score stands for.
@@ -203,7 +204,7 @@ class Logistic(Loss):
     def average(self, mean: Any, deviation: Any, y: Any) -> Any:
         """Return E[ℓ(mean + deviation·G; y)]; the step resolves the poles, π/deviation away."""
         step = min(0.5, 1.0 / max(float(np.max(deviation)), 1e-3))
-        return _trapezoid(self, mean, deviation, y, max(step, 2e-3))
+        return _average(self, mean, deviation, y, max(step, 2e-3))
 
     def probability(self, score: Any) -> Any:
         """Return 1/(1 + e^−score)."""
@@ -372,13 +373,21 @@ def _check_convex(loss: Loss) -> None:
             )
 
 
-def _trapezoid(loss: Loss, mean: Any, deviation: Any, y: Any, step: float) -> Any:
+@lru_cache(maxsize=64)
+def gaussian_rule(step: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return nodes and weights of the trapezoid rule for a standard normal.
+
+    It is spectrally accurate for analytic functions.
+    """
+    count = math.ceil(6.5 / step)  # the Gaussian beyond weighs 8e-11
+    nodes = step * np.arange(-count, count + 1.0)
+    return nodes, step * np.exp(-0.5 * nodes**2) / math.sqrt(2.0 * math.pi)
+
+
+def _average(loss: Loss, mean: Any, deviation: Any, y: Any, step: float) -> Any:
     """Average a loss over a Gaussian, node by node to hold few numbers at once."""
-    reach = math.ceil(6.5 / step)  # the Gaussian beyond weighs 8e-11
     total: Any = 0.0
-    for index in range(-reach, reach + 1):
-        g = index * step
-        weight = step * math.exp(-0.5 * g * g) / math.sqrt(2.0 * math.pi)
+    for g, weight in zip(*map(np.ndarray.tolist, gaussian_rule(step)), strict=True):
         total = total + weight * loss.value(mean + deviation * g, y)
     return total
 

@@ -13,13 +13,17 @@ from scipy.stats import qmc
 
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import ConvergenceWarning, Estimate
-from sparsetoken.losses import Loss, get_loss
-from sparsetoken.population import AnyProblem, check_problem
+from sparsetoken.law import score_mean
+from sparsetoken.losses import Loss, gaussian_rule, get_loss
+from sparsetoken.performance import LEAST_UNCERTAINTY
+from sparsetoken.population import AnyProblem, check_problem, lengths
 from sparsetoken.problem import Group, SparseTokenProblem
+from sparsetoken.theory.curves import risk
 from sparsetoken.theory.dynamics.averages import signal_tokens
 from sparsetoken.theory.dynamics.fresh import NewSamples, Parameters, observe
 from sparsetoken.theory.dynamics.train import check_smooth
 from sparsetoken.theory.joint_prox import Objective, minimise, responses
+from sparsetoken.theory.trained import Risk
 
 __all__ = ["JointRisk", "joint_risk"]
 
@@ -115,6 +119,8 @@ def joint_risk(
     beta = check_real("beta", beta, low=0.0, above=True)
     n_points = check_count("n_points", n_points, minimum=256)
     smooth = check_smooth(get_loss(loss))
+    if max(lengths(problem)) == 1:
+        return _one_token(risk(problem, "pooled", alpha=alpha, reg=reg_readout, loss=smooth))
     runs, start = [], _START
     for scrambling in range(_SCRAMBLINGS):
         crowds = _draw(problem, n_points // _SCRAMBLINGS, scrambling)
@@ -132,6 +138,35 @@ def joint_risk(
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     return result
+
+
+def _one_token(linear: Risk) -> JointRisk:
+    """Return the joint minimum without a second token to attend to.
+
+    There is no query, and the readout is that of the pooled model. Its loss is convex: no sample
+    jumps, and changes shrink, by αχ²E[k²] with k = ℓ″/(1 + χℓ″) at the prox (section 4).
+    """
+    points, readout, loss = linear.law.points, linear.readout, linear.loss
+    chi, label = math.exp(readout.log_step), points.label[:, np.newaxis]
+    nodes, weights = gaussian_rule(0.01)
+    score = score_mean(points, readout)[:, np.newaxis] + readout.norm_rest * nodes
+    bend = loss.second_derivative(loss.prox(score, label, chi), label)
+    growth = linear.alpha * points.average((chi * bend / (1.0 + chi * bend)) ** 2 @ weights)
+    numbers = {
+        "cosine": 0.0,
+        "query_norm": 0.0,
+        "readout_cosine": linear.readout_overlap / linear.readout_norm,
+        "growth": growth,
+        "jumps": 0.0,
+    }
+    return JointRisk(
+        **{name: Estimate(x, LEAST_UNCERTAINTY, linear.converged) for name, x in numbers.items()},
+        test_error=linear.test_error,
+        train_loss=linear.train_loss,
+        readout_norm=linear.readout_norm,
+        bias=linear.bias,
+        stable=linear.converged,
+    )
 
 
 class _Order(NamedTuple):
