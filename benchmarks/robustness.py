@@ -203,12 +203,12 @@ def judge(setting: dict[str, Any]) -> Verdict:
     """Solve one setting and check the result."""
     try:
         result, numbers, elapsed, caught = solve_once({**setting, "n_points": POINTS})
+        return Verdict(*_check(setting, result, numbers, elapsed, caught), elapsed, numbers)
     except ValueError as error:
         known = "reg must be > 0" in str(error)
         return Verdict("refused" if known else "exception", str(error))
     except Exception:
         return Verdict("exception", traceback.format_exc(limit=-3))
-    return Verdict(*_check(setting, result, numbers, elapsed, caught), elapsed, numbers)
 
 
 def _check(

@@ -8,7 +8,7 @@ from statistical import Z_LIMIT, standard_score
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Logistic, Square
 from sparsetoken.theory import ConvergenceWarning, joint, joint_risk, risk
-from sparsetoken.theory.joint_prox import Objective, look, minimise, responses
+from sparsetoken.theory.joint_prox import Objective, evaluate, minimize, responses
 
 PROBLEM = SparseTokenProblem(3, 1, 3.0)
 
@@ -125,14 +125,14 @@ def test_fit_of_one_sample(loss):
     rng = np.random.default_rng(0)
     prior = rng.standard_normal((30, 2, 4))
     objective = Objective(np.array([[1.5, 0.3], [0.3, 0.8]]), -1.0, 0.2, 1.3, loss)
-    h = minimise(objective, prior, prior)
+    h = minimize(objective, prior, prior)
     place, response = responses(objective, prior, h)
     assert np.abs(place.gradient).max() < 1e-8
     assert np.linalg.eigvalsh(place.hessian).min() > 0  # minima, not saddles
     # Derivatives against differences.
     step = 1e-6 * rng.standard_normal(h.shape)
-    there, back = (look(objective, prior, h + 0.3 + s) for s in (step, -step))
-    here = look(objective, prior, h + 0.3)
+    there, back = (evaluate(objective, prior, h + 0.3 + s) for s in (step, -step))
+    here = evaluate(objective, prior, h + 0.3)
     assert there.value - back.value == pytest.approx(
         2 * np.einsum("nkl,nkl->n", here.gradient, step), rel=1e-4, abs=1e-12
     )
@@ -140,7 +140,7 @@ def test_fit_of_one_sample(loss):
     expected = 2 * np.einsum("nij,nj->ni", here.hessian, step.reshape(30, -1))
     assert change == pytest.approx(expected, rel=1e-4, abs=1e-11)
     moved = [
-        look(objective, prior + s, minimise(objective, prior + s, h)).influence
+        evaluate(objective, prior + s, minimize(objective, prior + s, h)).influence
         for s in (step, -step)
     ]
     expected = 2 * np.einsum("nklij,nij->nkl", response, step)
@@ -155,3 +155,14 @@ def test_bad_argument_is_named(argument, value):
     arguments = {"alpha": 1.0, "reg_query": 0.1, "reg_readout": 0.1, argument: value}
     with pytest.raises(ValueError, match=f"^{argument} must"):
         joint_risk(PROBLEM, **arguments)
+
+
+def test_without_signal_the_query_has_no_direction():
+    """Noise of the tokens alone moves it, a little, however stiffly it is held."""
+    problem = SparseTokenProblem(4, 1, 0.0, 0.4)
+    for reg_query in (30.0, 1e4):
+        found = joint_risk(problem, alpha=4.0, reg_query=reg_query, reg_readout=0.3, n_points=1024)
+        assert found.stable
+        assert found.cosine == found.readout_cosine == 0.0
+        assert 0.0 < found.query_norm < 1e-2
+        assert found.query_norm.uncertainty < 0.02 * found.query_norm

@@ -1,5 +1,6 @@
 import json
 import math
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -397,6 +398,17 @@ def test_uncertainty_of_a_readout_without_noise():
     fine = risk(problem, "attention", n_points=16 * 1024, **options)
     assert abs(rough.test_error - fine.test_error) < 3 * rough.uncertainty
     assert rough.uncertainty < 0.1 * rough.test_error
+
+
+def test_nothing_to_learn_and_no_ridge():
+    """Any readout is as bad, and none is held: whatever the solver finds is a finite number."""
+    problem = SparseTokenProblem(46, 5, 0.0, 0.466)
+    options = {"alpha": 183.0, "reg": 0.0, "loss": "hinge", "cosine": 0.3, "n_points": 8192}
+    for sharpness in (0.0, 3e-9, 1e-3, 0.1):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = risk(problem, "elementwise", sharpness=sharpness, **options)
+        assert found.test_error == pytest.approx(0.466, abs=5 * found.uncertainty + 1e-3)
 
 
 def test_curve_equals_single_points():

@@ -22,7 +22,7 @@ from sparsetoken.theory.curves import risk
 from sparsetoken.theory.dynamics.averages import signal_tokens
 from sparsetoken.theory.dynamics.fresh import NewSamples, Parameters, observe
 from sparsetoken.theory.dynamics.train import check_smooth
-from sparsetoken.theory.joint_prox import Objective, minimise, responses
+from sparsetoken.theory.joint_prox import Objective, minimize, responses
 from sparsetoken.theory.trained import Risk
 
 __all__ = ["JointRisk", "joint_risk"]
@@ -77,7 +77,7 @@ def joint_risk(
 ) -> JointRisk:
     """Predict the minimum of the loss over query, readout and bias together.
 
-    The minimised function is the mean loss plus (reg_query/2)‖q‖² + (reg_readout/2)‖w‖². It is not
+    The minimized function is the mean loss plus (reg_query/2)‖q‖² + (reg_readout/2)‖w‖². It is not
     convex. The prediction is for the minimum that aligns with the signal, by the replica-symmetric
     ansatz; ``stable`` says whether that ansatz can hold.
 
@@ -130,7 +130,7 @@ def joint_risk(
         runs.append(found.numbers(observe(points, found.order.parameters).error))
         if not found.converged:
             break
-    result = _summarise(runs)
+    result = _summarize(runs)
     if not result.stable:
         message = (
             "the joint minimum is not described by this theory here (stable=False); "
@@ -209,7 +209,7 @@ class _Found(NamedTuple):
 
 @dataclass
 class _Cohort:
-    """Samples of one group: their normals, and where the last minimisation ended."""
+    """Samples of one group: their normals, and where the last minimization ended."""
 
     group: Group
     normals: Array
@@ -226,12 +226,12 @@ class _Cohort:
         """Return the share of samples with another minimum, looked for from each token."""
         objective = self.objective(order, beta, loss)
         prior = self.prior(order.parameters)
-        first = minimise(objective, prior, prior)
+        first = minimize(objective, prior, prior)
         several = np.zeros(len(prior), dtype=bool)
         for token in range(min(prior.shape[2], _MOST_TRIES)):
             start = prior.copy()
             start[:, 0, token] += 3.0 * np.sqrt(order.variance[0, 0])
-            other = minimise(objective, prior, start)
+            other = minimize(objective, prior, start)
             several |= np.abs(other - first).max(axis=(1, 2)) > 1e-3
         return float(several.mean())
 
@@ -309,6 +309,8 @@ def _solve(
                 break
         if converged:
             break
+    if converged:  # one more step of the map: what must vanish, as without a signal, then does
+        order = new
     jumps = sum(crowd.group.probability * crowd.jumps(order, beta, loss) for crowd in crowds)
     return _Found(order, seen.loss, _growth(seen, alpha, order.variance), jumps, converged)
 
@@ -318,7 +320,7 @@ def _average(crowds: list[_Cohort], order: _Order, beta: float, loss: Loss) -> _
     for crowd in crowds:
         group, prior = crowd.group, crowd.prior(order.parameters)
         objective = crowd.objective(order, beta, loss)
-        crowd.last = minimise(objective, prior, prior if crowd.last is None else crowd.last)
+        crowd.last = minimize(objective, prior, prior if crowd.last is None else crowd.last)
         place, response = responses(objective, prior, crowd.last)
         within = np.einsum("nkljl->kj", response) / len(prior)
         response *= _tame(response)[:, np.newaxis, np.newaxis, np.newaxis, np.newaxis]
@@ -391,7 +393,7 @@ def _unflat(x: Array) -> _Order:
     return _Order(Parameters(x[:2], gram, float(x[8])), variance)
 
 
-def _summarise(runs: list[dict[str, Any]]) -> JointRisk:
+def _summarize(runs: list[dict[str, Any]]) -> JointRisk:
     converged = all(run["converged"] for run in runs)
     fields = {}
     for name in runs[0]:

@@ -36,6 +36,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
+LARGEST = 1e100  # entry of a step: a method that asks for more has lost its way
 _MOST_PASSES = 150
 _SMOOTHINGS = (1.0, 0.1, 0.01, 1e-3, 1e-4)
 
@@ -345,7 +346,8 @@ def _fit_step(problem: Problem, readout: Readout) -> tuple[Readout, Pass, Moment
 
 
 def _stepped(readout: Readout, move: Array, problem: Problem) -> Readout:
-    """Take a step; τ stays positive and log χ below its bound."""
+    """Take a step; τ stays positive, log χ below its bound, and squares within floats."""
+    move = np.clip(move, -LARGEST, LARGEST)
     moved = readout._replace(
         along_query=readout.along_query + float(move[0]),
         along_rest=readout.along_rest + float(move[1]),

@@ -17,7 +17,7 @@ from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.models import Model
 from sparsetoken.theory.saddle import Problem, assemble
 from sparsetoken.theory.separation import law_capacity
-from sparsetoken.theory.solver import Saddle, fits_perfectly, solve, solve_scaled
+from sparsetoken.theory.solver import LARGEST, Saddle, fits_perfectly, solve, solve_scaled
 from sparsetoken.theory.verification import is_stationary
 
 __all__ = ["RESOLUTION", "Risk", "any_bias", "solve_point"]
@@ -316,4 +316,4 @@ def _batch_moves(law: FeatureLaw, task: Problem, saddle: Saddle) -> NDArray[np.f
     others = (matrices.sum(axis=0) - matrices) / (law.batches - 1)
     moves = np.stack([-solve_scaled(*pair) for pair in zip(others, gradients, strict=True)])
     moves[:, 4:] = np.clip(moves[:, 4:], -1.0, 1.0)  # log χ
-    return np.nan_to_num(moves)
+    return np.clip(np.nan_to_num(moves), -LARGEST, LARGEST)
