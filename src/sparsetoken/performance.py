@@ -140,7 +140,13 @@ class Performance:
             How many.
         """
         n_thresholds = check_count("n_thresholds", n_thresholds, minimum=3)
-        thresholds = self._quantiles(self.law, self.readout, n_thresholds)
+        counts = n_thresholds // 2 - 1, n_thresholds - n_thresholds // 2 - 1
+        grid, shares = self._curve(self.law, self.readout, 4.0 * _TAIL / n_thresholds)
+        of_classes = [
+            np.interp(np.linspace(-_TAIL, _TAIL, count), _normal_quantile(share), grid)
+            for count, share in zip(counts, shares, strict=True)
+        ]
+        thresholds = np.sort(np.concatenate([grid[[0, -1]], *of_classes]))[::-1]
 
         def both(law: FeatureLaw, readout: Readout) -> Array:
             return np.stack([self._above(law, readout, y, thresholds) for y in (-1.0, 1.0)])
@@ -261,28 +267,28 @@ class Performance:
             return high if excess(high) >= 0.0 else low
         return float(brentq(excess, low, high, xtol=1e-10 * (high - low), rtol=1e-10))
 
-    def _quantiles(self, law: FeatureLaw, readout: Readout, count: int) -> Array:
-        """Return falling quantiles of the scores of each class, spaced as those of a normal law."""
+    def _curve(self, law: FeatureLaw, readout: Readout, step: float) -> tuple[Array, Array]:
+        """Return falling thresholds, and how much of each class is above them, shape (2, n).
+
+        Thresholds are added until the normal quantiles of these shares rise by at most ``step``:
+        as fine where scores crowd as where they are far apart.
+        """
         low, high = self._range(law, readout)
-        high += 1e-9 * max(high - low, 1.0)  # above all scores, also of those without noise
-        levels = [np.linspace(-_TAIL, _TAIL, n) for n in (count // 2 - 1, count - count // 2 - 1)]
-        widest = 2.0 * _TAIL / max(count // 2 - 1, 1)
+        high += 1e-9 * max(high - low, 1.0)  # above all scores, also those without noise
 
-        def normal_levels(thresholds: Array) -> Array:
-            above = np.stack([self._above(law, readout, y, thresholds) for y in (-1.0, 1.0)])
-            return np.clip(ndtri(above), -_TAIL, _TAIL)
+        def above(thresholds: Array) -> Array:
+            return np.stack([self._above(law, readout, y, thresholds) for y in (-1.0, 1.0)])
 
-        grid = np.linspace(high, low, count)
-        at_grid = normal_levels(grid)
+        thresholds = np.linspace(high, low, 33)
+        shares = above(thresholds)
         for _ in range(_MOST_HALVINGS):
-            wide = np.flatnonzero(np.diff(at_grid).max(axis=0) > widest)
+            wide = np.flatnonzero(np.diff(_normal_quantile(shares)).max(axis=0) > step)
             if not wide.size:
                 break
-            middle = 0.5 * (grid[wide] + grid[wide + 1])
-            grid = np.insert(grid, wide + 1, middle)
-            at_grid = np.insert(at_grid, wide + 1, normal_levels(middle), axis=1)
-        of_both = [np.interp(*pair, grid) for pair in zip(levels, at_grid, strict=True)]
-        return np.sort(np.concatenate([[high, low], *of_both]))[::-1]
+            middle = 0.5 * (thresholds[wide] + thresholds[wide + 1])
+            thresholds = np.insert(thresholds, wide + 1, middle)
+            shares = np.insert(shares, wide + 1, above(middle), axis=1)
+        return thresholds, shares
 
     def _range(self, law: FeatureLaw, readout: Readout) -> tuple[float, float]:
         """Return where all the scores are, but for 1e-12 or so."""
@@ -297,8 +303,7 @@ class Performance:
             alarm, found = (self._above(law, readout, y, grid) for y in (-1.0, 1.0))
             if float(np.diff(alarm) @ np.diff(found)) < _CROWDED:
                 return min(-_integral(found, alarm), 1.0)
-            grid = self._quantiles(law, readout, 2 * _GRID)
-            alarm, found = (self._above(law, readout, y, grid) for y in (-1.0, 1.0))
+            alarm, found = self._curve(law, readout, 10.0 / (2 * _GRID))[1]
             return float(trapezoid(found, alarm))
         gap = np.subtract.outer(score_mean(positive, readout), score_mean(negative, readout))
         spread = readout.norm_rest * np.hypot.outer(positive.scale, negative.scale)
@@ -309,6 +314,10 @@ def _integral(values: Array, over: Array) -> float:
     """Integrate along a curve by the trapezoid rule, extrapolated from twice the step."""
     fine, coarse = (trapezoid(values[::n], over[::n]) for n in (1, 2))
     return float(fine + (fine - coarse) / 3.0)
+
+
+def _normal_quantile(share: Array) -> Array:
+    return np.clip(ndtri(share), -_TAIL, _TAIL)
 
 
 def _survival(points: Points, readout: Readout, thresholds: Array) -> Array:

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 from statistical import Z_LIMIT, standard_score
 
-from sparsetoken import SparseTokenProblem
+from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Logistic, get_loss
 from sparsetoken.pooling import Elementwise
 from sparsetoken.sampling import exact_performance, sample_feature_law, sample_features
@@ -491,3 +491,9 @@ def test_a_curve_of_the_protocol_agrees_with_its_points(loss):
         assert found.test_error == pytest.approx(alone.test_error, rel=1e-4)
         assert found.train_loss == pytest.approx(alone.train_loss, rel=1e-4, abs=1e-9)
         assert found.cosine == alone.cosine
+
+
+def test_two_steps_on_a_huge_signal_name_the_signal():
+    problem = Population([SparseTokenProblem(5, 1, 3.0), SparseTokenProblem(5, 1, 1e6)])
+    with pytest.raises(ValueError, match=r"^signal must be smaller .* got 1e\+06: .* sharpness"):
+        two_step_risk(problem, alpha0=2.0, alpha1=2.0, reg=1e-2, loss="square")

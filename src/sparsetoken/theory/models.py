@@ -13,6 +13,7 @@ from sparsetoken.theory.points import attention_law
 __all__ = ["DEFAULT_POINTS", "Model", "get_model"]
 
 DEFAULT_POINTS = 16384
+LARGEST_SHARPNESS = 1e15
 _LINEAR = ("vectorized", "pooled")
 
 
@@ -94,10 +95,11 @@ def get_model(
         )
     if sharpness is None and pooling.sharpened:
         raise ValueError(f"sharpness must be given for model {name!r}: it is β‖q‖")
+    sharpness = 1.0 if sharpness is None else sharpness
     return Model(
         name,
         pooling,
         check_real("cosine", cosine, low=-1.0, high=1.0),
-        1.0 if sharpness is None else check_real("sharpness", sharpness, low=0.0, high=1e15),
+        check_real("sharpness", sharpness, low=0.0, high=LARGEST_SHARPNESS),
         check_count("n_points", n_points, minimum=256),
     )
