@@ -256,7 +256,7 @@ PARAMETERS: dict[str, Quantity] = {
         ),
         Quantity(
             "n_points", "quadrature points", "", "Points per class for the law of the features.",
-            256, default=4096, whole=True, logarithmic=True, group="numerics",
+            256, default=16384, whole=True, logarithmic=True, group="numerics",
         ),
         Quantity(
             "trials", "trials", "", "Data sets drawn for each simulated number.",

@@ -23,6 +23,7 @@ from sparsetoken.theory.dynamics.averages import signal_tokens
 from sparsetoken.theory.dynamics.fresh import NewSamples, Parameters, observe
 from sparsetoken.theory.dynamics.train import check_smooth
 from sparsetoken.theory.joint_prox import Objective, minimize, responses
+from sparsetoken.theory.models import DEFAULT_POINTS
 from sparsetoken.theory.trained import Risk
 
 __all__ = ["JointRisk", "joint_risk"]
@@ -73,7 +74,7 @@ def joint_risk(
     reg_readout: float,
     loss: Any = "logistic",
     beta: float = 1.0,
-    n_points: int = 4096,
+    n_points: int = DEFAULT_POINTS,
 ) -> JointRisk:
     """Predict the minimum of the loss over query, readout and bias together.
 
@@ -93,7 +94,7 @@ def joint_risk(
         "logistic", "square" or another smooth loss.
     beta : float, default=1.0
         Inverse temperature of the attention.
-    n_points : int, default=4096
+    n_points : int, default=16384
         Points for the averages over samples; more are more accurate and slower.
 
     Returns
@@ -104,7 +105,8 @@ def joint_risk(
     --------
     >>> import sparsetoken as st
     >>> problem = st.SparseTokenProblem(n_tokens=3, signal=3.0)
-    >>> j = st.theory.joint_risk(problem, alpha=4.0, reg_query=0.1, reg_readout=0.1)
+    >>> ridges = {"reg_query": 0.1, "reg_readout": 0.1}
+    >>> j = st.theory.joint_risk(problem, alpha=4.0, **ridges, n_points=4096)
     >>> j.stable, round(j.test_error, 3), round(j.train_loss, 3)
     (True, 0.137, 0.249)
     """

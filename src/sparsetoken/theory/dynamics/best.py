@@ -16,7 +16,8 @@ from sparsetoken.losses import Loss, get_loss
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.schedule import Schedule
-from sparsetoken.theory.dynamics.train import DEFAULT_POINTS, check_smooth, follow_training
+from sparsetoken.theory.dynamics.train import check_smooth, follow_training
+from sparsetoken.theory.models import DEFAULT_POINTS
 from sparsetoken.theory.protocol import two_step_risk
 from sparsetoken.theory.trained import Risk
 

@@ -15,12 +15,12 @@ from sparsetoken.theory.dynamics.fresh import NewSamples, run_fresh, run_online
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.reused import MOST_STEPS, run_reused
 from sparsetoken.theory.dynamics.schedule import Schedule
+from sparsetoken.theory.models import DEFAULT_POINTS
 from sparsetoken.theory.points import BATCHES
 
 __all__ = ["check_smooth", "follow_training", "training"]
 
 _BATCHES = ("fresh", "reused", "online")
-DEFAULT_POINTS = 65536
 _TURNS = 8  # sets of points that an online run alternates between
 
 Rate = float | Sequence[float]
@@ -65,7 +65,7 @@ def training(
         Learning rates, or one for each step.
     reg : float, default=0.0
         Ridge λ on query and readout.
-    n_points : int, default=65536
+    n_points : int, default=16384
         Points for the averages over samples; more are more accurate and slower.
 
     Returns
@@ -79,8 +79,8 @@ def training(
     >>> t = st.theory.training(problem, steps=4, alpha=2.0)
     >>> t.cosine.round(2)
     array([0.  , 0.78, 0.74, 0.52])
-    >>> t.uncertainty("cosine").round(5)
-    array([0.e+00, 0.e+00, 0.e+00, 1.e-05])
+    >>> bool(t.uncertainty("cosine").max() < 1e-3)
+    True
 
     The published protocol moves readout and bias in the first step, the query in the second:
 
