@@ -434,6 +434,7 @@ def test_record_is_readable():
     ("change", "match"),
     [
         ({"model": "mean"}, "model must be one of 'vectorized', 'pooled', 'attention'.*'mean'"),
+        ({"model": "two-step"}, "got 'two-step': use two_step_risk"),
         ({"loss": "log"}, "loss must be one of 'logistic', 'square', 'hinge'.*'log'"),
         ({"cosine": 1.5}, r"cosine must be .*\[-1, 1\], got 1.5"),
         ({"cosine": None}, "cosine must be given for model 'attention'"),

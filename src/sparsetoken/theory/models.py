@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from sparsetoken._validation import check_count, check_real
+from sparsetoken._validation import check_count, check_instance, check_real
 from sparsetoken.law import FeatureLaw, linear_law
 from sparsetoken.pooling import Pooling, get_pooling, pooling_models
 from sparsetoken.population import AnyProblem, lengths, windows
@@ -48,13 +48,13 @@ class Model:
 
     def _length(self, problem: AnyProblem) -> int:
         """Return the length whose pooled noise is the unit: the only one of a vectorized model."""
-        found = lengths(problem)
-        if self.name == "vectorized" and len(found) > 1:
+        shortest, *others = lengths(problem)
+        if self.name == "vectorized" and others:
             raise ValueError(
                 "model 'vectorized' needs sequences of one length, "
-                f"got lengths {', '.join(map(str, found))}"
+                f"got lengths {', '.join(map(str, (shortest, *others)))}"
             )
-        return found[0]
+        return shortest
 
     def law_on(self, problem: AnyProblem, trained: AnyProblem) -> FeatureLaw:
         """Law under another problem, in the units of the one the readout was trained on."""
@@ -77,6 +77,7 @@ def get_model(
     model: str | Pooling, cosine: Any = None, sharpness: Any = None, n_points: Any = DEFAULT_POINTS
 ) -> Model:
     """Return the model for a name or a pooling, its arguments checked."""
+    check_instance("model", model)
     if isinstance(model, Pooling) or (isinstance(model, str) and ":" in model):
         pooling = get_pooling(model)
         name = repr(pooling)
@@ -87,6 +88,11 @@ def get_model(
         return Model(model, None, 0.0, 0.0, 0)
     elif isinstance(model, str) and model in pooling_models():
         name, pooling = model, pooling_models()[model]
+    elif model == "two-step":
+        raise ValueError(
+            "model must have a given query, got 'two-step': use two_step_risk or two_step_curve, "
+            "or alignment for its cosine and sharpness and then model 'attention'"
+        )
     else:
         known = ", ".join(map(repr, (*_LINEAR, *pooling_models())))
         raise ValueError(f"model must be one of {known} or a Pooling, got {model!r}")
