@@ -146,6 +146,7 @@ class Mean(Pooling):
     uses_scores = False
 
     def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        """Return 1/L for every token."""
         return np.ones_like(scores) / segments.spread(segments.lengths)
 
 
@@ -157,6 +158,7 @@ class Softmax(Pooling):
     model = "attention"
 
     def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        """Return exp(score), normalized."""
         weights = scores - segments.spread(segments.reduce(np.maximum, scores))
         np.exp(weights, out=weights)
         weights /= segments.spread(segments.reduce(np.add, weights))
@@ -170,6 +172,7 @@ class Hardmax(Pooling):
     sharpened = False
 
     def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        """Return an equal part for each of the largest scores."""
         largest = segments.spread(segments.reduce(np.maximum, scores))
         weights = (scores == largest).astype(scores.dtype)
         weights /= segments.spread(segments.reduce(np.add, weights))
@@ -191,6 +194,7 @@ class Elementwise(Pooling):
         self.function = check_choice("function", function, _FUNCTIONS)
 
     def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        """Return σ(score)/L."""
         return _FUNCTIONS[self.function](scores) / segments.spread(segments.lengths)
 
     def __repr__(self) -> str:
@@ -230,6 +234,7 @@ class Stacked(Pooling):
         self.inner = check_real("inner", inner, low=0.0)
 
     def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        """Return what each token adds to the sum that the top layer makes."""
         starts = segments.bounds(scores)
         layers = np.empty((self.depth + 1, scores.size))
         layers[0] = scores.ravel()

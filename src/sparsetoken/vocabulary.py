@@ -182,8 +182,8 @@ PARAMETERS: dict[str, Quantity] = {
             "reg", "ridge", "λ", "Penalty on the weights of the readout.",
             0.0, default=1e-2, slider=(1e-6, 100.0), logarithmic=True, group="training",
         ),
-        Quantity("loss", "loss", "", "What training minimizes: logistic, square or hinge.", default="logistic",
-                 group="training"),
+        Quantity("loss", "loss", "", "What training minimizes: logistic, square or hinge.",
+                 default="logistic", group="training"),
         Quantity(
             "beta", "inverse temperature", "β", "Multiplies the scores of the tokens.",
             default=1.0, slider=(0.1, 10.0), logarithmic=True, **_RATE,
