@@ -102,7 +102,7 @@ def stationarity(result: Risk) -> float:
     mean = along_query * x.along_query + along_rest * x.along_rest + x.bias
     h, gh, hh = np.zeros((3, mean.size))
     for node, share in zip(g, density, strict=True):
-        slope = _slope(loss, mean + scale * norm * node, label, chi * scale**2 + result.smoothing)
+        slope = _slope(loss, mean + scale * norm * node, label, chi * scale**2 + result._smoothing)
         h += share * slope
         gh += share * node * slope
         hh += share * slope**2

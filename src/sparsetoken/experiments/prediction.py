@@ -171,7 +171,8 @@ def _query(cell: Cell) -> Alignment | None:
 
 
 def _two_steps(cell: Cell) -> dict[str, Any]:
-    return {name: cell.values[name] for name in TWO_STEPS if name in cell.values}
+    steps = {name: cell.values[name] for name in TWO_STEPS if name in cell.values}
+    return {"center" if name == "centre" else name: value for name, value in steps.items()}
 
 
 def _model(cell: Cell, query: Alignment | None) -> Model:

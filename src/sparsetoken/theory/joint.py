@@ -26,8 +26,6 @@ from sparsetoken.theory.joint_prox import Objective, minimize, responses
 from sparsetoken.theory.models import DEFAULT_POINTS
 from sparsetoken.theory.trained import Risk
 
-__all__ = ["JointRisk", "joint_risk"]
-
 Array = NDArray[np.float64]
 
 _SCRAMBLINGS = 4
@@ -125,12 +123,12 @@ def joint_risk(
         return _one_token(risk(problem, "pooled", alpha=alpha, reg=reg_readout, loss=smooth))
     runs, start = [], _START
     for scrambling in range(_SCRAMBLINGS):
-        crowds = _draw(problem, n_points // _SCRAMBLINGS, scrambling)
-        found = _solve(crowds, alpha, ridges, beta, smooth, start)
-        start = found.order
+        cohorts = _draw(problem, n_points // _SCRAMBLINGS, scrambling)
+        solution = _solve(cohorts, alpha, ridges, beta, smooth, start)
+        start = solution.order
         points = NewSamples.draw(problem, beta, smooth, 8 * n_points, scrambling)
-        runs.append(found.numbers(observe(points, found.order.parameters).error))
-        if not found.converged:
+        runs.append(solution.numbers(observe(points, solution.order.parameters).error))
+        if not solution.converged:
             break
     result = _summarize(runs)
     if not result.stable:
@@ -182,7 +180,7 @@ class _Order(NamedTuple):
 _START = _Order(Parameters(np.ones(2), np.array([[1.2, 0.9], [0.9, 1.2]]), 0.0), 0.2 * np.eye(2))
 
 
-class _Found(NamedTuple):
+class _Solution(NamedTuple):
     """A solution, or the last iterate."""
 
     order: _Order
@@ -238,7 +236,7 @@ class _Cohort:
         return float(several.mean())
 
     def objective(self, order: _Order, beta: float, loss: Loss) -> Objective:
-        """Return the function that each of the samples minimises."""
+        """Return the function that each of the samples minimizes."""
         precision = np.asarray(np.linalg.inv(order.variance), dtype=float)
         return Objective(precision, self.group.label, order.parameters.bias, beta, loss)
 
@@ -246,7 +244,7 @@ class _Cohort:
 def _draw(problem: AnyProblem, rows: int, scrambling: int) -> list[_Cohort]:
     """Draw the samples of each group; classes of one kind share their normals."""
     drawn: dict[SparseTokenProblem, Array] = {}
-    crowds = []
+    cohorts = []
     for group in problem.groups:
         kind = group.kind
         if kind not in drawn:
@@ -255,8 +253,8 @@ def _draw(problem: AnyProblem, rows: int, scrambling: int) -> list[_Cohort]:
             uniform = np.clip(sobol.random(1 << round(math.log2(rows))), 1e-12, 1.0 - 1e-12)
             drawn[kind] = ndtri(uniform).reshape(-1, 2, kind.n_tokens)
         if group.probability > 0.0:
-            crowds.append(_Cohort(group, drawn[kind]))
-    return crowds
+            cohorts.append(_Cohort(group, drawn[kind]))
+    return cohorts
 
 
 class _Pass(NamedTuple):
@@ -281,8 +279,8 @@ class _Pass(NamedTuple):
 
 
 def _solve(
-    crowds: list[_Cohort], alpha: float, ridges: Array, beta: float, loss: Loss, start: _Order
-) -> _Found:
+    cohorts: list[_Cohort], alpha: float, ridges: Array, beta: float, loss: Loss, start: _Order
+) -> _Solution:
     """Iterate the equations of section 14 from ``start``, then solve them by Newton's method.
 
     Where that fails, as where the query vanishes, iterate to the end.
@@ -290,7 +288,7 @@ def _solve(
 
     def step(x: Array) -> Array:
         order = _unflat(x)
-        return _flat(_next(order, _average(crowds, order, beta, loss), alpha, ridges)[0])
+        return _flat(_next(order, _average(cohorts, order, beta, loss), alpha, ridges)[0])
 
     x, converged = _flat(start), False
     for tolerance in (_CLOSE, 0.1 * _TOLERANCE):
@@ -303,7 +301,7 @@ def _solve(
         root = optimize.root(lambda x: step(x) - x, x, method="hybr", options=options).x
         for candidate in (root, x):
             order = _unflat(candidate)
-            seen = _average(crowds, order, beta, loss)
+            seen = _average(cohorts, order, beta, loss)
             new, held = _next(order, seen, alpha, ridges)
             left = float(np.abs(_flat(new) - candidate).max())
             converged = held and left < _TOLERANCE * float(np.abs(candidate).max())
@@ -313,24 +311,24 @@ def _solve(
             break
     if converged:  # one more step of the map: what must vanish, as without a signal, then does
         order = new
-    jumps = sum(crowd.group.probability * crowd.jumps(order, beta, loss) for crowd in crowds)
-    return _Found(order, seen.loss, _growth(seen, alpha, order.variance), jumps, converged)
+    jumps = sum(cohort.group.probability * cohort.jumps(order, beta, loss) for cohort in cohorts)
+    return _Solution(order, seen.loss, _growth(seen, alpha, order.variance), jumps, converged)
 
 
-def _average(crowds: list[_Cohort], order: _Order, beta: float, loss: Loss) -> _Pass:
+def _average(cohorts: list[_Cohort], order: _Order, beta: float, loss: Loss) -> _Pass:
     total: Any = None
-    for crowd in crowds:
-        group, prior = crowd.group, crowd.prior(order.parameters)
-        objective = crowd.objective(order, beta, loss)
-        crowd.last = minimize(objective, prior, prior if crowd.last is None else crowd.last)
-        place, response = responses(objective, prior, crowd.last)
+    for cohort in cohorts:
+        group, prior = cohort.group, cohort.prior(order.parameters)
+        objective = cohort.objective(order, beta, loss)
+        cohort.last = minimize(objective, prior, prior if cohort.last is None else cohort.last)
+        place, response = responses(objective, prior, cohort.last)
         within = np.einsum("nkljl->kj", response) / len(prior)
         response *= _tame(response)[:, np.newaxis, np.newaxis, np.newaxis, np.newaxis]
         flat = np.moveaxis(response, 3, 2).reshape(len(prior), 4, -1)
         a = place.influence
         root = np.linalg.cholesky(order.parameters.gram)
         if root.diagonal().min() > _COLLAPSED * root.diagonal().max():
-            stein = np.einsum("nkl,njl->kj", crowd.normals, a) / len(a)
+            stein = np.einsum("nkl,njl->kj", cohort.normals, a) / len(a)
             within = np.linalg.solve(root.T, stein)
         part = (
             group.kind.signal * a[:, :, : signal_tokens(group)].sum(axis=2).mean(axis=0),

@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 from sparsetoken.losses import Loss
 from sparsetoken.pooling import Softmax
 
-__all__ = ["Objective", "minimize", "responses"]
-
 Array = NDArray[np.float64]
 
 _MOST_ROUNDS = 60
 
 
 class Objective(NamedTuple):
-    """The minimised function of each sample: what it needs besides H and h°."""
+    """The minimized function of each sample: what it needs besides H and h°."""
 
     precision: Array
     """V⁻¹, shape (2, 2)."""

@@ -11,8 +11,6 @@ from sparsetoken.population import AnyProblem, lengths, windows
 from sparsetoken.theory.points import attention_law
 from sparsetoken.vocabulary import quantity
 
-__all__ = ["DEFAULT_POINTS", "Model", "get_model"]
-
 DEFAULT_POINTS: int = quantity("n_points").default  # of every prediction, here and in commands
 LARGEST_SHARPNESS = 1e15
 _LINEAR = ("vectorized", "pooled")

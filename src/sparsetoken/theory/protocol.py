@@ -9,8 +9,6 @@ from sparsetoken.theory.models import DEFAULT_POINTS, LARGEST_SHARPNESS, get_mod
 from sparsetoken.theory.trained import Risk
 from sparsetoken.theory.two_steps import alignment
 
-__all__ = ["two_step_curve", "two_step_risk"]
-
 
 def two_step_risk(
     problem: AnyProblem,
@@ -28,7 +26,7 @@ def two_step_risk(
     """Predict the attention classifier trained by the two-step protocol.
 
     Two gradient steps on ``alpha0`` samples per dimension give the query; readout and bias are then
-    fully optimised on ``alpha1`` fresh samples per dimension.
+    fully optimized on ``alpha1`` fresh samples per dimension.
 
     Parameters
     ----------

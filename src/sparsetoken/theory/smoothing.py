@@ -21,8 +21,6 @@ from scipy.special import ndtr
 from sparsetoken.losses import Logistic, Loss, gaussian_rule
 from sparsetoken.theory.interpolation import interpolate
 
-__all__ = ["Moments", "envelope_moments"]
-
 Array = NDArray[np.float64]
 
 _ROOT_2PI = 2.5066282746310002
@@ -185,12 +183,12 @@ def _any_loss(loss: Loss, label: Array, mean: Array, deviation: Array, scale: Ar
     while True:
         nodes, weights = gaussian_rule(step)
         integrands = _integrands(loss, label, mean, deviation, scale, nodes)
-        found = Moments(*(each @ weights for each in integrands))
+        averages = Moments(*(each @ weights for each in integrands))
         half = Moments(*(each[:, ::2] @ (2.0 * weights[::2]) for each in integrands))
-        typical = np.sqrt(found.hh) + 1e-300
-        missed = np.maximum(np.abs(found.h - half.h), np.abs(found.gh - half.gh)) / typical
+        typical = np.sqrt(averages.hh) + 1e-300
+        missed = np.maximum(np.abs(averages.h - half.h), np.abs(averages.gh - half.gh)) / typical
         if float(missed.max(initial=0.0)) < 1e-6 or 4 * nodes.size * mean.size > _MOST_NODES:
-            return found
+            return averages
         step /= 4.0
 
 

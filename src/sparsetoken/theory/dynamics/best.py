@@ -21,8 +21,6 @@ from sparsetoken.theory.models import DEFAULT_POINTS
 from sparsetoken.theory.protocol import two_step_risk
 from sparsetoken.theory.trained import Risk
 
-__all__ = ["BestTraining", "best_protocol", "best_rates", "best_training"]
-
 Array = NDArray[np.float64]
 
 _SEARCH_POINTS = 512  # per class, in as few scramblings as tell an error
@@ -204,7 +202,7 @@ def best_protocol(problem: AnyProblem, *, alpha: float, loss: Loss) -> dict[str,
 
 
 def _descend(error: Callable[[Array], float], start: Array, evaluations: int) -> Any:
-    """Minimise over logarithms from a simplex that spans a factor of two in each."""
+    """Minimize over logarithms from a simplex that spans a factor of two in each."""
     simplex = start + np.vstack([np.zeros_like(start), math.log(2.0) * np.eye(start.size)])
     options = {"initial_simplex": simplex, "xatol": 0.05, "fatol": 1e-4, "maxfev": evaluations}
     return minimize(error, start, method="Nelder-Mead", options=options)

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from sparsetoken.losses import Loss, gaussian_rule
 from sparsetoken.theory.smoothing import envelope_moments
 
-__all__ = ["ScoreMoments", "score_moments"]
-
 Array = NDArray[np.float64]
 
 _RESOLUTION = 12.0  # of the table for a loss without a kernel (smoothing.py)

@@ -18,8 +18,6 @@ from sparsetoken.theory.dynamics.schedule import Schedule
 from sparsetoken.theory.models import DEFAULT_POINTS
 from sparsetoken.theory.points import BATCHES
 
-__all__ = ["check_smooth", "follow_training", "training"]
-
 _BATCHES = ("fresh", "reused", "online")
 _TURNS = 8  # sets of points that an online run alternates between
 
@@ -98,15 +96,15 @@ def training(
         check_count("steps", steps, maximum=MOST_STEPS)
     smooth = check_smooth(get_loss(loss))
     n_points = check_count("n_points", n_points, minimum=256)
-    found = follow_training(problem, batches, schedule, smooth, n_points)
-    if not found.converged:
+    trained = follow_training(problem, batches, schedule, smooth, n_points)
+    if not trained.converged:
         what = (
             "cannot be followed accurately: see uncertainty()"
-            if found.diverged_at is None
-            else f"runs away in step {found.diverged_at}: lower the learning rates"
+            if trained.diverged_at is None
+            else f"runs away in step {trained.diverged_at}: lower the learning rates"
         )
         warnings.warn(f"the training {what}", ConvergenceWarning, stacklevel=2)
-    return found
+    return trained
 
 
 def follow_training(
