@@ -6,17 +6,24 @@ converged result is checked a second way, by the five stationarity conditions of
 with points drawn by the samplers instead of the theory's, and with averages from the loss's prox
 alone, by another quadrature than the solver's. It must also agree with half the points' result.
 
+``--out rows.csv`` keeps all numbers; ``--compare rows.csv others.csv`` prints those that differ by
+more than their error bars. Two processors, or two versions, must agree.
+
 ``python -m benchmarks.robustness oracles [SETTINGS] [SEED]`` compares what each architecture can
 reach with the floor for any classifier.
 """
 
+import argparse
+import csv
 import math
 import sys
 import time
 import traceback
 import warnings
 from collections import Counter
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +38,7 @@ LOSSES = ("logistic", "square", "hinge")
 POINTS = 16384
 SECONDS = 10.0
 RIDGELESS = 1e-10  # what stands for the limit of no ridge
+NUMBERS = ("test_error", "train_loss", "auc", "train_error", "test_loss")
 _DRAWN = 4000  # points of the second check, per class
 
 
@@ -94,7 +102,7 @@ def stationarity(result: Risk) -> float:
     mean = along_query * x.along_query + along_rest * x.along_rest + x.bias
     h, gh, hh = np.zeros((3, mean.size))
     for node, share in zip(g, density, strict=True):
-        slope = _slope(loss, mean + scale * norm * node, label, chi * scale**2 + result.smoothing)
+        slope = _slope(loss, mean + scale * norm * node, label, chi * scale**2 + result._smoothing)
         h += share * slope
         gh += share * node * slope
         hh += share * slope**2
@@ -169,43 +177,66 @@ def _slope(loss: Loss, r: Any, label: Any, scale: Any) -> Any:
         return np.where(scale > 1e-8, (r - p) / scale, loss.derivative(p, label))
 
 
-def solve_once(setting: dict[str, Any]) -> tuple[Risk, list[float], float, list[Any]]:
-    """Return a result, its numbers, the CPU time and the warnings it took."""
+def solve_once(setting: dict[str, Any]) -> tuple[Risk, dict[str, float], float, list[Any]]:
+    """Return a result, its numbers with their error bars, the CPU time and the warnings it took."""
     start = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = risk(**setting)
-        numbers = [result.test_error, result.uncertainty, result.train_loss, result.auc]
-        numbers += [result.train_error, result.test_loss]
+        estimates = {name: getattr(result, name) for name in NUMBERS}
+    numbers = {name: float(number) for name, number in estimates.items()}
+    numbers |= {f"{name}_uncertainty": each.uncertainty for name, each in estimates.items()}
     return result, numbers, time.process_time() - start, list(caught)
 
 
-def judge(setting: dict[str, Any]) -> tuple[str, str, float]:
-    """Return a verdict on one setting, what led to it, and the CPU time of the result."""
+class Verdict(NamedTuple):
+    """What one setting led to."""
+
+    verdict: str
+    reason: str
+    seconds: float = 0.0
+    """CPU time of the result."""
+    numbers: Mapping[str, float] = {}
+
+
+def judge(setting: dict[str, Any]) -> Verdict:
+    """Solve one setting and check the result."""
     try:
         result, numbers, elapsed, caught = solve_once({**setting, "n_points": POINTS})
+        return Verdict(*_check(setting, result, numbers, elapsed, caught), elapsed, numbers)
     except ValueError as error:
         known = "reg must be > 0" in str(error)
-        return ("refused" if known else "exception"), str(error), 0.0
+        return Verdict("refused" if known else "exception", str(error))
     except Exception:
-        return "exception", traceback.format_exc(limit=-3), 0.0
+        return Verdict("exception", traceback.format_exc(limit=-3))
+
+
+def _check(
+    setting: dict[str, Any],
+    result: Risk,
+    numbers: dict[str, float],
+    elapsed: float,
+    caught: list[Any],
+) -> tuple[str, str]:
+    """Return the verdict on a result, and its reason."""
     told = any(issubclass(w.category, ConvergenceWarning) for w in caught)
     strange = [str(w.message) for w in caught if not issubclass(w.category, ConvergenceWarning)]
-    if strange or not np.all(np.isfinite(numbers)) or told == result.converged:
-        return "wrong", f"numbers {numbers}, warnings {strange}, {result}", elapsed
+    finite = np.all(np.isfinite(list(numbers.values())))
+    if strange or not finite or result.auc > 1.0 or told == result.converged:
+        return "wrong", f"numbers {numbers}, warnings {strange}, {result}"
     if not result.converged:
         none = _any_bias(result) or _no_minimum(result)
-        return ("undetermined" if none else "flagged"), repr(result), elapsed
+        return ("undetermined" if none else "flagged"), repr(result)
     off = stationarity(result)
     if off > 1.0:
-        return "wrong", f"stationarity {off:.3g}: {result} {result.readout}", elapsed
+        return "wrong", f"stationarity {off:.3g}: {result} {result.readout}"
     if result.law.batches > 1:
         half = solve_once({**setting, "n_points": POINTS // 2})[0]
         bar = math.hypot(result.uncertainty, half.uncertainty)
         gap = abs(half.test_error - result.test_error)
         if half.converged and gap > 8 * bar + 1e-6:
-            return "wrong", f"{gap / bar:.0f} bars off half the points: {result}, {half}", elapsed
-    return ("slow" if elapsed > SECONDS else "converged"), "", elapsed
+            return "wrong", f"{gap / bar:.0f} bars off half the points: {result}, {half}"
+    return ("slow" if elapsed > SECONDS else "converged"), ""
 
 
 def _any_bias(result: Risk) -> bool:
@@ -222,23 +253,64 @@ def _no_minimum(result: Risk) -> bool:
     return result.reg == 0.0 and result.train_loss < 1e-11
 
 
-def main(n_settings: int = 2000, seed: int = 0) -> None:
+def main(n_settings: int = 2000, seed: int = 0, out: Path | None = None) -> None:
+    """Judge random settings; keep the numbers of each in ``out``."""
     rng = np.random.default_rng(seed)
-    verdicts: Counter[str] = Counter()
-    times = []
+    judged: list[Verdict] = []
     for index in range(n_settings):
         setting = random_setting(rng)
-        verdict, why, elapsed = judge(setting)
-        verdicts[verdict] += 1
-        times.append(elapsed)
-        if (why and verdict not in ("refused", "undetermined")) or verdict == "slow":
-            print(f"{verdict} #{index} ({elapsed:.2f} s): {setting}\n    {why}", flush=True)
+        verdict, reason, elapsed, _ = one = judge(setting)
+        judged.append(one)
+        if (reason and verdict not in ("refused", "undetermined")) or verdict == "slow":
+            print(f"{verdict} #{index} ({elapsed:.2f} s): {setting}\n    {reason}", flush=True)
         if (index + 1) % 100 == 0:
+            times = [each.seconds for each in judged]
             timing = f"median {np.median(times):.3f} s, longest {max(times):.2f} s"
-            print(f"{index + 1} settings: {dict(verdicts)}; {timing}", flush=True)
+            counts = dict(Counter(each.verdict for each in judged))
+            print(f"{index + 1} settings: {counts}; {timing}", flush=True)
+    verdicts = Counter(each.verdict for each in judged)
     solved = n_settings - verdicts["refused"] - verdicts["undetermined"]
-    share = 100 * (verdicts["converged"] + verdicts["slow"]) / solved
-    print(f"converged: {share:.2f} % of {solved}; {dict(verdicts)}")
+    percent = 100 * (verdicts["converged"] + verdicts["slow"]) / max(solved, 1)
+    print(f"converged: {percent:.2f} % of {solved}; {dict(verdicts)}")
+    if out is not None:
+        write_rows(judged, out)
+
+
+def write_rows(judged: list[Verdict], path: Path) -> None:
+    """Write the verdict and all numbers of each setting as a table."""
+    names = [name + end for name in NUMBERS for end in ("", "_uncertainty")]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["setting", "verdict", *names])
+        for index, each in enumerate(judged):
+            row = [repr(each.numbers[name]) for name in names] if each.numbers else []
+            writer.writerow([index, each.verdict, *row])
+
+
+def compare(first: Path, second: Path) -> int:
+    """Print the numbers of two tables that differ by more than their bars; return how many."""
+    tables = []
+    for path in (first, second):
+        with path.open(newline="") as file:
+            tables.append(list(csv.DictReader(file)))
+    off, compared, largest = 0, 0, 0.0
+    for one, other in zip(*tables, strict=True):
+        setting = one["setting"]
+        if one["verdict"] != other["verdict"]:
+            off += 1
+            print(f"#{setting}: {one['verdict']}, and {other['verdict']}")
+        if not one["test_error"] or one["verdict"] not in ("converged", "slow"):
+            continue
+        for name in NUMBERS:
+            bar = max(float(row[f"{name}_uncertainty"]) for row in (one, other))
+            bars = abs(float(one[name]) - float(other[name])) / bar
+            compared, largest = compared + 1, max(largest, bars)
+            if bars > 1.0:
+                off += 1
+                print(f"#{setting}: {name} {one[name]}, and {other[name]}: {bars:.3g} bars")
+    print(f"{off} of {compared} numbers and {len(tables[0])} verdicts differ; "
+          f"the largest difference is {largest:.2g} bars")  # fmt: skip
+    return off
 
 
 def oracles(n_settings: int = 1000, seed: int = 0) -> None:
@@ -270,5 +342,13 @@ def oracles(n_settings: int = 1000, seed: int = 0) -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["oracles"]:
         oracles(*map(int, sys.argv[2:]))
-    else:
-        main(*map(int, sys.argv[1:]))
+        sys.exit()
+    parser = argparse.ArgumentParser(description="The risk solver on random settings.")
+    parser.add_argument("settings", type=int, nargs="?", default=2000)
+    parser.add_argument("seed", type=int, nargs="?", default=0)
+    parser.add_argument("--out", type=Path, help="a CSV file for all numbers")
+    parser.add_argument("--compare", type=Path, nargs=2, help="two such files")
+    options = parser.parse_args()
+    if options.compare:
+        sys.exit(compare(*options.compare) > 0)
+    main(options.settings, options.seed, options.out)

@@ -160,7 +160,9 @@ def test_get_loss():
         get_loss("log")
     with pytest.raises(ValueError, match="lacks value, derivative, second_derivative"):
         get_loss(3)
-    with pytest.raises(ValueError, match="an instance, not a class"):
+    with pytest.raises(
+        ValueError, match=r"^loss must be an object, got the class Logistic: pass Logistic\(\)"
+    ):
         get_loss(Logistic)
 
 

@@ -147,6 +147,56 @@ def test_bad_arguments_are_named():
         _ = Performance(gaussians(rate=1.0), READOUT, Logistic()).auc
 
 
+def kinds(*strengths):
+    """Return the law of equally frequent positives, one Gaussian for each strength."""
+    one, zero = np.ones(1), np.zeros(1)
+    share = 0.5 / len(strengths)
+    parts = [Part(1.0, True, share, zero, strength * one, one) for strength in strengths]
+    return FeatureLaw.mixture([*parts, Part(-1.0, False, 0.5, zero, zero, one)])
+
+
+@pytest.mark.parametrize("strengths", [(3.0,), (3.0, 300.0), (3.0, 1e3), (0.5, 1e6)], ids=repr)
+@pytest.mark.parametrize("n_windows", [1, 5])
+def test_roc_is_as_fine_as_recall(strengths, n_windows):
+    tested = Performance(
+        kinds(*strengths), Readout(0.0, 1.0, -1.0, 0.5), Logistic(), n_windows=n_windows
+    )
+    roc = tested.roc()
+    assert np.all(np.diff(roc.threshold) <= 0)
+    assert len(roc.threshold) == 201
+    assert np.all(np.diff(roc.fpr) >= 0)
+    assert np.all(np.diff(roc.recall) >= 0)
+    assert (roc.fpr[0], roc.recall[0]) == pytest.approx((0.0, 0.0), abs=1e-9)
+    assert (roc.fpr[-1], roc.recall[-1]) == (1.0, 1.0)
+    assert trapezoid(roc.recall, roc.fpr) == pytest.approx(tested.auc, abs=1e-3)
+    for fpr in (1e-4, 0.01, 0.05, 0.3):
+        read = np.interp(np.log(fpr), np.log(np.maximum(roc.fpr, 1e-300)), roc.recall)
+        assert read == pytest.approx(tested.recall(fpr), abs=3e-3)
+
+
+def test_roc_of_scores_without_noise():
+    """Each score is one of three numbers: the curve has three steps, however many thresholds."""
+    one, zero = np.ones(1), np.zeros(1)
+    parts = [Part(1.0, True, 0.25, x * one, zero, one) for x in (1.0, 2.0)]
+    law = FeatureLaw.mixture([*parts, Part(-1.0, False, 0.5, zero, zero, one)])
+    roc = Performance(law, Readout(1.0, 0.0, 0.0, 0.0), Logistic()).roc(51)
+    assert set(roc.recall) <= {0.0, 0.25, 0.5, 0.75, 1.0}
+    assert {0.0, 0.5, 1.0} <= set(roc.recall)
+    assert {0.0, 1.0} <= set(roc.fpr)
+
+
+def test_probabilities_are_at_most_one():
+    """Weights add up to one but for rounding; so do sums of them over separable classes."""
+    for size in range(100, 140):
+        x = np.linspace(1.0, 2.0, size)
+        parts = [Part(y, y > 0, 0.5, y * x, 0.0 * x, 0.01 * x) for y in (-1.0, 1.0)]
+        tested = Performance(FeatureLaw.mixture(parts), Readout(1.0, 0.0, 0.0, 0.1), Logistic())
+        assert tested.auc == pytest.approx(1.0)
+        assert tested.auc <= 1.0
+        assert tested.recall(0.5) <= 1.0
+        assert tested.roc(11).recall.max() <= 1.0
+
+
 def test_auc_of_scores_that_crowd():
     """Most tokens get no weight: their scores lie within a billionth, a few far away."""
     rng = np.random.default_rng(0)

@@ -13,6 +13,7 @@ from sparsetoken.pooling import (
     get_pooling,
     pooling_models,
 )
+from sparsetoken.theory.models import get_model
 
 STACKED = [Stacked(), Stacked(depth=3, residual=0.3, inner=2.0)]
 ALL = [Mean(), Softmax(), Hardmax(), *map(Elementwise, ("sigmoid", "relu", "identity")), *STACKED]
@@ -112,12 +113,30 @@ def test_get_pooling():
         Elementwise("tanh")
 
 
+def test_passing_a_class_is_named():
+    for check in (get_pooling, lambda pooling: get_model(pooling, 0.9, 1.0)):
+        with pytest.raises(
+            ValueError, match=r"must be an object, got the class Mean: pass Mean\(\)"
+        ):
+            check(Mean)
+
+
+def test_the_old_name_of_the_method_still_works():
+    with pytest.warns(DeprecationWarning, match="Old._weights is now called weigh"):
+
+        class Old(Pooling):
+            def _weights(self, scores, segments):
+                return scores / segments.spread(segments.reduce(np.add, scores))
+
+    assert Old().weights([1.0, 3.0]) == pytest.approx([0.25, 0.75])
+
+
 class First(Pooling):
     """All the weight on the first token."""
 
     name = "first"
 
-    def _weights(self, scores, segments):
+    def weigh(self, scores, segments):
         assert segments.lengths.ndim == 0
         return np.eye(1, scores.shape[-1])[0] * np.ones_like(scores)
 

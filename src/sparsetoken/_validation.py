@@ -119,6 +119,13 @@ def check_random_state(value: Any) -> "np.random.Generator":
         ) from None
 
 
+def check_instance(name: str, value: Any) -> None:
+    """Raise ValueError if ``value`` is a class, where an object of it is asked for."""
+    if isinstance(value, type):
+        made = f"{value.__name__}()"
+        raise ValueError(f"{name} must be an object, got the class {value.__name__}: pass {made}")
+
+
 def import_object(name: str, path: str) -> Any:
     """Return what an import path "module:object" names; a class is called without arguments."""
     module, _, attribute = path.partition(":")

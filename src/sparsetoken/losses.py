@@ -23,6 +23,7 @@ ask about a loss are its traits, the attributes ``smooth``, ``quadratic``, ``log
 """
 
 import math
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,7 +32,7 @@ from numba.extending import overload, register_jitable
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from sparsetoken._validation import import_object
+from sparsetoken._validation import check_instance, import_object
 
 __all__ = ["Hinge", "Logistic", "Loss", "Square", "get_loss", "loss_names"]
 
@@ -90,13 +91,13 @@ class Loss:
         raise NotImplementedError
 
     def prox(self, z: Any, y: Any, scale: Any) -> Any:
-        """Return the minimiser p of scale·ℓ(p; y) + (p − z)²/2."""
+        """Return the minimizer p of scale·ℓ(p; y) + (p − z)²/2."""
         return _bracketed_prox(self, z, y, scale)
 
     def average(self, mean: Any, deviation: Any, y: Any) -> Any:
         """Return E[ℓ(mean + deviation·G; y)] for a standard normal G."""
         step = 0.1 if self.smooth else 0.01
-        return _trapezoid(self, mean, deviation, y, step)
+        return _average(self, mean, deviation, y, step)
 
     def probability(self, score: Any) -> Any:
         """Return the probability of a positive that a trained score stands for.
@@ -154,7 +155,7 @@ def _logistic_prox_in_kernels(z, y, scale):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _logistic_prox_scalar(z, y, scale):  # type: ignore[no-untyped-def]
-    # In the margin u = yz the minimiser solves p − u = scale/(1+eᵖ), so 0 ≤ p − u is at most both
+    # In the margin u = yz the minimizer solves p − u = scale/(1+eᵖ), so 0 ≤ p − u is at most both
     # scale/(1+eᵘ) and log(1 + scale·e⁻ᵘ): together within a factor two of the answer at any scale.
     margin = y * z
     if not scale > 0.0:
@@ -203,7 +204,7 @@ class Logistic(Loss):
     def average(self, mean: Any, deviation: Any, y: Any) -> Any:
         """Return E[ℓ(mean + deviation·G; y)]; the step resolves the poles, π/deviation away."""
         step = min(0.5, 1.0 / max(float(np.max(deviation)), 1e-3))
-        return _trapezoid(self, mean, deviation, y, max(step, 2e-3))
+        return _average(self, mean, deviation, y, max(step, 2e-3))
 
     def probability(self, score: Any) -> Any:
         """Return 1/(1 + e^−score)."""
@@ -287,7 +288,7 @@ class Hinge(Loss):
 
 
 class _Adapted(Loss):
-    """A user's object that is no Loss: what it has is taken from it, the rest are the defaults."""
+    """Wraps a user's loss object; missing methods get defaults."""
 
     def __init__(self, loss: Any) -> None:
         self.loss = loss
@@ -324,10 +325,11 @@ def get_loss(loss: Any) -> Loss:
     >>> get_loss("hinge")
     Hinge()
     """
+    check_instance("loss", loss)
     if isinstance(loss, str) and loss in _KNOWN:
-        found: Any = _KNOWN[loss]()
+        named: Any = _KNOWN[loss]()
     elif isinstance(loss, str) and ":" in loss:
-        found = import_object("loss", loss)
+        named = import_object("loss", loss)
     elif isinstance(loss, str):
         known = ", ".join(map(repr, _KNOWN))
         raise ValueError(
@@ -335,18 +337,17 @@ def get_loss(loss: Any) -> Loss:
             f"got {loss!r}"
         )
     else:
-        found = loss
-    missing = [name for name in _REQUIRED if not callable(getattr(found, name, None))]
-    if missing or isinstance(found, type):
-        lack = ", ".join(missing) or "an instance, not a class"
+        named = loss
+    missing = [name for name in _REQUIRED if not callable(getattr(named, name, None))]
+    if missing:
         raise ValueError(
-            f"loss must be a name or an object with {_REQUIRED}, got {loss!r}: lacks {lack}"
+            f"loss must be a name or an object with methods {', '.join(_REQUIRED)}, "
+            f"got {loss!r}, which lacks {', '.join(missing)}"
         )
-    if not isinstance(found, Loss):
-        found = _Adapted(found)
-    if type(found).__module__ != __name__ or isinstance(found, _Adapted):
-        _check_convex(found)
-    return found
+    complete = named if isinstance(named, Loss) else _Adapted(named)
+    if type(complete).__module__ != __name__ or isinstance(complete, _Adapted):
+        _check_convex(complete)
+    return complete
 
 
 def _check_convex(loss: Loss) -> None:
@@ -372,13 +373,21 @@ def _check_convex(loss: Loss) -> None:
             )
 
 
-def _trapezoid(loss: Loss, mean: Any, deviation: Any, y: Any, step: float) -> Any:
+@lru_cache(maxsize=64)
+def gaussian_rule(step: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return nodes and weights of the trapezoid rule for a standard normal.
+
+    It is spectrally accurate for analytic functions.
+    """
+    count = math.ceil(6.5 / step)  # the Gaussian beyond weighs 8e-11
+    nodes = step * np.arange(-count, count + 1.0)
+    return nodes, step * np.exp(-0.5 * nodes**2) / math.sqrt(2.0 * math.pi)
+
+
+def _average(loss: Loss, mean: Any, deviation: Any, y: Any, step: float) -> Any:
     """Average a loss over a Gaussian, node by node to hold few numbers at once."""
-    reach = math.ceil(6.5 / step)  # the Gaussian beyond weighs 8e-11
     total: Any = 0.0
-    for index in range(-reach, reach + 1):
-        g = index * step
-        weight = step * math.exp(-0.5 * g * g) / math.sqrt(2.0 * math.pi)
+    for g, weight in zip(*map(np.ndarray.tolist, gaussian_rule(step)), strict=True):
         total = total + weight * loss.value(mean + deviation * g, y)
     return total
 

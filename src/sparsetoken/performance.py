@@ -11,7 +11,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import trapezoid
 from scipy.optimize import brentq
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import Estimate
@@ -25,6 +25,8 @@ Array = NDArray[np.float64]
 LEAST_UNCERTAINTY = 1e-8  # sums of single points are not better than this
 _MOST_PAIRS = 100_000
 _GRID = 129  # thresholds over which scores are integrated
+_TAIL = 5.0  # normal quantile of a curve's outermost thresholds but the ends
+_MOST_HALVINGS = 40  # of the gap around a score without noise, where levels jump
 _CROWDED = 0.05  # share of pairs between the same two thresholds: too many for a rule of the grid
 
 
@@ -127,7 +129,10 @@ class Performance:
         return Rates(fpr=above(-1.0), recall=above(1.0))
 
     def roc(self, n_thresholds: int = 201) -> Roc:
-        """Return the ROC curve at evenly spaced thresholds, from the highest to the lowest score.
+        """Return the ROC curve at thresholds from the highest to the lowest score.
+
+        They are quantiles of the scores of either class, at levels at which those of a normal law
+        are evenly spaced: as fine where scores crowd as where they are far apart.
 
         Parameters
         ----------
@@ -135,8 +140,13 @@ class Performance:
             How many.
         """
         n_thresholds = check_count("n_thresholds", n_thresholds, minimum=3)
-        low, high = self._range(self.law, self.readout)
-        thresholds = np.linspace(high, low, n_thresholds)
+        counts = n_thresholds // 2 - 1, n_thresholds - n_thresholds // 2 - 1
+        grid, shares = self._curve(self.law, self.readout, 4.0 * _TAIL / n_thresholds)
+        of_classes = [
+            np.interp(np.linspace(-_TAIL, _TAIL, count), _normal_quantile(share), grid)
+            for count, share in zip(counts, shares, strict=True)
+        ]
+        thresholds = np.sort(np.concatenate([grid[[0, -1]], *of_classes]))[::-1]
 
         def both(law: FeatureLaw, readout: Readout) -> Array:
             return np.stack([self._above(law, readout, y, thresholds) for y in (-1.0, 1.0)])
@@ -257,6 +267,29 @@ class Performance:
             return high if excess(high) >= 0.0 else low
         return float(brentq(excess, low, high, xtol=1e-10 * (high - low), rtol=1e-10))
 
+    def _curve(self, law: FeatureLaw, readout: Readout, step: float) -> tuple[Array, Array]:
+        """Return falling thresholds, and how much of each class is above them, shape (2, n).
+
+        Thresholds are added until the normal quantiles of these shares rise by at most ``step``:
+        as fine where scores crowd as where they are far apart.
+        """
+        low, high = self._range(law, readout)
+        high += 1e-9 * max(high - low, 1.0)  # above all scores, also those without noise
+
+        def above(thresholds: Array) -> Array:
+            return np.stack([self._above(law, readout, y, thresholds) for y in (-1.0, 1.0)])
+
+        thresholds = np.linspace(high, low, 33)
+        shares = above(thresholds)
+        for _ in range(_MOST_HALVINGS):
+            wide = np.flatnonzero(np.diff(_normal_quantile(shares)).max(axis=0) > step)
+            if not wide.size:
+                break
+            middle = 0.5 * (thresholds[wide] + thresholds[wide + 1])
+            thresholds = np.insert(thresholds, wide + 1, middle)
+            shares = np.insert(shares, wide + 1, above(middle), axis=1)
+        return thresholds, shares
+
     def _range(self, law: FeatureLaw, readout: Readout) -> tuple[float, float]:
         """Return where all the scores are, but for 1e-12 or so."""
         mean, deviation = score_mean(law.points, readout), law.points.scale * readout.norm_rest
@@ -269,13 +302,12 @@ class Performance:
             grid = np.linspace(*self._range(law, readout), _GRID)
             alarm, found = (self._above(law, readout, y, grid) for y in (-1.0, 1.0))
             if float(np.diff(alarm) @ np.diff(found)) < _CROWDED:
-                return -_integral(found, alarm)
-            grid = _among_scores(law.points, readout, grid)
-            alarm, found = (self._above(law, readout, y, grid) for y in (-1.0, 1.0))
-            return -float(trapezoid(found, alarm))
+                return min(-_integral(found, alarm), 1.0)
+            alarm, found = self._curve(law, readout, 10.0 / (2 * _GRID))[1]
+            return float(trapezoid(found, alarm))
         gap = np.subtract.outer(score_mean(positive, readout), score_mean(negative, readout))
         spread = readout.norm_rest * np.hypot.outer(positive.scale, negative.scale)
-        return float(positive.weight @ ndtr(_divide(gap, spread)) @ negative.weight)
+        return min(float(positive.weight @ ndtr(_divide(gap, spread)) @ negative.weight), 1.0)
 
 
 def _integral(values: Array, over: Array) -> float:
@@ -284,21 +316,18 @@ def _integral(values: Array, over: Array) -> float:
     return float(fine + (fine - coarse) / 3.0)
 
 
-def _among_scores(points: Points, readout: Readout, grid: Array) -> Array:
-    """Add thresholds where the scores are, for those that crowd: quantiles of their centres."""
-    mean, deviation = score_mean(points, readout), points.scale * readout.norm_rest
-    shares = np.linspace(0.0, 1.0, 2 * _GRID)
-    near = [np.quantile(mean + sign * deviation, shares) for sign in (-1.0, 0.0, 1.0)]
-    return np.unique(np.concatenate([grid, *near]))
+def _normal_quantile(share: Array) -> Array:
+    return np.clip(ndtri(share), -_TAIL, _TAIL)
 
 
 def _survival(points: Points, readout: Readout, thresholds: Array) -> Array:
     mean, deviation = score_mean(points, readout), points.scale * readout.norm_rest
     if thresholds.size == 1:
-        return np.array([points.average(ndtr(_divide(mean - thresholds[0], deviation)))])
-    result = np.zeros(thresholds.size)
-    _add_survival(mean, deviation, points.weight, thresholds, result)
-    return result
+        result = np.array([points.average(ndtr(_divide(mean - thresholds[0], deviation)))])
+    else:
+        result = np.zeros(thresholds.size)
+        _add_survival(mean, deviation, points.weight, thresholds, result)
+    return np.minimum(result, 1.0)  # weights add up to one but for rounding
 
 
 @njit(cache=True, error_model="numpy")

@@ -7,13 +7,20 @@ A subclass of :class:`Pooling` with a ``name`` can be asked for by that name eve
 other by its import path (``"my_poolings:Sparsemax"``) or as an object.
 """
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from sparsetoken._validation import check_choice, check_count, check_real, import_object
+from sparsetoken._validation import (
+    check_choice,
+    check_count,
+    check_instance,
+    check_real,
+    import_object,
+)
 
 __all__ = [
     "Elementwise",
@@ -32,8 +39,7 @@ Array = NDArray[Any]
 class Pooling:
     """Base of the poolings: a map from token scores to token weights.
 
-    A subclass gives ``_weights(scores, segments)``, where ``segments`` reduces over the tokens of
-    each sequence and spreads a value per sequence back over its tokens.
+    A subclass gives :meth:`weigh`.
 
     Attributes
     ----------
@@ -57,6 +63,16 @@ class Pooling:
            [1. , 0. ]])
     >>> Softmax().weights([0.0, 0.0, 3.0], offsets=[0, 2, 3])
     array([0.5, 0.5, 1. ])
+
+    A pooling of one's own:
+
+    >>> import numpy as np
+    >>> from sparsetoken.pooling import Pooling
+    >>> class Squares(Pooling):
+    ...     def weigh(self, scores, segments):
+    ...         return scores**2 / segments.spread(segments.reduce(np.add, scores**2))
+    >>> Squares().weights([1.0, 1.0, 3.0], offsets=[0, 2, 3])
+    array([0.5, 0.5, 1. ])
     """
 
     name: ClassVar[str]
@@ -66,6 +82,10 @@ class Pooling:
     mean_to_max: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
+        if "_weights" in vars(cls) and "weigh" not in vars(cls):  # until 0.4
+            message = f"{cls.__name__}._weights is now called weigh: rename it"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            cls.weigh = vars(cls)["_weights"]  # type: ignore[method-assign]
         if "name" in vars(cls):
             if "model" not in vars(cls):
                 cls.model = cls.name
@@ -87,9 +107,21 @@ class Pooling:
         if not np.isfinite(scores).all():
             raise ValueError("scores must be finite, got NaN or infinity")
         segments = _Rows(scores) if offsets is None else _Segments(scores, offsets)
-        return self._weights(scores, segments)
+        return self.weigh(scores, segments)
 
-    def _weights(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+    def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        """Return the token weights, in the shape of ``scores``: what a subclass defines.
+
+        Parameters
+        ----------
+        scores : ndarray of float
+            One finite score per token, rectangular or flat.
+        segments : object
+            Which tokens belong together: ``segments.lengths`` are the numbers of tokens,
+            ``segments.reduce(np.add, values)`` adds up values over the tokens of each sequence (or
+            another ufunc does), and ``segments.spread(totals)`` gives every token the number of its
+            sequence.
+        """
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -113,7 +145,8 @@ class Mean(Pooling):
     sharpened = False
     uses_scores = False
 
-    def _weights(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+    def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        """Return 1/L for every token."""
         return np.ones_like(scores) / segments.spread(segments.lengths)
 
 
@@ -124,7 +157,8 @@ class Softmax(Pooling):
     mean_to_max = True
     model = "attention"
 
-    def _weights(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+    def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        """Return exp(score), normalized."""
         weights = scores - segments.spread(segments.reduce(np.maximum, scores))
         np.exp(weights, out=weights)
         weights /= segments.spread(segments.reduce(np.add, weights))
@@ -137,7 +171,8 @@ class Hardmax(Pooling):
     name = "hardmax"
     sharpened = False
 
-    def _weights(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+    def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        """Return an equal part for each of the largest scores."""
         largest = segments.spread(segments.reduce(np.maximum, scores))
         weights = (scores == largest).astype(scores.dtype)
         weights /= segments.spread(segments.reduce(np.add, weights))
@@ -158,7 +193,8 @@ class Elementwise(Pooling):
     def __init__(self, function: str = "sigmoid") -> None:
         self.function = check_choice("function", function, _FUNCTIONS)
 
-    def _weights(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+    def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        """Return σ(score)/L."""
         return _FUNCTIONS[self.function](scores) / segments.spread(segments.lengths)
 
     def __repr__(self) -> str:
@@ -197,14 +233,15 @@ class Stacked(Pooling):
         self.residual = check_real("residual", residual, low=0.0)
         self.inner = check_real("inner", inner, low=0.0)
 
-    def _weights(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+    def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        """Return what each token adds to the sum that the top layer makes."""
         starts = segments.bounds(scores)
         layers = np.empty((self.depth + 1, scores.size))
         layers[0] = scores.ravel()
         for layer in range(self.depth):
             _mix(layers[layer], starts, self.residual, self.inner, layers[layer + 1])
         top = layers[-1].reshape(scores.shape)
-        weights = Softmax()._weights(top, segments).ravel()
+        weights = Softmax().weigh(top, segments).ravel()
         for layer in range(self.depth - 1, -1, -1):
             weights = _spread(layers[layer], weights, starts, self.residual, self.inner)
         return weights.reshape(scores.shape).astype(scores.dtype)
@@ -269,11 +306,12 @@ def get_pooling(pooling: str | Pooling) -> Pooling:
     >>> get_pooling("hardmax")
     Hardmax()
     """
+    check_instance("pooling", pooling)
     if isinstance(pooling, str) and ":" in pooling:
-        found = import_object("pooling", pooling)
-        if isinstance(found, Pooling):
-            return found
-        raise ValueError(f"pooling must be a Pooling, got {pooling!r}: {found!r}")
+        imported = import_object("pooling", pooling)
+        if isinstance(imported, Pooling):
+            return imported
+        raise ValueError(f"pooling must be a Pooling, got {pooling!r}: {imported!r}")
     if isinstance(pooling, Pooling):
         return pooling
     return _KNOWN[check_choice("pooling", pooling, _KNOWN)]()

@@ -184,8 +184,8 @@ PARAMETERS: dict[str, Quantity] = {
             "reg", "ridge", "λ", "Penalty on the weights of the readout.",
             0.0, default=1e-2, slider=(1e-6, 100.0), logarithmic=True, group="training",
         ),
-        Quantity("loss", "loss", "", "What training minimises.", default="logistic",
-                 group="training"),
+        Quantity("loss", "loss", "", "What training minimizes: logistic, square or hinge.",
+                 default="logistic", group="training"),
         Quantity(
             "beta", "inverse temperature", "β", "Multiplies the scores of the tokens.",
             default=1.0, slider=(0.1, 10.0), logarithmic=True, **_RATE,
@@ -258,7 +258,7 @@ PARAMETERS: dict[str, Quantity] = {
         ),
         Quantity(
             "n_points", "quadrature points", "", "Points per class for the law of the features.",
-            256, default=4096, whole=True, logarithmic=True, group="numerics",
+            256, default=16384, whole=True, logarithmic=True, group="numerics",
         ),
         Quantity(
             "trials", "trials", "", "Data sets drawn for each simulated number.",

@@ -123,9 +123,7 @@ def test_theory_prints_the_theory(run):
     assert code == 0
     found = json.loads(out)
     problem = sparsetoken.SparseTokenProblem(10, 1, 5.0)
-    expected = sparsetoken.theory.two_step_risk(
-        problem, alpha0=2.0, alpha1=2.0, reg=0.1, n_points=4096
-    )
+    expected = sparsetoken.theory.two_step_risk(problem, alpha0=2.0, alpha1=2.0, reg=0.1)
     assert found["test_error"]["value"] == expected.test_error
     assert found["test_error"]["uncertainty"] == expected.test_error.uncertainty
     assert found["cosine"]["value"] == expected.cosine

@@ -161,7 +161,7 @@ class Huber:
 wide = Huber(3.0)
 
 class Squared(Pooling):
-    def _weights(self, scores, segments):
+    def weigh(self, scores, segments):
         return scores**2 / segments.spread(segments.lengths)
 """
 

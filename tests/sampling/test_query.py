@@ -58,8 +58,8 @@ def test_same_law_as_dense(problem, loss):
 
 def test_centred_step_has_the_same_law_as_dense():
     problem = SparseTokenProblem(6, 2, 2.0, 0.3)
-    dense = record(dense_queries(problem, Logistic(), 2000, seed=1, centre=True))
-    reduced = record(reduced_queries(problem, Logistic(), 4000, seed=2, centre=True))
+    dense = record(dense_queries(problem, Logistic(), 2000, seed=1, center=True))
+    reduced = record(reduced_queries(problem, Logistic(), 4000, seed=2, center=True))
     assert_same_law(dense, reduced)
 
 

@@ -30,7 +30,7 @@ def broken_conditions(result):
     g = np.arange(-6.5, 6.5, 0.01 if isinstance(loss, Hinge) else 0.1)
     density = np.exp(-0.5 * g**2) / np.exp(-0.5 * g**2).sum()
     mean = p.along_query * x.along_query + p.along_rest * x.along_rest + x.bias
-    scale = chi * p.scale**2 + result.smoothing
+    scale = chi * p.scale**2 + result._smoothing
     h, gh, hh = np.zeros((3, mean.size))
     for node, share in zip(g, density, strict=True):
         r = mean + p.scale * x.norm_rest * node

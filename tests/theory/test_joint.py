@@ -5,10 +5,10 @@ from scipy.optimize import minimize as l_bfgs
 from scipy.special import expit
 from statistical import Z_LIMIT, standard_score
 
-from sparsetoken import SparseTokenProblem
+from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Logistic, Square
-from sparsetoken.theory import ConvergenceWarning, joint_risk, risk
-from sparsetoken.theory.joint_prox import Objective, look, minimise, responses
+from sparsetoken.theory import ConvergenceWarning, joint, joint_risk, risk
+from sparsetoken.theory.joint_prox import Objective, evaluate, minimize, responses
 
 PROBLEM = SparseTokenProblem(3, 1, 3.0)
 
@@ -81,16 +81,43 @@ def test_refuses_where_the_symmetric_solution_is_not_the_minimum():
     assert found.jumps > 1e-3
 
 
-def test_one_token_is_a_linear_readout():
-    """Nothing to attend to: the query vanishes, the readout is that of the pooled model."""
-    problem = SparseTokenProblem(1, 1, 2.0, 0.4)
-    joint = joint_risk(problem, alpha=2.0, reg_query=0.1, reg_readout=0.2, n_points=4096)
-    linear = risk(problem, "pooled", alpha=2.0, reg=0.2)
-    assert joint.query_norm == pytest.approx(0.0, abs=1e-4)
-    assert joint.test_error == pytest.approx(linear.test_error, rel=2e-3)
-    assert joint.train_loss == pytest.approx(linear.train_loss, rel=5e-3)
-    assert joint.readout_norm == pytest.approx(linear.readout_norm, rel=5e-3)
-    assert joint.stable
+ONE_TOKEN = [
+    SparseTokenProblem(1, 1, 2.0, 0.4),
+    Population(
+        [SparseTokenProblem(1, 1, 1.0), SparseTokenProblem(1, 1, 4.0)], [0.3, 0.7], (0.1, 0)
+    ),
+]
+
+
+@pytest.mark.parametrize("problem", ONE_TOKEN, ids=["problem", "population"])
+@pytest.mark.parametrize("loss", ["logistic", "square"])
+@pytest.mark.parametrize(("alpha", "reg"), [(2.0, 0.2), (0.3, 1e-4), (50.0, 1.0)])
+def test_one_token_is_a_linear_readout(problem, loss, alpha, reg):
+    """Nothing to attend to: no query, and exactly the readout of the pooled model."""
+    found = joint_risk(problem, alpha=alpha, reg_query=0.1, reg_readout=reg, loss=loss)
+    linear = risk(problem, "pooled", alpha=alpha, reg=reg, loss=loss)
+    for name in ("test_error", "train_loss", "readout_norm", "bias"):
+        assert getattr(found, name) == getattr(linear, name), name
+    assert found.readout_cosine == linear.readout_overlap / linear.readout_norm
+    assert found.query_norm == found.cosine == found.jumps == 0.0
+    assert found.stable
+    assert 0.0 < found.growth < 1.0
+
+
+def test_growth_of_one_token_is_that_of_the_samples_answers():
+    """The same average over samples drawn as for several tokens, at the exact parameters."""
+    (problem, _), alpha, reg = ONE_TOKEN, 2.0, 0.2
+    linear = risk(problem, "pooled", alpha=alpha, reg=reg)
+    exact = joint_risk(problem, alpha=alpha, reg_query=0.1, reg_readout=reg).growth
+    overlap, norm = float(linear.readout_overlap), float(linear.readout_norm)
+    gram = np.diag([1e-12, norm**2])
+    order = joint._Order(
+        joint.Parameters(np.array([0.0, overlap]), gram, float(linear.bias)),
+        np.diag([1e-6, float(linear.step)]),
+    )
+    samples = joint._draw(problem, 4096, 0)
+    averages = joint._average(samples, order, 1.0, Logistic())
+    assert joint._growth(averages, alpha, order.variance) == pytest.approx(exact, rel=5e-3)
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Square()], ids=repr)
@@ -98,14 +125,14 @@ def test_fit_of_one_sample(loss):
     rng = np.random.default_rng(0)
     prior = rng.standard_normal((30, 2, 4))
     objective = Objective(np.array([[1.5, 0.3], [0.3, 0.8]]), -1.0, 0.2, 1.3, loss)
-    h = minimise(objective, prior, prior)
+    h = minimize(objective, prior, prior)
     place, response = responses(objective, prior, h)
     assert np.abs(place.gradient).max() < 1e-8
     assert np.linalg.eigvalsh(place.hessian).min() > 0  # minima, not saddles
     # Derivatives against differences.
     step = 1e-6 * rng.standard_normal(h.shape)
-    there, back = (look(objective, prior, h + 0.3 + s) for s in (step, -step))
-    here = look(objective, prior, h + 0.3)
+    there, back = (evaluate(objective, prior, h + 0.3 + s) for s in (step, -step))
+    here = evaluate(objective, prior, h + 0.3)
     assert there.value - back.value == pytest.approx(
         2 * np.einsum("nkl,nkl->n", here.gradient, step), rel=1e-4, abs=1e-12
     )
@@ -113,7 +140,7 @@ def test_fit_of_one_sample(loss):
     expected = 2 * np.einsum("nij,nj->ni", here.hessian, step.reshape(30, -1))
     assert change == pytest.approx(expected, rel=1e-4, abs=1e-11)
     moved = [
-        look(objective, prior + s, minimise(objective, prior + s, h)).influence
+        evaluate(objective, prior + s, minimize(objective, prior + s, h)).influence
         for s in (step, -step)
     ]
     expected = 2 * np.einsum("nklij,nij->nkl", response, step)
@@ -128,3 +155,14 @@ def test_bad_argument_is_named(argument, value):
     arguments = {"alpha": 1.0, "reg_query": 0.1, "reg_readout": 0.1, argument: value}
     with pytest.raises(ValueError, match=f"^{argument} must"):
         joint_risk(PROBLEM, **arguments)
+
+
+def test_without_signal_the_query_has_no_direction():
+    """Noise of the tokens alone moves it, a little, however stiffly it is held."""
+    problem = SparseTokenProblem(4, 1, 0.0, 0.4)
+    for reg_query in (30.0, 1e4):
+        found = joint_risk(problem, alpha=4.0, reg_query=reg_query, reg_readout=0.3, n_points=1024)
+        assert found.stable
+        assert found.cosine == found.readout_cosine == 0.0
+        assert 0.0 < found.query_norm < 1e-2
+        assert found.query_norm.uncertainty < 0.02 * found.query_norm

@@ -1,12 +1,15 @@
+import inspect
+
 import numpy as np
 import pytest
 from statistical import Z_LIMIT
 
-from sparsetoken import SparseTokenProblem
+from sparsetoken import SparseTokenProblem, theory
 from sparsetoken.law import linear_law
 from sparsetoken.pooling import Elementwise, Hardmax, Softmax
 from sparsetoken.sampling import sample_feature_law
 from sparsetoken.theory.points import BATCHES, attention_law, token_noise
+from sparsetoken.vocabulary import quantity
 
 CASES = [
     (SparseTokenProblem(10, 1, 5.0, 0.4), Softmax(), 0.9, 1.0),
@@ -91,3 +94,13 @@ def test_very_long_sequences_stay_affordable():
     law = attention_law(SparseTokenProblem(100_000, 1, 8.0), Softmax(), 0.9, 3.0, 16384)
     assert np.isfinite(law.positive.scale).all()
     assert law.positive.scale.size < 1000
+
+
+def test_one_default_for_the_number_of_points():
+    """In the library as on the command line, so that both print the same digits."""
+    default = quantity("n_points").default
+    functions = [getattr(theory, name) for name in theory.__all__]
+    signatures = [inspect.signature(f) for f in functions if inspect.isfunction(f)]
+    defaults = [s.parameters["n_points"].default for s in signatures if "n_points" in s.parameters]
+    assert len(defaults) >= 9
+    assert set(defaults) == {default}

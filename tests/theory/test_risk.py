@@ -1,5 +1,6 @@
 import json
 import math
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 from statistical import Z_LIMIT, standard_score
 
-from sparsetoken import SparseTokenProblem
+from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Logistic, get_loss
 from sparsetoken.pooling import Elementwise
 from sparsetoken.sampling import exact_performance, sample_feature_law, sample_features
@@ -393,10 +394,21 @@ def test_uncertainty_of_a_readout_without_noise():
     options = {"alpha": math.inf, "reg": 1e-2, "loss": "square", "cosine": 1.0, "sharpness": 1.0}
     problem = SparseTokenProblem(10, 1, 4.0, 0.4)
     rough = risk(problem, "attention", n_points=512, **options)
-    assert rough.readout.norm_rest == 0.0
+    assert rough.readout.norm_rest < 1e-12
     fine = risk(problem, "attention", n_points=16 * 1024, **options)
     assert abs(rough.test_error - fine.test_error) < 3 * rough.uncertainty
     assert rough.uncertainty < 0.1 * rough.test_error
+
+
+def test_nothing_to_learn_and_no_ridge():
+    """Any readout is as bad, and none is held: whatever the solver finds is a finite number."""
+    problem = SparseTokenProblem(46, 5, 0.0, 0.466)
+    options = {"alpha": 183.0, "reg": 0.0, "loss": "hinge", "cosine": 0.3, "n_points": 8192}
+    for sharpness in (0.0, 3e-9, 1e-3, 0.1):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = risk(problem, "elementwise", sharpness=sharpness, **options)
+        assert found.test_error == pytest.approx(0.466, abs=5 * found.uncertainty + 1e-3)
 
 
 def test_curve_equals_single_points():
@@ -422,6 +434,7 @@ def test_record_is_readable():
     ("change", "match"),
     [
         ({"model": "mean"}, "model must be one of 'vectorized', 'pooled', 'attention'.*'mean'"),
+        ({"model": "two-step"}, "got 'two-step': use two_step_risk"),
         ({"loss": "log"}, "loss must be one of 'logistic', 'square', 'hinge'.*'log'"),
         ({"cosine": 1.5}, r"cosine must be .*\[-1, 1\], got 1.5"),
         ({"cosine": None}, "cosine must be given for model 'attention'"),
@@ -479,3 +492,9 @@ def test_a_curve_of_the_protocol_agrees_with_its_points(loss):
         assert found.test_error == pytest.approx(alone.test_error, rel=1e-4)
         assert found.train_loss == pytest.approx(alone.train_loss, rel=1e-4, abs=1e-9)
         assert found.cosine == alone.cosine
+
+
+def test_two_steps_on_a_huge_signal_name_the_signal():
+    problem = Population([SparseTokenProblem(5, 1, 3.0), SparseTokenProblem(5, 1, 1e6)])
+    with pytest.raises(ValueError, match=r"^signal must be smaller .* got 1e\+06: .* sharpness"):
+        two_step_risk(problem, alpha0=2.0, alpha1=2.0, reg=1e-2, loss="square")

@@ -330,6 +330,23 @@ def test_best_training_on_the_same_samples_does_in_simulation_what_it_promises()
     assert again.test_error == best.two_step.test_error
 
 
+def test_best_training_of_strong_signals_needs_small_rates():
+    """At the usual ones every step after the first does harm."""
+    problem = SparseTokenProblem(5, 1, 50.0)
+    best = best_training(problem, alpha=0.05, steps=3, n_points=1024)
+    assert best.helped
+    assert best.steps == 3
+    assert best.test_error < 0.15
+    assert best.lr_query < 0.1
+
+
+def test_best_training_says_where_no_rate_helps():
+    with pytest.warns(ConvergenceWarning, match=r"no learning rates .* \(helped=False\)"):
+        best = best_training(SparseTokenProblem(3, 1, 0.0), alpha=1.0, steps=2, n_points=512)
+    assert not best.helped
+    assert best.test_error == pytest.approx(0.5)
+
+
 def test_many_steps_on_the_same_samples_need_not_many_points():
     """Late gradients nearly depend on earlier ones: noise of their covariance must not grow.
 

@@ -91,7 +91,7 @@ def sample_query(
     lr_readout: float = 1.0,
     lr_bias: float = 1.0,
     lr_query: float = 20.0,
-    centre: bool = False,
+    center: bool = False,
     direction: ArrayLike | None = None,
     random_state: RandomState = None,
 ) -> LearnedQuery:
@@ -112,7 +112,7 @@ def sample_query(
         Inverse temperature of the attention.
     lr_readout, lr_bias, lr_query : float
         Learning rates.
-    centre : bool, default=False
+    center : bool, default=False
         Whether the second step subtracts the mean slope of the batch from each sample's.
     direction : array-like of shape (dim,), optional
         The signal's unit vector; drawn unless given.
@@ -144,7 +144,7 @@ def sample_query(
     readout, pooled_score = _readout_step(samples, residual, direction, lr_readout, rng)
     bias = -lr_bias * float(residual.mean())
     slope = np.asarray(loss.derivative(pooled_score + bias, samples.sign))
-    if centre:
+    if center:
         slope = slope - slope.mean()
     query = _query_step(samples, slope / samples.length, readout, direction, rng)
     query *= -lr_query * beta / n_samples

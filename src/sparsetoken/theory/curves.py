@@ -14,11 +14,9 @@ from sparsetoken.performance import Performance
 from sparsetoken.pooling import Pooling
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.models import DEFAULT_POINTS, Model, get_model
-from sparsetoken.theory.saddle import Problem
+from sparsetoken.theory.saddle import ReadoutObjective
 from sparsetoken.theory.solver import solve
 from sparsetoken.theory.trained import RESOLUTION, Risk, any_bias, solve_point
-
-__all__ = ["RiskCurve", "risk", "risk_curve", "solve_along"]
 
 _NUMBERS = ("test_error", "train_loss", "train_error", "test_loss", "auc")
 _STATE = (
@@ -157,8 +155,8 @@ def solve_along(
     check_problem(problem)
     check_real("positive_rate", problem.positive_rate, low=1e-6, high=1.0 - 1e-6)
     results = RiskCurve()
-    for model, given in places:
-        alpha = _check_within("alpha", given, _LEAST_RATIO, _LARGEST_RATIO, math.inf)
+    for model, samples in places:
+        alpha = _check_within("alpha", samples, _LEAST_RATIO, _LARGEST_RATIO, math.inf)
         law = model.law(problem)
         if best:
             before = results[-1] if results else None
@@ -195,36 +193,36 @@ def _best_ridge(
     resolution = RESOLUTION / 2 if law.batches > 1 else math.inf
     variance = coarse.points.average(coarse.points.scale**2)
     unit = variance / model.ridge(problem, 1.0)  # a ridge of as much as a feature varies
-    found: dict[float, tuple[float, Readout]] = {}
+    tried: dict[float, tuple[float, Readout]] = {}
 
     def error(decade: float) -> float:
-        if decade not in found:
-            near = min(found, key=lambda other: abs(other - decade), default=None)
-            first = None if before is None else before.path[0]
-            start = first if near is None else found[near][1]
-            task = Problem(
+        if decade not in tried:
+            near = min(tried, key=lambda other: abs(other - decade), default=None)
+            first = None if before is None else before._path[0]
+            start = first if near is None else tried[near][1]
+            objective = ReadoutObjective(
                 coarse.points,
                 loss,
                 model.ratio(problem, alpha),
                 model.ridge(problem, unit * 10.0**decade),
                 resolution=resolution,
             )
-            saddle = solve(task, start, 1e-6)
+            saddle = solve(objective, start, 1e-6)
             tested = float(Performance(coarse, saddle.readout, loss).test_error)
             known = saddle.converged and not any_bias(saddle, loss)
-            found[decade] = tested if known else math.inf, saddle.readout
-        return found[decade][0]
+            tried[decade] = tested if known else math.inf, saddle.readout
+        return tried[decade][0]
 
     begin, step = 0.0, 1.0
     if before is not None:  # the best ridge of a neighbour is near, and so are the solutions
         begin, step = math.log10(max(before.reg / unit, 1e-300)), 0.4
     decade = _descend(error, min(max(round(begin, 3), _RIDGES[0]), _RIDGES[1]), step)
-    readout = found[decade][1]
+    readout = tried[decade][1]
     return unit * 10.0**decade, (readout, readout)
 
 
 def _descend(value: Callable[[float], float], start: float, step: float) -> float:
-    """Minimise a function of the decade that falls, then rises: by steps, then by parabolas."""
+    """Minimize a function of the decade that falls, then rises: by steps, then by parabolas."""
     low, high = _RIDGES
     best = start
     while True:
@@ -270,11 +268,11 @@ def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | Non
     if not known or not math.isfinite(alpha):
         return None
     if len(known) == 1 or known[0].alpha == known[1].alpha:
-        return known[-1].path
+        return known[-1]._path
     before, last = known
     share = math.log(alpha / last.alpha) / math.log(last.alpha / before.alpha)
     share = min(max(share, 0.0), 1.0)  # not further than the last step went
-    moved = np.array(last.path) + share * (np.array(last.path) - np.array(before.path))
-    moved[:, 3] = np.maximum(moved[:, 3], 0.5 * np.array(last.path)[:, 3])
+    moved = np.array(last._path) + share * (np.array(last._path) - np.array(before._path))
+    moved[:, 3] = np.maximum(moved[:, 3], 0.5 * np.array(last._path)[:, 3])
     coarse, fine = (Readout(*row) for row in moved.tolist())
     return coarse, fine

@@ -20,8 +20,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["interpolate"]
-
 Array = NDArray[np.float64]
 
 _MOST_MEANS = 1000  # grid points; a wider range is averaged point by point

@@ -13,15 +13,18 @@ from scipy.stats import qmc
 
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import ConvergenceWarning, Estimate
-from sparsetoken.losses import Loss, get_loss
-from sparsetoken.population import AnyProblem, check_problem
+from sparsetoken.law import score_mean
+from sparsetoken.losses import Loss, gaussian_rule, get_loss
+from sparsetoken.performance import LEAST_UNCERTAINTY
+from sparsetoken.population import AnyProblem, check_problem, lengths
 from sparsetoken.problem import Group, SparseTokenProblem
+from sparsetoken.theory.curves import risk
 from sparsetoken.theory.dynamics.averages import signal_tokens
 from sparsetoken.theory.dynamics.fresh import NewSamples, Parameters, observe
 from sparsetoken.theory.dynamics.train import check_smooth
-from sparsetoken.theory.joint_prox import Objective, minimise, responses
-
-__all__ = ["JointRisk", "joint_risk"]
+from sparsetoken.theory.joint_prox import Objective, minimize, responses
+from sparsetoken.theory.models import DEFAULT_POINTS
+from sparsetoken.theory.trained import Risk
 
 Array = NDArray[np.float64]
 
@@ -69,11 +72,11 @@ def joint_risk(
     reg_readout: float,
     loss: Any = "logistic",
     beta: float = 1.0,
-    n_points: int = 4096,
+    n_points: int = DEFAULT_POINTS,
 ) -> JointRisk:
     """Predict the minimum of the loss over query, readout and bias together.
 
-    The minimised function is the mean loss plus (reg_query/2)‖q‖² + (reg_readout/2)‖w‖². It is not
+    The minimized function is the mean loss plus (reg_query/2)‖q‖² + (reg_readout/2)‖w‖². It is not
     convex. The prediction is for the minimum that aligns with the signal, by the replica-symmetric
     ansatz; ``stable`` says whether that ansatz can hold.
 
@@ -89,7 +92,7 @@ def joint_risk(
         "logistic", "square" or another smooth loss.
     beta : float, default=1.0
         Inverse temperature of the attention.
-    n_points : int, default=4096
+    n_points : int, default=16384
         Points for the averages over samples; more are more accurate and slower.
 
     Returns
@@ -100,7 +103,8 @@ def joint_risk(
     --------
     >>> import sparsetoken as st
     >>> problem = st.SparseTokenProblem(n_tokens=3, signal=3.0)
-    >>> j = st.theory.joint_risk(problem, alpha=4.0, reg_query=0.1, reg_readout=0.1)
+    >>> ridges = {"reg_query": 0.1, "reg_readout": 0.1}
+    >>> j = st.theory.joint_risk(problem, alpha=4.0, **ridges, n_points=4096)
     >>> j.stable, round(j.test_error, 3), round(j.train_loss, 3)
     (True, 0.137, 0.249)
     """
@@ -115,16 +119,18 @@ def joint_risk(
     beta = check_real("beta", beta, low=0.0, above=True)
     n_points = check_count("n_points", n_points, minimum=256)
     smooth = check_smooth(get_loss(loss))
+    if max(lengths(problem)) == 1:
+        return _one_token(risk(problem, "pooled", alpha=alpha, reg=reg_readout, loss=smooth))
     runs, start = [], _START
     for scrambling in range(_SCRAMBLINGS):
-        crowds = _draw(problem, n_points // _SCRAMBLINGS, scrambling)
-        found = _solve(crowds, alpha, ridges, beta, smooth, start)
-        start = found.order
+        cohorts = _draw(problem, n_points // _SCRAMBLINGS, scrambling)
+        solution = _solve(cohorts, alpha, ridges, beta, smooth, start)
+        start = solution.order
         points = NewSamples.draw(problem, beta, smooth, 8 * n_points, scrambling)
-        runs.append(found.numbers(observe(points, found.order.parameters).error))
-        if not found.converged:
+        runs.append(solution.numbers(observe(points, solution.order.parameters).error))
+        if not solution.converged:
             break
-    result = _summarise(runs)
+    result = _summarize(runs)
     if not result.stable:
         message = (
             "the joint minimum is not described by this theory here (stable=False); "
@@ -132,6 +138,35 @@ def joint_risk(
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     return result
+
+
+def _one_token(linear: Risk) -> JointRisk:
+    """Return the joint minimum without a second token to attend to.
+
+    There is no query, and the readout is that of the pooled model. Its loss is convex: no sample
+    jumps, and changes shrink, by αχ²E[k²] with k = ℓ″/(1 + χℓ″) at the prox (section 4).
+    """
+    points, readout, loss = linear.law.points, linear.readout, linear.loss
+    chi, label = math.exp(readout.log_step), points.label[:, np.newaxis]
+    nodes, weights = gaussian_rule(0.01)
+    score = score_mean(points, readout)[:, np.newaxis] + readout.norm_rest * nodes
+    bend = loss.second_derivative(loss.prox(score, label, chi), label)
+    growth = linear.alpha * points.average((chi * bend / (1.0 + chi * bend)) ** 2 @ weights)
+    numbers = {
+        "cosine": 0.0,
+        "query_norm": 0.0,
+        "readout_cosine": linear.readout_overlap / linear.readout_norm,
+        "growth": growth,
+        "jumps": 0.0,
+    }
+    return JointRisk(
+        **{name: Estimate(x, LEAST_UNCERTAINTY, linear.converged) for name, x in numbers.items()},
+        test_error=linear.test_error,
+        train_loss=linear.train_loss,
+        readout_norm=linear.readout_norm,
+        bias=linear.bias,
+        stable=linear.converged,
+    )
 
 
 class _Order(NamedTuple):
@@ -145,7 +180,7 @@ class _Order(NamedTuple):
 _START = _Order(Parameters(np.ones(2), np.array([[1.2, 0.9], [0.9, 1.2]]), 0.0), 0.2 * np.eye(2))
 
 
-class _Found(NamedTuple):
+class _Solution(NamedTuple):
     """A solution, or the last iterate."""
 
     order: _Order
@@ -174,7 +209,7 @@ class _Found(NamedTuple):
 
 @dataclass
 class _Cohort:
-    """Samples of one group: their normals, and where the last minimisation ended."""
+    """Samples of one group: their normals, and where the last minimization ended."""
 
     group: Group
     normals: Array
@@ -191,17 +226,17 @@ class _Cohort:
         """Return the share of samples with another minimum, looked for from each token."""
         objective = self.objective(order, beta, loss)
         prior = self.prior(order.parameters)
-        first = minimise(objective, prior, prior)
+        first = minimize(objective, prior, prior)
         several = np.zeros(len(prior), dtype=bool)
         for token in range(min(prior.shape[2], _MOST_TRIES)):
             start = prior.copy()
             start[:, 0, token] += 3.0 * np.sqrt(order.variance[0, 0])
-            other = minimise(objective, prior, start)
+            other = minimize(objective, prior, start)
             several |= np.abs(other - first).max(axis=(1, 2)) > 1e-3
         return float(several.mean())
 
     def objective(self, order: _Order, beta: float, loss: Loss) -> Objective:
-        """Return the function that each of the samples minimises."""
+        """Return the function that each of the samples minimizes."""
         precision = np.asarray(np.linalg.inv(order.variance), dtype=float)
         return Objective(precision, self.group.label, order.parameters.bias, beta, loss)
 
@@ -209,7 +244,7 @@ class _Cohort:
 def _draw(problem: AnyProblem, rows: int, scrambling: int) -> list[_Cohort]:
     """Draw the samples of each group; classes of one kind share their normals."""
     drawn: dict[SparseTokenProblem, Array] = {}
-    crowds = []
+    cohorts = []
     for group in problem.groups:
         kind = group.kind
         if kind not in drawn:
@@ -218,8 +253,8 @@ def _draw(problem: AnyProblem, rows: int, scrambling: int) -> list[_Cohort]:
             uniform = np.clip(sobol.random(1 << round(math.log2(rows))), 1e-12, 1.0 - 1e-12)
             drawn[kind] = ndtri(uniform).reshape(-1, 2, kind.n_tokens)
         if group.probability > 0.0:
-            crowds.append(_Cohort(group, drawn[kind]))
-    return crowds
+            cohorts.append(_Cohort(group, drawn[kind]))
+    return cohorts
 
 
 class _Pass(NamedTuple):
@@ -244,8 +279,8 @@ class _Pass(NamedTuple):
 
 
 def _solve(
-    crowds: list[_Cohort], alpha: float, ridges: Array, beta: float, loss: Loss, start: _Order
-) -> _Found:
+    cohorts: list[_Cohort], alpha: float, ridges: Array, beta: float, loss: Loss, start: _Order
+) -> _Solution:
     """Iterate the equations of section 14 from ``start``, then solve them by Newton's method.
 
     Where that fails, as where the query vanishes, iterate to the end.
@@ -253,7 +288,7 @@ def _solve(
 
     def step(x: Array) -> Array:
         order = _unflat(x)
-        return _flat(_next(order, _average(crowds, order, beta, loss), alpha, ridges)[0])
+        return _flat(_next(order, _average(cohorts, order, beta, loss), alpha, ridges)[0])
 
     x, converged = _flat(start), False
     for tolerance in (_CLOSE, 0.1 * _TOLERANCE):
@@ -266,7 +301,7 @@ def _solve(
         root = optimize.root(lambda x: step(x) - x, x, method="hybr", options=options).x
         for candidate in (root, x):
             order = _unflat(candidate)
-            seen = _average(crowds, order, beta, loss)
+            seen = _average(cohorts, order, beta, loss)
             new, held = _next(order, seen, alpha, ridges)
             left = float(np.abs(_flat(new) - candidate).max())
             converged = held and left < _TOLERANCE * float(np.abs(candidate).max())
@@ -274,24 +309,26 @@ def _solve(
                 break
         if converged:
             break
-    jumps = sum(crowd.group.probability * crowd.jumps(order, beta, loss) for crowd in crowds)
-    return _Found(order, seen.loss, _growth(seen, alpha, order.variance), jumps, converged)
+    if converged:  # one more step of the map: what must vanish, as without a signal, then does
+        order = new
+    jumps = sum(cohort.group.probability * cohort.jumps(order, beta, loss) for cohort in cohorts)
+    return _Solution(order, seen.loss, _growth(seen, alpha, order.variance), jumps, converged)
 
 
-def _average(crowds: list[_Cohort], order: _Order, beta: float, loss: Loss) -> _Pass:
+def _average(cohorts: list[_Cohort], order: _Order, beta: float, loss: Loss) -> _Pass:
     total: Any = None
-    for crowd in crowds:
-        group, prior = crowd.group, crowd.prior(order.parameters)
-        objective = crowd.objective(order, beta, loss)
-        crowd.last = minimise(objective, prior, prior if crowd.last is None else crowd.last)
-        place, response = responses(objective, prior, crowd.last)
+    for cohort in cohorts:
+        group, prior = cohort.group, cohort.prior(order.parameters)
+        objective = cohort.objective(order, beta, loss)
+        cohort.last = minimize(objective, prior, prior if cohort.last is None else cohort.last)
+        place, response = responses(objective, prior, cohort.last)
         within = np.einsum("nkljl->kj", response) / len(prior)
         response *= _tame(response)[:, np.newaxis, np.newaxis, np.newaxis, np.newaxis]
         flat = np.moveaxis(response, 3, 2).reshape(len(prior), 4, -1)
         a = place.influence
         root = np.linalg.cholesky(order.parameters.gram)
         if root.diagonal().min() > _COLLAPSED * root.diagonal().max():
-            stein = np.einsum("nkl,njl->kj", crowd.normals, a) / len(a)
+            stein = np.einsum("nkl,njl->kj", cohort.normals, a) / len(a)
             within = np.linalg.solve(root.T, stein)
         part = (
             group.kind.signal * a[:, :, : signal_tokens(group)].sum(axis=2).mean(axis=0),
@@ -356,7 +393,7 @@ def _unflat(x: Array) -> _Order:
     return _Order(Parameters(x[:2], gram, float(x[8])), variance)
 
 
-def _summarise(runs: list[dict[str, Any]]) -> JointRisk:
+def _summarize(runs: list[dict[str, Any]]) -> JointRisk:
     converged = all(run["converged"] for run in runs)
     fields = {}
     for name in runs[0]:

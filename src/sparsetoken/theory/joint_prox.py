@@ -1,7 +1,7 @@
 """What one training sample makes of its projections when query and readout fit it.
 
 Without the sample, the parameters show it h° (one row per token, one column for query and readout).
-With it they show the minimiser of
+With it they show the minimizer of
 
     ½ tr[(H − h°) V⁻¹ (H − h°)ᵀ] + ℓ(φ(H) + b; y),     φ = softmax(βH_q)·H_w.
 
@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 from sparsetoken.losses import Loss
 from sparsetoken.pooling import Softmax
 
-__all__ = ["Objective", "minimise", "responses"]
-
 Array = NDArray[np.float64]
 
 _MOST_ROUNDS = 60
 
 
 class Objective(NamedTuple):
-    """The minimised function of each sample: what it needs besides H and h°."""
+    """The minimized function of each sample: what it needs besides H and h°."""
 
     precision: Array
     """V⁻¹, shape (2, 2)."""
@@ -48,7 +46,7 @@ class Place(NamedTuple):
     slope: Array
 
 
-def look(objective: Objective, prior: Array, h: Array) -> Place:
+def evaluate(objective: Objective, prior: Array, h: Array) -> Place:
     """Evaluate the function at H."""
     samples, _, n_tokens = h.shape
     beta, loss = objective.beta, objective.loss
@@ -86,31 +84,31 @@ def look(objective: Objective, prior: Array, h: Array) -> Place:
     return Place(total, pull + influence, hessian, influence, value, slope)
 
 
-def minimise(objective: Objective, prior: Array, start: Array) -> Array:
-    """Return the minimiser of each sample nearest to its start."""
+def minimize(objective: Objective, prior: Array, start: Array) -> Array:
+    """Return the minimizer of each sample nearest to its start."""
     h = start.copy()
     samples = np.arange(len(h))
     shift = np.zeros(len(h))
-    scale = np.trace(objective.precision)
-    place = look(objective, prior, h)
+    # Of query and readout each: one may be held much more stiffly than the other.
+    scale = np.repeat(np.diag(objective.precision), h.shape[2])
+    place = evaluate(objective, prior, h)
     for _ in range(_MOST_ROUNDS):
-        size = np.abs(place.gradient).max(axis=(1, 2))
-        open_ = size > 1e-9 * scale
-        if not open_.any():
+        moving = np.any(np.abs(place.gradient.reshape(len(samples), -1)) > 1e-9 * scale, axis=1)
+        if not moving.any():
             break
-        samples, shift = samples[open_], shift[open_]
-        place = Place(*(part[open_] for part in place))
+        samples, shift = samples[moving], shift[moving]
+        place = Place(*(values[moving] for values in place))
         at = h[samples]
-        matrix = place.hessian + shift[:, np.newaxis, np.newaxis] * np.eye(2 * h.shape[2])
+        matrix = place.hessian + shift[:, np.newaxis, np.newaxis] * np.diag(scale)
         flat = place.gradient.reshape(len(samples), -1, 1)
         move = -np.linalg.solve(matrix, flat)[:, :, 0]
         downhill = np.einsum("ni,ni->n", move, flat[:, :, 0]) < 0.0
         trial = at + move.reshape(at.shape)
-        tried = look(objective, prior[samples], trial)
+        tried = evaluate(objective, prior[samples], trial)
         better = downhill & (tried.value <= place.value + 1e-14 * np.abs(place.value))
         h[samples[better]] = trial[better]
-        shift = np.where(better, 0.1 * shift, np.maximum(4.0 * shift, 0.1 * scale))
-        shift[better & (shift < 1e-3 * scale)] = 0.0
+        shift = np.where(better, 0.1 * shift, np.maximum(4.0 * shift, 0.2))
+        shift[better & (shift < 2e-3)] = 0.0
         place = Place(
             *(
                 np.where(better.reshape(-1, *[1] * (new.ndim - 1)), new, old)
@@ -122,7 +120,7 @@ def minimise(objective: Objective, prior: Array, start: Array) -> Array:
 
 def responses(objective: Objective, prior: Array, h: Array) -> tuple[Place, Array]:
     """Return the function at the minimisers and ∂A/∂h°, shape (samples, 2, tokens, 2, tokens)."""
-    place = look(objective, prior, h)
+    place = evaluate(objective, prior, h)
     n_tokens = h.shape[2]
     precision = np.kron(objective.precision, np.eye(n_tokens))
     inverse = np.linalg.solve(place.hessian, np.broadcast_to(precision, place.hessian.shape))

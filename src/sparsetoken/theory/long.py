@@ -11,8 +11,6 @@ from sparsetoken.population import AnyProblem
 from sparsetoken.theory.models import Model
 from sparsetoken.theory.points import BATCHES
 
-__all__ = ["LongSequences", "long_model"]
-
 
 class LongSequences(Model):
     """Softmax attention whose features have the law to which that of long sequences tends.

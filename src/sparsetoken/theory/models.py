@@ -4,15 +4,15 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from sparsetoken._validation import check_count, check_real
+from sparsetoken._validation import check_count, check_instance, check_real
 from sparsetoken.law import FeatureLaw, linear_law
 from sparsetoken.pooling import Pooling, get_pooling, pooling_models
 from sparsetoken.population import AnyProblem, lengths, windows
 from sparsetoken.theory.points import attention_law
+from sparsetoken.vocabulary import quantity
 
-__all__ = ["DEFAULT_POINTS", "Model", "get_model"]
-
-DEFAULT_POINTS = 16384
+DEFAULT_POINTS: int = quantity("n_points").default  # of every prediction, here and in commands
+LARGEST_SHARPNESS = 1e15
 _LINEAR = ("vectorized", "pooled")
 
 
@@ -46,13 +46,13 @@ class Model:
 
     def _length(self, problem: AnyProblem) -> int:
         """Return the length whose pooled noise is the unit: the only one of a vectorized model."""
-        found = lengths(problem)
-        if self.name == "vectorized" and len(found) > 1:
+        shortest, *others = lengths(problem)
+        if self.name == "vectorized" and others:
             raise ValueError(
                 "model 'vectorized' needs sequences of one length, "
-                f"got lengths {', '.join(map(str, found))}"
+                f"got lengths {', '.join(map(str, (shortest, *others)))}"
             )
-        return found[0]
+        return shortest
 
     def law_on(self, problem: AnyProblem, trained: AnyProblem) -> FeatureLaw:
         """Law under another problem, in the units of the one the readout was trained on."""
@@ -75,6 +75,7 @@ def get_model(
     model: str | Pooling, cosine: Any = None, sharpness: Any = None, n_points: Any = DEFAULT_POINTS
 ) -> Model:
     """Return the model for a name or a pooling, its arguments checked."""
+    check_instance("model", model)
     if isinstance(model, Pooling) or (isinstance(model, str) and ":" in model):
         pooling = get_pooling(model)
         name = repr(pooling)
@@ -85,6 +86,11 @@ def get_model(
         return Model(model, None, 0.0, 0.0, 0)
     elif isinstance(model, str) and model in pooling_models():
         name, pooling = model, pooling_models()[model]
+    elif model == "two-step":
+        raise ValueError(
+            "model must have a given query, got 'two-step': use two_step_risk or two_step_curve, "
+            "or alignment for its cosine and sharpness and then model 'attention'"
+        )
     else:
         known = ", ".join(map(repr, (*_LINEAR, *pooling_models())))
         raise ValueError(f"model must be one of {known} or a Pooling, got {model!r}")
@@ -94,10 +100,11 @@ def get_model(
         )
     if sharpness is None and pooling.sharpened:
         raise ValueError(f"sharpness must be given for model {name!r}: it is β‖q‖")
+    sharpness = 1.0 if sharpness is None else sharpness
     return Model(
         name,
         pooling,
         check_real("cosine", cosine, low=-1.0, high=1.0),
-        1.0 if sharpness is None else check_real("sharpness", sharpness, low=0.0, high=1e15),
+        check_real("sharpness", sharpness, low=0.0, high=LARGEST_SHARPNESS),
         check_count("n_points", n_points, minimum=256),
     )

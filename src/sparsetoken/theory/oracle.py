@@ -76,7 +76,7 @@ def oracle_error(problem: AnyProblem, model: str, *, n_points: int = DEFAULT_POI
 
 
 def required_signal(
-    problem: AnyProblem, model: str, *, error: float, n_points: int = 4096
+    problem: AnyProblem, model: str, *, error: float, n_points: int = DEFAULT_POINTS
 ) -> Estimate:
     """Return the signal at which an architecture can reach a given error.
 
@@ -89,7 +89,7 @@ def required_signal(
         The architecture.
     error : float
         The error to reach, above 0. At or above min(rate, 1 − rate) no signal is needed.
-    n_points : int, default=4096
+    n_points : int, default=16384
         Points per class where there is no closed form.
 
     Returns

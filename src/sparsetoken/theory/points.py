@@ -25,8 +25,6 @@ from sparsetoken.pooling import Pooling
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
 
-__all__ = ["BATCHES", "attention_law", "token_noise"]
-
 Array = NDArray[np.float64]
 
 BATCHES = 8
@@ -68,8 +66,8 @@ def attention_law(
             ((*shape, kind.signal), block, kind.signal)
             for kind, block in zip(alike, blocks, strict=True)
         ]
-        for name, some, signal in samples:
-            triple = _features(some, shape[1], signal, pooling, cosine, sharpness)
+        for name, rows, signal in samples:
+            triple = _features(rows, shape[1], signal, pooling, cosine, sharpness)
             columns.setdefault(name, []).append(triple)
     joined = {key: np.concatenate(column, axis=1) for key, column in columns.items()}
     shares: Counter[tuple[Any, bool, float]] = Counter()

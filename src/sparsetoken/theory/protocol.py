@@ -5,11 +5,9 @@ from typing import Any, Literal
 
 from sparsetoken.population import AnyProblem
 from sparsetoken.theory.curves import RiskCurve, solve_along
-from sparsetoken.theory.models import DEFAULT_POINTS, get_model
+from sparsetoken.theory.models import DEFAULT_POINTS, LARGEST_SHARPNESS, get_model
 from sparsetoken.theory.trained import Risk
 from sparsetoken.theory.two_steps import alignment
-
-__all__ = ["two_step_curve", "two_step_risk"]
 
 
 def two_step_risk(
@@ -28,7 +26,7 @@ def two_step_risk(
     """Predict the attention classifier trained by the two-step protocol.
 
     Two gradient steps on ``alpha0`` samples per dimension give the query; readout and bias are then
-    fully optimised on ``alpha1`` fresh samples per dimension.
+    fully optimized on ``alpha1`` fresh samples per dimension.
 
     Parameters
     ----------
@@ -60,7 +58,7 @@ def two_step_risk(
     >>> round(r.cosine, 3), round(r.test_error, 3)
     (0.948, 0.032)
     """
-    (found,) = two_step_curve(
+    (result,) = two_step_curve(
         problem,
         alphas0=[alpha0],
         alphas1=[alpha1],
@@ -72,7 +70,7 @@ def two_step_risk(
         lr_query=lr_query,
         n_points=n_points,
     )
-    return found
+    return result
 
 
 def two_step_curve(
@@ -109,6 +107,13 @@ def two_step_curve(
     places = []
     for alpha0, alpha1 in zip(alphas0, alphas1, strict=True):
         learned = alignment(problem, alpha=alpha0, loss=loss, **rates)
+        if learned.sharpness > LARGEST_SHARPNESS:
+            strongest = max(kind.signal for kind in problem.kinds)
+            raise ValueError(
+                f"signal must be smaller at these learning rates, got {strongest:g}: two steps "
+                f"teach a query of sharpness {learned.sharpness:.3g}, above {LARGEST_SHARPNESS:g}; "
+                "lower beta, lr_readout or lr_query"
+            )
         model = get_model("attention", learned.cosine, learned.sharpness, n_points)
         places.append((model, alpha1))
     return solve_along(problem, places, reg, loss)

@@ -1,7 +1,7 @@
 """The function whose saddle point is the trained readout, and its derivatives.
 
-In docs/theory, section 4, it is minimised over x = (along_query, along_rest, bias, spread)
-= (w₁, w₂, b, τ) and maximised over χ. One pass over the points gives value, gradient and Hessian in
+In docs/theory, section 4, it is minimized over x = (along_query, along_rest, bias, spread)
+= (w₁, w₂, b, τ) and maximized over χ. One pass over the points gives value, gradient and Hessian in
 x and log χ together, all from the same quadrature nodes.
 
 At α = ∞ the readout has no component outside the plane of query and signal: τ = 0, χ = 0.
@@ -19,12 +19,10 @@ from sparsetoken.law import Points, Readout, score_mean
 from sparsetoken.losses import Loss
 from sparsetoken.theory.smoothing import Moments, envelope_moments
 
-__all__ = ["Pass", "Problem", "assemble", "evaluate", "score_moments"]
-
 Array = NDArray[np.float64]
 
 
-class Problem(NamedTuple):
+class ReadoutObjective(NamedTuple):
     """What is optimised: a loss over the points of a feature law, at a ratio and ridge."""
 
     points: Points
@@ -68,39 +66,39 @@ class Pass(NamedTuple):
         return matrix, np.append(self.gradient, self.step_gradient)
 
 
-def evaluate(problem: Problem, readout: Readout) -> tuple[Pass, Moments]:
+def evaluate(objective: ReadoutObjective, readout: Readout) -> tuple[Pass, Moments]:
     """Make one pass; also return the averages over G it was made from."""
-    moments = score_moments(problem, readout)
-    return assemble(problem, readout, moments), moments
+    moments = score_moments(objective, readout)
+    return assemble(objective, readout, moments), moments
 
 
-def score_moments(problem: Problem, readout: Readout) -> Moments:
+def score_moments(objective: ReadoutObjective, readout: Readout) -> Moments:
     """Averages over G of each point, where r = mean + ρcG and ρ may be negative at α = ∞."""
-    points, finite = problem.points, math.isfinite(problem.alpha)
+    points, finite = objective.points, math.isfinite(objective.alpha)
     norm = readout.norm_rest if finite else readout.along_rest
     m = envelope_moments(
-        problem.loss,
+        objective.loss,
         points.label,
         score_mean(points, readout),
         points.scale,
         abs(norm),
         math.exp(readout.log_step) if finite else 0.0,
-        smoothing=problem.smoothing,
-        resolution=problem.resolution,
+        smoothing=objective.smoothing,
+        resolution=objective.resolution,
     )
     # r = mean − |ρ|cG: odd moments change sign.
     return m if norm >= 0 else m._replace(gh=-m.gh, gk=-m.gk, ghk=-m.ghk)
 
 
 def assemble(
-    problem: Problem,
+    objective: ReadoutObjective,
     readout: Readout,
     m: Moments,
     rows: Sequence[slice] = (slice(None),),
     factor: float = 1.0,
 ) -> Pass:
     """Sum up the averages of the points, or of those in ``rows`` with ``factor`` their weight."""
-    points, alpha, reg = problem.points, problem.alpha, problem.reg
+    points, alpha, reg = objective.points, objective.alpha, objective.reg
     finite = math.isfinite(alpha)
     norm = readout.norm_rest if finite else readout.along_rest
     chi = math.exp(readout.log_step) if finite else 0.0

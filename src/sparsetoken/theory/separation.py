@@ -12,8 +12,6 @@ from sparsetoken.pooling import Pooling
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
 
-__all__ = ["capacity", "law_capacity"]
-
 Array = NDArray[np.float64]
 
 
@@ -78,7 +76,7 @@ def law_capacity(law: FeatureLaw) -> Estimate:
 
 
 def _least_cost(points: Points, x: Array) -> tuple[Array, float, bool]:
-    """Minimise the convex cost of separation by Newton's method with step halving."""
+    """Minimize the convex cost of separation by Newton's method with step halving."""
     value, gradient, hessian, _ = _separation_cost(points, x)
     for _ in range(100):
         move = -np.linalg.lstsq(hessian, gradient, rcond=1e-14)[0]

@@ -11,7 +11,6 @@ rule in NumPy.
 """
 
 import math
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,14 +18,11 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from sparsetoken.losses import Logistic, Loss
+from sparsetoken.losses import Logistic, Loss, gaussian_rule
 from sparsetoken.theory.interpolation import interpolate
-
-__all__ = ["Moments", "envelope_moments"]
 
 Array = NDArray[np.float64]
 
-_REACH = 6.5  # the Gaussian beyond it weighs 8e-11
 _ROOT_2PI = 2.5066282746310002
 _GAUSS = tuple(
     0.5 * (a + b) for a, b in zip(np.polynomial.legendre.leggauss(8), (1.0, 0.0), strict=True)
@@ -95,12 +91,6 @@ def envelope_moments(
         return _from_margin(label, sums)
     # Another loss may have kinks, which the Gaussian smooths only so far.
     return Moments(*interpolate(average, label, mean, scale, chi, 0.0, 3.0 * resolution))
-
-
-@lru_cache(maxsize=64)
-def _trapezoid(step: float) -> tuple[Array, Array]:
-    nodes = np.arange(-np.ceil(_REACH / step), np.ceil(_REACH / step) + 1.0) * step
-    return nodes, step * np.exp(-0.5 * nodes**2) / _ROOT_2PI
 
 
 def _logistic_step(deviation: float) -> float:
@@ -181,7 +171,7 @@ def _hinge_wide(upper: Array, width: Array, deviation: Array) -> Array:
 
 
 def _logistic(label: Array, mean: Array, deviation: Array, scale: Array) -> Moments:
-    nodes, weights = _trapezoid(_logistic_step(float(deviation.max())))
+    nodes, weights = gaussian_rule(_logistic_step(float(deviation.max())))
     sums = np.empty((10, mean.size))
     _logistic_kernel(label * mean, deviation, scale, nodes, weights, sums)
     return _from_margin(label, sums)
@@ -191,14 +181,14 @@ def _any_loss(loss: Loss, label: Array, mean: Array, deviation: Array, scale: Ar
     """Refine the rule until half of its nodes give the same: kinks of ℓ′ or ℓ″ need many."""
     step = min(0.2, _logistic_step(float(deviation.max())))
     while True:
-        nodes, weights = _trapezoid(step)
+        nodes, weights = gaussian_rule(step)
         integrands = _integrands(loss, label, mean, deviation, scale, nodes)
-        found = Moments(*(each @ weights for each in integrands))
+        averages = Moments(*(each @ weights for each in integrands))
         half = Moments(*(each[:, ::2] @ (2.0 * weights[::2]) for each in integrands))
-        typical = np.sqrt(found.hh) + 1e-300
-        missed = np.maximum(np.abs(found.h - half.h), np.abs(found.gh - half.gh)) / typical
+        typical = np.sqrt(averages.hh) + 1e-300
+        missed = np.maximum(np.abs(averages.h - half.h), np.abs(averages.gh - half.gh)) / typical
         if float(missed.max(initial=0.0)) < 1e-6 or 4 * nodes.size * mean.size > _MOST_NODES:
-            return found
+            return averages
         step /= 4.0
 
 

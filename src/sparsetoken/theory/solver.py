@@ -3,13 +3,12 @@
 Three methods, from the quick to the patient:
 
 * :func:`newton`: Newton's method on the stationarity conditions in x and log χ, from a good start;
-* :func:`descend`: with χ, which maximises, eliminated, the function of x is convex. Newton's method
+* :func:`descend`: with χ, which maximizes, eliminated, the function of x is convex. Newton's method
   on it, damped as in Levenberg and Marquardt in the natural metric of the problem, the mean squared
   change of the scores, converges from any start, in about ten passes for smooth losses;
 * :func:`follow`: where interpolation makes the eliminated function stiff (a small ridge on
-separable
-  data), the solution is followed from a ridge where it is easy, and from a smoothed loss where the
-  loss has kinks.
+  separable data), the solution is followed from a ridge where it is easy, and from a smoothed loss
+  where the loss has kinks.
 """
 
 import math
@@ -20,22 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetoken.law import Readout
-from sparsetoken.theory.saddle import Pass, Problem, evaluate
+from sparsetoken.theory.saddle import Pass, ReadoutObjective, evaluate
 from sparsetoken.theory.smoothing import Moments
-
-__all__ = [
-    "Reduced",
-    "Saddle",
-    "descend",
-    "fits_perfectly",
-    "follow",
-    "newton",
-    "solve",
-    "solve_scaled",
-]
 
 Array = NDArray[np.float64]
 
+LARGEST = 1e100  # entry of a step: a method that asks for more has lost its way
 _MOST_PASSES = 150
 _SMOOTHINGS = (1.0, 0.1, 0.01, 1e-3, 1e-4)
 
@@ -66,41 +55,43 @@ class Saddle:
 
 
 @np.errstate(all="ignore")  # a method that has lost its way is told by its result
-def solve(problem: Problem, start: Readout | None = None, tolerance: float = 1e-12) -> Saddle:
+def solve(
+    objective: ReadoutObjective, start: Readout | None = None, tolerance: float = 1e-12
+) -> Saddle:
     """Find the saddle point, with more patient methods where quicker ones fail."""
     if start is not None:
-        if not math.isfinite(problem.alpha):
+        if not math.isfinite(objective.alpha):
             start = start._replace(spread=0.0, log_step=0.0)
-        saddle = newton(problem, start, accuracy=max(1e-5, math.sqrt(0.1 * tolerance)))
+        saddle = newton(objective, start, accuracy=max(1e-5, math.sqrt(0.1 * tolerance)))
         if saddle.converged:
             return saddle
-    if problem.loss.smooth or problem.smoothing > 0.0:
-        saddle = _minimise(problem, start, tolerance)
-        if saddle.converged or fits_perfectly(problem, saddle.value):
+    if objective.loss.smooth or objective.smoothing > 0.0:
+        saddle = _minimize(objective, start, tolerance)
+        if saddle.converged or fits_perfectly(objective, saddle.value):
             return saddle
-    return follow(problem)
+    return follow(objective)
 
 
-def fits_perfectly(problem: Problem, value: float) -> bool:
+def fits_perfectly(objective: ReadoutObjective, value: float) -> bool:
     """Whether the loss is zero to rounding with no ridge, so that the minimum is out of reach."""
-    return problem.reg == 0.0 and value < 1e-12
+    return objective.reg == 0.0 and value < 1e-12
 
 
-def _minimise(problem: Problem, start: Readout | None, tolerance: float) -> Saddle:
+def _minimize(objective: ReadoutObjective, start: Readout | None, tolerance: float) -> Saddle:
     """Descend, and let Newton's method finish what has not settled.
 
     The descent can stall close to the solution, where χ reaches its bound, or stop early where τ
     hardly matters for the value, as with a strong ridge.
     """
-    saddle = descend(problem, start, tolerance)
-    if saddle.converged or fits_perfectly(problem, saddle.value):
+    saddle = descend(objective, start, tolerance)
+    if saddle.converged or fits_perfectly(objective, saddle.value):
         return saddle
-    finished = newton(problem, saddle.readout)
+    finished = newton(objective, saddle.readout)
     return finished if finished.converged else saddle
 
 
 def newton(
-    problem: Problem, start: Readout, most_passes: int = 12, accuracy: float = 1e-5
+    objective: ReadoutObjective, start: Readout, most_passes: int = 12, accuracy: float = 1e-5
 ) -> Saddle:
     """Solve the stationarity conditions from a good start; gives up early from a bad one.
 
@@ -108,9 +99,9 @@ def newton(
     step is still taken, so the error is about its square.
     """
     readout, passes = start, 0
-    finite = math.isfinite(problem.alpha)
+    finite = math.isfinite(objective.alpha)
     while True:
-        done, moments = evaluate(problem, readout)
+        done, moments = evaluate(objective, readout)
         passes += 1
         matrix, residual = done.system
         move = -solve_scaled(matrix, residual)
@@ -121,8 +112,8 @@ def newton(
         change /= scores + 1e-300
         if finite:
             change = max(change, abs(move[4]), abs(move[3]) / readout.spread)
-        target = _stepped(readout, move, problem)
-        settled = change < accuracy and _stationary(problem, done, moments)
+        target = _stepped(readout, move, objective)
+        settled = change < accuracy and _stationary(objective, done, moments)
         if settled or passes >= most_passes or not math.isfinite(change):
             value = done.value + 0.5 * float(residual @ move)
             reduced = _eliminate(done, readout, math.inf)
@@ -132,40 +123,42 @@ def newton(
                 reduced,
                 moments,
                 passes,
-                problem.smoothing,
+                objective.smoothing,
                 bool(settled),
             )
         readout = target
 
 
-def _stationary(problem: Problem, done: Pass, moments: Moments) -> bool:
+def _stationary(objective: ReadoutObjective, done: Pass, moments: Moments) -> bool:
     """Whether the conditions hold relative to the size of their terms, at a sensible value."""
-    p = problem.points
+    p = objective.points
     slope = math.sqrt(float(np.mean(moments.hh)))
     noise = float(np.mean(p.scale**2))  # what a readout off the query collects in any case
     sizes = np.sqrt(np.maximum(np.diag(done.metric), noise)) * slope + 1e-300
     at_rest = bool(np.all(np.abs(done.gradient) <= 1e-3 * sizes)) and abs(done.excess) < 1e-3
-    return at_rest and _sensible(problem, done.value)
+    return at_rest and _sensible(objective, done.value)
 
 
-def _sensible(problem: Problem, value: float) -> bool:
+def _sensible(objective: ReadoutObjective, value: float) -> bool:
     """Whether a minimum is not above the value of an untrained classifier."""
-    untrained = max(problem.loss.value(0.0, 1.0), problem.loss.value(0.0, -1.0))
+    untrained = max(objective.loss.value(0.0, 1.0), objective.loss.value(0.0, -1.0))
     return 0.0 <= value <= 1.001 * float(untrained)
 
 
-def descend(problem: Problem, start: Readout | None = None, tolerance: float = 1e-12) -> Saddle:
-    """Minimise the convex function of x to a relative accuracy of its value.
+def descend(
+    objective: ReadoutObjective, start: Readout | None = None, tolerance: float = 1e-12
+) -> Saddle:
+    """Minimize the convex function of x to a relative accuracy of its value.
 
     The solution has converged if τ and χ have settled as well.
     """
-    bound = problem.largest_log_step
-    readout = start or _default_start(problem)
+    bound = objective.largest_log_step
+    readout = start or _default_start(objective)
     readout = readout._replace(log_step=min(readout.log_step, bound))
-    readout, done, moments, passes = _fit_step(problem, readout)
+    readout, done, moments, passes = _fit_step(objective, readout)
     here = _eliminate(done, readout, bound)
     damping = helped = 0.0
-    while passes < _MOST_PASSES and damping < 1e12 and not fits_perfectly(problem, here.value):
+    while passes < _MOST_PASSES and damping < 1e12 and not fits_perfectly(objective, here.value):
         # The metric's share keeps the step along a flat direction finite.
         floor = (damping + 1e-14) * done.metric
         move = -solve_scaled(here.hessian + floor, here.gradient)
@@ -174,15 +167,15 @@ def descend(problem: Problem, start: Readout | None = None, tolerance: float = 1
         gain = -float(here.gradient @ move + 0.5 * move @ here.hessian @ move)
         noise = tolerance * abs(here.value)
         reaction = here.step + float(here.reaction @ move)
-        target = _stepped(readout, np.append(move, reaction), problem)
+        target = _stepped(readout, np.append(move, reaction), objective)
         if damping == 0.0 and 0.0 <= gain <= noise:
             value = here.value - gain
             settled = abs(reaction) < 0.03 and (
                 move.size < 4 or abs(move[3]) < 0.03 * readout.spread
             )
-            fine = settled and _sensible(problem, value)
-            return Saddle(target, value, here, moments, passes, problem.smoothing, fine)
-        trial, trial_done, trial_moments, used = _fit_step(problem, target)
+            fine = settled and _sensible(objective, value)
+            return Saddle(target, value, here, moments, passes, objective.smoothing, fine)
+        trial, trial_done, trial_moments, used = _fit_step(objective, target)
         passes += used
         there = _eliminate(trial_done, trial, bound)
         drop = here.value - there.value
@@ -194,54 +187,54 @@ def descend(problem: Problem, start: Readout | None = None, tolerance: float = 1
             curvature = float(move @ here.hessian @ move)
             least = 0.5 * curvature / (float(move @ done.metric @ move) + 1e-300)
             damping = max(10.0 * damping, min(max(least, 1e-12), 1e-3), 0.1 * helped)
-    return Saddle(readout, here.value, here, moments, passes, problem.smoothing, False)
+    return Saddle(readout, here.value, here, moments, passes, objective.smoothing, False)
 
 
-def follow(problem: Problem) -> Saddle:
+def follow(objective: ReadoutObjective) -> Saddle:
     """Follow the solution from a smooth loss and a strong ridge to those asked for."""
     readout: Readout | None = None
-    scale = problem.points.average(problem.points.scale**2)
-    reg = max(problem.reg, scale / problem.alpha)
-    smoothings = (0.0,) if problem.loss.smooth else _SMOOTHINGS
+    scale = objective.points.average(objective.points.scale**2)
+    reg = max(objective.reg, scale / objective.alpha)
+    smoothings = (0.0,) if objective.loss.smooth else _SMOOTHINGS
     for smoothing in smoothings:
-        less = problem._replace(reg=reg, smoothing=smoothing)
-        smoother = _minimise(less, readout, 1e-9)
+        less = objective._replace(reg=reg, smoothing=smoothing)
+        smoother = _minimize(less, readout, 1e-9)
         if readout is not None and not smoother.converged and smoothing < 0.01:
             break  # a readout near zero: what is left of the smoothing changes little
         smooth, saddle, readout = less, smoother, smoother.readout
-    if reg > problem.reg:
-        lowered = _lower_ridge(smooth, saddle.readout, problem.reg)
+    if reg > objective.reg:
+        lowered = _lower_ridge(smooth, saddle.readout, objective.reg)
         if not lowered.converged:  # as when nothing can be learned and the readout is near zero
-            target = smooth._replace(reg=problem.reg)
-            lowered = _minimise(target, saddle.readout, 1e-9)
+            target = smooth._replace(reg=objective.reg)
+            lowered = _minimize(target, saddle.readout, 1e-9)
         saddle = lowered
     if smooth.smoothing > 0.0:  # it changes little, but none is better
-        exact = newton(problem, saddle.readout)
+        exact = newton(objective, saddle.readout)
         if exact.converged:
             return exact
     return saddle
 
 
-def _lower_ridge(problem: Problem, readout: Readout, target: float) -> Saddle:
+def _lower_ridge(objective: ReadoutObjective, readout: Readout, target: float) -> Saddle:
     """Lower the ridge in steps that Newton's method can follow."""
     step, previous = math.log(4.0), None
-    least = target or 1e-7 * problem.reg  # from there to no ridge at all in one step
+    least = target or 1e-7 * objective.reg  # from there to no ridge at all in one step
     while True:
-        reg = problem.reg * math.exp(-step)
+        reg = objective.reg * math.exp(-step)
         reg = target if reg <= least else reg
         guess = readout
         if previous is not None and reg > 0.0:  # extrapolate in log λ
             before, log_change = previous
-            share = math.log(reg / problem.reg) / log_change
+            share = math.log(reg / objective.reg) / log_change
             z = np.array(readout) + share * (np.array(readout) - np.array(before))
             z[3] = max(z[3], 0.5 * readout.spread)
             guess = Readout(*map(float, z))
-        saddle = newton(problem._replace(reg=reg), guess, most_passes=8)
+        saddle = newton(objective._replace(reg=reg), guess, most_passes=8)
         if saddle.converged:
             if reg <= target:
                 return saddle
-            previous = readout, math.log(reg / problem.reg)
-            readout, problem = saddle.readout, problem._replace(reg=reg)
+            previous = readout, math.log(reg / objective.reg)
+            readout, objective = saddle.readout, objective._replace(reg=reg)
             step = min(1.5 * step, math.log(1e3))
         else:
             step *= 0.4
@@ -276,7 +269,7 @@ def solve_scaled(matrix: Array, vector: Array) -> Array:
 
 
 def _eliminate(done: Pass, readout: Readout, bound: float) -> Reduced:
-    """Maximise over log χ to second order, unless it sits at its bound."""
+    """Maximize over log χ to second order, unless it sits at its bound."""
     at_bound = readout.log_step >= bound and done.step_gradient >= 0
     if at_bound or done.step_hessian >= 0:
         zero = np.zeros_like(done.gradient)
@@ -292,23 +285,23 @@ def _eliminate(done: Pass, readout: Readout, bound: float) -> Reduced:
     )
 
 
-def _default_start(problem: Problem) -> Readout:
+def _default_start(objective: ReadoutObjective) -> Readout:
     """Scores of moderate size, or what a strong ridge leaves of them: τ = |ℓ′|c/(√α·λ)."""
-    scale = problem.points.average(problem.points.scale)
-    bias, slope = _constant(problem)
-    most = slope * scale / max(problem.reg, 1e-300)
+    scale = objective.points.average(objective.points.scale)
+    bias, slope = _constant(objective)
+    most = slope * scale / max(objective.reg, 1e-300)
     along = min(0.1, most)
-    if not math.isfinite(problem.alpha):
+    if not math.isfinite(objective.alpha):
         return Readout(along, along, bias, 0.0, 0.0)
-    root = math.sqrt(problem.alpha)
+    root = math.sqrt(objective.alpha)
     spread = min(0.3 / scale, most / root)
     log_step = math.log(spread / (slope * root * scale))
     return Readout(along, along, bias, spread, log_step)
 
 
-def _constant(problem: Problem) -> tuple[float, float]:
+def _constant(objective: ReadoutObjective) -> tuple[float, float]:
     """Return the best constant score, where the classes are unequal, and the slopes' size there."""
-    loss, rate = problem.loss, float(problem.points.weight[problem.points.label > 0].sum())
+    loss, rate = objective.loss, float(objective.points.weight[objective.points.label > 0].sum())
     low, high = -20.0, 20.0
     bias = 0.0
     while high - low > 0.1 and not 0.2 < rate < 0.8:
@@ -321,13 +314,13 @@ def _constant(problem: Problem) -> tuple[float, float]:
     return bias, max(math.sqrt(sum(squares)), 1e-3)
 
 
-def _fit_step(problem: Problem, readout: Readout) -> tuple[Readout, Pass, Moments, int]:
-    """Bring χ close enough to its maximiser for a second-order correction to do the rest."""
-    bound = problem.largest_log_step
+def _fit_step(objective: ReadoutObjective, readout: Readout) -> tuple[Readout, Pass, Moments, int]:
+    """Bring χ close enough to its maximizer for a second-order correction to do the rest."""
+    bound = objective.largest_log_step
     low, high = -math.inf, bound
     passes = 0
     while True:
-        done, moments = evaluate(problem, readout)
+        done, moments = evaluate(objective, readout)
         passes += 1
         step = readout.log_step
         close = abs(done.excess) < 0.3 * done.excess_slope
@@ -344,15 +337,16 @@ def _fit_step(problem: Problem, readout: Readout) -> tuple[Readout, Pass, Moment
     return readout, done, moments, passes
 
 
-def _stepped(readout: Readout, move: Array, problem: Problem) -> Readout:
-    """Take a step; τ stays positive and log χ below its bound."""
+def _stepped(readout: Readout, move: Array, objective: ReadoutObjective) -> Readout:
+    """Take a step; τ stays positive, log χ below its bound, and squares within floats."""
+    move = np.clip(move, -LARGEST, LARGEST)
     moved = readout._replace(
         along_query=readout.along_query + float(move[0]),
         along_rest=readout.along_rest + float(move[1]),
         bias=readout.bias + float(move[2]),
     )
-    if not math.isfinite(problem.alpha):
+    if not math.isfinite(objective.alpha):
         return moved
     spread = max(readout.spread + float(move[3]), 0.1 * readout.spread)
     log_step = readout.log_step + min(max(float(move[4]), -3.0), 3.0)
-    return moved._replace(spread=spread, log_step=min(log_step, problem.largest_log_step))
+    return moved._replace(spread=spread, log_step=min(log_step, objective.largest_log_step))

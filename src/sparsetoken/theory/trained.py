@@ -15,12 +15,10 @@ from sparsetoken.losses import Loss
 from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.models import Model
-from sparsetoken.theory.saddle import Problem, assemble
+from sparsetoken.theory.saddle import ReadoutObjective, assemble
 from sparsetoken.theory.separation import law_capacity
-from sparsetoken.theory.solver import Saddle, fits_perfectly, solve, solve_scaled
+from sparsetoken.theory.solver import LARGEST, Saddle, fits_perfectly, solve, solve_scaled
 from sparsetoken.theory.verification import is_stationary
-
-__all__ = ["RESOLUTION", "Risk", "any_bias", "solve_point"]
 
 RESOLUTION = 3.0  # of the averages over G, see smoothing.py
 _RIDGELESS = 1e-10  # stands for the limit of no ridge, where the saddle point has one
@@ -44,9 +42,9 @@ class Risk(Performance):
     reg: float
     train_loss: Estimate
     """Mean loss of the training samples, without the ridge."""
-    path: tuple[Readout, Readout]
+    _path: tuple[Readout, Readout]
     """The readout for the first batch of points, and for all: a start for the next point."""
-    smoothing: float
+    _smoothing: float
     """What was left of the smoothing of a loss with kinks, where hardly anything is learned."""
 
     @property
@@ -174,14 +172,14 @@ def solve_point(
     ratio, ridge = model.ratio(problem, alpha), model.ridge(problem, reg)
     if ridge == 0.0 and math.isfinite(ratio):
         ridge = _without_ridge(law, ratio, alpha, loss)
-    task = Problem(law.points, loss, ratio, ridge, resolution=RESOLUTION)
-    coarse, saddle, converged = _solve_law(law, task, before)
-    if not (converged or fits_perfectly(task, saddle.value)):
+    objective = ReadoutObjective(law.points, loss, ratio, ridge, resolution=RESOLUTION)
+    coarse, saddle, converged = _solve_law(law, objective, before)
+    if not (converged or fits_perfectly(objective, saddle.value)):
         # Once more from scratch, without grids.
-        coarse, saddle, converged = _solve_law(law, task._replace(resolution=math.inf), None)
+        coarse, saddle, converged = _solve_law(law, objective._replace(resolution=math.inf), None)
     x = saddle.readout
     converged = converged and not any_bias(saddle, loss) and not _held_by_few(law, saddle)
-    moves = _batch_moves(law, task, saddle)
+    moves = _batch_moves(law, objective, saddle)
     result = Risk(
         law=law,
         readout=x,
@@ -194,8 +192,8 @@ def solve_point(
         train_loss=_train_loss(law, saddle, ridge, moves, converged),
         converged=converged,
         window_law=partial(model.window_law, problem, problem),
-        path=(coarse, x),
-        smoothing=saddle.smoothing,
+        _path=(coarse, x),
+        _smoothing=saddle.smoothing,
     )
     if converged and not _agrees(result):
         loss_anyway = Estimate(result.train_loss, result.train_loss.uncertainty, converged=False)
@@ -204,8 +202,8 @@ def solve_point(
 
 
 def _agrees(result: Risk) -> bool:
-    """Whether the first batch's solution is as near as the error bars let expect."""
-    coarse, batches = result.path[0], result.law.batches
+    """Whether the first batch's solution agrees with the full one within its error bars."""
+    coarse, batches = result._path[0], result.law.batches
     if batches == 1:
         return True
     bar = math.sqrt(batches) * result.uncertainty + 1e-4 * result.test_error
@@ -268,13 +266,13 @@ def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> f
     if ratio <= threshold + 3 * threshold.uncertainty:
         raise ValueError(
             f"reg must be > 0 here: at alpha={alpha:g} the training data are separable "
-            f"(capacity {alpha * threshold / ratio:.4g}), so no minimiser exists without a ridge"
+            f"(capacity {alpha * threshold / ratio:.4g}), so no minimizer exists without a ridge"
         )
     return 0.0
 
 
 def _solve_law(
-    law: FeatureLaw, task: Problem, before: tuple[Readout, Readout] | None
+    law: FeatureLaw, objective: ReadoutObjective, before: tuple[Readout, Readout] | None
 ) -> tuple[Readout, Saddle, bool]:
     """Solve on the first batch of points, then on all of them from there; then look again.
 
@@ -282,24 +280,28 @@ def _solve_law(
     Returns both solutions, and whether the second passed the second look.
     """
     if law.batches == 1:
-        saddle = solve(task._replace(resolution=math.inf), before and before[1])
+        saddle = solve(objective._replace(resolution=math.inf), before and before[1])
         first = saddle.readout
     else:
-        coarse = task._replace(points=law.first_batch.points, resolution=task.resolution / 2)
+        coarse = objective._replace(
+            points=law.first_batch.points, resolution=objective.resolution / 2
+        )
         begun = solve(coarse, before and before[0], 1e-6)
         first = start = begun.readout
         if before is not None:
             start = Readout(*np.add(start, np.subtract(before[1], before[0])).tolist())
             start = start._replace(spread=max(start.spread, 0.5 * first.spread))
-        fine = task._replace(smoothing=begun.smoothing if begun.converged else 0.0)
-        tolerance = 1e-5 if task.loss.smooth else 1e-9  # Newton is slower at a kink
+        fine = objective._replace(smoothing=begun.smoothing if begun.converged else 0.0)
+        tolerance = 1e-5 if objective.loss.smooth else 1e-9  # Newton is slower at a kink
         saddle = solve(fine, start if begun.converged else None, tolerance)
-    solved = task._replace(smoothing=saddle.smoothing)
+    solved = objective._replace(smoothing=saddle.smoothing)
     right = is_stationary(law, solved, saddle.readout, saddle.moments)
     return first, saddle, saddle.converged and right
 
 
-def _batch_moves(law: FeatureLaw, task: Problem, saddle: Saddle) -> NDArray[np.float64]:
+def _batch_moves(
+    law: FeatureLaw, objective: ReadoutObjective, saddle: Saddle
+) -> NDArray[np.float64]:
     """How far each batch moves the readout, by one Newton step on the points without it.
 
     Without it, since a few points of a batch may hold the readout in place, as samples with hardly
@@ -308,7 +310,9 @@ def _batch_moves(law: FeatureLaw, task: Problem, saddle: Saddle) -> NDArray[np.f
     if law.batches == 1:
         return np.zeros((1, 4))
     systems = [
-        assemble(task, saddle.readout, saddle.moments, law.rows(batch), float(law.batches)).system
+        assemble(
+            objective, saddle.readout, saddle.moments, law.rows(batch), float(law.batches)
+        ).system
         for batch in range(law.batches)
     ]
     matrices, gradients = (np.stack(parts) for parts in zip(*systems, strict=True))
@@ -316,4 +320,4 @@ def _batch_moves(law: FeatureLaw, task: Problem, saddle: Saddle) -> NDArray[np.f
     others = (matrices.sum(axis=0) - matrices) / (law.batches - 1)
     moves = np.stack([-solve_scaled(*pair) for pair in zip(others, gradients, strict=True)])
     moves[:, 4:] = np.clip(moves[:, 4:], -1.0, 1.0)  # log χ
-    return np.nan_to_num(moves)
+    return np.clip(np.nan_to_num(moves), -LARGEST, LARGEST)

@@ -1,6 +1,7 @@
 """What two gradient steps teach the query (docs/theory, section 3)."""
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,8 +13,6 @@ from sparsetoken._validation import check_real
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.population import AnyProblem, check_problem, with_rate
 from sparsetoken.theory.smoothing import envelope_moments
-
-__all__ = ["Alignment", "alignment", "best_bias_rate"]
 
 Array = NDArray[np.float64]
 
@@ -54,7 +53,8 @@ def alignment(
     lr_readout: float = 1.0,
     lr_bias: float = 1.0,
     lr_query: float = 20.0,
-    centre: bool = False,
+    center: bool = False,
+    centre: bool | None = None,
 ) -> Alignment:
     """Return what two gradient steps on ``alpha`` samples per dimension teach the query.
 
@@ -73,9 +73,11 @@ def alignment(
         Inverse temperature of the attention.
     lr_readout, lr_bias, lr_query : float
         Learning rates.
-    centre : bool, default=False
+    center : bool, default=False
         Whether the second step subtracts the mean slope of the batch from each sample's, which
         long sequences need (docs/theory, section 15); the published step does not.
+    centre : bool, optional
+        The former name of ``center``, until 0.4.
 
     Examples
     --------
@@ -93,6 +95,9 @@ def alignment(
     >>> st.theory.alignment(rare, alpha=2.0, lr_readout=2.0, lr_bias=3.0).anti_aligned
     False
     """
+    if centre is not None:
+        warnings.warn("centre is now called center", FutureWarning, stacklevel=2)
+        center = centre
     alpha = check_real("alpha", alpha, low=0.0, above=True, infinite=True)
     beta = check_real("beta", beta, low=0.0, high=_LARGEST)
     rates = {"lr_readout": lr_readout, "lr_bias": lr_bias, "lr_query": lr_query}
@@ -100,8 +105,8 @@ def alignment(
         check_real(name, rate, low=0.0, high=_LARGEST)
     loss = get_loss(loss)
     check_problem(problem)
-    steps = _two_steps(problem, loss, alpha, lr_readout, lr_bias, centre)
-    limit = _two_steps(problem, loss, math.inf, lr_readout, lr_bias, centre)
+    steps = _two_steps(problem, loss, alpha, lr_readout, lr_bias, center)
+    limit = _two_steps(problem, loss, math.inf, lr_readout, lr_bias, center)
     factor = lr_query * beta / steps.longest
     query_norm = factor * math.sqrt(steps.query_squared)
     overlap = -factor * float(steps.query_overlap)
@@ -142,7 +147,7 @@ def _two_steps(
     alpha: float,
     lr_readout: float,
     lr_bias: float | Array,
-    centre: bool,
+    center: bool,
 ) -> _Steps:
     """Average over kinds, true classes and recorded labels (docs/theory, section 11)."""
     kinds, positive, label, weight = (np.array(x) for x in zip(*problem.groups, strict=True))
@@ -167,7 +172,7 @@ def _two_steps(
     labels, means, scales = (part.ravel() for part in points)
     moments = envelope_moments(loss, labels, means, scales, 1.0, 0.0)
     h, hh = moments.h.reshape(mean.shape), moments.hh.reshape(mean.shape)
-    if centre:
+    if center:
         level = np.expand_dims(h @ weight, -1)
         h, hh = h - level, hh - 2.0 * level * h + level**2
 

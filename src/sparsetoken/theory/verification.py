@@ -13,16 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetoken.law import FeatureLaw, Points, Readout
-from sparsetoken.theory.saddle import Problem, score_moments
+from sparsetoken.theory.saddle import ReadoutObjective, score_moments
 from sparsetoken.theory.smoothing import Moments
-
-__all__ = ["is_stationary"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.signedinteger[Any]]
 
 _BLOCKS = 8
-_SOME = 512  # points looked at, in blocks
+_SUBSET = 512  # points looked at, in blocks
 _HEAVIEST = 96  # and those that pull most: they can be rare and still hold the readout in place
 _ACCURACY = 0.02
 _ERRORS = 6.0  # standard errors of the correction that may be missing, up to
@@ -30,36 +28,37 @@ _MOST = 0.1
 
 
 @np.errstate(all="ignore")
-def is_stationary(law: FeatureLaw, problem: Problem, readout: Readout, found: Moments) -> bool:
+def is_stationary(
+    law: FeatureLaw, objective: ReadoutObjective, readout: Readout, moments: Moments
+) -> bool:
     """Whether the conditions hold, each relative to the size of its terms.
 
-    ``found`` has the solver's averages over G of all points.
+    ``moments`` has the solver's averages over G of all points.
     """
     points = law.points
-    sums = [points.average(term) for term in _terms(problem, readout, points, found)]
-    index, weight, blocks = _some_points(law, points.weight * np.abs(found.hh))
-    some = Points(*(column[index] for column in points))._replace(weight=weight)
-    look = problem._replace(points=some, resolution=math.inf)
-    exact = score_moments(look, readout)
-    before = Moments(*(moment[index] for moment in found))
+    sums = [points.average(term) for term in _terms(objective, readout, points, moments)]
+    index, weight, blocks = _subset(law, points.weight * np.abs(moments.hh))
+    subset = Points(*(column[index] for column in points))._replace(weight=weight)
+    exact = score_moments(objective._replace(points=subset, resolution=math.inf), readout)
+    gridded = Moments(*(moment[index] for moment in moments))
     pairs = zip(
-        _terms(look, readout, some, exact), _terms(look, readout, some, before), strict=True
+        *(_terms(objective, readout, subset, each) for each in (exact, gridded)), strict=True
     )
     missed = [weight * (right - solved) for right, solved in pairs]
     errors = [_standard_error(terms, blocks) for terms in missed]
-    slope = math.sqrt(some.average(exact.hh))  # typical ℓ′
+    slope = math.sqrt(subset.average(exact.hh))  # typical ℓ′
     along, rest = (
-        slope * math.sqrt(some.average(a**2 + some.scale**2))
-        for a in (some.along_query, some.along_rest)
+        slope * math.sqrt(subset.average(a**2 + subset.scale**2))
+        for a in (subset.along_query, subset.along_rest)
     )
     x = readout
-    if math.isfinite(problem.alpha):
-        tension = 1.0 / (problem.alpha * math.exp(x.log_step))
-        constants = [0.0, problem.reg * x.along_query, tension * x.along_rest]
-        constants += [-(x.spread**2), problem.reg - tension]
+    if math.isfinite(objective.alpha):
+        tension = 1.0 / (objective.alpha * math.exp(x.log_step))
+        constants = [0.0, objective.reg * x.along_query, tension * x.along_rest]
+        constants += [-(x.spread**2), objective.reg - tension]
         sizes = [slope, along, rest, x.spread**2, tension]
     else:
-        constants = [0.0, problem.reg * x.along_query, problem.reg * x.along_rest]
+        constants = [0.0, objective.reg * x.along_query, objective.reg * x.along_rest]
         sizes = [slope, along, rest]
     return all(
         abs(constant + total + terms.sum()) <= _ACCURACY * size + min(_ERRORS * error, _MOST * size)
@@ -69,19 +68,21 @@ def is_stationary(law: FeatureLaw, problem: Problem, readout: Readout, found: Mo
     )
 
 
-def _terms(problem: Problem, readout: Readout, points: Points, m: Moments) -> list[Array]:
+def _terms(
+    objective: ReadoutObjective, readout: Readout, points: Points, m: Moments
+) -> list[Array]:
     """Return what each condition averages over the points."""
     c2 = points.scale**2
     terms = [m.h, points.along_query * m.h, points.along_rest * m.h]
-    if math.isfinite(problem.alpha):
-        step = problem.alpha * math.exp(2.0 * readout.log_step)
+    if math.isfinite(objective.alpha):
+        step = objective.alpha * math.exp(2.0 * readout.log_step)
         terms += [step * c2 * m.hh, c2 * m.k]
     else:
         terms[2] = terms[2] + readout.along_rest * c2 * m.k
     return terms
 
 
-def _some_points(law: FeatureLaw, pull: Array) -> tuple[Index, Array, Index]:
+def _subset(law: FeatureLaw, pull: Array) -> tuple[Index, Array, Index]:
     """Return some of the points, their weights to stand for all, and the block of each.
 
     They are the last of each part, in blocks, and the heaviest, in none.
@@ -93,7 +94,7 @@ def _some_points(law: FeatureLaw, pull: Array) -> tuple[Index, Array, Index]:
     light = np.ones(size, dtype=bool)
     light[heaviest] = False
     rows, blocks, weights = [heaviest], [np.full(_HEAVIEST, -1)], [weight[heaviest]]
-    many = max(_SOME // len(law.sizes), 8 * _BLOCKS)
+    many = max(_SUBSET // len(law.sizes), 8 * _BLOCKS)
     for end, size in zip(np.cumsum(law.sizes), law.sizes, strict=True):
         chosen = np.arange(end - min(size, many), end)
         others = light[chosen]

@@ -61,7 +61,7 @@ def _proportional(
         "alpha0": alpha0,
         "alpha1": alpha1,
         "reg": 1.0 / n_tokens,
-        "lr_query": query_rate(problem, alpha0, sharpness=1.0, centre=True),
+        "lr_query": query_rate(problem, alpha0, sharpness=1.0, center=True),
         "dim": dim,
         "trials": trials,
         "n_points": 2048,

@@ -120,7 +120,8 @@ def _best_protocol(problem: AnyProblem, alpha: float, loss: str) -> dict[str, An
 
 def two_steps(cell: Cell) -> dict[str, Any]:
     """Return the settings of the two steps."""
-    return {name: value for name, value in cell.values.items() if name in TWO_STEPS}
+    steps = {name: value for name, value in cell.values.items() if name in TWO_STEPS}
+    return {"center" if name == "centre" else name: value for name, value in steps.items()}
 
 
 def _learn_query(cell: Cell, alpha: float, rng: Rng) -> LearnedQuery:

@@ -22,15 +22,6 @@ from sparsetoken.losses import Loss
 from sparsetoken.problem import Group
 from sparsetoken.theory.dynamics.quadrature import score_moments
 
-__all__ = [
-    "SUMS",
-    "Averages",
-    "Projections",
-    "gaussian_averages",
-    "influence_sums",
-    "signal_tokens",
-]
-
 Array = NDArray[np.float64]
 
 SUMS = 10  # numbers per sample that influence_sums gives: all of Averages but the error
@@ -136,7 +127,7 @@ _OPTIONS: Any = {"cache": True, "error_model": "numpy", "fastmath": {"contract",
 def _token_sums(weights, noise, n_signal, shift, along, out):  # type: ignore[no-untyped-def]
     """Fill ``out`` with sums over the tokens of each point; u is the mean of δ given h_q.
 
-    ``weights`` are those of the softmax, not yet normalised.
+    ``weights`` are those of the softmax, not yet normalized.
     """
     for n in range(noise.shape[0]):
         total = mean = 0.0

@@ -1,6 +1,7 @@
 """Which learning rates and how many steps make the best of a budget of samples."""
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,20 +11,21 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from sparsetoken._validation import check_choice, check_count, check_real
+from sparsetoken.estimate import ConvergenceWarning
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.schedule import Schedule
-from sparsetoken.theory.dynamics.train import DEFAULT_POINTS, check_smooth, follow_training
+from sparsetoken.theory.dynamics.train import check_smooth, follow_training
+from sparsetoken.theory.models import DEFAULT_POINTS
 from sparsetoken.theory.protocol import two_step_risk
 from sparsetoken.theory.trained import Risk
-
-__all__ = ["BestTraining", "best_protocol", "best_rates", "best_training"]
 
 Array = NDArray[np.float64]
 
 _SEARCH_POINTS = 512  # per class, in as few scramblings as tell an error
 _STARTS = ((4.0, 1.0), (2.0, 4.0))  # rates of query and readout
+_SMALLER = (1.0, 0.1, 0.01, 1e-3)  # times these, as strong signals need
 # In the limit, larger rates of the bias and larger ridges are a little better. At a finite size
 # they fail: the chance imbalance of a batch then decides the bias, while the readout is small.
 _BIAS_RATE = 3.0  # in units of the readout's
@@ -53,6 +55,11 @@ class BestTraining:
     def test_error(self) -> float:
         """Test error after the last step."""
         return float(self.training.test_error[-1])
+
+    @property
+    def helped(self) -> bool:
+        """Whether the steps after the first, which is as good at any rate, lower the test error."""
+        return self.training.converged and self.test_error < float(self.training.test_error[0])
 
 
 def best_training(
@@ -87,7 +94,8 @@ def best_training(
     BestTraining
         The search is local, from a few starts: a better training may exist. The bias learns three
         times as fast as the readout: faster ones look better in the limit of many dimensions and
-        fail at a few hundred, where the chance imbalance of a batch decides the bias.
+        fail at a few hundred, where the chance imbalance of a batch decides the bias. Where no
+        rates help, a warning says so, and ``helped`` is False.
 
     Examples
     --------
@@ -109,10 +117,17 @@ def best_training(
     schedule = Schedule.make(
         rates.steps, each, reg, beta, rates.lr_query, rates.lr_readout, rates.lr_bias
     )
-    found = follow_training(problem, batches, schedule, smooth, n_points)
+    trained = follow_training(problem, batches, schedule, smooth, n_points)
     settings = best_protocol(problem, alpha=alpha, loss=smooth)
     protocol = two_step_risk(problem, loss=smooth, n_points=n_points, **settings)
-    return BestTraining(found, rates.lr_query, rates.lr_readout, rates.lr_bias, protocol, settings)
+    best = BestTraining(trained, *rates[:3], protocol, settings)
+    if not best.helped:
+        message = (
+            "no learning rates were found at which more than one step lowers the test error "
+            "(helped=False); the two-step protocol may be better"
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    return best
 
 
 class TunedRates(NamedTuple):
@@ -141,19 +156,25 @@ def best_rates(
     each = alpha if batches == "reused" else alpha / steps
 
     def errors(rates: Array) -> Array:
-        if np.abs(rates).max() > math.log(1e3):
-            return np.ones(1)
+        """Return the test error after each step, 1 for a training that runs away."""
+        if np.abs(rates).max() > math.log(1e4):
+            return np.ones(steps)
         query, readout = np.exp(rates).tolist()
         schedule = Schedule.make(steps, each, reg, beta, query, readout, _BIAS_RATE * readout)
-        found = follow_training(problem, batches, schedule, loss, _SEARCH_POINTS * 4, 2).test_error
-        if len(found) < steps:  # it ran away
-            return np.ones(1)
-        return found if batches == "reused" else found[-1:]
+        tried = follow_training(problem, batches, schedule, loss, _SEARCH_POINTS * 4, 2).test_error
+        return tried if len(tried) == steps else np.ones(steps)
 
-    searched = [_descend(lambda x: float(errors(x).min()), np.log(s), 40) for s in _STARTS]
-    rates = min(searched, key=lambda result: result.fun).x
-    last = int(np.argmin(errors(rates))) + 1 if batches == "reused" else steps
-    query, readout = np.exp(rates).tolist()
+    # The first step is as good at any rate; "fresh" samples are used up only by the last one.
+    counted = slice(1, None) if batches == "reused" else slice(-1, None)
+    for smaller in _SMALLER:
+        starts = np.log(smaller * np.array(_STARTS))
+        searched = [_descend(lambda x: float(errors(x)[counted].min()), at, 40) for at in starts]
+        best = min(searched, key=lambda result: result.fun)
+        by_step = errors(best.x)
+        if best.fun < by_step[0]:
+            break
+    last = int(np.argmin(by_step)) + 1 if batches == "reused" else steps
+    query, readout = np.exp(best.x).tolist()
     return TunedRates(query, readout, _BIAS_RATE * readout, last)
 
 
@@ -173,15 +194,15 @@ def best_protocol(problem: AnyProblem, *, alpha: float, loss: Loss) -> dict[str,
     def error(x: Array) -> float:
         if np.abs(x).max() >= 10.0 or math.exp(x[3]) > _LARGEST_RIDGE:
             return 1.0
-        found = two_step_risk(problem, loss=loss, n_points=_SEARCH_POINTS, **settings(x))
-        return float(found.test_error)
+        tried = two_step_risk(problem, loss=loss, n_points=_SEARCH_POINTS, **settings(x))
+        return float(tried.test_error)
 
     start = np.array([0.0, 0.0, math.log(20.0), math.log(0.01)])
     return settings(_descend(error, start, 120).x)
 
 
 def _descend(error: Callable[[Array], float], start: Array, evaluations: int) -> Any:
-    """Minimise over logarithms from a simplex that spans a factor of two in each."""
+    """Minimize over logarithms from a simplex that spans a factor of two in each."""
     simplex = start + np.vstack([np.zeros_like(start), math.log(2.0) * np.eye(start.size)])
     options = {"initial_simplex": simplex, "xatol": 0.05, "fatol": 1e-4, "maxfev": evaluations}
     return minimize(error, start, method="Nelder-Mead", options=options)

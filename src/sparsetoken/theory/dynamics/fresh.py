@@ -13,8 +13,6 @@ from sparsetoken.theory.dynamics.averages import Averages, Projections, gaussian
 from sparsetoken.theory.dynamics.schedule import Schedule, too_large
 from sparsetoken.theory.points import token_noise
 
-__all__ = ["Parameters", "observe", "run_fresh", "run_online"]
-
 Array = NDArray[np.float64]
 
 

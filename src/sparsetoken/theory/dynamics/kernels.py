@@ -6,18 +6,16 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["attend", "cross_energies", "follow", "project", "see", "store_influence"]
-
 _OPTIONS: Any = {"cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
 
 
 @njit(**_OPTIONS)
-def project(sources, kick, t, h):  # type: ignore[no-untyped-def]
+def project(sources, propagator, t, h):  # type: ignore[no-untyped-def]
     """Subtract Σ_{s<t} sources_s·G(t, s) from ``h``, shape (2, particles, tokens)."""
     for n in range(h.shape[1]):
         for s in range(t):
             for k in range(2):
-                by_query, by_readout = kick[2 * s + k, 0], kick[2 * s + k, 1]
+                by_query, by_readout = propagator[2 * s + k, 0], propagator[2 * s + k, 1]
                 for j in range(h.shape[2]):
                     h[0, n, j] -= by_query * sources[n, s, k, j]
                     h[1, n, j] -= by_readout * sources[n, s, k, j]
@@ -64,28 +62,30 @@ def cross_energies(influence, t, cross):  # type: ignore[no-untyped-def]
 
 
 @njit(**_OPTIONS)
-def see(normals, root, pull, signal, influence, inverse_alpha, t, seen):  # type: ignore[no-untyped-def]
+def project_step(normals, root, pull, signal, influence, inverse_alpha, t, seen):  # type: ignore[no-untyped-def]
     """Fill in U_t = (θv + g)·pull + e + A/α, where ``root`` makes e from the normals."""
     n_tokens = signal.shape[1]
     for n in range(signal.shape[0]):
         for k in range(2):
             for j in range(n_tokens):
-                own = influence[n, t, k, j] * inverse_alpha
-                seen[n, t, k, j] = pull[k] * signal[n, j] + own
+                memory = influence[n, t, k, j] * inverse_alpha
+                seen[n, t, k, j] = pull[k] * signal[n, j] + memory
             for i in range(2 * t + 1 + k):
                 for j in range(n_tokens):
                     seen[n, t, k, j] += root[k, i] * normals[n, i // 2, i % 2, j]
 
 
 @njit(**_OPTIONS)
-def follow(  # type: ignore[no-untyped-def]
-    weights, delta, slope, curvature, beta, t, kick, inverse_alpha, moving, signs, tangents, echo
+def propagate_derivatives(  # type: ignore[no-untyped-def]
+    weights, delta, slope, curvature, beta, t, propagator, inverse_alpha, moving, signs, tangents,
+    memory_response,
 ):  # fmt: skip
     """Take the derivatives of the influence one step further.
 
     ``tangents[n, i]`` is the derivative of A^s by a kick in component i of U, of the tokens' random
-    signs. Its sum over tokens, each times its sign, estimates the trace over tokens; ``echo`` gets
-    minus that of the part that comes by memory, the other part being known exactly.
+    signs. Its sum over tokens, each times its sign, estimates the trace over tokens;
+    ``memory_response`` gets minus that of the part that comes by memory, the other part being known
+    exactly.
     """
     n_tokens = weights.shape[1]
     memory, direct = np.empty((2, n_tokens)), np.empty((2, n_tokens))
@@ -97,18 +97,18 @@ def follow(  # type: ignore[no-untyped-def]
             memory[:] = 0.0
             for s in range(i // 2 + 1, t):
                 for k in range(2):
-                    by_query = inverse_alpha * kick[2 * s + k, 0]
-                    by_readout = inverse_alpha * kick[2 * s + k, 1]
+                    by_query = inverse_alpha * propagator[2 * s + k, 0]
+                    by_readout = inverse_alpha * propagator[2 * s + k, 1]
                     for j in range(n_tokens):
                         memory[0, j] -= by_query * tangents[n, i, s, k, j]
                         memory[1, j] -= by_readout * tangents[n, i, s, k, j]
             for k in range(2):
                 for j in range(n_tokens):
-                    direct[k, j] = memory[k, j] - kick[i, k] * signs[n, j]
+                    direct[k, j] = memory[k, j] - propagator[i, k] * signs[n, j]
             _derive(weights[n], delta[n], slope[n], curvature[n], beta, memory, moved)
             for k in range(2):
                 for j in range(n_tokens):
-                    echo[i, k] -= signs[n, j] * moved[k, j]
+                    memory_response[i, k] -= signs[n, j] * moved[k, j]
             _derive(weights[n], delta[n], slope[n], curvature[n], beta, direct, moved)
             tangents[n, i, t] = moved
 

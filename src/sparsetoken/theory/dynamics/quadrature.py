@@ -7,14 +7,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sparsetoken.losses import Loss
+from sparsetoken.losses import Loss, gaussian_rule
 from sparsetoken.theory.smoothing import envelope_moments
-
-__all__ = ["ScoreMoments", "score_moments"]
 
 Array = NDArray[np.float64]
 
-_REACH = 6.5  # the Gaussian beyond it weighs 8e-11
 _RESOLUTION = 12.0  # of the table for a loss without a kernel (smoothing.py)
 
 
@@ -50,11 +47,8 @@ def score_moments(
     """
     if loss.logistic:  # compiled; any other by the general rule
         step = max(min(0.75, 1.1 / max(norm * float(scale.max()), 1e-300)), 0.01)
-        count = math.ceil(_REACH / step)
-        nodes = step * np.arange(-count, count + 1)
-        weights = step * np.exp(-0.5 * nodes**2) / math.sqrt(2.0 * math.pi)
         sums = np.zeros((9, mean.size))
-        _logistic(label * mean, norm * scale, nodes, weights, value, sums)
+        _logistic(label * mean, norm * scale, *gaussian_rule(step), value, sums)
         sums[[1, 4, 7]] *= label  # from moments in the margin yr, where G stands for yG
         return ScoreMoments(*sums)
     resolution = _RESOLUTION if mean.size > 1 else math.inf

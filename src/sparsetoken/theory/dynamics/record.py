@@ -13,8 +13,6 @@ from sparsetoken.theory.curves import risk
 from sparsetoken.theory.dynamics.schedule import Schedule
 from sparsetoken.theory.trained import Risk
 
-__all__ = ["Training"]
-
 Array = NDArray[np.float64]
 
 _LARGEST_ERROR = 0.05  # of cosine or test error, for a result to count as converged

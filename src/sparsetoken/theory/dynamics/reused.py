@@ -40,14 +40,12 @@ from sparsetoken.theory.dynamics.fresh import NewSamples, Parameters, observe, r
 from sparsetoken.theory.dynamics.kernels import (
     attend,
     cross_energies,
-    follow,
     project,
-    see,
+    project_step,
+    propagate_derivatives,
     store_influence,
 )
 from sparsetoken.theory.dynamics.schedule import Schedule, too_large
-
-__all__ = ["MOST_STEPS", "run_reused"]
 
 Array = NDArray[np.float64]
 
@@ -61,22 +59,23 @@ _SEED = 13
 
 def run_reused(points: NewSamples, schedule: Schedule, batch: int) -> list[Array]:
     """Return the rows of :func:`row_of` after each step, up to the first that is too large."""
-    crowds = _draw(points, schedule.steps, batch)
-    past = _Past(schedule)
+    particles = _draw(points, schedule.steps, batch)
+    history = _History(schedule)
     bias, rows = 0.0, []
     for t in range(schedule.steps + 1):
-        at = Parameters(*past.parameters(t), bias)
+        at = Parameters(*history.parameters(t), bias)
         if too_large(at.gram, at.bias, schedule.beta):
             break
         last = t == schedule.steps
-        seen = _average([crowd.observe(past, at, t, last) for crowd in crowds], points.groups)
+        each = [one_group.observe(history, at, t, last) for one_group in particles]
+        seen = _average(each, points.groups)
         if t > 0:
             rows.append(row_of(at, seen.averages.loss, observe(points, at).error))
         if not last:
-            past.add(t, seen)
+            history.add(t, seen)
             bias -= schedule.lr_bias[t] * seen.averages.slope
-            for crowd in crowds:
-                crowd.remember(past, t)
+            for one_group in particles:
+                one_group.remember(history, t)
     return rows
 
 
@@ -87,7 +86,7 @@ class _Seen(NamedTuple):
     """Without the error, which new samples tell."""
     cross: Array
     """C(s, t) for s < t, shape (2t, 2)."""
-    echo: Array
+    memory_response: Array
     """The part of X(t, s) that comes by memory, shape (2t, 2)."""
 
 
@@ -99,12 +98,14 @@ def _average(each: list[_Seen], groups: list[Group]) -> _Seen:
 
     averages = (total(column) for column in zip(*(seen.averages for seen in each), strict=True))
     return _Seen(
-        Averages(*averages), total(seen.cross for seen in each), total(seen.echo for seen in each)
+        Averages(*averages),
+        total(seen.cross for seen in each),
+        total(seen.memory_response for seen in each),
     )
 
 
 @dataclass
-class _Past:
+class _History:
     """What the steps so far have done to the parameters; step s has rows 2s and 2s + 1."""
 
     schedule: Schedule
@@ -113,19 +114,19 @@ class _Past:
     """C/α"""
     root: Array = field(init=False)
     """Its Cholesky factor."""
-    kick: Array = field(init=False)
+    propagator: Array = field(init=False)
     """G(t, s) of the step at hand, shape (2·steps, 2)."""
 
     def __post_init__(self) -> None:
         size = 2 * self.schedule.steps
-        self.pull, self.kick = np.zeros(size), np.zeros((size, 2))
+        self.pull, self.propagator = np.zeros(size), np.zeros((size, 2))
         self.covariance, self.root = np.zeros((size, size)), np.zeros((size, size))
 
     def parameters(self, t: int) -> tuple[Array, Array]:
         """Return overlaps and inner products after t steps."""
-        kick, covariance = self.kick[: 2 * t], self.covariance[: 2 * t, : 2 * t]
-        overlap = -self.pull[: 2 * t] @ kick
-        return overlap, np.outer(overlap, overlap) + kick.T @ covariance @ kick
+        propagator, covariance = self.propagator[: 2 * t], self.covariance[: 2 * t, : 2 * t]
+        overlap = -self.pull[: 2 * t] @ propagator
+        return overlap, np.outer(overlap, overlap) + propagator.T @ covariance @ propagator
 
     def add(self, t: int, seen: _Seen) -> None:
         """Take step t."""
@@ -137,9 +138,9 @@ class _Past:
         self.covariance[now, : 2 * t] = self.covariance[: 2 * t, now].T
         self.covariance[now, now] = a.energy / self.schedule.alpha
         _extend_root(self.covariance, self.root, 2 * t, end)
-        response = self.kick[: 2 * t] @ (a.response + self.schedule.reg * np.eye(2)) + seen.echo
-        self.kick[: 2 * t] -= response * rates
-        self.kick[now] = np.diag(rates)
+        direct = self.propagator[: 2 * t] @ (a.response + self.schedule.reg * np.eye(2))
+        self.propagator[: 2 * t] -= (direct + seen.memory_response) * rates
+        self.propagator[now] = np.diag(rates)
 
 
 def _extend_root(matrix: Array, root: Array, start: int, end: int) -> None:
@@ -158,7 +159,7 @@ def _extend_root(matrix: Array, root: Array, start: int, end: int) -> None:
 
 
 @dataclass
-class _Crowd:
+class _Particles:
     """The particles of one group. Arrays are (particles, steps, 2, tokens)."""
 
     group: Group
@@ -184,33 +185,37 @@ class _Crowd:
         self.seen, self.influence = np.zeros((2, particles, steps, 2, n_tokens))
         self.tangents = np.zeros((len(self.signs), 2 * steps, steps, 2, n_tokens))
 
-    def observe(self, past: _Past, at: Parameters, t: int, last: bool) -> _Seen:
+    def observe(self, history: _History, at: Parameters, t: int, last: bool) -> _Seen:
         """Average over the particles at step t, and keep their influence."""
-        kick, alpha = past.kick, past.schedule.alpha
+        propagator, alpha = history.propagator, history.schedule.alpha
         h = np.zeros((2, *self.signal.shape))
         memory = np.zeros_like(h)
-        project(self.seen, kick, t, h)
-        project(self.influence, kick / alpha, t, memory)
+        project(self.seen, propagator, t, h)
+        project(self.influence, propagator / alpha, t, memory)
         values, weights, delta, slopes = self._sums(h, at.bias)
         controls, exact = self._controls(h, memory, at)
         cross = np.zeros((0 if last else 4 * t, len(h[0])))
-        echo = np.zeros((2 * t, 2))
+        memory_response = np.zeros((2 * t, 2))
         if not last:
             store_influence(weights, delta, slopes[0], self.beta, self.influence[:, t])
             cross_energies(self.influence, t, cross)
-            moving = np.repeat(np.any(past.schedule.rates[:t] > 0.0, axis=1), 2)
-            follow(weights, delta, *slopes, self.beta, t, kick, 1.0 / alpha, moving, self.signs,
-                    self.tangents, echo)  # fmt: skip
-            echo /= len(self.signs)
+            moving = np.repeat(np.any(history.schedule.rates[:t] > 0.0, axis=1), 2)
+            propagate_derivatives(
+                weights, delta, *slopes, self.beta, t, propagator, 1.0 / alpha, moving, self.signs,
+                self.tangents, memory_response,
+            )  # fmt: skip
+            memory_response /= len(self.signs)
         means = _adjusted(np.concatenate([values, cross]), controls, exact)
         averages = Averages.from_sums(np.append(means[:SUMS], 0.0))
-        return _Seen(averages, means[SUMS:].reshape(-1, 2), echo)
+        return _Seen(averages, means[SUMS:].reshape(-1, 2), memory_response)
 
-    def remember(self, past: _Past, t: int) -> None:
+    def remember(self, history: _History, t: int) -> None:
         """Store what each particle saw of step t."""
         now, end = slice(2 * t, 2 * t + 2), 2 * t + 2
-        see(self.normals, past.root[now, :end], past.pull[now], self.signal, self.influence,
-             1.0 / past.schedule.alpha, t, self.seen)  # fmt: skip
+        project_step(
+            self.normals, history.root[now, :end], history.pull[now], self.signal, self.influence,
+            1.0 / history.schedule.alpha, t, self.seen,
+        )  # fmt: skip
 
     def _sums(self, h: Array, bias: float) -> tuple[Array, Array, Array, tuple[Array, Array]]:
         weights, delta, score = np.empty_like(h[0]), np.empty_like(h[0]), np.empty(len(h[0]))
@@ -254,10 +259,10 @@ class _Crowd:
         return self._sums(close, offset)[0], exact[:SUMS]
 
 
-def _draw(points: NewSamples, steps: int, batch: int) -> list[_Crowd]:
+def _draw(points: NewSamples, steps: int, batch: int) -> list[_Particles]:
     """Draw the particles of each group; classes of one kind share their normals."""
     drawn: dict[SparseTokenProblem, tuple[Array, Array, Array]] = {}
-    crowds = []
+    particles = []
     for group, noise in zip(points.groups, points.noise, strict=True):
         kind = group.kind
         if kind not in drawn:
@@ -267,8 +272,8 @@ def _draw(points: NewSamples, steps: int, batch: int) -> list[_Crowd]:
         along, normals, signs = drawn[kind]
         signal = along.copy()
         signal[:, : signal_tokens(group)] += kind.signal
-        crowds.append(_Crowd(group, points.beta, points.loss, noise, signal, normals, signs))
-    return crowds
+        particles.append(_Particles(group, points.beta, points.loss, noise, signal, normals, signs))
+    return particles
 
 
 def _normals(
@@ -300,12 +305,12 @@ def _power_of_two(number: float) -> int:
 
 def _adjusted(values: Array, controls: Array, exact: Array) -> Array:
     """Return the means of ``values``, less what their regression on the controls explains."""
-    centre = controls.mean(axis=1)
+    center = controls.mean(axis=1)
     size = controls.std(axis=1)
-    useful = size > 1e-12 * np.abs(centre)
+    useful = size > 1e-12 * np.abs(center)
     scale = np.where(useful, size, 1.0)
-    spread = np.where(useful, 1.0, 0.0)[:, np.newaxis] * (controls - centre[:, np.newaxis])
+    spread = np.where(useful, 1.0, 0.0)[:, np.newaxis] * (controls - center[:, np.newaxis])
     spread /= scale[:, np.newaxis]
     covariance = spread @ spread.T
     coefficients = np.linalg.pinv(covariance, rcond=1e-9, hermitian=True) @ (spread @ values.T)
-    return values.mean(axis=1) + ((exact - centre) / scale) @ coefficients
+    return values.mean(axis=1) + ((exact - center) / scale) @ coefficients

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from sparsetoken._validation import check_count, check_real
 
-__all__ = ["Schedule", "too_large"]
-
 Array = NDArray[np.float64]
 
 _LARGEST = 1e4  # norms beyond it are a divergence: nothing is learned there
@@ -40,8 +38,8 @@ class Schedule:
     ) -> "Schedule":
         """Check the arguments; a rate is a number, or one for each step."""
         steps = check_count("steps", steps)
-        given = {"lr_query": lr_query, "lr_readout": lr_readout, "lr_bias": lr_bias}
-        query, readout, bias = (_per_step(name, rate, steps) for name, rate in given.items())
+        by_name = {"lr_query": lr_query, "lr_readout": lr_readout, "lr_bias": lr_bias}
+        query, readout, bias = (_per_step(name, rate, steps) for name, rate in by_name.items())
         return cls(
             np.stack([query, readout], axis=1),
             bias,
