@@ -72,11 +72,14 @@ def bayes_rule(problem: AnyProblem, n_points: int) -> BayesRule:
     by_length: dict[int, _Length] = {}
     for kind, share in _kind_shares(problem):
         law = _exact_law(kind)
-        if law is None or by_length.get(kind.n_tokens, law)[0] != law:
+        if law is None:
             return _PointRule(problem, n_points)
-        _, *masses = by_length.get(kind.n_tokens, (law, 0.0, 0.0))
-        classes = share * kind.positive_rate, share * (1.0 - kind.positive_rate)
-        by_length[kind.n_tokens] = _Length(law, masses[0] + classes[0], masses[1] + classes[1])
+        other, positive, negative = by_length.get(kind.n_tokens, _Length(law, 0.0, 0.0))
+        if other != law:
+            return _PointRule(problem, n_points)
+        positive += share * kind.positive_rate
+        negative += share * (1.0 - kind.positive_rate)
+        by_length[kind.n_tokens] = _Length(law, positive, negative)
     errors = getattr(problem, "label_errors", (0.0, 0.0))
     one_class = any(min(length.positive, length.negative) == 0.0 for length in by_length.values())
     if one_class or sum(errors) >= 1.0:
@@ -134,10 +137,15 @@ class _ExactRule(BayesRule):
         def excess(threshold: float) -> float:
             return math.log(max(self._above(threshold)[0], 1e-300) / goal)
 
-        low, high = self._span
-        if excess(low) <= 0.0 or excess(high) >= 0.0:
-            return Estimate(low if excess(low) <= 0.0 else high, _EXACT)
-        return Estimate(float(brentq(excess, low, high, xtol=1e-9)), 1e-8)
+        ends = []
+        for sign in (-1.0, 1.0):
+            end = sign
+            while sign * excess(end) > 0.0 and abs(end) < 500.0:
+                end *= 2.0
+            ends.append(end)
+        if excess(ends[0]) * excess(ends[1]) >= 0.0:  # scores that hardly vary
+            return Estimate(ends[excess(ends[0]) > 0.0], _EXACT)
+        return Estimate(float(brentq(excess, *ends, xtol=1e-8)), 1e-8)
 
     def recall(self, fpr: float) -> Estimate:
         return Estimate(self._above(self.threshold(fpr))[1] / self._above(-math.inf)[1], _EXACT)

@@ -1,15 +1,13 @@
 """The likelihood ratio of a sequence, the direction of the signal known."""
 
-import math
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from sparsetoken.problem import SparseTokenProblem
 
-__all__ = ["log_likelihood_ratio", "log_mean_over_places", "n_places"]
+__all__ = ["log_likelihood_ratio", "log_mean_over_places"]
 
 Array = NDArray[np.float64]
 
@@ -32,7 +30,9 @@ def log_mean_over_places(exponents: Array, problem: SparseTokenProblem) -> Array
     if problem.in_runs:
         sums = np.cumsum(exponents, axis=1)
         sums[:, n_signal:] -= sums[:, :-n_signal].copy()
-        return np.asarray(logsumexp(sums[:, n_signal - 1 :], axis=1)) - math.log(n_places(problem))
+        sums = sums[:, n_signal - 1 :]
+        top = sums.max(axis=1)
+        return top + np.log(np.exp(sums - top[:, np.newaxis]).mean(axis=1))
     result = np.empty(len(exponents))
     if 2 * n_signal <= n_tokens:
         _log_symmetric(exponents, n_signal, result)
@@ -41,11 +41,6 @@ def log_mean_over_places(exponents: Array, problem: SparseTokenProblem) -> Array
         result += exponents.sum(axis=1)
     subsets = gammaln(n_tokens + 1) - gammaln(n_signal + 1) - gammaln(n_tokens - n_signal + 1)
     return result - subsets
-
-
-def n_places(problem: SparseTokenProblem) -> int:
-    """Return the number of windows where a run may be."""
-    return problem.n_tokens - problem.n_signal + 1
 
 
 @njit(cache=True, error_model="numpy")

@@ -65,14 +65,15 @@ def single_token_precision(
     positive = shifted @ (shares * signals) * signal
 
     reached = log_ratio[positive > 1e-20 * positive.max()]
-    log_t = np.arange(-reached.max() - 28.0, -reached.min() + 4.0, 0.3)
+    step = 0.3 * max(1.0, float(strengths.min()) / 4.0)
+    log_t = np.arange(-reached.max() - 28.0, -reached.min() + 4.0, step)
     scaled = np.exp(np.minimum(np.add.outer(log_t, log_ratio), 700.0))
     survived = np.exp(-scaled)
     lost = np.minimum(-np.expm1(-scaled) @ noise.weights, 1.0 - 1e-16)
     rest = (n_tokens - 1) * np.log1p(-lost)
-    doubt = n_tokens * (1.0 - priors) / np.maximum(priors, 1e-300)
+    doubt = n_tokens * (1.0 - priors) / np.where(priors > 0.0, priors, 1.0)
     decay = np.exp(rest[:, np.newaxis] - np.multiply.outer(np.exp(log_t), doubt))
-    return 0.3 * priors * (((scaled * survived) @ positive) @ decay)
+    return step * priors * (((scaled * survived) @ positive) @ decay)
 
 
 @dataclass(frozen=True)
@@ -145,11 +146,11 @@ class SingleTokenRatio:
 
         low = -math.log(limit) - 4.0
         while slope(low) > 0.0:
-            low -= 4.0
+            low -= 2.0
         high = low + 1.0
         while slope(high) < 0.0:
             high += 1.0
-        place = float(brentq(slope, low, high, xtol=1e-6))
+        place = float(brentq(slope, low, high, xtol=1e-2))
         curvature = (slope(place + 1e-3) - slope(place - 1e-3)) / 2e-3
         width = 1.0 / math.sqrt(max(curvature, 1.0))
         bend = width * math.tan(min(0.4, 1.2 * self.strength))
@@ -162,11 +163,13 @@ class SingleTokenRatio:
     def _range(self) -> tuple[float, float]:
         """Return the logarithms of ω between which ψ(ω) has an imaginary part."""
         kappa = self.strength
-        low, high = -0.5 * kappa**2 - 9.0 * kappa - 30.0, 0.5 * kappa**2 + 9.0 * kappa + 5.0
-        grid = np.arange(low, high + 9.0 - math.log(kappa), 1.0)
+        # Below, ω times the largest Y that has any probability is small.
+        low = -0.5 * kappa**2 - (28.0 + 0.5 * kappa**2 if kappa < 7.5 else 7.5 * kappa)
+        high = 0.5 * kappa**2 + 9.0 * kappa + 5.0
+        grid = np.arange(low, high + 9.0 - math.log(kappa), 2.0)
         transform, _ = self._transform(-1j * np.exp(grid))
         left = np.flatnonzero(self.n_tokens * np.log1p(transform).real > -40.0)
-        return low, float(grid[left[-1]]) + 1.0
+        return low, float(grid[left[-1]]) + 2.0
 
     @property
     def _center(self) -> float:
@@ -205,12 +208,14 @@ def _transform(log_size, angle, kappa, center, nodes, weights, results):  # type
             size = math.exp(min(log_size[i] + kappa * g - 0.5 * kappa**2, 650.0))
             weight = weights[node] * complex(math.cos(g * shift), -math.sin(g * shift))
             real, imaginary = middle_real - size * cos, middle_imaginary - size * sin
-            half = math.sin(0.5 * imaginary)
-            kept = math.exp(real)
-            lost = complex(
-                math.expm1(real) * math.cos(imaginary) - 2.0 * half * half,
-                kept * math.sin(imaginary),
-            )
+            if imaginary == 0.0:
+                lost = complex(math.expm1(real), 0.0)
+            else:
+                half = math.sin(0.5 * imaginary)
+                lost = complex(
+                    math.expm1(real) * math.cos(imaginary) - 2.0 * half * half,
+                    math.exp(real) * math.sin(imaginary),
+                )
             total += weight * lost
             falls += weight * size * (1.0 + lost)
         scale = math.exp(0.5 * shift * shift)
