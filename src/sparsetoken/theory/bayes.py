@@ -23,7 +23,7 @@ from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.likelihood import log_likelihood_ratio
 from sparsetoken.theory.points import BATCHES, token_noise
-from sparsetoken.theory.single_token import SingleTokenRatio
+from sparsetoken.theory.single_token import STRONGEST, SingleTokenRatio
 
 __all__ = [
     "BayesRule",
@@ -93,8 +93,10 @@ def _kind_shares(problem: AnyProblem) -> list[tuple[SparseTokenProblem, float]]:
 
 def _exact_law(kind: SparseTokenProblem) -> SingleTokenRatio | None:
     if kind.n_signal == kind.n_tokens:  # their sum is one token with more of the signal
-        return SingleTokenRatio(1, math.sqrt(kind.n_signal) * kind.signal)
-    return SingleTokenRatio(kind.n_tokens, kind.signal) if kind.n_signal == 1 else None
+        return SingleTokenRatio(1, min(math.sqrt(kind.n_signal) * kind.signal, STRONGEST))
+    if kind.n_signal == 1:
+        return SingleTokenRatio(kind.n_tokens, min(kind.signal, STRONGEST))
+    return None
 
 
 class _Length(NamedTuple):
@@ -153,7 +155,8 @@ class _ExactRule(BayesRule):
     def roc(self, n_thresholds: int) -> Roc:
         thresholds = np.linspace(*self._span[::-1], n_thresholds)
         rates = np.array([self._above(t) for t in thresholds]) / self._above(-math.inf)
-        return Roc(thresholds, *rates.T, np.full(n_thresholds, _EXACT))
+        bar = np.full(n_thresholds, _EXACT)
+        return Roc(thresholds, fpr=rates[:, 0], recall=rates[:, 1], uncertainty=bar)
 
     def _above(self, threshold: float) -> tuple[float, float]:
         """Probability of a score above, jointly with each recorded label: negative, positive."""
@@ -250,7 +253,8 @@ class _PointRule(BayesRule):
             counts = np.searchsorted(-self._scores[batch][order], -thresholds, side="left")
             rates[batch, label] = above[counts] / above[-1]
         bar = rates[:, 1].std(axis=0, ddof=1) / math.sqrt(BATCHES)
-        return Roc(thresholds, *rates.mean(axis=0), bar)
+        fpr, recall = rates.mean(axis=0)
+        return Roc(thresholds, fpr, recall, bar)
 
     def _estimate(self, number: Callable[[Array, Array, Array], float]) -> Estimate:
         columns = self._positive, self._negative, self._scores

@@ -53,10 +53,12 @@ def same_lengths(problem: AnyProblem) -> list[SameLength]:
         positives: dict[SparseTokenProblem, float] = {}
         negative = 0.0
         for kind, share in pairs:
-            if kind.n_tokens == length:
+            if kind.n_tokens != length:
+                continue
+            negative += share * (1.0 - kind.positive_rate)
+            if kind.positive_rate > 0.0:
                 alike = replace(kind, positive_rate=0.5)
                 positives[alike] = positives.get(alike, 0.0) + share * kind.positive_rate
-                negative += share * (1.0 - kind.positive_rate)
         positive = sum(positives.values())
         if positive > 0.0:
             carrying = positive * np.array([1.0 - missed, missed, 1.0])
@@ -188,7 +190,9 @@ class _Points:
             x = noise + root * kind.signal * marked
             logs, amounts = [], []
             for other, part in zip(kinds, shares, strict=True):
-                log_ratio, n_chosen = _posterior(x, marked, replace(other, signal=root * other.signal))
+                log_ratio, n_chosen = _posterior(
+                    x, marked, replace(other, signal=root * other.signal)
+                )
                 logs.append(math.log(part) + log_ratio)
                 amounts.append(other.signal * n_chosen)
             likely = np.exp(log_softmax(np.stack(logs), axis=0))

@@ -1,4 +1,4 @@
-"""Fixed points of the equation of optimal learning, and what they achieve (docs/theory, section 17).
+"""Solutions of the equation of optimal learning, and what they achieve (docs/theory, section 17).
 
 With x the precision that the samples add per dimension, a function of the squared length M of the
 posterior mean, the equation is M = x/(1 + x). Its solutions are the stationary points of the free
@@ -172,8 +172,8 @@ def _with_bar(precision: Precision, samples: Array, overlap: float) -> Estimate:
 
 
 def _free_entropy(precision: Precision, samples: Array, overlap: float) -> Estimate:
-    if overlap == 1.0:
-        return Estimate(math.inf)
+    if overlap in (0.0, 1.0):
+        return Estimate(overlap and math.inf)
     prior = 0.5 * (overlap + math.log1p(-overlap))
     evidence = 0.5 * precision.integral(overlap) * samples
     spread = float(np.std(precision.deviations(overlap) @ evidence, ddof=1)) / math.sqrt(BATCHES)

@@ -196,9 +196,7 @@ def _vectorized(problem: AnyProblem, n_points: int) -> Estimate:
 
 
 @lru_cache(maxsize=256)
-def _signal_among(
-    count: int, n_tokens: int, n_signal: int, in_runs: bool
-) -> tuple[Array, Array]:
+def _signal_among(count: int, n_tokens: int, n_signal: int, in_runs: bool) -> tuple[Array, Array]:
     """Return how many of ``count`` tokens may carry the signal, and with what probabilities.
 
     Of runs, those in the middle of the sequence are chosen.

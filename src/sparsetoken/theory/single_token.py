@@ -64,7 +64,7 @@ def single_token_precision(
     shifted = np.exp(-0.5 * np.subtract.outer(noise.nodes, strengths) ** 2) * (step / _ROOT)
     positive = shifted @ (shares * signals) * signal
 
-    reached = log_ratio[positive > 1e-20 * positive.max()]
+    reached = log_ratio[positive >= 1e-20 * positive.max()]
     step = 0.3 * max(1.0, float(strengths.min()) / 4.0)
     log_t = np.arange(-reached.max() - 28.0, -reached.min() + 4.0, step)
     scaled = np.exp(np.minimum(np.add.outer(log_t, log_ratio), 700.0))
@@ -85,7 +85,7 @@ class SingleTokenRatio:
     n_tokens : int
         Length of the sequences.
     strength : float
-        The signal κ, the direction known.
+        The signal κ, the direction known; at most ``STRONGEST``.
     """
 
     n_tokens: int
@@ -99,7 +99,7 @@ class SingleTokenRatio:
         line around the negative axis through the saddle point on the positive one.
         """
         if self.n_tokens == 1 or self.strength < _WEAKEST:
-            variance = math.log1p(math.expm1(self.strength**2) / self.n_tokens)
+            variance = math.log1p(math.expm1(self.strength**2) / self.n_tokens)  # of log Λ
             if variance == 0.0:
                 return float(log_ratio >= 0.0), float(log_ratio >= 0.0)
             root = math.sqrt(variance)
@@ -181,10 +181,9 @@ class SingleTokenRatio:
 
         Without the factor eᵗ if Y is not centered.
         """
-        kappa = min(self.strength, STRONGEST)
         results = np.empty((2, t.size), dtype=complex)
-        grid = _noise(kappa)
-        _transform(np.log(np.abs(t)), np.angle(t), kappa, self._center, *grid, results)
+        grid = _noise(self.strength)
+        _transform(np.log(np.abs(t)), np.angle(t), self.strength, self._center, *grid, results)
         return results[0], results[1]
 
 
