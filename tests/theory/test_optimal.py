@@ -276,6 +276,26 @@ def test_law_of_the_likelihood_ratio_against_simulation(n_tokens, strength):
     assert abs(above.mean() - law.auc) < Z_LIMIT * error
 
 
+@pytest.mark.parametrize("strength", [1e-3, 0.1, 0.3, 0.6, 5.0, 20.0])
+@pytest.mark.parametrize("n_tokens", [2, 30, 100_000])
+def test_law_is_a_law_to_its_far_ends(n_tokens, strength):
+    """Increasing, between 0 and 1, and smaller with the signal; rounding is not amplified."""
+    grid = np.linspace(-12.0, 12.0, 25) * min(strength, 1.0)
+    without, signal = np.array([SingleTokenRatio(n_tokens, strength).below(x) for x in grid]).T
+    assert np.all(np.diff(without) >= -1e-10)
+    assert np.all(np.diff(signal) >= -1e-10)
+    assert np.all(signal <= without + 1e-10)
+    assert without[-1] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_weak_signals_and_unlike_classes():
+    """Where the best rule is nearly always to call the common class."""
+    found = optimal(SparseTokenProblem(4, 1, 0.525, 0.219), 4.93)
+    pooled = risk(SparseTokenProblem(4, 1, 0.525, 0.219), "pooled", alpha=4.93, reg="best")
+    assert found.test_error == pytest.approx(0.219, abs=1e-8)
+    assert found.test_error <= pooled.test_error + 3e-8
+
+
 @pytest.mark.parametrize("strength", [0.49, 0.51, 2.0, 7.0])
 def test_laws_with_and_without_signal_differ_by_the_ratio(strength):
     law = SingleTokenRatio(1000, strength)

@@ -24,6 +24,7 @@ Complex = NDArray[np.complex128]
 
 STRONGEST = 20.0  # a signal token of this strength is recognised but for 1e-20 or so
 _WEAKEST = 1e-4  # below, the logarithm of the ratio is Gaussian to that accuracy
+_CONCENTRATED = 0.5  # below, Λ is near one: its logarithm is nearly Gaussian
 _REACH = 9.0  # deviations of a normal that are integrated over
 _TURN = 2.5  # how far the line of integration is moved off the real axis at most
 _ROOT = math.sqrt(2.0 * math.pi)
@@ -98,20 +99,23 @@ class SingleTokenRatio:
         limit for it, the probabilities are integrals of exp(tc)/t times φ^L and −φ′φ^(L−1), along a
         line around the negative axis through the saddle point on the positive one.
         """
-        if self.n_tokens == 1 or self.strength < _WEAKEST:
-            variance = math.log1p(math.expm1(self.strength**2) / self.n_tokens)  # of log Λ
-            if variance == 0.0:
-                return float(log_ratio >= 0.0), float(log_ratio >= 0.0)
-            root = math.sqrt(variance)
-            low, high = ndtr([log_ratio / root + 0.5 * root, log_ratio / root - 0.5 * root])
+        if self.strength == 0.0:
+            return float(log_ratio >= 0.0), float(log_ratio >= 0.0)
+        root = math.sqrt(math.log1p(math.expm1(self.strength**2) / self.n_tokens))  # of var log Λ
+        place = log_ratio / root
+        far = self.strength < _CONCENTRATED and abs(place) > _REACH
+        if self.n_tokens == 1 or self.strength < _WEAKEST or far:
+            low, high = ndtr([place + 0.5 * root, place - 0.5 * root])
             return float(low), float(high)
         limit = self.n_tokens * math.exp(log_ratio)
-        t, change = self._path(limit)
+        if (start := self._saddle_point(limit)) is None:
+            return 0.0, 0.0
+        t, change = self._path(*start)
         transform, slope = self._transform(t)
         limit -= self.n_tokens * self._center
         log_power = t * limit + self.n_tokens * np.log1p(transform)
         # The rest of the line adds nothing, and there rounding would be amplified.
-        faded = np.append(np.flatnonzero(log_power.real < log_power.real[0] - 40.0), t.size)[0]
+        faded = np.append(np.flatnonzero(log_power.real < log_power.real[0] - 32.0), t.size)[0]
         power = np.exp(log_power[:faded]) / t[:faded] * change[:faded]
         without = float(power.imag.sum()) / math.pi
         signal = float((power * slope[:faded] / (1.0 + transform[:faded])).imag.sum()) / math.pi
@@ -135,26 +139,41 @@ class SingleTokenRatio:
         area = float((slope * np.exp(both)).imag.sum()) * (log_t[1] - log_t[0]) / math.pi
         return min(0.5 + area, 1.0)
 
-    def _path(self, limit: float) -> tuple[Complex, Complex]:
-        """Return points on a hyperbola through the saddle point, and weights times its change."""
+    def _saddle_point(self, limit: float) -> tuple[float, float] | None:
+        """Return where tc + L log φ(t) − log t is least, as log t, and the width of the minimum.
 
-        def slope(log_t: float) -> float:  # of tc + L log φ(t) − log t
+        None if a sum below the limit has a probability less than 1e-15.
+        """
+
+        def look(log_t: float) -> tuple[float, float]:
+            """Return the slope by log t, and a bound for the log of the probability."""
             t = math.exp(log_t)
-            transform, falls = self._transform(np.array([t + 0j]))
-            ratio = (falls[0] / (1.0 + transform[0])).real
-            return t * (limit - self.n_tokens * ratio) - 1.0
+            (transform,), (falls,) = (part.real for part in self._transform(np.array([t + 0j])))
+            slope = t * (limit - self.n_tokens * falls / (1.0 + transform)) - 1.0
+            excess = limit - self.n_tokens * self._center
+            return slope, t * excess + self.n_tokens * math.log1p(transform)
 
         low = -math.log(limit) - 4.0
-        while slope(low) > 0.0:
+        while look(low)[0] > 0.0:
             low -= 2.0
-        high = low + 1.0
-        while slope(high) < 0.0:
+        high = low
+        slope, bound = look(high)
+        while slope < 0.0:
+            if bound < -35.0:
+                return None
             high += 1.0
-        place = float(brentq(slope, low, high, xtol=1e-2))
-        curvature = (slope(place + 1e-3) - slope(place - 1e-3)) / 2e-3
-        width = 1.0 / math.sqrt(max(curvature, 1.0))
+            slope, bound = look(high)
+        place = float(brentq(lambda log_t: look(log_t)[0], low, high, xtol=1e-2))
+        if look(place)[1] < -35.0:
+            return None
+        curvature = (look(place + 1e-3)[0] - look(place - 1e-3)[0]) / 2e-3
+        return place, 1.0 / math.sqrt(max(curvature, 1.0))
+
+    def _path(self, place: float, width: float) -> tuple[Complex, Complex]:
+        """Return points on a hyperbola through the saddle point, and weights times its change."""
         bend = width * math.tan(min(0.4, 1.2 * self.strength))
-        step = 0.08
+        # Along the line the integrand turns, the more the less the line can be bent.
+        step = 0.02 if self.strength < _CONCENTRATED else 0.05
         u = np.arange(0.0, math.acosh(1.0 + 60.0 / bend), step)
         weight = np.where(u == 0.0, 0.5 * step, step) * math.exp(place)
         t = math.exp(place) * (1.0 - bend * (np.cosh(u) - 1.0) + 1j * width * np.sinh(u))
@@ -174,7 +193,7 @@ class SingleTokenRatio:
     @property
     def _center(self) -> float:
         """What is subtracted from Y, which hardly varies if the signal is weak."""
-        return float(self.strength < 0.5)
+        return float(self.strength < _CONCENTRATED)
 
     def _transform(self, t: Complex) -> tuple[Complex, Complex]:
         """Return φ(t)eᵗ − 1 and −φ′(t)eᵗ, also for real parts of t below zero.
