@@ -121,3 +121,36 @@ def test_sample_follows_the_model(problem):
 def test_one_class_only(rate):
     _, y = SparseTokenProblem(3, positive_rate=rate).sample(20, 2, random_state=0)
     assert (y == rate).all()
+
+
+RUNS = SparseTokenProblem(9, 3, 2.0, 0.4, contiguous=True)
+
+
+def test_runs_are_a_field_like_the_others():
+    assert SparseTokenProblem(9, 3, 2.0, 0.4) != RUNS
+    assert hash(RUNS) == hash(SparseTokenProblem(9, 3, 2.0, 0.4, contiguous=np.bool_(True)))
+    assert eval(repr(RUNS)) == RUNS
+    assert "contiguous" not in repr(SparseTokenProblem(9, 3))
+    assert RUNS.in_runs
+    for n_signal in (1, 9):
+        assert not SparseTokenProblem(9, n_signal, contiguous=True).in_runs
+    for wrong in ("yes", 2, None):
+        with pytest.raises(ValueError, match=f"^contiguous must be True or False, got {wrong!r}"):
+            SparseTokenProblem(9, 3, contiguous=wrong)
+
+
+def test_runs_are_contiguous_and_start_anywhere():
+    _, y, truth = RUNS.sample(4000, 1, random_state=0, return_truth=True)
+    assert (truth.positions.sum(axis=1) == 3 * y).all()
+    first = truth.positions[y == 1].argmax(axis=1)
+    assert all(truth.positions[y == 1][range(first.size), first + k].all() for k in range(3))
+    counts = np.bincount(first, minlength=7)
+    assert counts.size == 7
+    assert abs(counts - counts.mean()).max() < Z_LIMIT * math.sqrt(counts.mean())
+
+
+def test_signal_of_runs_is_where_the_truth_says():
+    X, _, truth = RUNS.sample(2000, 3, random_state=1, return_truth=True)
+    along = X @ truth.direction
+    assert abs(standard_score(along[truth.positions], 2.0)) < Z_LIMIT
+    assert abs(standard_score(along[~truth.positions], 0.0)) < Z_LIMIT

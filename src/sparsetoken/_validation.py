@@ -15,6 +15,7 @@ __all__ = [
     "MissingPackageError",
     "check_choice",
     "check_count",
+    "check_flag",
     "check_float_type",
     "check_random_state",
     "check_real",
@@ -76,6 +77,13 @@ def check_choice(name: str, value: Any, known: Any) -> Any:
         listed = ", ".join(repr(choice) for choice in known)
         raise ValueError(f"{name} must be one of {listed}, got {shown(value)}")
     return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return ``value`` as a bool if it is one, or 0 or 1, or raise ValueError."""
+    if getattr(value, "ndim", 0) == 0 and value in (0, 1):
+        return bool(value)
+    raise ValueError(f"{name} must be True or False, got {shown(value)}")
 
 
 def check_unit_vector(name: str, value: Any, dim: int) -> "np.ndarray[Any, Any]":

@@ -72,7 +72,7 @@ class Group(NamedTuple):
     """Probability that a sample is in the group."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SparseTokenProblem:
     """Sparse-token classification: find a signal present in a few tokens of the positive sequences.
 
@@ -90,6 +90,9 @@ class SparseTokenProblem:
         Strength θ of the signal, in units of the noise's standard deviation.
     positive_rate : float, default=0.5
         Probability π that a sample is positive.
+    contiguous : bool, default=False
+        Whether the signal tokens are neighbours, a run that starts anywhere. Attention and mean
+        pooling do not see positions; the best classifier gains by it.
 
     Examples
     --------
@@ -101,18 +104,33 @@ class SparseTokenProblem:
     >>> X, y, truth = problem.sample(200, 50, random_state=0, return_truth=True)
     >>> bool((truth.positions.sum(axis=1) == y).all())
     True
+    >>> runs = st.SparseTokenProblem(n_tokens=8, n_signal=3, positive_rate=1.0, contiguous=True)
+    >>> runs.sample(2, 50, random_state=0, return_truth=True)[2].positions.astype(int)
+    array([[0, 0, 0, 0, 1, 1, 1, 0],
+           [0, 0, 0, 0, 0, 1, 1, 1]])
     """
 
     n_tokens: int
     n_signal: int = 1
     signal: float = 1.0
     positive_rate: float = 0.5
+    contiguous: bool = False
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = PARAMETERS[field.name].check(getattr(self, field.name))
             object.__setattr__(self, field.name, value)
         check_count("n_signal", self.n_signal, maximum=self.n_tokens)
+
+    def __repr__(self) -> str:
+        shown = [field for field in fields(self) if field.name != "contiguous" or self.contiguous]
+        listed = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in shown)
+        return f"SparseTokenProblem({listed})"
+
+    @property
+    def in_runs(self) -> bool:
+        """Whether it matters that the signal tokens are neighbours: there are several, not all."""
+        return self.contiguous and 1 < self.n_signal < self.n_tokens
 
     @property
     def sparsity(self) -> float:
@@ -210,13 +228,21 @@ class SparseTokenProblem:
         self, positive: NDArray[np.bool_], setting: SampleSetting
     ) -> tuple[NDArray[np.bool_], NDArray[Any]]:
         """Draw the positions of the signal and the tokens of samples of the given classes."""
-        marked = np.arange(self.n_tokens) < self.n_signal
-        positions = setting.rng.permuted(marked & positive[:, np.newaxis], axis=1)
+        positions = self.draw_positions(positive.size, setting.rng) & positive[:, np.newaxis]
         shape = (positive.size, self.n_tokens, setting.dim)
         X = setting.rng.standard_normal(shape, dtype=setting.dtype)
         shift = (self.signal * setting.direction).astype(X.dtype)
         np.add(X, shift, out=X, where=positions[:, :, np.newaxis])
         return positions, X
+
+    def draw_positions(self, n_samples: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Draw which tokens carry the signal, for samples that do."""
+        tokens = np.arange(self.n_tokens)
+        if self.contiguous:
+            last = self.n_tokens - self.n_signal
+            after = tokens - rng.integers(last, endpoint=True, size=(n_samples, 1))
+            return (after >= 0) & (after < self.n_signal)
+        return rng.permuted(np.tile(tokens < self.n_signal, (n_samples, 1)), axis=1)
 
     def sample_labels(self, n_samples: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw independent 0/1 labels with P(1) = ``positive_rate``."""

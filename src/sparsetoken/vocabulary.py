@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sparsetoken._validation import check_choice, check_count, check_real
+from sparsetoken._validation import check_choice, check_count, check_flag, check_real
 
 __all__ = [
     "COLORS",
@@ -105,6 +105,8 @@ class Quantity:
 
     def check(self, value: Any) -> Any:
         """Return ``value`` in the right type, or raise ValueError."""
+        if isinstance(self.default, bool):
+            return check_flag(self.name, value)
         if self.options:
             return check_choice(self.name, value, self.options)
         if self.whole:
@@ -140,6 +142,10 @@ PARAMETERS: dict[str, Quantity] = {
         Quantity(
             "positive_rate", "positive rate", "π", "Fraction of sequences that are positive.",
             0.0, 1.0, default=0.5, slider=(0.01, 0.99), group="problem",
+        ),
+        Quantity(
+            "contiguous", "signal tokens in a run", "",
+            "Whether the signal tokens are neighbours.", 0, 1, default=False, group="positions",
         ),
         Quantity(
             "kinds", "kinds of sequences", "",

@@ -12,8 +12,8 @@ from statistical import Z_LIMIT, standard_score
 from populations import LABEL_ERRORS, POPULATIONS, STRENGTHS, TWO_LENGTHS
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.population import map_kinds
-from sparsetoken.theory import oracle_error, required_signal
-from sparsetoken.theory.bayes import log_likelihood_ratio
+from sparsetoken.theory import alignment, capacity, oracle_error, required_signal, risk
+from sparsetoken.theory.likelihood import log_likelihood_ratio
 
 CHECKED = json.loads((Path(__file__).parent / "checked_values.json").read_text())["oracle"]
 MODELS = ("pooled", "vectorized", "attention", "hardmax", "elementwise", "bayes")
@@ -276,3 +276,93 @@ def test_vectorized_oracle_needs_one_length():
         oracle_error(TWO_LENGTHS, "vectorized")
     # A readout of all tokens does no worse than one of their mean.
     assert oracle_error(STRENGTHS, "vectorized") <= oracle_error(STRENGTHS, "pooled") + 1e-9
+
+
+RUNS = SparseTokenProblem(12, 3, 1.5, 0.4, contiguous=True)
+
+
+def test_likelihood_ratio_of_runs_against_enumeration():
+    x = np.random.default_rng(0).normal(0, 3, (20, 12))
+    windows = [[1.5 * (start <= i < start + 3) for i in range(12)] for start in range(10)]
+    ratios = np.exp(x @ np.array(windows).T - 0.5 * 3 * 1.5**2).mean(axis=1)
+    assert log_likelihood_ratio(x, RUNS) == pytest.approx(np.log(ratios), rel=1e-10)
+
+
+@pytest.mark.parametrize("signal", [1e-3, 1.0, 1e3])
+def test_likelihood_ratio_of_runs_is_stable(signal):
+    problem = replace(RUNS, signal=signal)
+    x = np.random.default_rng(0).standard_normal((5, 12))
+    x[:3, 4:7] += signal
+    found = log_likelihood_ratio(x, problem)
+    assert np.isfinite(found).all()
+    single = SparseTokenProblem(12, 1, signal)
+    runs_of_one = replace(single, contiguous=True)
+    assert log_likelihood_ratio(x, runs_of_one) == pytest.approx(log_likelihood_ratio(x, single))
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        RUNS,
+        Population([RUNS, SparseTokenProblem(12, 2, 2.5), SparseTokenProblem(5, 2, 2.0, 0.3)]),
+    ],
+    ids=["one kind", "among others"],
+)
+def test_bayes_error_of_runs_against_simulation(problem):
+    X, y = problem.sample(60_000, 1, random_state=0, direction=[1.0])
+    wrong = np.zeros(len(y), dtype=bool)
+    for length in {kind.n_tokens for kind in problem.kinds}:
+        of_length = np.array([len(x) == length for x in X])
+        x = np.stack([one[:, 0] for one, yes in zip(X, of_length, strict=True) if yes])
+        kinds = [kind for kind in problem.kinds if kind.n_tokens == length]
+        positive = sum(k.positive_rate * np.exp(log_likelihood_ratio(x, k)) for k in kinds)
+        negative = sum(1.0 - kind.positive_rate for kind in kinds)
+        wrong[of_length] = (positive > negative) != (y[of_length] == 1)
+    found = oracle_error(problem, "bayes")
+    noise = wrong.std() / math.sqrt(wrong.size)
+    assert abs(wrong.mean() - found) < Z_LIMIT * math.hypot(noise, found.uncertainty)
+    assert found < oracle_error(map_kinds(problem, scattered), "bayes")
+
+
+def scattered(problem):
+    return replace(problem, contiguous=False)
+
+
+def test_what_does_not_see_positions_is_the_same_for_runs():
+    for model in ("pooled", "attention", "hardmax", "elementwise"):
+        assert oracle_error(RUNS, model) == oracle_error(scattered(RUNS), model)
+    query = {"cosine": 0.9, "sharpness": 1.0}
+    for model, given in (("pooled", {}), ("attention", query)):
+        runs, others = (
+            risk(p, model, alpha=2.0, reg=0.1, n_points=512, **given)
+            for p in (RUNS, scattered(RUNS))
+        )
+        assert runs.test_error == others.test_error
+        assert capacity(RUNS, model, **given) == capacity(scattered(RUNS), model, **given)
+    assert alignment(RUNS, alpha=2.0) == replace(alignment(scattered(RUNS), alpha=2.0))
+    one = SparseTokenProblem(7, 1, 3.0)
+    assert oracle_error(replace(one, contiguous=True), "bayes") == oracle_error(one, "bayes")
+
+
+def test_vectorized_oracle_of_runs_against_simulation():
+    """The best even spread over tokens in the middle, by the samples themselves."""
+    problem = SparseTokenProblem(9, 3, 5.0, contiguous=True)
+    X, y = problem.sample(40_000, 1, random_state=3, direction=[1.0])
+    best = 1.0
+    for count in range(1, 10):
+        first = (9 - count) // 2
+        scores = X[:, first : first + count, 0].sum(axis=1) / math.sqrt(count)
+        errors = [((scores > t) != (y == 1)).mean() for t in np.linspace(-1.0, 6.0, 71)]
+        best = min(best, *errors)
+    assert oracle_error(problem, "vectorized") == pytest.approx(best, abs=0.01)
+
+
+@pytest.mark.parametrize(("n_tokens", "n_signal"), [(300, 110), (500, 380)])
+def test_likelihood_ratio_with_many_signal_tokens_against_the_recursion(n_tokens, n_signal):
+    """Where the number of tokens taken varies much, its law is expanded."""
+    problem, rng = SparseTokenProblem(n_tokens, n_signal, 0.2), np.random.default_rng(1)
+    x = rng.standard_normal((3, n_tokens))
+    subsets = math.lgamma(n_tokens + 1) - math.lgamma(n_signal + 1)
+    subsets -= math.lgamma(n_tokens - n_signal + 1)
+    expected = [log_symmetric(0.2 * row, n_signal) - subsets - 0.02 * n_signal for row in x]
+    assert log_likelihood_ratio(x, problem) == pytest.approx(expected, abs=2e-6)

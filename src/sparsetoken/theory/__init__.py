@@ -7,6 +7,14 @@ from sparsetoken.theory.dynamics.best import BestTraining, best_training
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.train import training
 from sparsetoken.theory.joint import JointRisk, joint_risk
+from sparsetoken.theory.optimal_learning import (
+    LearningThresholds,
+    Optimal,
+    OptimalCurve,
+    learning_thresholds,
+    optimal,
+    optimal_curve,
+)
 from sparsetoken.theory.oracle import oracle_error, required_signal
 from sparsetoken.theory.protocol import two_step_curve, two_step_risk
 from sparsetoken.theory.separation import capacity
@@ -19,6 +27,9 @@ __all__ = [
     "ConvergenceWarning",
     "Estimate",
     "JointRisk",
+    "LearningThresholds",
+    "Optimal",
+    "OptimalCurve",
     "Performance",
     "Risk",
     "RiskCurve",
@@ -28,6 +39,9 @@ __all__ = [
     "best_training",
     "capacity",
     "joint_risk",
+    "learning_thresholds",
+    "optimal",
+    "optimal_curve",
     "oracle_error",
     "required_signal",
     "risk",

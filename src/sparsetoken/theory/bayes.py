@@ -1,39 +1,278 @@
-"""The likelihood ratio, and the error of the rule that uses it: the floor for any classifier."""
+"""The rule of the likelihood ratio, whose error is the floor for any classifier.
 
+It is known exactly where each length has one kind of sequence, with one signal token (or only
+signal tokens, which are as good as one); otherwise from points of the tokens along the signal.
+"""
+
+import itertools
 import math
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
+from scipy.integrate import trapezoid
+from scipy.optimize import brentq
 
 from sparsetoken.estimate import Estimate
+from sparsetoken.performance import Roc
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.theory.likelihood import log_likelihood_ratio
 from sparsetoken.theory.points import BATCHES, token_noise
+from sparsetoken.theory.single_token import STRONGEST, SingleTokenRatio
 
 __all__ = [
-    "bayes_error",
+    "BayesRule",
+    "Positives",
+    "bayes_rule",
+    "draw_positives",
     "error_shares",
     "kinds_by_length",
-    "log_likelihood_ratio",
     "standard_error",
     "token_scores",
 ]
 
 Array = NDArray[np.float64]
 
+_EXACT = 1e-10  # accuracy of the probabilities of a single signal token
+_GRID = 129  # thresholds over which an area is integrated
+_SEED = 20260901
 
-def bayes_error(problem: AnyProblem, n_points: int) -> Estimate:
-    """Return the least error of any rule that sees the tokens along the signal."""
-    batches = []
-    for batch in range(BATCHES):
-        missed, alarm = error_shares(problem, token_scores(problem, n_points, batch))
-        batches.append(float(np.minimum(missed, alarm).mean()))
-    size = BATCHES * missed.size
-    return Estimate(float(np.mean(batches)), standard_error(batches, problem.positive_rate, size))
+
+class BayesRule:
+    """The best rule for a problem whose signal's direction is known.
+
+    The score of a sequence is the log odds that it is recorded as positive.
+    """
+
+    error: Estimate
+    """Probability that the sign of the score is not the recorded label."""
+    auc: Estimate
+    """Probability that a sample recorded as positive scores above one recorded as negative."""
+
+    def threshold(self, fpr: float) -> Estimate:
+        """Return the threshold on the score that a fraction ``fpr`` of the negatives exceeds."""
+        raise NotImplementedError
+
+    def recall(self, fpr: float) -> Estimate:
+        """Return the fraction of the positives above the threshold that ``fpr`` sets."""
+        raise NotImplementedError
+
+    def roc(self, n_thresholds: int) -> Roc:
+        """Return the ROC curve at thresholds from the highest to the lowest score."""
+        raise NotImplementedError
+
+
+def bayes_rule(problem: AnyProblem, n_points: int) -> BayesRule:
+    """Return the best rule, exact where possible; the problem has both classes."""
+    by_length: dict[int, _Length] = {}
+    for kind, share in _kind_shares(problem):
+        law = _exact_law(kind)
+        if law is None:
+            return _PointRule(problem, n_points)
+        other, positive, negative = by_length.get(kind.n_tokens, _Length(law, 0.0, 0.0))
+        if other != law:
+            return _PointRule(problem, n_points)
+        positive += share * kind.positive_rate
+        negative += share * (1.0 - kind.positive_rate)
+        by_length[kind.n_tokens] = _Length(law, positive, negative)
+    errors = getattr(problem, "label_errors", (0.0, 0.0))
+    one_class = any(min(length.positive, length.negative) == 0.0 for length in by_length.values())
+    if one_class or sum(errors) >= 1.0:
+        return _PointRule(problem, n_points)
+    return _ExactRule(tuple(by_length.values()), errors)
+
+
+def _kind_shares(problem: AnyProblem) -> list[tuple[SparseTokenProblem, float]]:
+    return [(problem, 1.0)] if isinstance(problem, SparseTokenProblem) else list(problem)
+
+
+def _exact_law(kind: SparseTokenProblem) -> SingleTokenRatio | None:
+    if kind.n_signal == kind.n_tokens:  # their sum is one token with more of the signal
+        return SingleTokenRatio(1, min(math.sqrt(kind.n_signal) * kind.signal, STRONGEST))
+    if kind.n_signal == 1:
+        return SingleTokenRatio(kind.n_tokens, min(kind.signal, STRONGEST))
+    return None
+
+
+class _Length(NamedTuple):
+    """The sequences of one length."""
+
+    law: SingleTokenRatio
+    positive: float
+    """Probability that a sample is one of these and carries the signal."""
+    negative: float
+
+
+@dataclass(frozen=True)
+class _ExactRule(BayesRule):
+    lengths: tuple[_Length, ...]
+    label_errors: tuple[float, float]
+
+    @cached_property
+    def error(self) -> Estimate:  # type: ignore[override]
+        alarm, found = self._above(0.0)
+        _, positive = self._above(-math.inf)
+        return Estimate(alarm + positive - found, _EXACT)
+
+    @cached_property
+    def auc(self) -> Estimate:  # type: ignore[override]
+        if len(self.lengths) == 1:  # of recorded labels: the true classes, mixed
+            ((law, positive, negative),) = self.lengths
+            missed, invented = self.label_errors
+            marked = positive * (1.0 - missed) / (positive * (1.0 - missed) + negative * invented)
+            unmarked = positive * missed / (positive * missed + negative * (1.0 - invented))
+            return Estimate(0.5 + (marked - unmarked) * (law.auc - 0.5), _EXACT)
+        curve = self.roc(_GRID)
+        fine, coarse = (trapezoid(curve.recall[::n], curve.fpr[::n]) for n in (1, 2))
+        step = (fine - coarse) / 3.0
+        return Estimate(float(fine + step), abs(float(step)) + _EXACT)
+
+    def threshold(self, fpr: float) -> Estimate:
+        total, _ = self._above(-math.inf)
+        goal = fpr * total
+
+        def excess(threshold: float) -> float:
+            return math.log(max(self._above(threshold)[0], 1e-300) / goal)
+
+        ends = []
+        for sign in (-1.0, 1.0):
+            end = sign
+            while sign * excess(end) > 0.0 and abs(end) < 500.0:
+                end *= 2.0
+            ends.append(end)
+        if excess(ends[0]) * excess(ends[1]) >= 0.0:  # scores that hardly vary
+            return Estimate(ends[excess(ends[0]) > 0.0], _EXACT)
+        return Estimate(float(brentq(excess, *ends, xtol=1e-8)), 1e-8)
+
+    def recall(self, fpr: float) -> Estimate:
+        return Estimate(self._above(self.threshold(fpr))[1] / self._above(-math.inf)[1], _EXACT)
+
+    def roc(self, n_thresholds: int) -> Roc:
+        thresholds = np.linspace(*self._span[::-1], n_thresholds)
+        rates = np.array([self._above(t) for t in thresholds]) / self._above(-math.inf)
+        bar = np.full(n_thresholds, _EXACT)
+        return Roc(thresholds, fpr=rates[:, 0], recall=rates[:, 1], uncertainty=bar)
+
+    def _above(self, threshold: float) -> tuple[float, float]:
+        """Probability of a score above, jointly with each recorded label: negative, positive."""
+        missed, invented = self.label_errors
+        found = np.zeros(2)
+        for law, positive, negative in self.lengths:
+            log_ratio = self._log_ratio(threshold, positive, negative)
+            below = law.below(log_ratio) if math.isfinite(log_ratio) else (log_ratio > 0.0,) * 2
+            noise, signal = negative * (1.0 - below[0]), positive * (1.0 - below[1])
+            found += (1.0 - invented) * noise + missed * signal, invented * noise
+            found[1] += (1.0 - missed) * signal
+        return float(found[0]), float(found[1])
+
+    def _log_ratio(self, threshold: float, positive: float, negative: float) -> float:
+        """Log of the likelihood ratio at which the odds of the recorded label have this log."""
+        missed, invented = self.label_errors
+        if threshold == -math.inf:
+            return -math.inf
+        odds = math.exp(threshold)
+        upper, lower = odds * (1.0 - invented) - invented, 1.0 - missed - odds * missed
+        if upper <= 0.0 or lower <= 0.0:  # all odds are above, or none
+            return -math.inf if upper <= 0.0 else math.inf
+        return math.log(upper / lower) + math.log(negative / positive)
+
+    @cached_property
+    def _span(self) -> tuple[float, float]:
+        """Thresholds between which nearly all scores are."""
+        missed, invented = self.label_errors
+        ends = []
+        for law, positive, negative in self.lengths:
+            low, high = _span_of(law)
+            for log_ratio in (low, high):
+                odds = math.exp(log_ratio) * positive / negative
+                upper, lower = (1.0 - missed) * odds + invented, missed * odds + 1.0 - invented
+                ends.append(math.log(upper / lower))
+        return min(ends) - 1e-9, max(ends) + 1e-9
+
+
+def _span_of(law: SingleTokenRatio) -> tuple[float, float]:
+    """Return the log ratios that all but a billionth of the samples lie between."""
+    ends = []
+    for step, index in ((-1.0, 0), (1.0, 1)):
+        log_ratio, size = 0.0, max(0.5 * law.strength / math.sqrt(law.n_tokens), 1e-6)
+        while abs(law.below(log_ratio)[index] - (step > 0.0)) > 1e-9 and abs(log_ratio) < 600.0:
+            log_ratio += step * size
+            size *= 1.5
+        ends.append(log_ratio)
+    return ends[0], ends[1]
+
+
+class _PointRule(BayesRule):
+    """From points: what each adds to the recorded positives and to the recorded negatives."""
+
+    def __init__(self, problem: AnyProblem, n_points: int) -> None:
+        drawn = [
+            error_shares(problem, token_scores(problem, n_points, batch))
+            for batch in range(BATCHES)
+        ]
+        self._positive, self._negative = map(np.stack, zip(*drawn, strict=True))
+        with np.errstate(divide="ignore"):
+            self._scores = np.log(self._positive) - np.log(self._negative)
+        self._rate = problem.positive_rate
+
+    @cached_property
+    def error(self) -> Estimate:  # type: ignore[override]
+        return self._estimate(
+            lambda positive, negative, _: float(np.minimum(positive, negative).mean())
+        )
+
+    @cached_property
+    def auc(self) -> Estimate:  # type: ignore[override]
+        return self._estimate(_area)
+
+    def threshold(self, fpr: float) -> Estimate:
+        return self._estimate(
+            lambda positive, negative, scores: _quantile(scores, negative, 1.0 - fpr)
+        )
+
+    def recall(self, fpr: float) -> Estimate:
+        def found(positive: Array, negative: Array, scores: Array) -> float:
+            threshold = _quantile(scores, negative, 1.0 - fpr)
+            return float(positive[scores > threshold].sum() / positive.sum())
+
+        return self._estimate(found)
+
+    def roc(self, n_thresholds: int) -> Roc:
+        finite = self._scores[np.isfinite(self._scores)]
+        thresholds = np.linspace(finite.max(), finite.min() - 1e-9, n_thresholds)
+        rates = np.empty((BATCHES, 2, n_thresholds))
+        for batch, label in itertools.product(range(BATCHES), range(2)):
+            mass = (self._negative, self._positive)[label][batch]
+            order = np.argsort(-self._scores[batch])
+            above = np.append(0.0, np.cumsum(mass[order]))
+            counts = np.searchsorted(-self._scores[batch][order], -thresholds, side="left")
+            rates[batch, label] = above[counts] / above[-1]
+        bar = rates[:, 1].std(axis=0, ddof=1) / math.sqrt(BATCHES)
+        fpr, recall = rates.mean(axis=0)
+        return Roc(thresholds, fpr, recall, bar)
+
+    def _estimate(self, number: Callable[[Array, Array, Array], float]) -> Estimate:
+        columns = self._positive, self._negative, self._scores
+        value = number(*(column.ravel() for column in columns))
+        each = [number(*row) for row in zip(*columns, strict=True)]
+        return Estimate(value, standard_error(each, self._rate, self._scores.size))
+
+
+def _area(positive: Array, negative: Array, scores: Array) -> float:
+    order = np.argsort(scores)
+    below = np.cumsum(negative[order]) - 0.5 * negative[order]
+    return float(positive[order] @ below / (positive.sum() * negative.sum()))
+
+
+def _quantile(scores: Array, weights: Array, level: float) -> float:
+    order = np.argsort(scores)
+    below = np.cumsum(weights[order])
+    return float(np.interp(level * below[-1], below - 0.5 * weights[order], scores[order]))
 
 
 def standard_error(batches: ArrayLike, rate: float, n_points: int) -> float:
@@ -44,11 +283,37 @@ def standard_error(batches: ArrayLike, rate: float, n_points: int) -> float:
     )
 
 
+class Positives(NamedTuple):
+    """Tokens along the signal, one row per sample that carries it."""
+
+    noise: Array
+    """Without the signal, shape (rows, n_tokens)."""
+    marked: NDArray[np.bool_]
+    """Which of them carry it."""
+
+
+def draw_positives(
+    kind: SparseTokenProblem, n_points: int, batch: int, in_place: bool
+) -> Positives:
+    """Draw the noise of samples and where their signal is: in the first columns, or in place."""
+    noise = token_noise(kind, n_points, batch)
+    first = np.arange(kind.n_tokens) < kind.n_signal
+    if not in_place:
+        return Positives(noise, np.broadcast_to(first, noise.shape))
+    rng = np.random.default_rng([_SEED, *noise.shape, batch])
+    marked = kind.draw_positions(len(noise), rng)
+    # The noise is sorted: it goes to the marked tokens, and to the others, in random order.
+    order = np.argsort(np.where(marked, 0.0, 1.0) + rng.random(noise.shape), axis=1)
+    placed = np.empty_like(noise)
+    np.put_along_axis(placed, order, noise, axis=1)
+    return Positives(placed, marked)
+
+
 def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Array]:
     """Return tokens along the signal, one row per sample, for each length.
 
     Of each kind positives come first, then as many negatives. The columns of the signal tokens come
-    first.
+    first, unless signals of that length come in runs.
     """
     by_length = kinds_by_length(problem)
     found = []
@@ -56,12 +321,12 @@ def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Array]:
         rows = []
         each = max(n_points // (len(by_length) * len(kinds)), min(n_points, 256))
         drawn: Counter[int] = Counter()
+        in_place = any(kind.in_runs for kind in kinds)
         for kind in kinds:
-            noise = token_noise(kind, each, batch + BATCHES * drawn[kind.n_signal])
+            number = batch + BATCHES * drawn[kind.n_signal]
+            noise, marked = draw_positives(kind, each, number, in_place)
             drawn[kind.n_signal] += 1
-            positive = noise.copy()
-            positive[:, : kind.n_signal] += kind.signal
-            rows += [positive, noise]
+            rows += [noise + kind.signal * marked, noise]
         found.append(np.concatenate(rows))
     return found
 
@@ -103,110 +368,3 @@ def kinds_by_length(problem: AnyProblem) -> dict[int, list[SparseTokenProblem]]:
     for kind in dict.fromkeys(replace(kind, positive_rate=0.5) for kind in problem.kinds):
         found.setdefault(kind.n_tokens, []).append(kind)
     return found
-
-
-def log_likelihood_ratio(x: Array, problem: SparseTokenProblem) -> Array:
-    """Log of e_R(e^{θx₁}, …, e^{θx_L}) / C(L, R) · e^{−Rθ²/2} for each row of tokens."""
-    n_tokens, n_signal, signal = problem.n_tokens, problem.n_signal, problem.signal
-    result = np.empty(len(x))
-    if 2 * n_signal <= n_tokens:
-        _log_symmetric(signal * x, n_signal, result)
-    else:  # leave out L − R tokens instead of choosing R
-        _log_symmetric(-signal * x, n_tokens - n_signal, result)
-        result += signal * x.sum(axis=1)
-    subsets = gammaln(n_tokens + 1) - gammaln(n_signal + 1) - gammaln(n_tokens - n_signal + 1)
-    return result - subsets - 0.5 * n_signal * signal**2
-
-
-@njit(cache=True, error_model="numpy")
-def _log_symmetric(exponents, degree, result):  # type: ignore[no-untyped-def]
-    """Log of the elementary symmetric polynomial of e^exponents, for each row.
-
-    If token l is taken with probability p = re^a/(1 + re^a), independently of the others, the
-    polynomial is Π(1 + re^a)/r^R times the probability that R are taken. With r such that about R
-    are expected, all numbers in the sum for that probability are of moderate size.
-    """
-    n_rows, n_tokens = exponents.shape
-    chance = np.empty(n_tokens)
-    counts = np.zeros((2, degree + 5))
-    log_r = 0.0
-    for i in range(n_rows):
-        if degree == 0:
-            result[i] = 0.0
-            continue
-        a = exponents[i]
-        log_r, gap, variance = _balance(a, degree, log_r, chance)  # from that of the last row
-        # Π(1 + re^a) as 1/(1 − p) or re^a/p, factors between one and two.
-        total, product = -degree * log_r, 1.0
-        for token in range(n_tokens):
-            p = chance[token]
-            if p > 0.5:
-                total += a[token] + log_r
-                product /= p
-            else:
-                product /= 1.0 - p
-            if product > 1e250:
-                total += np.log(product)
-                product = 1.0
-        taken = _probability(chance, degree, gap, variance, counts)
-        result[i] = total + np.log(product) + np.log(taken)
-
-
-@njit(cache=True, error_model="numpy")
-def _balance(a, degree, log_r, chance):  # type: ignore[no-untyped-def]
-    """Find log r at which about ``degree`` tokens are expected; fill the tokens' chances."""
-    reach = 40.0 + np.log(a.size)
-    low, high = -a.max() - reach, -a.min() + reach
-    log_r = min(max(log_r, low), high)
-    for _ in range(200):
-        expected = variance = 0.0
-        for token in range(a.size):
-            p = 1.0 / (1.0 + np.exp(min(-a[token] - log_r, 700.0)))
-            chance[token] = p
-            expected += p
-            variance += p * (1.0 - p)
-        gap = expected - degree
-        if abs(gap) <= 0.3 + 0.5 * np.sqrt(variance):
-            break
-        if gap > 0.0:
-            high = log_r
-        else:
-            low = log_r
-        log_r -= gap / max(variance, 1e-300)
-        if variance < 0.1 or not low < log_r < high:
-            log_r = 0.5 * (low + high)
-    return log_r, gap, variance
-
-
-@njit(cache=True, error_model="numpy")
-def _probability(chance, degree, gap, variance, counts):  # type: ignore[no-untyped-def]
-    """Probability that exactly ``degree`` tokens are taken, each with its own chance.
-
-    Two tokens at a time. Of the numbers taken so far only those are followed that lie within nine
-    deviations of what is expected on the way to ``degree``.
-    """
-    counts[:] = 0.0
-    now, then = counts[0], counts[1]  # the probability of j taken so far is entry j + 2
-    now[2] = 1.0
-    low = high = 0
-    expected = spread = 0.0
-    for token in range(0, chance.size, 2):
-        p = chance[token]
-        s = chance[token + 1] if token + 1 < chance.size else 0.0
-        none, one, both = (1.0 - p) * (1.0 - s), p * (1.0 - s) + s * (1.0 - p), p * s
-        expected += p + s
-        spread += p * (1.0 - p) + s * (1.0 - s)
-        share = spread / max(variance, 1e-300)
-        middle = expected - gap * share
-        width = 9.0 * np.sqrt(max(spread * (1.0 - share), 0.0)) + 14.0
-        low = max(low, int(middle - width), degree - max(chance.size - token - 2, 0))
-        high = max(min(high + 2, degree, int(middle + width) + 1), low)
-        count = high - low + 1
-        new, old = then[low + 2 :], now[low + 2 :]
-        one_less, two_less = now[low + 1 :], now[low:]
-        for j in range(count):
-            new[j] = none * old[j] + one * one_less[j] + both * two_less[j]
-        then[low] = then[low + 1] = 0.0
-        then[high + 3] = then[high + 4] = 0.0
-        now, then = then, now
-    return now[degree + 2]

@@ -19,7 +19,7 @@ from sparsetoken.pooling import Elementwise, Pooling, Softmax
 from sparsetoken.population import AnyProblem, check_problem, lengths, map_kinds
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.bayes import (
-    bayes_error,
+    bayes_rule,
     error_shares,
     kinds_by_length,
     standard_error,
@@ -72,6 +72,8 @@ def oracle_error(problem: AnyProblem, model: str, *, n_points: int = DEFAULT_POI
     check_problem(problem)
     if min(problem.positive_rate, 1.0 - problem.positive_rate) == 0.0:
         return Estimate(0.0)
+    if model not in _SEE_POSITIONS:
+        problem = map_kinds(problem, lambda kind: replace(kind, contiguous=False))
     return _ORACLES[model](problem, n_points)
 
 
@@ -182,7 +184,7 @@ def _vectorized(problem: AnyProblem, n_points: int) -> Estimate:
         ) -> tuple[Array, Array]:
             if not positive:
                 return ndtr(threshold), ndtr(-threshold)
-            found, share = _signal_among(count, n_tokens, kind.n_signal)
+            found, share = _signal_among(count, n_tokens, kind.n_signal, kind.in_runs)
             gap = np.subtract.outer(threshold, kind.signal * found / math.sqrt(count))
             return ndtr(gap) @ share, ndtr(-gap) @ share
 
@@ -194,8 +196,17 @@ def _vectorized(problem: AnyProblem, n_points: int) -> Estimate:
 
 
 @lru_cache(maxsize=256)
-def _signal_among(count: int, n_tokens: int, n_signal: int) -> tuple[Array, Array]:
-    """Return how many of ``count`` tokens may carry the signal, and with what probabilities."""
+def _signal_among(count: int, n_tokens: int, n_signal: int, in_runs: bool) -> tuple[Array, Array]:
+    """Return how many of ``count`` tokens may carry the signal, and with what probabilities.
+
+    Of runs, those in the middle of the sequence are chosen.
+    """
+    if in_runs:
+        first = (n_tokens - count) // 2
+        start = np.arange(n_tokens - n_signal + 1)
+        among = np.minimum(start + n_signal, first + count) - np.maximum(start, first)
+        found, times = np.unique(np.maximum(among, 0), return_counts=True)
+        return found, times / start.size
     low, high = hypergeom.interval(1 - 1e-12, n_tokens, n_signal, count)
     found = np.arange(max(low - 1, 0), min(high + 1, n_signal, count) + 1)
     share = hypergeom.pmf(found, n_tokens, n_signal, count)
@@ -336,7 +347,7 @@ def _features(x: Array, pooling: Pooling, sharpness: float) -> Array:
 def _bayes(problem: AnyProblem, n_points: int) -> Estimate:
     """Take the likelihood ratio's error; rules whose error is known exactly bound it from above."""
     bounds = [_pooled(problem, 0), _hardmax(problem, 0)]
-    estimate = bayes_error(problem, n_points)
+    estimate = bayes_rule(problem, n_points).error
     return Estimate(min(estimate, *bounds), estimate.uncertainty)
 
 
@@ -348,3 +359,4 @@ _ORACLES: dict[str, Callable[[AnyProblem, int], Any]] = {
     "elementwise": _pooling_oracle(Elementwise()),
     "bayes": _bayes,
 }
+_SEE_POSITIONS = ("vectorized", "bayes")

@@ -1,0 +1,215 @@
+"""Optimal learning: time, message passing, random settings, signals in runs.
+
+``python -m benchmarks.optimal`` prints the rows; ``... passing [TRIALS]`` compares ten settings
+with message passing at two dimensions; ``... random [SETTINGS] [SEED]`` looks for a learner that
+does better than the optimum; ``... runs`` compares with the closed form of the published benchmark
+"shifted mean" (arXiv 2510.25759): bags of 15 to 45 instances, a run of which is shifted.
+"""
+
+import math
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from benchmarks.report import Row, at_most, cpu_seconds, print_rows
+from sparsetoken import Population, SparseTokenProblem
+from sparsetoken.population import lengths
+from sparsetoken.sampling import sample_posterior_mean
+from sparsetoken.theory import (
+    joint_risk,
+    optimal,
+    oracle_error,
+    risk,
+    training,
+    two_step_risk,
+)
+from sparsetoken.theory.likelihood import log_likelihood_ratio
+
+LENGTHS = (1, 10, 5000, 100_000)
+
+# Settings that were not looked at when the theory was written.
+PASSING: list[tuple[Any, float, float]] = [
+    (SparseTokenProblem(3, 1, 2.5, 0.35), 1.3, 0.0),
+    (SparseTokenProblem(17, 1, 4.2, 0.6), 0.7, 0.0),
+    (SparseTokenProblem(80, 1, 5.5, 0.25), 2.6, 0.0),
+    (SparseTokenProblem(8, 1, 3.4, 0.5), 0.4, 1.7),
+    (SparseTokenProblem(9, 2, 2.2, 0.45), 1.9, 0.0),
+    (SparseTokenProblem(14, 5, 1.6, 0.5), 1.1, 0.6),
+    (SparseTokenProblem(24, 4, 2.1, 0.5, contiguous=True), 1.4, 0.0),
+    (SparseTokenProblem(11, 3, 1.7, 0.3, contiguous=True), 2.2, 1.0),
+    (Population([SparseTokenProblem(7, 1, 4.0, 0.4)], label_errors=(0.15, 0.08)), 1.6, 0.0),
+    (
+        Population(
+            [SparseTokenProblem(5, 1, 3.1), SparseTokenProblem(13, 2, 3.3, 0.4)],
+            shares=[0.55, 0.45],
+        ),
+        0.9,
+        0.5,
+    ),
+]
+
+
+def rows() -> Iterator[Row]:
+    for n_tokens in LENGTHS:
+        problem = SparseTokenProblem(n_tokens, 1, 5.5, 0.4)
+        alphas = iter(np.geomspace(0.3, 30.0, 40))  # none twice
+        for number in ("test_error", "auc"):
+            used = 1e3 * cpu_seconds(lambda: getattr(optimal(problem, next(alphas)), number))  # noqa: B023
+            yield at_most(f"{number}, L={n_tokens}, after the first call", used, 20.0, "ms")
+
+
+def message_passing(trials: int) -> None:
+    """Compare cosine and test error in standard errors."""
+    for number, (problem, alpha, unlabelled) in enumerate(PASSING):
+        expected = optimal(problem, alpha, unlabelled, n_points=8192)
+        for dim in (200, 800):
+            learned = [
+                sample_posterior_mean(
+                    problem,
+                    round(alpha * dim),
+                    dim,
+                    n_unlabelled=round(unlabelled * dim),
+                    random_state=10**6 * number + 1000 * dim + trial,
+                )
+                for trial in range(trials)
+            ]
+            cosines = np.array([one.cosine for one in learned])
+            errors = np.array([one.test_error(20_000, t) for t, one in enumerate(learned)])
+            scores = []
+            for values, number_expected in (
+                (cosines, expected.cosine),
+                (errors, expected.test_error),
+            ):
+                bar = math.hypot(
+                    values.std(ddof=1) / math.sqrt(trials), number_expected.uncertainty
+                )
+                scores.append((values.mean() - number_expected) / bar)
+            print(
+                f"setting {number} d={dim}: cosine {expected.cosine:.4f} | {cosines.mean():.4f} "
+                f"({scores[0]:+.1f} se); error {expected.test_error:.4f} | {errors.mean():.4f} "
+                f"({scores[1]:+.1f} se)",
+                flush=True,
+            )
+
+
+def random_problem(rng: np.random.Generator) -> Any:
+    """Return a problem or a population, some with label errors and some with runs."""
+
+    def one() -> SparseTokenProblem:
+        n_tokens = round(math.exp(rng.uniform(0.0, math.log(60.0))))
+        n_signal = int(rng.integers(1, min(n_tokens, 4) + 1)) if rng.random() < 0.4 else 1
+        signal, rate = rng.uniform(0.5, 6.0), rng.uniform(0.1, 0.9)
+        return SparseTokenProblem(n_tokens, n_signal, signal, rate, bool(rng.random() < 0.3))
+
+    if rng.random() < 0.75:
+        return one()
+    errors = rng.uniform(0.0, 0.3, 2) if rng.random() < 0.5 else (0.0, 0.0)
+    kinds = [one() for _ in range(rng.integers(1, 4))]
+    if rng.random() < 0.5:
+        kinds = [replace(kind, n_tokens=max(kinds[0].n_tokens, 4)) for kind in kinds]
+    return Population(kinds, label_errors=errors)
+
+
+def rivals(problem: Any, alpha: float, rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    """Return the errors of other learners with as many samples, where they converge."""
+    split = rng.uniform(0.2, 0.8)
+    yield "pooled", risk(problem, "pooled", alpha=alpha, reg="best").test_error
+    if isinstance(problem, SparseTokenProblem) and not problem.in_runs:
+        yield "vectorized", risk(problem, "vectorized", alpha=alpha, reg="best").test_error
+    two = two_step_risk(
+        problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg="best", n_points=1024
+    )
+    if two.converged:
+        yield "two-step", two.test_error
+    rates = {"lr_query": rng.uniform(2.0, 20.0), "lr_readout": rng.uniform(0.5, 4.0)}
+    for batches, samples in (("fresh", alpha / 3), ("reused", alpha)):
+        steps = training(
+            problem, steps=3, alpha=samples, batches=batches, n_points=1024, **rates
+        ).test_error
+        yield f"training, {batches}", min(steps)
+    if max(lengths(problem)) <= 4 and rng.random() < 0.2:  # it takes minutes
+        ridge = 10.0 ** rng.uniform(-1.5, -0.5)
+        joint = joint_risk(problem, alpha=alpha, reg_query=ridge, reg_readout=ridge, n_points=256)
+        if joint.stable:
+            yield "joint", joint.test_error
+
+
+def random_settings(count: int, seed: int = 0) -> None:
+    """Count the settings where something beats the optimum or it beats the known direction."""
+    closest: dict[str, float] = {}
+    tally: Counter[str] = Counter()
+    for number in range(count):
+        rng = np.random.default_rng([seed, number])
+        problem, alpha = random_problem(rng), math.exp(rng.uniform(math.log(0.2), math.log(8.0)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            best = optimal(problem, alpha, n_points=1024)
+            floor = oracle_error(problem, "bayes", n_points=4096)
+            unlabelled = optimal(problem, alpha, 0.5 * alpha, n_points=1024)
+            more = optimal(problem, 1.5 * alpha, n_points=1024)
+            others = list(rivals(problem, alpha, rng))
+        bar = 3.0 * math.hypot(best.uncertainty, floor.uncertainty) + 1e-9
+        tally["below the Bayes error"] += best.test_error < floor - bar
+        tally["unlabelled samples hurt"] += unlabelled.overlap < best.overlap - 1e-9
+        tally["unlabelled better than labelled"] += unlabelled.overlap > more.overlap + 1e-9
+        tally["hard"] += best.hard
+        for name, error in others:
+            bars = 3.0 * math.hypot(best.uncertainty, getattr(error, "uncertainty", 1e-3))
+            tally[f"{name}: compared"] += 1
+            beaten = error < best.test_error - bars
+            tally[f"{name}: better"] += beaten
+            closest[name] = min(closest.get(name, math.inf), error / max(best.test_error, 1e-12))
+            if beaten:
+                print("BETTER", name, problem, alpha, best, error, flush=True)
+        if number % 50 == 49:
+            print(number + 1, dict(tally), flush=True)
+    print({name: round(ratio, 4) for name, ratio in closest.items()}, "least error / optimum")
+
+
+def shifted_mean(n_bags: int = 20_000) -> None:
+    """Compare the posteriors: K features are shifted by Δ, so the strength is Δ√K."""
+    rng = np.random.default_rng(0)
+    for run, features, shift in ((3, 1, 3.0), (5, 2, 1.0)):
+        strength = shift * math.sqrt(features)
+        kinds = [
+            SparseTokenProblem(length, run, strength, contiguous=True) for length in range(15, 46)
+        ]
+        wrong, gap = [], 0.0
+        for kind in kinds:
+            positive = rng.random(n_bags // len(kinds)) < 0.5
+            starts = rng.integers(0, kind.n_tokens - run + 1, positive.size)
+            after = np.arange(kind.n_tokens) - starts[:, np.newaxis]
+            shifted = (after >= 0) & (after < run) & positive[:, np.newaxis]
+            bags = rng.standard_normal((*shifted.shape, features)) + shift * shifted[:, :, None]
+            # Mean over places of the density with the run there, over that without.
+            gains = (shift * bags - 0.5 * shift**2).sum(axis=2)
+            places = [gains[:, u : u + run].sum(axis=1) for u in range(kind.n_tokens - run + 1)]
+            posterior = 1.0 / (1.0 + 1.0 / np.exp(places).mean(axis=0))
+            ours = log_likelihood_ratio(bags.sum(axis=2) / math.sqrt(features), kind)
+            gap = max(gap, float(np.abs(posterior - 1.0 / (1.0 + np.exp(-ours))).max()))
+            wrong.append((posterior > 0.5) != positive)
+        found = oracle_error(Population(kinds), "bayes", n_points=65_536)
+        counted = np.concatenate(wrong)
+        bar = math.hypot(found.uncertainty, counted.std() / math.sqrt(counted.size))
+        print(
+            f"R={run} K={features} Δ={shift}: posteriors differ by at most {gap:.1e}; error "
+            f"{counted.mean():.4f} | {found:.4f} ({(counted.mean() - found) / bar:+.1f} se)"
+        )
+
+
+if __name__ == "__main__":
+    topic, *given = sys.argv[1:] or ["rows"]
+    numbers = [int(value) for value in given]
+    if topic == "passing":
+        message_passing(*(numbers or [16]))
+    elif topic == "random":
+        random_settings(*(numbers or [500]))
+    elif topic == "runs":
+        shifted_mean()
+    else:
+        print_rows("optimal", rows())

@@ -1,0 +1,311 @@
+"""The posterior mean of the direction, found by message passing on samples never built.
+
+The iteration (docs/theory, section 17) uses the noise of the tokens only in products with vectors.
+Given some products of a Gaussian matrix, the next one is Gaussian too, so it is drawn when it is
+needed: the law is exact at any finite size, without the n·L·d normals of the tokens.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sparsetoken._validation import check_choice, check_count
+from sparsetoken.estimate import Estimate
+from sparsetoken.population import AnyProblem, check_problem
+from sparsetoken.problem import RandomState, SparseTokenProblem, prepare_sample
+from sparsetoken.sampling.places import weigh_places
+
+__all__ = ["HiddenNoise", "PosteriorMean", "sample_posterior_mean"]
+
+Array = NDArray[np.float64]
+
+_TOLERANCE = 1e-6  # of the squared length, between two iterations
+
+
+@dataclass(frozen=True, repr=False)
+class PosteriorMean:
+    """What the iteration has learned about the direction of the signal.
+
+    Parameters
+    ----------
+    problem : SparseTokenProblem or Population
+        The model of the samples.
+    mean, direction : ndarray of shape (dim,)
+        The posterior mean of the direction, and the direction.
+    overlap : float
+        The squared length that the iteration expects of the mean.
+    n_iterations : int
+        How many it took.
+    converged : bool
+        Whether the last one changed hardly anything.
+    """
+
+    problem: AnyProblem
+    mean: Array
+    direction: Array
+    overlap: float
+    n_iterations: int
+    converged: bool
+
+    @property
+    def norm(self) -> float:
+        """Length of the mean."""
+        return float(np.linalg.norm(self.mean))
+
+    @property
+    def cosine(self) -> float:
+        """Cosine between the mean and the direction."""
+        return float(self.mean @ self.direction) / self.norm
+
+    def test_error(self, n_samples: int = 20_000, random_state: RandomState = None) -> Estimate:
+        """Return the error of the posterior odds on fresh samples, of which only scores are drawn.
+
+        Parameters
+        ----------
+        n_samples : int, default=20000
+            Number of samples.
+        random_state : int, Generator or None, default=None
+            Source of randomness.
+        """
+        rng = np.random.default_rng(random_state)
+        blocks = _draw_blocks(self.problem, check_count("n_samples", n_samples), rng, False)
+        wrong = []
+        for block in blocks:
+            scores = float(self.mean @ self.direction) * block.signal
+            scores += self.norm * rng.standard_normal(scores.shape)
+            carries = block.posterior(scores, self.norm**2).carries
+            missed, invented = getattr(self.problem, "label_errors", (0.0, 0.0))
+            chance = carries * (1.0 - missed) + (1.0 - carries) * invented
+            wrong.append((chance > 0.5) != block.label)
+        errors = np.concatenate(wrong)
+        return Estimate(errors.mean(), errors.std(ddof=1) / math.sqrt(errors.size))
+
+    def __repr__(self) -> str:
+        return (
+            f"PosteriorMean(cosine={self.cosine:.4f}, norm={self.norm:.4f}, "
+            f"n_iterations={self.n_iterations}, dim={self.mean.size})"
+        )
+
+
+class _Posterior(NamedTuple):
+    """What is expected of samples, given scores of their tokens."""
+
+    mean: Array
+    """Of the tokens' signal."""
+    variance: Array
+    carries: Array
+    """Chance that a sample carries the signal."""
+
+
+class _Block(NamedTuple):
+    """Samples of one length about which the same is recorded."""
+
+    kinds: tuple[SparseTokenProblem, ...]
+    chances: Array
+    """Of a sample to be a positive of each kind, before its tokens are seen."""
+    signal: Array
+    """True signal of each token, shape (samples, n_tokens)."""
+    label: NDArray[np.bool_]
+    """Recorded labels."""
+
+    def posterior(self, scores: Array, overlap: float) -> _Posterior:
+        """Return what is expected if scores are signals times M, with noise of variance M."""
+        logs, chosen = [], []
+        for kind in self.kinds:
+            log_weight, weights = weigh_places(kind.signal * scores, kind)
+            logs.append(log_weight - 0.5 * overlap * kind.n_signal * kind.signal**2)
+            chosen.append(weights)
+        rest = max(1.0 - float(self.chances.sum()), 0.0)
+        with np.errstate(divide="ignore"):
+            terms = np.stack([*logs, np.zeros(len(scores))])
+            terms += np.log(np.append(self.chances, rest))[:, np.newaxis]
+        terms = np.exp(terms - terms.max(axis=0))
+        terms /= terms.sum(axis=0)
+        mean, square = np.zeros_like(scores), np.zeros_like(scores)
+        for kind, term, weights in zip(self.kinds, terms, chosen, strict=False):
+            mean += kind.signal * term[:, np.newaxis] * weights
+            square += kind.signal**2 * term[:, np.newaxis] * weights
+        return _Posterior(mean, square - mean**2, 1.0 - terms[-1])
+
+
+class Noise(Protocol):
+    """The noise of all tokens, a matrix of one row a token."""
+
+    def times(self, vector: Array) -> Array:
+        """Return the product with a vector over the dimensions."""
+
+    def transposed_times(self, vector: Array) -> Array:
+        """Return the transposed matrix's product with a vector over the tokens."""
+
+
+class HiddenNoise:
+    """A matrix of independent standard normals, drawn as far as its products show it.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Its shape.
+    rng : Generator
+        Source of randomness.
+    """
+
+    def __init__(self, n_rows: int, n_columns: int, rng: np.random.Generator) -> None:
+        self._rng = rng
+        # Orthonormal vectors whose products are known, with these, by side.
+        self._known: tuple[list[tuple[Array, Array]], list[tuple[Array, Array]]] = ([], [])
+        self._sizes = n_columns, n_rows
+
+    def times(self, vector: Array) -> Array:
+        """Return the product with a vector over the columns."""
+        return self._product(vector, 0)
+
+    def transposed_times(self, vector: Array) -> Array:
+        """Return the transposed matrix's product with a vector over the rows."""
+        return self._product(vector, 1)
+
+    def _product(self, vector: Array, side: int) -> Array:
+        known, across = self._known[side], self._known[1 - side]
+        result, rest = np.zeros(self._sizes[1 - side]), vector.copy()
+        for _ in range(2):  # the second pass removes what rounding left
+            for unit, image in known:
+                part = float(unit @ rest)
+                result += part * image
+                rest -= part * unit
+        size = float(np.linalg.norm(rest))
+        if size <= 1e-12 * float(np.linalg.norm(vector)):
+            return result
+        unit = rest / size
+        image = self._rng.standard_normal(result.size)
+        for other, other_image in across:  # along these it is known already
+            image += (float(other_image @ unit) - float(other @ image)) * other
+        known.append((unit, image))
+        return result + size * image
+
+
+def sample_posterior_mean(
+    problem: AnyProblem,
+    n_samples: int,
+    dim: int,
+    *,
+    n_unlabelled: int = 0,
+    start: str = "nothing",
+    max_iter: int = 100,
+    direction: ArrayLike | None = None,
+    random_state: RandomState = None,
+) -> PosteriorMean:
+    """Learn the direction by message passing from samples whose tokens are never built.
+
+    The result has the law that the iteration has on dense samples of these sizes.
+
+    Parameters
+    ----------
+    problem : SparseTokenProblem or Population
+        The model the samples come from; the iteration knows it.
+    n_samples, dim : int
+        Number of labelled samples and features per token.
+    n_unlabelled : int, default=0
+        Number of further samples whose labels are not seen.
+    start : {"nothing", "informed"}, default="nothing"
+        Where the iteration begins: without knowledge, or with the true places of the signal.
+    max_iter : int, default=100
+        Iterations at most.
+    direction : array-like of shape (dim,), optional
+        The signal's unit vector; drawn unless given.
+    random_state : int, Generator or None, default=None
+        Source of randomness.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+    >>> learned = st.sampling.sample_posterior_mean(problem, 1000, 500, random_state=0)
+    >>> round(learned.cosine, 2)
+    0.98
+    """
+    check_problem(problem)
+    check_choice("start", start, ("nothing", "informed"))
+    max_iter = check_count("max_iter", max_iter)
+    n_unlabelled = check_count("n_unlabelled", n_unlabelled, minimum=0)
+    dim, rng, unit, _ = prepare_sample(n_samples, dim, random_state, direction, np.float64)
+    blocks = _draw_blocks(problem, n_samples, rng, True)
+    if n_unlabelled:
+        blocks += _draw_blocks(problem, n_unlabelled, rng, False)
+    blocks = [block for block in blocks if block.chances.sum() > 0.0 and len(block.label)]
+    noise = HiddenNoise(sum(block.signal.size for block in blocks), dim, rng)
+    return iterate(problem, blocks, noise, unit, start == "informed", max_iter)
+
+
+def iterate(
+    problem: AnyProblem,
+    blocks: list[_Block],
+    noise: Noise,
+    direction: Array,
+    informed: bool,
+    max_iter: int,
+) -> PosteriorMean:
+    """Pass messages between the direction and the signals of the tokens until both stay."""
+    dim = direction.size
+    signal = np.concatenate([block.signal.ravel() for block in blocks])
+    edges = np.cumsum([0, *(block.signal.size for block in blocks)])
+    mean, overlap = np.zeros(dim), 0.0
+    expected = [block.posterior(np.zeros_like(block.signal), 0.0) for block in blocks]
+    tokens = np.concatenate([posterior.mean.ravel() for posterior in expected])
+    spread = 0.0  # of the tokens' signals: no message has been passed yet
+    if informed:
+        tokens = signal
+    n_iterations, converged = 0, False
+    while n_iterations < max_iter and not converged:
+        precision = dim + float(tokens @ tokens)
+        seen = float(tokens @ signal) * direction + noise.transposed_times(tokens)
+        mean = (seen - spread * mean) / precision
+        converged = abs(1.0 - dim / precision - overlap) < _TOLERANCE
+        overlap = 1.0 - dim / precision
+        scores = float(mean @ direction) * signal + noise.times(mean) - (1.0 - overlap) * tokens
+        expected = [
+            block.posterior(scores[low:high].reshape(block.signal.shape), overlap)
+            for block, low, high in zip(blocks, edges[:-1], edges[1:], strict=True)
+        ]
+        tokens = np.concatenate([posterior.mean.ravel() for posterior in expected])
+        spread = float(sum(posterior.variance.sum() for posterior in expected))
+        n_iterations += 1
+    return PosteriorMean(problem, mean, direction, overlap, n_iterations, converged)
+
+
+def _draw_blocks(
+    problem: AnyProblem, n_samples: int, rng: np.random.Generator, labelled: bool
+) -> list[_Block]:
+    """Draw samples but for their noise, by length and, if it is seen, by recorded label."""
+    drawn = problem.draw(n_samples, rng)
+    kinds = problem.kinds
+    lengths = np.array([kind.n_tokens for kind in kinds])
+    blocks = []
+    for length in dict.fromkeys(lengths.tolist()):
+        for label in (1, 0) if labelled else (None,):
+            seen = lengths[drawn.kind] == length
+            if label is not None:
+                seen &= drawn.label == label
+            chances = np.zeros(len(kinds))
+            total = 0.0
+            for kind, positive, recorded, probability in problem.groups:
+                if kind.n_tokens == length and (label is None or (recorded > 0) == (label == 1)):
+                    total += probability
+                    if positive:
+                        chances[kinds.index(kind)] += probability
+            possible = np.flatnonzero(chances)
+            signal = np.zeros((int(seen.sum()), length))
+            for index, kind in enumerate(kinds):
+                rows = (drawn.kind[seen] == index) & drawn.positive[seen]
+                if rows.any():
+                    signal[rows] = kind.signal * kind.draw_positions(int(rows.sum()), rng)
+            blocks.append(
+                _Block(
+                    tuple(kinds[index] for index in possible),
+                    chances[possible] / max(total, 1e-300),
+                    signal,
+                    drawn.label[seen] == 1,
+                )
+            )
+    return blocks

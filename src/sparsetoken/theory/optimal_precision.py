@@ -1,0 +1,218 @@
+"""How much samples tell about the direction, given what is known of it (docs/theory, section 17).
+
+If the posterior mean of ξ has the squared length M, each sample adds E Σ a_l â_l to the posterior
+precision, where a is the signal of its tokens and â what the posterior expects of it. That is
+tabulated once for a problem, as a function of √M.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+from scipy.special import expit, log_softmax, logsumexp
+
+from sparsetoken.population import AnyProblem
+from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.theory.bayes import draw_positives
+from sparsetoken.theory.likelihood import log_mean_over_places
+from sparsetoken.theory.points import BATCHES
+from sparsetoken.theory.single_token import STRONGEST, single_token_precision
+
+__all__ = ["Precision", "tabulate_precision"]
+
+Array = NDArray[np.float64]
+
+_TOLERANCE = 3e-5  # of the interpolation, relative: it converges by a factor of 16 a step
+_TILT = 1e-3  # of the signal's tokens, to see how likely they are chosen
+_MOST_KNOTS = 400
+
+
+class SameLength(NamedTuple):
+    """The sequences of one length: what can be known of them before their tokens are seen."""
+
+    kinds: tuple[SparseTokenProblem, ...]
+    shares: Array
+    """Of the positives, those of each kind."""
+    priors: Array
+    """Chance to carry the signal if recorded as positive, as negative, and if not labelled."""
+    masses: Array
+    """Probability of a labelled sample recorded as positive, as negative; of an unlabelled one."""
+
+
+def same_lengths(problem: AnyProblem) -> list[SameLength]:
+    """Return the sequences by their length, which is seen; kinds of a length are not."""
+    missed, invented = getattr(problem, "label_errors", (0.0, 0.0))
+    pairs = [(problem, 1.0)] if isinstance(problem, SparseTokenProblem) else list(problem)
+    found = []
+    for length in dict.fromkeys(kind.n_tokens for kind, _ in pairs):
+        positives: dict[SparseTokenProblem, float] = {}
+        negative = 0.0
+        for kind, share in pairs:
+            if kind.n_tokens != length:
+                continue
+            negative += share * (1.0 - kind.positive_rate)
+            if kind.positive_rate > 0.0:
+                alike = replace(kind, positive_rate=0.5)
+                positives[alike] = positives.get(alike, 0.0) + share * kind.positive_rate
+        positive = sum(positives.values())
+        if positive > 0.0:
+            carrying = positive * np.array([1.0 - missed, missed, 1.0])
+            masses = carrying + negative * np.array([invented, 1.0 - invented, 1.0])
+            priors = carrying / np.maximum(masses, 1e-300)
+            shares = np.array(list(positives.values())) / positive
+            found.append(SameLength(tuple(positives), shares, priors, masses))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Precision:
+    """What labelled and unlabelled samples add to the precision, per sample and dimension.
+
+    Both columns of each array: labelled, unlabelled.
+    """
+
+    roots: Array
+    """Values of √M from 0 to 1."""
+    batches: Array
+    """What is added at each, shape (roots, batches, 2)."""
+
+    @cached_property
+    def _log_mean(self) -> CubicSpline:
+        return CubicSpline(self.roots, np.log(np.maximum(self.batches.mean(axis=1), 1e-300)))
+
+    @cached_property
+    def _deviations(self) -> CubicSpline:
+        mean = np.maximum(self.batches.mean(axis=1, keepdims=True), 1e-300)
+        return CubicSpline(self.roots, self.batches / mean - 1.0)
+
+    @cached_property
+    def _integral(self) -> CubicSpline:
+        """Of 2X√M over √M, which is that of X over M."""
+        fine = np.interp(
+            np.arange(16 * (self.roots.size - 1) + 1) / 16, np.arange(self.roots.size), self.roots
+        )
+        return CubicSpline(fine, 2.0 * fine[:, np.newaxis] * self(fine**2)).antiderivative()
+
+    def __call__(self, overlap: Array | float) -> Array:
+        """Return what a sample adds if the posterior mean has this squared length M."""
+        return np.exp(self._log_mean(np.sqrt(overlap)))
+
+    def deviations(self, overlap: float) -> Array:
+        """Return by how much, relatively, each batch of points differs, shape (batches, 2)."""
+        return np.asarray(self._deviations(math.sqrt(overlap)))
+
+    def integral(self, overlap: Array | float) -> Array:
+        """Return the integral from nothing to M: twice the free entropy of a sample's tokens."""
+        return np.asarray(self._integral(np.sqrt(overlap)))
+
+
+@lru_cache(maxsize=32)
+def tabulate_precision(problem: AnyProblem, n_points: int) -> Precision:
+    """Tabulate, with more knots until a spline agrees with what is computed between them."""
+    lengths = [(length, _precision_of(length, n_points)) for length in same_lengths(problem)]
+
+    def compute(root: float) -> Array:
+        total = np.zeros((BATCHES, 2))
+        for length, precision in lengths:
+            by_prior = length.masses * precision(root)
+            total[:, 0] += by_prior[..., 0] + by_prior[..., 1]
+            total[:, 1] += by_prior[..., 2]
+        return total
+
+    scale = max(kind.signal * math.sqrt(kind.n_signal) for kind in problem.kinds)
+    smallest = min(0.2, 0.2 / max(scale, 1e-300))
+    first = np.geomspace(smallest, 1.0, 5 + math.ceil(3 * math.log10(1.0 / smallest)))
+    values = {root: compute(root) for root in (0.0, *first.tolist())}
+    waiting = list(zip(sorted(values)[:-1], sorted(values)[1:], strict=True))
+    while waiting and len(values) < _MOST_KNOTS:
+        table = _table(values)
+        wrong = []
+        for low, high in waiting:
+            middle = 0.5 * (low + high)
+            values[middle] = compute(middle)
+            exact = np.maximum(values[middle].mean(axis=0), 1e-300)
+            if np.abs(table(middle**2) / exact - 1.0).max() > _TOLERANCE:
+                wrong += [(low, middle), (middle, high)]
+        waiting = wrong
+    return _table(values)
+
+
+def _table(values: dict[float, Array]) -> Precision:
+    roots = sorted(values)
+    return Precision(np.array(roots), np.stack([values[root] for root in roots]))
+
+
+def _precision_of(length: SameLength, n_points: int) -> Callable[[float], Array]:
+    """Return the function of √M: for each batch (or for all) and prior, what a sample adds."""
+    kinds, shares, priors, _ = length
+    signals = np.array([kind.signal for kind in kinds])
+    n_tokens = kinds[0].n_tokens
+    if len(kinds) == 1 and kinds[0].n_signal == n_tokens:  # as good as one token
+        n_tokens, signals = 1, signals * math.sqrt(n_tokens)
+    elif any(kind.n_signal > 1 for kind in kinds) or (len(kinds) > 1 and signals.max() > STRONGEST):
+        return _Points(length, n_points)
+
+    @lru_cache(maxsize=1)  # for strong signals, which are all alike
+    def exact(*strengths: float) -> Array:
+        found = single_token_precision(n_tokens, np.array(strengths), signals, shares, priors)
+        return found[np.newaxis]
+
+    return lambda root: exact(*np.minimum(root * signals, STRONGEST).tolist())
+
+
+class _Points:
+    """What samples add, from points of their tokens along the signal: those of :mod:`bayes`."""
+
+    def __init__(self, length: SameLength, n_points: int) -> None:
+        self.length = length
+        in_place = any(kind.in_runs for kind in length.kinds)
+        each = max(n_points // len(length.kinds), min(n_points, 256))
+        self.rows = [
+            [
+                draw_positives(kind, each, batch + index * BATCHES, in_place)
+                for index, kind in enumerate(length.kinds)
+            ]
+            for batch in range(BATCHES)
+        ]
+
+    def __call__(self, root: float) -> Array:
+        return np.stack([self._batch(root, batch) for batch in range(BATCHES)])
+
+    def _batch(self, root: float, batch: int) -> Array:
+        kinds, shares, priors, _ = self.length
+        total = np.zeros(priors.size)
+        for kind, share, (noise, marked) in zip(kinds, shares, self.rows[batch], strict=True):
+            x = noise + root * kind.signal * marked
+            logs, amounts = [], []
+            for other, part in zip(kinds, shares, strict=True):
+                log_ratio, n_chosen = _posterior(
+                    x, marked, replace(other, signal=root * other.signal)
+                )
+                logs.append(math.log(part) + log_ratio)
+                amounts.append(other.signal * n_chosen)
+            likely = np.exp(log_softmax(np.stack(logs), axis=0))
+            amount = kind.signal * (likely * np.stack(amounts)).sum(axis=0)
+            with np.errstate(divide="ignore"):
+                odds = np.log(priors) - np.log1p(-priors)
+            carries = expit(np.add.outer(odds, np.asarray(logsumexp(np.stack(logs), axis=0))))
+            total += share * priors * (carries * amount).mean(axis=1)
+        return total
+
+
+def _posterior(
+    x: Array, marked: NDArray[np.bool_], seen: SparseTokenProblem
+) -> tuple[Array, Array]:
+    """Return the log likelihood ratio, and how many marked tokens the posterior takes for signal.
+
+    The latter is the derivative of the former by a tilt of these tokens.
+    """
+    high, low = (
+        log_mean_over_places(seen.signal * x + tilt * marked, seen) for tilt in (_TILT, -_TILT)
+    )
+    log_ratio = 0.5 * (high + low) - 0.5 * seen.n_signal * seen.signal**2
+    return log_ratio, (high - low) / (2.0 * _TILT)
