@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-lowest bench docs wheel format clean
+.PHONY: help demo test test-portable test-lowest bench docs wheel format clean
 
 help:
 	@echo "make demo   the headline result, in a fresh environment"
 	@echo "make test   format check, lint, types, tests and doctests"
+	@echo "make test-portable  what fits classifiers, as an old processor would compute it"
 	@echo "make test-lowest  the tests with the oldest versions of the dependencies"
 	@echo "make bench  speed and memory, as ratios within one run"
 	@echo "make docs   the documentation site, in docs/_build/html"
@@ -49,6 +50,12 @@ test: .venv/dev .venv/browser
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest
+
+# Other BLAS kernels, NumPy loops and numba code: what depends on the processor fails here.
+test-portable: .venv/dev
+	$(BIN)/python -m benchmarks.portable --run old $(BIN)/pytest tests/estimators/test_attention.py \
+		tests/estimators/test_sparse_token.py tests/inspection tests/theory/test_joint.py \
+		docs/guide docs/start README.md
 
 # The oldest versions that pyproject.toml admits, exactly, in an environment of their own.
 .venv-lowest/dev: pyproject.toml tests/lowest.py

@@ -1,5 +1,6 @@
 """The same scores on every processor: fits in processes that compute as other machines would.
 
+``python -m benchmarks.portable --run KIND COMMAND`` runs any command like that kind of machine.
 ``python -m benchmarks.portable --data FOLDER`` fits every classifier to a dozen data sets, on this
 machine as it is and with the BLAS kernels, NumPy loops and numba code of others, and shows the
 largest difference of a score in units of the scores' standard deviation. The second table changes
@@ -203,7 +204,11 @@ def main() -> None:
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--quick", action="store_true", help="two small sets only")
     parser.add_argument("--out", type=Path, help="only compute, and store the scores here")
+    parser.add_argument("--run", nargs=argparse.REMAINDER, metavar=("KIND", "COMMAND"))
     options = parser.parse_args()
+    if options.run:
+        kind, *command = options.run
+        raise SystemExit(subprocess.run(command, env=environment(kind), check=False).returncode)
     folder = None if options.data is None else options.data.resolve()
     if options.out is not None:
         results: Any = all_scores(folder, options.quick)
