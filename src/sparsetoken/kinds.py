@@ -63,6 +63,8 @@ def kinds_text(kinds: Any, positive_rate: float | None = None) -> str:
     """
     found: Iterable[Any]
     if isinstance(kinds, Population):
+        if any(kind.contiguous for kind in kinds.kinds):
+            raise ValueError(f"kinds as text have no runs (contiguous), got {shown(kinds)}")
         found = [(share, k.n_tokens, k.n_signal, k.signal, k.positive_rate) for k, share in kinds]
     elif isinstance(kinds, str):
         found = kinds.split(";")

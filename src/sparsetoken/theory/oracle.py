@@ -287,7 +287,7 @@ class _Shares(NamedTuple):
 
 
 def _error_shares(problem: AnyProblem, n_points: int) -> _Shares:
-    """Both classes are drawn equally often, and weighted by the likelihood ratio here."""
+    """Both classes are drawn equally often, and weighted by the likelihood ratio."""
     scores = [token_scores(problem, n_points, batch) for batch in range(BATCHES)]
     both = [error_shares(problem, tokens) for tokens in scores]
     n_kinds = len(list(kinds_by_length(problem).values())[-1])
