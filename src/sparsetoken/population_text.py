@@ -61,6 +61,8 @@ def kinds_text(kinds: Any, positive_rate: float | None = None) -> str:
     positive_rate : float, optional
         The rate of kinds that have none of their own.
     """
+    if isinstance(kinds, Population) and any(kind.contiguous for kind in kinds.kinds):
+        raise ValueError(f"kinds as text have no runs (contiguous), got {shown(kinds)}")
     parsed = _parse_kinds(kinds, positive_rate)
     _population(parsed, _NO_ERRORS)  # the shares must add up to one
     return "; ".join(",".join(map(repr, kind)) for kind in parsed)

@@ -10,8 +10,9 @@ from statistical import assert_same_law
 from populations import TWO_LENGTHS
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.sampling import sample_posterior_mean
+from sparsetoken.sampling.hidden_noise import HiddenNoise
 from sparsetoken.sampling.places import weigh_places
-from sparsetoken.sampling.posterior import HiddenNoise, _draw_blocks, iterate
+from sparsetoken.sampling.posterior import _draw_blocks, iterate
 
 PROBLEMS = {
     "one token": SparseTokenProblem(6, 1, 3.0),

@@ -1,13 +1,12 @@
 """The posterior mean of the direction, found by message passing on samples never built.
 
-The iteration (docs/theory, section 17) uses the noise of the tokens only in products with vectors.
-Given some products of a Gaussian matrix, the next one is Gaussian too, so it is drawn when it is
-needed: the law is exact at any finite size, without the n·L·d normals of the tokens.
+The iteration (docs/theory, section 17) uses the noise of the tokens only in products with vectors,
+which are drawn when they are needed (hidden_noise.py).
 """
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +15,10 @@ from sparsetoken._validation import check_choice, check_count
 from sparsetoken.estimate import Estimate
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.problem import RandomState, SparseTokenProblem, prepare_sample
+from sparsetoken.sampling.hidden_noise import HiddenNoise, Noise
 from sparsetoken.sampling.places import weigh_places
 
-__all__ = ["HiddenNoise", "PosteriorMean", "sample_posterior_mean"]
+__all__ = ["PosteriorMean", "sample_posterior_mean"]
 
 Array = NDArray[np.float64]
 
@@ -129,60 +129,6 @@ class _Block(NamedTuple):
             mean += kind.signal * term[:, np.newaxis] * weights
             square += kind.signal**2 * term[:, np.newaxis] * weights
         return _Posterior(mean, square - mean**2, 1.0 - terms[-1])
-
-
-class Noise(Protocol):
-    """The noise of all tokens, a matrix of one row a token."""
-
-    def times(self, vector: Array) -> Array:
-        """Return the product with a vector over the dimensions."""
-
-    def transposed_times(self, vector: Array) -> Array:
-        """Return the transposed matrix's product with a vector over the tokens."""
-
-
-class HiddenNoise:
-    """A matrix of independent standard normals, drawn as far as its products show it.
-
-    Parameters
-    ----------
-    n_rows, n_columns : int
-        Its shape.
-    rng : Generator
-        Source of randomness.
-    """
-
-    def __init__(self, n_rows: int, n_columns: int, rng: np.random.Generator) -> None:
-        self._rng = rng
-        # Orthonormal vectors whose products are known, with these, by side.
-        self._known: tuple[list[tuple[Array, Array]], list[tuple[Array, Array]]] = ([], [])
-        self._sizes = n_columns, n_rows
-
-    def times(self, vector: Array) -> Array:
-        """Return the product with a vector over the columns."""
-        return self._product(vector, 0)
-
-    def transposed_times(self, vector: Array) -> Array:
-        """Return the transposed matrix's product with a vector over the rows."""
-        return self._product(vector, 1)
-
-    def _product(self, vector: Array, side: int) -> Array:
-        known, across = self._known[side], self._known[1 - side]
-        result, rest = np.zeros(self._sizes[1 - side]), vector.copy()
-        for _ in range(2):  # the second pass removes what rounding left
-            for unit, image in known:
-                part = float(unit @ rest)
-                result += part * image
-                rest -= part * unit
-        size = float(np.linalg.norm(rest))
-        if size <= 1e-12 * float(np.linalg.norm(vector)):
-            return result
-        unit = rest / size
-        image = self._rng.standard_normal(result.size)
-        for other, other_image in across:  # along these it is known already
-            image += (float(other_image @ unit) - float(other @ image)) * other
-        known.append((unit, image))
-        return result + size * image
 
 
 def sample_posterior_mean(

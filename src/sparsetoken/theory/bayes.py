@@ -6,14 +6,13 @@ signal tokens, which are as good as one); otherwise from points of the tokens al
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.integrate import trapezoid
 from scipy.optimize import brentq
 
@@ -21,26 +20,16 @@ from sparsetoken.estimate import Estimate
 from sparsetoken.performance import Roc
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.likelihood import log_likelihood_ratio
-from sparsetoken.theory.points import BATCHES, token_noise
+from sparsetoken.theory.points import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, SingleTokenRatio
+from sparsetoken.theory.token_scores import error_shares, standard_error, token_scores
 
-__all__ = [
-    "BayesRule",
-    "Positives",
-    "bayes_rule",
-    "draw_positives",
-    "error_shares",
-    "kinds_by_length",
-    "standard_error",
-    "token_scores",
-]
+__all__ = ["BayesRule", "bayes_rule"]
 
 Array = NDArray[np.float64]
 
 _EXACT = 1e-10  # accuracy of the probabilities of a single signal token
 _GRID = 129  # thresholds over which an area is integrated
-_SEED = 20260901
 
 
 class BayesRule:
@@ -273,98 +262,3 @@ def _quantile(scores: Array, weights: Array, level: float) -> float:
     order = np.argsort(scores)
     below = np.cumsum(weights[order])
     return float(np.interp(level * below[-1], below - 0.5 * weights[order], scores[order]))
-
-
-def standard_error(batches: ArrayLike, rate: float, n_points: int) -> float:
-    """Return the error of the mean, with what is too rare for the points to show."""
-    unseen = 0.02 * min(rate, 1.0 - rate) / n_points
-    return math.hypot(
-        float(np.std(np.asarray(batches, dtype=float), ddof=1)) / math.sqrt(BATCHES), unseen
-    )
-
-
-class Positives(NamedTuple):
-    """Tokens along the signal, one row per sample that carries it."""
-
-    noise: Array
-    """Without the signal, shape (rows, n_tokens)."""
-    marked: NDArray[np.bool_]
-    """Which of them carry it."""
-
-
-def draw_positives(
-    kind: SparseTokenProblem, n_points: int, batch: int, in_place: bool
-) -> Positives:
-    """Draw the noise of samples and where their signal is: in the first columns, or in place."""
-    noise = token_noise(kind, n_points, batch)
-    first = np.arange(kind.n_tokens) < kind.n_signal
-    if not in_place:
-        return Positives(noise, np.broadcast_to(first, noise.shape))
-    rng = np.random.default_rng([_SEED, *noise.shape, batch])
-    marked = kind.draw_positions(len(noise), rng)
-    # The noise is sorted: it goes to the marked tokens, and to the others, in random order.
-    order = np.argsort(np.where(marked, 0.0, 1.0) + rng.random(noise.shape), axis=1)
-    placed = np.empty_like(noise)
-    np.put_along_axis(placed, order, noise, axis=1)
-    return Positives(placed, marked)
-
-
-def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Array]:
-    """Return tokens along the signal, one row per sample, for each length.
-
-    Of each kind positives come first, then as many negatives. The columns of the signal tokens come
-    first, unless signals of that length come in runs.
-    """
-    by_length = kinds_by_length(problem)
-    found = []
-    for kinds in by_length.values():
-        rows = []
-        each = max(n_points // (len(by_length) * len(kinds)), min(n_points, 256))
-        drawn: Counter[int] = Counter()
-        in_place = any(kind.in_runs for kind in kinds)
-        for kind in kinds:
-            number = batch + BATCHES * drawn[kind.n_signal]
-            noise, marked = draw_positives(kind, each, number, in_place)
-            drawn[kind.n_signal] += 1
-            rows += [noise + kind.signal * marked, noise]
-        found.append(np.concatenate(rows))
-    return found
-
-
-def error_shares(problem: AnyProblem, scores: list[Array]) -> tuple[Array, Array]:
-    """Return what each sample adds to the mean error if it is called negative, and if positive.
-
-    With m₊ and m₋ the densities of samples of a length recorded as positive and as negative, the
-    error of a rule is the average of m₊/p or m₋/p under any density p. That of the rows is an equal
-    mixture of both true classes: each is drawn equally often however rare it is.
-    """
-    missed, invented = getattr(problem, "label_errors", (0.0, 0.0))
-    total = sum(map(len, scores))
-    shares = []
-    for (length, kinds), x in zip(kinds_by_length(problem).items(), scores, strict=True):
-        logs = np.stack([np.zeros(len(x)), *(log_likelihood_ratio(x, kind) for kind in kinds)])
-        ratios = np.exp(logs - logs.max(axis=0))
-        density = 0.5 * ratios[0] + 0.5 * ratios[1:].mean(axis=0)
-        positive, negative = 0.0, 0.0
-        for kind, carries, _, probability in problem.groups:
-            if carries and kind.n_tokens == length:
-                index = kinds.index(replace(kind, positive_rate=0.5))
-                positive = positive + probability * ratios[1 + index]
-            elif kind.n_tokens == length:
-                negative = negative + probability * ratios[0]
-        shares.append(
-            [
-                ((1.0 - missed) * positive + invented * negative) / density * (total / len(x)),
-                (missed * positive + (1.0 - invented) * negative) / density * (total / len(x)),
-            ]
-        )
-    found = [np.concatenate(column) for column in zip(*shares, strict=True)]
-    return found[0], found[1]
-
-
-def kinds_by_length(problem: AnyProblem) -> dict[int, list[SparseTokenProblem]]:
-    """Return the kinds that differ in more than their positive rate."""
-    found: dict[int, list[SparseTokenProblem]] = {}
-    for kind in dict.fromkeys(replace(kind, positive_rate=0.5) for kind in problem.kinds):
-        found.setdefault(kind.n_tokens, []).append(kind)
-    return found

@@ -18,10 +18,10 @@ from scipy.special import expit, log_softmax, logsumexp
 
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.bayes import draw_positives
 from sparsetoken.theory.likelihood import log_mean_over_places
 from sparsetoken.theory.points import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, single_token_precision
+from sparsetoken.theory.token_scores import draw_positives
 
 __all__ = ["Precision", "tabulate_precision"]
 
@@ -166,7 +166,7 @@ def _precision_of(length: SameLength, n_points: int) -> Callable[[float], Array]
 
 
 class _Points:
-    """What samples add, from points of their tokens along the signal: those of :mod:`bayes`."""
+    """What samples add, from points of their tokens along the signal: those of the Bayes rule."""
 
     def __init__(self, length: SameLength, n_points: int) -> None:
         self.length = length

@@ -120,9 +120,7 @@ def stable_solutions(
     precision = tabulate_precision(problem, n_points)
     samples = np.array([alpha, unlabelled])
     if math.isinf(samples.sum()):
-        top = precision(1.0)
-        learned = float(any(n > 0.0 and x > 1e-290 for n, x in zip(samples, top, strict=True)))
-        overlaps = [learned if math.isinf(samples[top > 1e-290].sum()) else 0.0]
+        overlaps = [float(precision(1.0)[np.isinf(samples)].max() > 1e-290)]
     else:
         overlaps = _roots(precision, samples)
     return [
@@ -163,8 +161,7 @@ def _with_bar(precision: Precision, samples: Array, overlap: float) -> Estimate:
     added = precision(overlap) * samples
     moved = precision.deviations(overlap) @ added / added.sum()  # of log x
     step = 1e-4 * overlap * (1.0 - overlap)
-    ends = (math.log(precision(overlap + sign * step) @ samples) for sign in (1.0, -1.0))
-    up, down = ends
+    up, down = (math.log(precision(overlap + by) @ samples) for by in (step, -step))
     slope = 1.0 - (up - down) / (2.0 * step) * overlap * (1.0 - overlap)
     relative = math.hypot(float(np.std(moved, ddof=1)) / math.sqrt(BATCHES), _RELATIVE)
     bar = overlap * (1.0 - overlap) * relative / max(slope, 1e-3)

@@ -18,15 +18,15 @@ from sparsetoken.performance import LEAST_UNCERTAINTY
 from sparsetoken.pooling import Elementwise, Pooling, Softmax
 from sparsetoken.population import AnyProblem, check_problem, lengths, map_kinds
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.bayes import (
-    bayes_rule,
+from sparsetoken.theory.bayes import bayes_rule
+from sparsetoken.theory.models import DEFAULT_POINTS
+from sparsetoken.theory.points import BATCHES
+from sparsetoken.theory.token_scores import (
     error_shares,
     kinds_by_length,
     standard_error,
     token_scores,
 )
-from sparsetoken.theory.models import DEFAULT_POINTS
-from sparsetoken.theory.points import BATCHES
 
 __all__ = ["oracle_error", "required_signal"]
 
@@ -287,7 +287,7 @@ class _Shares(NamedTuple):
 
 
 def _error_shares(problem: AnyProblem, n_points: int) -> _Shares:
-    """Both classes are drawn equally often, and weighted by the likelihood ratio (bayes.py)."""
+    """Both classes are drawn equally often, and weighted by the likelihood ratio."""
     scores = [token_scores(problem, n_points, batch) for batch in range(BATCHES)]
     both = [error_shares(problem, tokens) for tokens in scores]
     n_kinds = len(list(kinds_by_length(problem).values())[-1])

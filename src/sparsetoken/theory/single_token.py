@@ -149,9 +149,10 @@ class SingleTokenRatio:
             """Return the slope by log t, and a bound for the log of the probability."""
             t = math.exp(log_t)
             (transform,), (falls,) = (part.real for part in self._transform(np.array([t + 0j])))
-            slope = t * (limit - self.n_tokens * falls / (1.0 + transform)) - 1.0
+            kept = max(1.0 + transform, 1e-16)  # rounding may leave less
+            slope = t * (limit - self.n_tokens * falls / kept) - 1.0
             excess = limit - self.n_tokens * self._center
-            return slope, t * excess + self.n_tokens * math.log1p(transform)
+            return slope, t * excess + self.n_tokens * math.log(kept)
 
         low = -math.log(limit) - 4.0
         while look(low)[0] > 0.0:
@@ -163,6 +164,8 @@ class SingleTokenRatio:
                 return None
             high += 1.0
             slope, bound = look(high)
+        if bound < -35.0:
+            return None
         place = float(brentq(lambda log_t: look(log_t)[0], low, high, xtol=1e-2))
         if look(place)[1] < -35.0:
             return None

@@ -1,0 +1,68 @@
+"""A Gaussian matrix drawn only as far as it is looked at.
+
+Given some products of the matrix with vectors, the next one is Gaussian with a known mean. So an
+iteration that uses nothing but products has its exact law without the matrix.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["HiddenNoise", "Noise"]
+
+Array = NDArray[np.float64]
+
+
+class Noise(Protocol):
+    """The noise of all tokens, a matrix of one row a token."""
+
+    def times(self, vector: Array) -> Array:
+        """Return the product with a vector over the dimensions."""
+
+    def transposed_times(self, vector: Array) -> Array:
+        """Return the transposed matrix's product with a vector over the tokens."""
+
+
+class HiddenNoise:
+    """A matrix of independent standard normals, drawn as far as its products show it.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Its shape.
+    rng : Generator
+        Source of randomness.
+    """
+
+    def __init__(self, n_rows: int, n_columns: int, rng: np.random.Generator) -> None:
+        self._rng = rng
+        # Orthonormal vectors whose products are known, with these, by side.
+        self._known: tuple[list[tuple[Array, Array]], list[tuple[Array, Array]]] = ([], [])
+        self._sizes = n_columns, n_rows
+
+    def times(self, vector: Array) -> Array:
+        """Return the product with a vector over the columns."""
+        return self._product(vector, 0)
+
+    def transposed_times(self, vector: Array) -> Array:
+        """Return the transposed matrix's product with a vector over the rows."""
+        return self._product(vector, 1)
+
+    def _product(self, vector: Array, side: int) -> Array:
+        known, across = self._known[side], self._known[1 - side]
+        result, rest = np.zeros(self._sizes[1 - side]), vector.copy()
+        for _ in range(2):  # the second pass removes what rounding left
+            for unit, image in known:
+                part = float(unit @ rest)
+                result += part * image
+                rest -= part * unit
+        size = float(np.linalg.norm(rest))
+        if size <= 1e-12 * float(np.linalg.norm(vector)):
+            return result
+        unit = rest / size
+        image = self._rng.standard_normal(result.size)
+        for other, other_image in across:  # along these it is known already
+            image += (float(other_image @ unit) - float(other @ image)) * other
+        known.append((unit, image))
+        return result + size * image
