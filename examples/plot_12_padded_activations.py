@@ -96,27 +96,35 @@ with styled():
 #
 # While the text is being written
 # -------------------------------
-# ``clf.stream(window=30)`` takes one token at a time and knows the score of the last 30. A token
-# costs the same however long the text has become, and the scores are those of
-# ``decision_function``.
+# ``clf.stream(fpr=..., n_tokens=400, window=30)`` takes one token at a time and knows the score of
+# the last 30. A token costs the same however long the text has become. ``stream.alarm`` becomes
+# True in a fraction ``fpr`` of harmless texts of that length, at any time: counted over 200 texts.
 
 length = 400
-threshold = clf.threshold(fpr, n_tokens=length, window=window)
+stream = clf.stream(fpr=fpr, n_tokens=length, window=window)
+rng = np.random.default_rng(6)
+alarms = 0
+for _ in range(200):
+    stream.reset()
+    for token in rng.standard_normal((length, dim)):
+        stream.update(token)
+    alarms += stream.alarm
+print(f"alarms in {alarms / 2:.1f} % of harmless texts, {100 * fpr:g} % asked for")
+
 scores = {}
 for name, positive in (("harmless", False), ("signal at token 250", True)):
     tokens = np.random.default_rng(5).standard_normal((length, dim))
     tokens[250] += signal * positive * direction
-    stream = clf.stream(window)
+    stream.reset()
     scores[name] = [stream.update(token) for token in tokens]
-    alarms = np.flatnonzero(np.array(scores[name]) > threshold)
-    print(name, f"- alarm at token {alarms[0]}" if alarms.size else "- no alarm")
+    print(name, "- alarm" if stream.alarm else "- no alarm")
 assert abs(scores["harmless"][99] - clf.decision_function([tokens[70:100]])[0]) < 1e-6
 
 with styled():
     figure, ax = plt.subplots(figsize=(6.0, 2.4), layout="constrained")
     for color, (name, values) in zip((COLORS[0], COLORS[1]), reversed(scores.items()), strict=True):
         ax.plot(values, color=color, label=name)
-    ax.axhline(threshold, ls=":", color="0.5", label="threshold")
+    ax.axhline(stream.threshold, ls=":", color="0.5", label="threshold")
     ax.set(xlabel="token", ylabel="score of the last 30 tokens")
     ax.legend(loc="upper left")
     figure.draw_without_rendering()

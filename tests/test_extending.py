@@ -26,8 +26,10 @@ def worked_examples(monkeypatch):
     monkeypatch.setattr(pooling, "_KNOWN", dict(pooling._KNOWN))
     monkeypatch.setattr(base, "KNOWN", dict(base.KNOWN))
     monkeypatch.setattr(models, "KNOWN", base.KNOWN)
+    names = {"__name__": __name__}
     for block in BLOCKS:
-        exec(block, {})
+        exec(block, names)
+    return names
 
 
 def agree(quantity, values):
@@ -85,3 +87,26 @@ def test_a_new_way_of_training_is_one_class(problem, tmp_path):
 
 def test_there_are_three_examples():
     assert len(BLOCKS) == 3
+
+
+def test_a_new_member_is_one_class(worked_examples):
+    """It is weighed, explained, streamed and has thresholds, like those that are there."""
+
+    class WithLengths(st.AttentionClassifier):
+        def _members(self, n_tokens, mapped):
+            return [*super()._members(n_tokens, mapped), worked_examples["Lengths"]()]
+
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    X = [rng.standard_normal((rng.integers(3, 8) + 8 * label, 4)) for label in y]
+    clf = WithLengths(random_state=0, cv=3).fit(X, y)
+    assert clf.members_["length"] > 0.8
+    assert clf.score(X, y) == 1.0
+    explanation = clf.explain(X[:1], top=10)[0]
+    parts = explanation.contributions.sum() + explanation.baseline + explanation.whole
+    assert parts == pytest.approx(clf.decision_function(X[:1])[0])
+    stream = clf.stream()
+    for token in X[1]:
+        stream.update(token)
+    assert stream.score == pytest.approx(clf.decision_function(X[1:2])[0])
+    assert clf.threshold(0.1, n_tokens=12) > clf.threshold(0.1, n_tokens=4)

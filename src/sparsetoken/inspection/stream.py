@@ -66,13 +66,19 @@ class ScoreStream:
         threshold: Any = None,
         checks: Any = (),
     ) -> None:
-        self.score: Any = None
-        self.n_tokens = 0
-        self.alarm = False
         self.threshold, self.checks = threshold, np.asarray(checks, dtype=int)
         self._stack, self._token_map, self._n_features = stack, token_map, n_features
         self._check_now = set(self.checks.tolist())
-        self._window = None if window is None else _Window(window, self._join)
+        self._window_size = window
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin a new sequence."""
+        size = self._window_size
+        self.score: Any = None
+        self.n_tokens = 0
+        self.alarm = False
+        self._window = None if size is None else _Window(size, self._join)
         self._summary: Any = None
 
     def update(self, token: Any) -> Any:
