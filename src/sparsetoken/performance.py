@@ -141,7 +141,7 @@ class Performance:
         """
         n_thresholds = check_count("n_thresholds", n_thresholds, minimum=3)
         counts = n_thresholds // 2 - 1, n_thresholds - n_thresholds // 2 - 1
-        grid, shares = self._curve(self.law, self.readout, 4.0 * _TAIL / n_thresholds)
+        grid, shares = self._curve(self.law, self.readout, 16.0 * _TAIL / n_thresholds)
         of_classes = [
             np.interp(np.linspace(-_TAIL, _TAIL, count), _normal_quantile(share), grid)
             for count, share in zip(counts, shares, strict=True)
