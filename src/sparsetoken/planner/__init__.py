@@ -2,7 +2,7 @@
 
 from sparsetoken.planner.estimation import PilotEstimate, PilotWarning, estimate_problem
 from sparsetoken.planner.floors import UnreachableError
-from sparsetoken.planner.pilot import PilotPlan
+from sparsetoken.planner.pilot_plan import PilotPlan
 from sparsetoken.planner.planner import Planner, plan
 from sparsetoken.planner.record import Plan, PlanCurve
 from sparsetoken.planner.request import QUANTITIES

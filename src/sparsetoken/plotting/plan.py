@@ -109,7 +109,7 @@ def draw_pilot(data: dict[str, Any]) -> Figure:
             color="0.2",
             markerfacecolor="white",
             capsize=1.5,
-            label="seen on the pilot ± s.e.",
+            label=f"seen on the {data['source']} ± s.e.",
             zorder=3,
         )
         ax.axhline(target, ls="--", lw=0.8, color="0.55", zorder=1, label="target")
@@ -119,7 +119,7 @@ def draw_pilot(data: dict[str, Any]) -> Figure:
             ax.plot(data["n_samples"], target, "*", color=COLORS[1], ms=9, label="plan", zorder=4)
         low = min(min(curve["median"]), target, *(row["error"] for row in seen))
         ax.set(xscale="log", yscale="log", xlabel=PARAMETERS["n_samples"].axis)
-        ax.set_ylabel("test error")
+        ax.set_ylabel(data["label"])
         ax.set_ylim(max(0.5 * low, 1e-4), 1.15 * max(*curve["upper"], target))
         for axis in (ax.xaxis, ax.yaxis):
             _readable(axis)
