@@ -214,15 +214,17 @@ class PilotPlan(PlanResult):
             range_ = f"no upper limit can be told; at least {math.ceil(self._needed[0])}"
         else:
             range_ = "80 % interval {} to {}".format(*self.interval)
-        if self.n_samples <= self.pilot_size:
+        if self._needed[2] <= self.pilot_size:
             return (
                 f"The {self.pilot_size} samples of the {self.source} are enough for {goal}: about "
                 f"{self.n_samples} would do ({range_})."
             )
-        return f"About {self.n_samples} samples for {goal} ({range_}){self._of_the_rarest()}."
+        return f"About {self.n_samples} samples for {goal} ({range_}){self._in_hand()}."
 
-    def _of_the_rarest(self) -> str:
-        """Return how many more of a rare class that means."""
+    def _in_hand(self) -> str:
+        """Return what the pilot has already, or how many more of a rare class are needed."""
+        if (self.n_samples or 0) <= self.pilot_size:
+            return f"; the {self.source} has {self.pilot_size}"
         if not self.more or min(self.class_counts.values()) > _RARE * self.pilot_size:
             return ""
         rarest = min(self.class_counts, key=lambda name: self.class_counts[name])

@@ -7,6 +7,7 @@ from sparsetoken.planner.pilot import plan_from_curve, plan_from_pilot
 from sparsetoken.planner.record import Plan
 from sparsetoken.planner.request import Progress, make_request, silent
 from sparsetoken.planner.solve import solve_best
+from sparsetoken.planner.evaluation_size import plan_test_size
 from sparsetoken.population import AnyProblem
 
 __all__ = ["Planner", "plan"]
@@ -126,6 +127,7 @@ class Planner:
 
     from_pilot = staticmethod(plan_from_pilot)
     from_curve = staticmethod(plan_from_curve)
+    test_size = staticmethod(plan_test_size)
 
     def __repr__(self) -> str:
         return "<sparsetoken.plan: call it with all quantities but one>"
