@@ -70,7 +70,9 @@ def test_curve_is_that_of_python(run, refused, tmp_path):
     assert data["curve"]["median"] == list(plan.curve.median)
     asked = ("plan", "--curve", path, "--error", "0.05", "--metric", "auc")
     refused(asked, 2, "--n-test must be given with --curve")
-    path.write_text(CURVE.replace("seed", "n_test").replace(",0\n", ",500\n").replace("91,0", "91,500"))
+    path.write_text(
+        CURVE.replace("seed", "n_test").replace(",0\n", ",500\n").replace("91,0", "91,500")
+    )
     code, out, err = run(*asked, "--report")
     assert code == 0, err
     assert "AUC of 0.95" in out

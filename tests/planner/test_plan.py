@@ -9,7 +9,7 @@ import pytest
 
 import sparsetoken as st
 from sparsetoken.planner import UnreachableError
-from sparsetoken.planner.finite import bias_noise, possible_cosines
+from sparsetoken.planner.expectation import bias_noise, cosine_quantiles
 from sparsetoken.sampling import sample_query
 from sparsetoken.theory.two_steps import possible_rates
 
@@ -309,7 +309,7 @@ def test_the_positive_rate_of_a_sample_moves_the_query():
         st.theory.alignment(replace(problem, positive_rate=rate), alpha=0.4, **rates)
         for rate in (0.7, *possible_rates(0.7, 120))
     ]
-    low, high = possible_cosines(learned[0], learned[1:], 300)
+    low, high = cosine_quantiles(learned[0], learned[1:], 300)
     cosines = [
         sample_query(
             problem, 120, 300, loss=st.losses.Logistic(), random_state=seed, **rates

@@ -62,7 +62,9 @@ def plan(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help=f"two-step, pooled, vectorized, or best of the three.{_default('model')}"),
+        typer.Option(
+            help=f"two-step, pooled, vectorized, or best of the three.{_default('model')}"
+        ),
     ] = None,
     metric: Annotated[
         str, typer.Option(help="error, or auc or recall for rare positives.")
@@ -132,7 +134,7 @@ def plan(
         "signal": signal,
         "positive_rate": positive_rate,
     }
-    by_theory = {"solve_for": solve_for, "model": model, "kind": kind}
+    by_theory: dict[str, Any] = {"solve_for": solve_for, "model": model, "kind": kind}
     by_theory |= {"label_errors": label_errors, "population": population}
     aim: dict[str, Any] = {"metric": metric, "fpr": fpr}
     result: PlanResult
@@ -141,7 +143,7 @@ def plan(
             _refuse("--width", quantities | by_theory | {"error": error}, allowed="positive_rate")
             if value is None:
                 raise ValueError("--value must be given with --width: the value expected")
-            rate = {} if positive_rate is None else {"positive_rate": positive_rate}
+            rate: dict[str, Any] = {} if positive_rate is None else {"positive_rate": positive_rate}
             result = st.plan.test_size(**aim, value=value, width=width, other=other, **rate)
         elif curve is not None:
             target = _target("--curve", quantities | by_theory, error)
@@ -149,7 +151,11 @@ def plan(
         elif pilot is not None:
             aim["error"] = _target("--pilot", quantities | by_theory, error)
             data = _read(pilot, labels, by, label, group, features, ignore)
-            options = {"effort": effort, "random_state": random_state, "progress": progress}
+            options: dict[str, Any] = {
+                "effort": effort,
+                "random_state": random_state,
+                "progress": progress,
+            }
             result = st.plan.from_pilot(**data, **aim, **options)
         else:
             asked = _asked(quantities, given_population(kind, label_errors, population), solve_for)
@@ -224,9 +230,7 @@ def _refuse(option: str, given: dict[str, Any], allowed: str = "") -> None:
             raise ValueError(f"{_dashed(name)} must be left out with {option}, got {value}")
 
 
-def _asked(
-    given: dict[str, Any], many: dict[str, Any], solve_for: str | None
-) -> dict[str, Any]:
+def _asked(given: dict[str, Any], many: dict[str, Any], solve_for: str | None) -> dict[str, Any]:
     """Return the quantities of a plan by theory, of a problem or of a population."""
     return _with_population(given, many, solve_for) if many else _with_defaults(given, solve_for)
 

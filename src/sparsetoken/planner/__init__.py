@@ -2,12 +2,12 @@
 
 from sparsetoken.planner.curve_table import read_curve
 from sparsetoken.planner.estimation import PilotEstimate, PilotWarning, estimate_problem
+from sparsetoken.planner.evaluation_size import TestSize
 from sparsetoken.planner.floors import UnreachableError
 from sparsetoken.planner.pilot_plan import PilotPlan
 from sparsetoken.planner.planner import Planner, plan
-from sparsetoken.planner.record import Plan, PlanCurve
 from sparsetoken.planner.request import QUANTITIES
-from sparsetoken.planner.evaluation_size import TestSize
+from sparsetoken.planner.theory_plan import Plan, PlanCurve
 
 __all__ = [
     "QUANTITIES",

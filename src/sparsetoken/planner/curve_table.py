@@ -21,7 +21,7 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
 
 
 def read_curve(text: str) -> dict[str, Any]:
-    """Return the arguments of ``plan.from_curve`` that a table has.
+    r"""Return the arguments of ``plan.from_curve`` that a table has.
 
     Parameters
     ----------
@@ -45,7 +45,9 @@ def read_curve(text: str) -> dict[str, Any]:
     """
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) < 2:
-        raise ValueError(f"the curve must have a row of names and one of numbers, got {shown(text)}")
+        raise ValueError(
+            f"the curve must have a row of names and one of numbers, got {shown(text)}"
+        )
     mark = next((mark for mark in ",;\t" if mark in lines[0]), None)
     rows = list(csv.reader(lines, delimiter=mark)) if mark else [line.split() for line in lines]
     names = [name.strip().lower() for name in rows[0]]

@@ -249,7 +249,9 @@ def _log_mixture(draws: Array, laws: Sequence[tuple[Array, Array]]) -> Array:
 def _normal_points() -> list[Array]:
     """Return points that fill the normal law evenly, a set for each round."""
     return [
-        ndtri(qmc.Sobol(_DIMENSIONS, scramble=True, rng=np.random.default_rng(seed)).random(_POINTS))
+        ndtri(
+            qmc.Sobol(_DIMENSIONS, scramble=True, rng=np.random.default_rng(seed)).random(_POINTS)
+        )
         for seed in range(_ROUNDS)
     ]
 

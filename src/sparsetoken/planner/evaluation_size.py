@@ -18,6 +18,7 @@ _METRICS = ("error", "accuracy", "auc", "recall")
 _NAMES = {"error": "an error", "accuracy": "an accuracy", "auc": "an AUC", "recall": "a recall"}
 _FEWEST_ALARMS = 5.0  # of negatives: fewer do not place the threshold of a recall
 _MOST = 10**12
+_INSIDE = (1e-6, 1.0 - 1e-6)
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,18 +215,17 @@ def plan_test_size(
     1925
     """
     check_choice("metric", metric, _METRICS)
-    inside = {"low": 1e-6, "high": 1.0 - 1e-6}
-    value = check_real("value", value, **inside)
+    value = check_real("value", value, *_INSIDE)
     width = check_real("width", width, low=0.0, high=1.0, above=True)
-    rate = check_real("positive_rate", positive_rate, **inside)
+    rate = check_real("positive_rate", positive_rate, *_INSIDE)
     if other is not None:
-        other = check_real("other", other, **inside)
+        other = check_real("other", other, *_INSIDE)
     fixed = (
         check_real("correlation", correlation, low=-1.0, high=1.0),
         width,
-        check_real("level", level, **inside),
+        check_real("level", level, *_INSIDE),
         rate,
-        check_real("fpr", fpr, **inside),
+        check_real("fpr", fpr, *_INSIDE),
     )
 
     def at(n: int) -> TestSize:

@@ -87,11 +87,14 @@ def plan_from_pilot(
     Examples
     --------
     >>> import sparsetoken as st
-    >>> problem = st.SparseTokenProblem(n_tokens=4, n_signal=2, signal=2.5)
-    >>> X, y = problem.sample(60, 60, random_state=0)
-    >>> pilot = st.plan.from_pilot(X, y, error=0.12, estimator=st.PooledClassifier(reg=0.1))
-    >>> pilot.n_samples > 60
-    True
+    >>> problem = st.SparseTokenProblem(n_tokens=4, n_signal=2, signal=4.0)
+    >>> X, y = problem.sample(40, 60, random_state=0)
+    >>> pilot = st.plan.from_pilot(X, y, error=0.05, estimator=st.PooledClassifier(reg=0.1))
+    >>> pilot
+    PilotPlan(About 126 samples for an error of 0.05 (no upper limit can be told; at least 25).)
+    >>> pilot.predict([80, 160]).round(2)  # lower, median and upper expected error
+    array([[0.02, 0.06, 0.12],
+           [0.01, 0.05, 0.12]])
     """
     aim = get_metric(metric, fpr)
     repeats = max(1, round(_REPEATS * check_real("effort", effort, low=0.0, above=True)))
@@ -164,9 +167,13 @@ def plan_from_curve(
     Examples
     --------
     >>> import sparsetoken as st
-    >>> plan = st.plan.from_curve([25, 50, 100, 200], [0.35, 0.27, 0.2, 0.16], n_test=500, error=0.1)
-    >>> plan.n_samples > 200
-    True
+    >>> errors = [0.35, 0.27, 0.2, 0.16]
+    >>> plan = st.plan.from_curve([25, 50, 100, 200], errors, n_test=500, error=0.13)
+    >>> plan
+    PilotPlan(About 448 samples for an error of 0.13 (no upper limit can be told; at least 176).)
+    >>> plan.predict([400, 800]).round(2)  # lower, median and upper expected error
+    array([[0.08, 0.13, 0.19],
+           [0.05, 0.11, 0.18]])
     """
     aim = get_metric(metric, fpr)
     n_test = check_count("n_test", n_test, minimum=2)
@@ -192,8 +199,8 @@ def _curve_measurements(
     common = correlated(len(metrics), CurveNoise.common)
     tested = correlated(sizes.size, CurveNoise.same_tests) / (4.0 * n_test)
     misfit = likeness(size)
-    fixed = np.kron(common, tested + CurveNoise.misfit**2 * misfit)
-    scaled = np.kron(common, np.diag(1.0 / size) + CurveNoise.misfit_of_draws**2 * misfit)
+    fixed: Array = np.kron(common, tested + CurveNoise.misfit**2 * misfit)
+    scaled: Array = np.kron(common, np.diag(1.0 / size) + CurveNoise.misfit_of_draws**2 * misfit)
     bars = np.sqrt(np.maximum(values * (1.0 - values), 0.0) / n_test)
     unit = float(sizes.max())
     return Measurements(metrics, sizes, values, bars, n_test, unit, chance, CURVE, fixed, scaled)

@@ -223,7 +223,7 @@ class PilotPlan(PlanResult):
 
     def _in_hand(self) -> str:
         """Return what the pilot has already, or how many more of a rare class are needed."""
-        if (self.n_samples or 0) <= self.pilot_size:
+        if self.n_samples is None or self.n_samples <= self.pilot_size:
             return f"; the {self.source} has {self.pilot_size}"
         if not self.more or min(self.class_counts.values()) > _RARE * self.pilot_size:
             return ""

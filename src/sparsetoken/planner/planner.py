@@ -2,12 +2,12 @@
 
 from sparsetoken._validation import check_choice
 from sparsetoken.planner.architectures import ARCHITECTURES
+from sparsetoken.planner.evaluation_size import plan_test_size
 from sparsetoken.planner.metric import get_metric
 from sparsetoken.planner.pilot import plan_from_curve, plan_from_pilot
-from sparsetoken.planner.record import Plan
 from sparsetoken.planner.request import Progress, make_request, silent
 from sparsetoken.planner.solve import solve_best
-from sparsetoken.planner.evaluation_size import plan_test_size
+from sparsetoken.planner.theory_plan import Plan
 from sparsetoken.population import AnyProblem
 
 __all__ = ["Planner", "plan"]

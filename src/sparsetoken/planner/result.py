@@ -101,9 +101,7 @@ def _titled(title: str, sentences: list[str], markdown: bool) -> list[str]:
 
 def _table(rows: list[tuple[str, ...]], markdown: bool) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    cells = [
-        [cell.rjust(width) for cell, width in zip(row, widths, strict=True)] for row in rows
-    ]
+    cells = [[cell.rjust(width) for cell, width in zip(row, widths, strict=True)] for row in rows]
     if not markdown:
         return "\n".join("  " + "  ".join(row) for row in cells)
     rule = ["-" * (width - 1) + ":" for width in widths]
