@@ -1,13 +1,14 @@
 """Do plans from learning curves hold? ``python -m benchmarks.curve_truth probe_curves.csv``.
 
-The file has columns ``dataset``, ``method``, ``num_train``, ``test_acc`` and ``test_auc``, as those of
-JoshEngels/SAE-Probes: one draw a point, all points of a curve on the same test samples. Each curve is
-given up to about 50, 100 and 200 samples, and the errors at twice and four times that are predicted by
-``plan.from_curve``, and by a power law, POW4 and MMF4 fitted by least squares, with intervals from
-their residuals. Rivals do best without the smallest sizes, so they are given those from 10 on.
+The file has columns ``dataset``, ``method``, ``num_train``, ``test_acc`` and ``test_auc``, as those
+of JoshEngels/SAE-Probes: one draw a point, all points of a curve on the same test samples. Each
+curve is given up to about 50, 100 and 200 samples. The errors at twice and four times that are
+predicted by ``plan.from_curve``, and by a power law, POW4 and MMF4 fitted by least squares, with
+intervals from their residuals. Rivals do best without the smallest sizes, so they are given those
+from 10 on.
 
-Printed are the fraction of errors within the 80 % interval, the factor that the median prediction is
-off by, and interval scores (Gneiting and Raftery, 2007; less is better) of errors and of their
+Printed are the fraction of errors within the 80 % interval, the factor that the median prediction
+is off by, and interval scores (Gneiting and Raftery, 2007; less is better) of errors and of their
 logarithms. The prior was chosen on every other data set in sorted order (``--half chosen``) and
 judged on the others (``--half judged``).
 """
@@ -135,8 +136,9 @@ def line(title: str, rows: list[Prediction]) -> str:
     came, lower, median, upper = np.array([row[3:] for row in rows]).T
     logs = [np.log(np.maximum(v, LEAST)) for v in (came, lower, upper, median)]
     off = math.exp(float(np.median(np.abs(logs[3] - logs[0]))))
+    held = np.mean((lower <= came) & (came <= upper))
     return (
-        f"{title:<26} {len(rows):>5} {np.mean((lower <= came) & (came <= upper)):>8.1%} {off:>7.3f} "
+        f"{title:<26} {len(rows):>5} {held:>8.1%} {off:>7.3f} "
         f"{interval_score(came, lower, upper):>8.4f} {interval_score(*logs[:3]):>8.3f}"
     )
 

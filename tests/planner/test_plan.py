@@ -176,6 +176,20 @@ def test_summary_and_plot(attention, tmp_path):
     assert repr(attention) == f"Plan({attention.answer})"
 
 
+def test_report_says_what_was_asked_assumed_and_answered(attention, pooled):
+    text = attention.report(markdown=True)
+    places = [text.index(w) for w in ("Question", "Assumptions", "Answer", "rests", "Software")]
+    assert places == sorted(places)
+    assert attention.answer in text
+    assert f"dim = {attention.dim}" in text
+    assert "high-dimensional theory" in text
+    assert "simulated trainings" not in text
+    assert "samples are few" not in text
+    few = pooled.report()
+    assert "mean over simulated trainings" in few
+    assert pooled.caution in few
+
+
 def test_a_plan_of_few_samples_says_so(attention, pooled):
     assert pooled.n_samples < 60
     assert pooled.caution.startswith(f"{pooled.n_samples} samples are few")

@@ -4,13 +4,13 @@ The family is the theory's: the scores of the two classes lie d apart, in units 
 
     d² = S² [1 − (1 + x)^(−c/b)],    x = (n / n₀)^b,
 
-and a fraction ρ of the rarer class carries no signal. While n < n₀ the distance grows as n^(b/2): for
-a linear readout b = 1, and where a query must be found first b is larger, so that the error stays at
-chance and then falls. Beyond n₀ the rest shrinks as n^(−c): c = 1 for one direction to learn, less
-where ever weaker ones follow. S and ρ set the floor; n₀ grows with the effective dimension.
+and a fraction ρ of the rarer class carries no signal. While n < n₀ the distance grows as n^(b/2).
+For a linear readout b = 1; where a query must be found first b is larger, so that the error stays
+at chance and then falls. Beyond n₀ the rest shrinks as n^(−c): c = 1 for one direction to learn,
+less where ever weaker ones follow. S and ρ set the floor; n₀ grows with the effective dimension.
 
-Measurements at size n differ from the curve by the noise of the tested samples, by that of the draw of
-training samples, whose variance shrinks as 1/n, and by what the family misses, which neighboring
+Measurements at size n differ from the curve by the noise of the tested samples, by that of the draw
+of training samples, whose variance shrinks as 1/n, and by what the family misses, which neighboring
 sizes have in common.
 """
 
@@ -95,7 +95,9 @@ def likeness(sizes: Array) -> Array:
 
 def correlated(count: int, correlation: float) -> Array:
     """Return a correlation matrix with the same number everywhere off its diagonal."""
-    return np.full((count, count), correlation) + (1.0 - correlation) * np.eye(count)
+    matrix: Array = np.full((count, count), correlation, dtype=np.float64)
+    np.fill_diagonal(matrix, 1.0)
+    return matrix
 
 
 class LearningCurves:
@@ -222,7 +224,7 @@ def _sample(log_likelihood: LogDensity) -> tuple[Array, Array]:
 
 
 def _fit_normal(draws: Array, log_weights: Array) -> tuple[Array, Array]:
-    """Return center and factor of a normal law wider than the draws, flattened to enough of them."""
+    """Return center and factor of a normal law wider than the draws, of which enough count."""
     power, enough = 1.0, False
     while not enough:
         weights = np.exp(power * (log_weights - log_weights.max()))

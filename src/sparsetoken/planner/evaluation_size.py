@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scipy.special import ndtri
 
 from sparsetoken._validation import check_choice, check_real
+from sparsetoken.planner.metric import DEFAULT_FPR
 from sparsetoken.planner.result import PlanResult, Sections
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class TestSize(PlanResult):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The interval if the test gives what is expected; of the difference if two are compared."""
+        """The interval if the test gives what is expected; of the difference of two if compared."""
         middle = self.value if self.other is None else self.value - self.other
         if self.other is None and self.metric in ("error", "accuracy"):
             pull = ndtri(0.5 + 0.5 * self.level) ** 2 / self.n_samples
@@ -105,8 +106,8 @@ class TestSize(PlanResult):
             return f"{_NAMES[self.metric]} of {self.value:g}{at}"
         what = _NAMES[self.metric].partition(" ")[2]
         return (
-            f"the difference between two classifiers on the same samples, {what} {self.value:g} and "
-            f"{self.other:g}{at},"
+            f"the difference between two classifiers on the same samples, {what} {self.value:g} "
+            f"and {self.other:g}{at},"
         )
 
     def _rows(self) -> list[tuple[int, float]]:
@@ -143,9 +144,9 @@ class TestSize(PlanResult):
     def _sections(self) -> Sections:
         low, high = self.interval
         sources = {
-            "auc": "The variance of the AUC is Newcombe's (2006), as used by Riley and others (2021).",
-            "recall": "The threshold is a quantile of the tested negatives, whose noise is included, "
-            "for Gaussian scores of equal spread.",
+            "auc": "The variance of the AUC is by Newcombe (2006), as in Riley and others (2021).",
+            "recall": "The threshold is a quantile of the tested negatives, with its noise; "
+            "scores are taken as Gaussian, of equal spread.",
         }
         wilson = "The interval is Wilson's."
         assumptions = ["The test samples are independent and were not trained on."]
@@ -170,7 +171,7 @@ def plan_test_size(
     *,
     value: float,
     width: float,
-    fpr: float = 0.01,
+    fpr: float = DEFAULT_FPR,
     positive_rate: float = 0.5,
     other: float | None = None,
     correlation: float = 0.5,

@@ -15,7 +15,7 @@ from sparsetoken.population import AnyProblem
 from sparsetoken.theory import oracle_error
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
 
-__all__ = ["METRICS", "Metric", "get_metric"]
+__all__ = ["DEFAULT_FPR", "METRICS", "Metric", "get_metric"]
 
 Array = NDArray[np.float64]
 
@@ -176,9 +176,10 @@ class Recall(Metric):
 
 
 METRICS = ("error", "auc", "recall")
+DEFAULT_FPR: float = PARAMETERS["fpr"].default
 
 
-def get_metric(name: str, fpr: float = PARAMETERS["fpr"].default) -> Metric:
+def get_metric(name: str, fpr: float = DEFAULT_FPR) -> Metric:
     """Return the metric of this name."""
     check_choice("metric", name, METRICS)
     if name == "recall":

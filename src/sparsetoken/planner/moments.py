@@ -98,7 +98,7 @@ def jackknife_moments(positive: ClassTokens, negative: ClassTokens) -> list[Toke
         ClassTokens(mean, np.arange(len(mean) + 1), one.groups)
         for mean, one in zip(means, classes, strict=True)
     )
-    counts = [kept @ np.bincount(one.groups) for one in classes]
+    counts: list[Array] = [kept @ np.bincount(one.groups).astype(float) for one in classes]
     sums = [
         kept @ [mean[one.groups == group].sum(axis=0) for group in range(n_groups)]
         for mean, one in zip(means, classes, strict=True)
@@ -140,7 +140,7 @@ def _along_signal(
     others = counts[0] / (counts[0] - 2.0)  # beside a pair of positives, two fewer are left
     triple, level = np.zeros(len(kept)), np.zeros(len(kept))
     for one, mean, count, sign, factor in zip(
-        classes, means, counts, (1.0, -1.0), (others, 1.0), strict=True
+        classes, means, counts, (1.0, -1.0), (others, np.ones(len(kept))), strict=True
     ):
         sums = [_group_sums(one, mean, group, rows) for group in range(kept.shape[1])]
         forms, second_times_mean, mean_second_mean, trace = map(np.array, zip(*sums, strict=True))

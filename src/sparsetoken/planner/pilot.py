@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimators import SparseTokenClassifier
 from sparsetoken.planner.curves import Measurements, correlated, extrapolate, likeness
-from sparsetoken.planner.metric import Metric, get_metric
+from sparsetoken.planner.metric import DEFAULT_FPR, Metric, get_metric
 from sparsetoken.planner.observe import measure, observe
 from sparsetoken.planner.pilot_plan import PilotPlan
 from sparsetoken.planner.request import Progress, silent
@@ -33,7 +33,7 @@ def plan_from_pilot(
     estimator: Any = None,
     groups: ArrayLike | None = None,
     metric: str = "error",
-    fpr: float = 0.01,
+    fpr: float = DEFAULT_FPR,
     effort: float = 1.0,
     random_state: RandomState = 0,
     progress: Progress = silent,
@@ -126,7 +126,7 @@ def plan_from_curve(
     recalls: ArrayLike | None = None,
     chance: float = 0.5,
     metric: str = "error",
-    fpr: float = 0.01,
+    fpr: float = DEFAULT_FPR,
 ) -> PilotPlan:
     """Plan the number of samples from a learning curve alone.
 
@@ -170,10 +170,10 @@ def plan_from_curve(
     >>> errors = [0.35, 0.27, 0.2, 0.16]
     >>> plan = st.plan.from_curve([25, 50, 100, 200], errors, n_test=500, error=0.13)
     >>> plan
-    PilotPlan(About 448 samples for an error of 0.13 (no upper limit can be told; at least 176).)
+    PilotPlan(About 430 samples for an error of 0.13 (no upper limit can be told; at least 181).)
     >>> plan.predict([400, 800]).round(2)  # lower, median and upper expected error
     array([[0.08, 0.13, 0.19],
-           [0.05, 0.11, 0.18]])
+           [0.06, 0.11, 0.17]])
     """
     aim = get_metric(metric, fpr)
     n_test = check_count("n_test", n_test, minimum=2)
@@ -196,11 +196,13 @@ def _curve_measurements(
     """Return the points of a curve with their noise: of tests, of draws, and of the family."""
     metrics, values = tuple(shortfalls), np.stack(list(shortfalls.values()))
     size = sizes / sizes.max()
-    common = correlated(len(metrics), CurveNoise.common)
     tested = correlated(sizes.size, CurveNoise.same_tests) / (4.0 * n_test)
-    misfit = likeness(size)
-    fixed: Array = np.kron(common, tested + CurveNoise.misfit**2 * misfit)
-    scaled: Array = np.kron(common, np.diag(1.0 / size) + CurveNoise.misfit_of_draws**2 * misfit)
+    misfit, common = likeness(size), correlated(len(metrics), CurveNoise.common)
+    of_ranks = np.diag(
+        [0.0 if m.name == "error" else CurveNoise.misfit_of_ranks**2 for m in metrics]
+    )
+    fixed = np.kron(common, tested + CurveNoise.misfit**2 * misfit) + np.kron(of_ranks, misfit)
+    scaled = np.kron(common, np.diag(1.0 / size) + CurveNoise.misfit_of_draws**2 * misfit)
     bars = np.sqrt(np.maximum(values * (1.0 - values), 0.0) / n_test)
     unit = float(sizes.max())
     return Measurements(metrics, sizes, values, bars, n_test, unit, chance, CURVE, fixed, scaled)

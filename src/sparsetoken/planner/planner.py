@@ -3,12 +3,13 @@
 from sparsetoken._validation import check_choice
 from sparsetoken.planner.architectures import ARCHITECTURES
 from sparsetoken.planner.evaluation_size import plan_test_size
-from sparsetoken.planner.metric import get_metric
+from sparsetoken.planner.metric import DEFAULT_FPR, get_metric
 from sparsetoken.planner.pilot import plan_from_curve, plan_from_pilot
-from sparsetoken.planner.request import Progress, make_request, silent
+from sparsetoken.planner.request import DEFAULTS, Progress, make_request, silent
 from sparsetoken.planner.solve import solve_best
 from sparsetoken.planner.theory_plan import Plan
 from sparsetoken.population import AnyProblem
+from sparsetoken.vocabulary import PARAMETERS
 
 __all__ = ["Planner", "plan"]
 
@@ -45,13 +46,13 @@ class Planner:
         n_samples: int | None = None,
         dim: int | None = None,
         n_tokens: int | None = None,
-        n_signal: int | None = 1,
+        n_signal: int | None = DEFAULTS["n_signal"],
         signal: float | None = None,
-        positive_rate: float | None = 0.5,
+        positive_rate: float | None = DEFAULTS["positive_rate"],
         error: float | None = None,
-        model: str = "two-step",
+        model: str = PARAMETERS["model"].default,
         metric: str = "error",
-        fpr: float = 0.01,
+        fpr: float = DEFAULT_FPR,
         problem: AnyProblem | None = None,
         progress: Progress = silent,
     ) -> Plan:

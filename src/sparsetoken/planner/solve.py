@@ -136,7 +136,7 @@ class _Search:
         return self.architecture.search_value(case, choice or self.choice) - self.target
 
     def meeting_choice(self, value: float) -> Choice | None:
-        """Return a choice that meets the target at ``value``, or None; the present one if it does."""
+        """Return a choice that meets the target at ``value``; None if there is none."""
         self.progress(f"{self.architecture.name}: trying {self.request.unknown} {value:.4g}")
         if self.excess(value) <= 0.0:
             return self.choice
