@@ -40,7 +40,7 @@ def read_curve(text: str) -> dict[str, Any]:
     Examples
     --------
     >>> from sparsetoken.planner import read_curve
-    >>> read_curve("n_samples,accuracy\\n50,0.75\\n100,0.875")
+    >>> read_curve("n_samples,accuracy\n50,0.75\n100,0.875")
     {'sizes': [50.0, 100.0], 'errors': [0.25, 0.125]}
     """
     lines = [line for line in text.splitlines() if line.strip()]

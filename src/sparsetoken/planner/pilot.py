@@ -202,7 +202,8 @@ def _curve_measurements(
         [0.0 if m.name == "error" else CurveNoise.misfit_of_ranks**2 for m in metrics]
     )
     fixed = np.kron(common, tested + CurveNoise.misfit**2 * misfit) + np.kron(of_ranks, misfit)
-    scaled = np.kron(common, np.diag(1.0 / size) + CurveNoise.misfit_of_draws**2 * misfit)
+    drawn: Array = np.eye(size.size) / size
+    scaled: Any = np.kron(common, drawn + CurveNoise.misfit_of_draws**2 * misfit)
     bars = np.sqrt(np.maximum(values * (1.0 - values), 0.0) / n_test)
     unit = float(sizes.max())
     return Measurements(metrics, sizes, values, bars, n_test, unit, chance, CURVE, fixed, scaled)

@@ -1,12 +1,11 @@
 """What all plans have in common: an answer in a sentence, a summary, data, a picture, a report."""
 
 import platform
+import sys
 from abc import ABC, abstractmethod
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from sparsetoken import __version__
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,8 +74,9 @@ class PlanResult(ABC):
             Return headings and tables in Markdown instead of plain text.
         """
         sections = self._sections()
+        release = sys.modules["sparsetoken"].__version__  # the parent is there, installed or not
         software = (
-            f"sparsetoken {__version__}, with Python {platform.python_version()}, "
+            f"sparsetoken {release}, with Python {platform.python_version()}, "
             f"NumPy {version('numpy')} and SciPy {version('scipy')}."
         )
         blocks = [
