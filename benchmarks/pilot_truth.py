@@ -32,8 +32,10 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from benchmarks.bags import stored_bags
 from sparsetoken import AttentionClassifier, Sequences, SparseTokenClassifier
-from sparsetoken.planner.extrapolate import Summary, draws, extrapolate, summarise
-from sparsetoken.planner.observe import observe
+from sparsetoken.planner.curves import LearningCurves, Measurements, extrapolate
+from sparsetoken.planner.metric import Metric, get_metric
+from sparsetoken.planner.observe import measure, observe
+from sparsetoken.planner.tuned import PILOT
 
 Labels = NDArray[np.int64]
 Drawn = tuple[Sequences, Labels]
@@ -43,6 +45,9 @@ DIM = 30
 PILOTS = (40, 80, 120)
 REPEATS = 8
 TRUTHS = 24
+ERROR = get_metric("error")
+STORED = ("sizes", "shortfalls", "bars", "n_tested", "unit", "chance", "fixed")
+"""What is kept of the measurements of a pilot: of errors and, for two classes, of ranks."""
 
 
 def balanced(n: int) -> Labels:
@@ -295,10 +300,11 @@ def generator(*key: Any) -> np.random.Generator:
 
 def observe_pilot(family: Any, name: str, estimator: str, n: int, index: int) -> dict[str, Any]:
     X, y = family.pilot(n, generator(name, n, index))
-    found = summarise(observe(ESTIMATORS[estimator](), X, y))
+    measured = measure(observe(ESTIMATORS[estimator](), X, y))
+    values = {name: getattr(measured, name) for name in STORED}
     return {
-        key: value.tolist() if isinstance(value, np.ndarray) else value
-        for key, value in found._asdict().items()
+        name: value.tolist() if isinstance(value, np.ndarray) else value
+        for name, value in values.items()
     }
 
 
@@ -332,26 +338,24 @@ def cells(
 # --- what is compared ---------------------------------------------------------------------------
 
 
-class PowerLaws:
+class PowerLaws(LearningCurves):
     """The rival: e = c [f + (1 − f) (1 + n/n₀)^−b], c the error of chance."""
 
-    def __init__(self, chance: float) -> None:
+    def __init__(self, normal: Any, chance: float, prior: Any) -> None:
+        super().__init__(normal, chance, prior)
         self.chance = chance
-        uniform = draws()[:, 1:]
-        normal = ndtri(uniform[:, :2])
         self.exponent = 0.8 * np.exp(0.6 * normal[:, :1])
-        self.scale = 0.6 * np.exp(1.8 * normal[:, 1:])
-        self.floor = betaincinv(0.5, 3.0, uniform[:, 2:3])
+        self.scale = 0.6 * np.exp(1.8 * normal[:, 1:2])
+        self.floor = betaincinv(0.5, 3.0, ndtr(normal[:, 2:3]))
 
-    def error(self, size: Any) -> Any:
-        """Return the error of each curve at each size."""
+    def shortfall(self, metric: Metric, size: Any) -> Any:
+        """Return the error, or the ranks of two Gaussian classes with this error."""
         fall = (1.0 + size / self.scale) ** -self.exponent
-        return self.chance * (self.floor + (1.0 - self.floor) * fall)
-
-    def auc(self, size: Any, gain: Any) -> Any:
-        """Return the area of two Gaussian classes with this error, ``gain`` further apart."""
-        half = -ndtri(np.minimum(0.5 * self.error(size) / self.chance, 0.5)) + 0.5 * gain
-        return ndtr(math.sqrt(2.0) * np.maximum(half, 0.0))
+        error = self.chance * (self.floor + (1.0 - self.floor) * fall)
+        if metric.name == "error":
+            return error
+        distance = -2.0 * ndtri(np.minimum(0.5 * error / self.chance, 0.5)) + self.ranking
+        return metric.of_gaussians(np.maximum(distance, 0.0), 0.0, 0.5)
 
 
 class Prediction(NamedTuple):
@@ -366,29 +370,34 @@ class Prediction(NamedTuple):
     upper: float
 
 
-METHODS: dict[str, Callable[[Summary], Any]] = {
+METHODS: dict[str, Callable[[Measurements], Any]] = {
     "ours": extrapolate,
-    "power law, errors and ranks": lambda s: extrapolate(s, PowerLaws(s.chance)),
-    "power law, errors alone": lambda s: extrapolate(without_ranks(s), PowerLaws(s.chance)),
+    "power law, errors and ranks": lambda m: extrapolate(m, PowerLaws),
+    "power law, errors alone": lambda m: extrapolate(without_ranks(m), PowerLaws),
 }
 
 
-def without_ranks(summary: Summary) -> Summary:
-    k = summary.sizes.size
-    return summary._replace(auc=np.empty(0), covariance=summary.covariance[:k, :k])
+def without_ranks(measured: Measurements) -> Measurements:
+    k = measured.sizes.size
+    return measured._replace(
+        metrics=measured.metrics[:1],
+        shortfalls=measured.shortfalls[:1],
+        bars=measured.bars[:1],
+        fixed=measured.fixed[:k, :k],
+    )
 
 
 def predictions(
-    summaries: dict[tuple[Any, ...], Summary],
+    pilots: dict[tuple[Any, ...], Measurements],
     truth: dict[tuple[str, int], float],
-    method: Callable[[Summary], Any],
+    method: Callable[[Measurements], Any],
 ) -> Iterator[Prediction]:
-    for (name, n, _), summary in summaries.items():
+    for (name, n, _), measured in pilots.items():
         sizes = [m for family, m in truth if family == name and 1.3 * n <= m <= 4 * n]
         if not sizes:
             continue
-        found = method(summary).errors(np.array(sizes, dtype=float), (0.1, 0.5, 0.9))
-        for m, (lower, median, upper) in zip(sizes, found, strict=True):
+        table = method(measured).quantiles(ERROR, np.array(sizes, dtype=float), (0.1, 0.5, 0.9))
+        for m, (lower, median, upper) in zip(sizes, table, strict=True):
             yield Prediction(name, n, m, truth[name, m], lower, median, upper)
 
 
@@ -402,7 +411,7 @@ def line(title: str, found: list[Prediction]) -> str:
 
 def report(path: Path, estimator: str) -> None:
     errors: dict[tuple[str, int], list[float]] = defaultdict(list)
-    summaries: dict[tuple[Any, ...], Summary] = {}
+    pilots: dict[tuple[Any, ...], Measurements] = {}
     for text in path.open():
         row = json.loads(text)
         kind, used, name, n, index = row.pop("key")
@@ -410,17 +419,18 @@ def report(path: Path, estimator: str) -> None:
             errors[name, n].append(row["error"])
         elif used == estimator:
             arrays: Any = {k: np.array(v) if isinstance(v, list) else v for k, v in row.items()}
-            summaries[name, n, index] = Summary(**arrays)
+            metrics = (ERROR, get_metric("auc"))[: len(arrays["shortfalls"])]
+            pilots[name, n, index] = Measurements(metrics=metrics, prior=PILOT, **arrays)
     truth = {key: float(np.mean(found)) for key, found in errors.items()}
     stays = [
-        abs(math.log(max(summary.error[-1], 0.5 / n) / truth[name, m]))
-        for (name, n, _), summary in summaries.items()
+        abs(math.log(max(measured.shortfalls[0, -1], 0.5 / n) / truth[name, m]))
+        for (name, n, _), measured in pilots.items()
         for family, m in truth
         if family == name and 1.3 * n <= m <= 4 * n
     ]
     print(f"{'':<30} {'n':>4} {'covered':>8} {'|log|':>8} {'width':>7}")
     for title, method in METHODS.items():
-        found = list(predictions(summaries, truth, method))
+        found = list(predictions(pilots, truth, method))
         print(line(title, found))
         for part, inside in (("designed on", False), ("fresh", True)):
             some = [row for row in found if (row.family in FRESH) is inside]

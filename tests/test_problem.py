@@ -5,7 +5,7 @@ import pytest
 from statistical import Z_LIMIT, standard_score
 
 from sparsetoken import Population, SparseTokenProblem
-from sparsetoken.kinds import kinds_text
+from sparsetoken.population_text import kinds_text
 
 
 def test_is_a_comparable_printable_record():

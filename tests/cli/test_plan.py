@@ -51,6 +51,42 @@ def test_pilot_as_json_and_picture(run, tmp_path):
     assert "<svg" in picture.read_text()
 
 
+CURVE = "n_samples,error,auc,seed\n" + "\n".join(
+    f"{n},{e},{a},0"
+    for n, e, a in ((20, 0.38, 0.66), (40, 0.3, 0.77), (80, 0.22, 0.86), (160, 0.17, 0.91))
+)
+
+
+def test_curve_is_that_of_python(run, refused, tmp_path):
+    path = tmp_path / "curve.csv"
+    path.write_text(CURVE)
+    code, out, err = run("plan", "--curve", path, "--n-test", "500", "--error", "0.12", "--json")
+    assert code == 0, err
+    aucs = [0.66, 0.77, 0.86, 0.91]
+    sizes, errors = [20, 40, 80, 160], [0.38, 0.3, 0.22, 0.17]
+    plan = st.plan.from_curve(sizes, errors, aucs=aucs, n_test=500, error=0.12)
+    data = json.loads(out)
+    assert data["n_samples"] == plan.n_samples
+    assert data["curve"]["median"] == list(plan.curve.median)
+    asked = ("plan", "--curve", path, "--error", "0.05", "--metric", "auc")
+    refused(asked, 2, "--n-test must be given with --curve")
+    path.write_text(
+        CURVE.replace("seed", "n_test").replace(",0\n", ",500\n").replace("91,0", "91,500")
+    )
+    code, out, err = run(*asked, "--report")
+    assert code == 0, err
+    assert "AUC of 0.95" in out
+    assert out.startswith("## Question")
+
+
+def test_size_of_a_test_set(run):
+    asked = ("plan", "--metric", "recall", "--fpr", "0.05", "--value", "0.8", "--width", "0.1")
+    code, out, err = run(*asked, "--positive-rate", "0.2")
+    assert code == 0, err
+    plan = st.plan.test_size("recall", fpr=0.05, value=0.8, width=0.1, positive_rate=0.2)
+    assert out.startswith(plan.answer)
+
+
 def test_a_pilot_needs_labels(refused, tmp_path):
     np.savez(tmp_path / "blind.npz", X=np.ones((8, 2, 3)))
     asked = ("plan", "--pilot", tmp_path / "blind.npz", "--error", "0.1")
@@ -73,10 +109,10 @@ def test_a_pilot_needs_labels(refused, tmp_path):
             ("plan", "--pilot", "x.npz", "--error", "0.1", "--signal", "3"),
             "--signal must be left out",
         ),
-        (
-            ("plan", "--pilot", "x.npz", "--error", "0.1", "--metric", "auc"),
-            "--metric must be 'error'",
-        ),
+        (("plan", "--curve", "x.csv"), "--error must be given with --curve"),
+        (("plan", "--curve", "x.csv", "--error", "0.1"), "--curve must be a file, there is no"),
+        (("plan", "--curve", "x.csv", "--error", "0.1", "--dim", "9"), "--dim must be left out"),
+        (("plan", "--width", "0.1"), "--value must be given with --width"),
         ((*POOLED, "--error", "0.001", "--model", "pooled"), "error=0.001 cannot be reached"),
         ((*POOLED, "--error", "0.1", "--solve-for", "luck"), "--solve-for must be"),
     ],

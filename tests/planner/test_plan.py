@@ -9,7 +9,7 @@ import pytest
 
 import sparsetoken as st
 from sparsetoken.planner import UnreachableError
-from sparsetoken.planner.finite import bias_noise, possible_cosines
+from sparsetoken.planner.expectation import bias_noise, cosine_quantiles
 from sparsetoken.sampling import sample_query
 from sparsetoken.theory.two_steps import possible_rates
 
@@ -176,6 +176,20 @@ def test_summary_and_plot(attention, tmp_path):
     assert repr(attention) == f"Plan({attention.answer})"
 
 
+def test_report_says_what_was_asked_assumed_and_answered(attention, pooled):
+    text = attention.report(markdown=True)
+    places = [text.index(w) for w in ("Question", "Assumptions", "Answer", "rests", "Software")]
+    assert places == sorted(places)
+    assert attention.answer in text
+    assert f"dim = {attention.dim}" in text
+    assert "high-dimensional theory" in text
+    assert "simulated trainings" not in text
+    assert "samples are few" not in text
+    few = pooled.report()
+    assert "mean over simulated trainings" in few
+    assert pooled.caution in few
+
+
 def test_a_plan_of_few_samples_says_so(attention, pooled):
     assert pooled.n_samples < 60
     assert pooled.caution.startswith(f"{pooled.n_samples} samples are few")
@@ -309,7 +323,7 @@ def test_the_positive_rate_of_a_sample_moves_the_query():
         st.theory.alignment(replace(problem, positive_rate=rate), alpha=0.4, **rates)
         for rate in (0.7, *possible_rates(0.7, 120))
     ]
-    low, high = possible_cosines(learned[0], learned[1:], 300)
+    low, high = cosine_quantiles(learned[0], learned[1:], 300)
     cosines = [
         sample_query(
             problem, 120, 300, loss=st.losses.Logistic(), random_state=seed, **rates

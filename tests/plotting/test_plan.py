@@ -73,6 +73,8 @@ def test_caption_names_what_was_planned_with():
 
 PILOT = {
     "answer": "About 200 samples",
+    "label": "test error",
+    "source": "pilot",
     "n_samples": 200,
     "interval": [150, 300],
     "target": 0.1,

@@ -24,8 +24,8 @@ from sparsetoken.cli.output import print_json
 from sparsetoken.vocabulary import PARAMETERS
 
 if TYPE_CHECKING:
-    from sparsetoken.planner import PilotPlan, Plan
     from sparsetoken.planner.request import Progress
+    from sparsetoken.planner.result import PlanResult
 
 __all__ = ["plan"]
 
@@ -37,14 +37,22 @@ def _option(name: str, more: str = "") -> Any:
     return typer.Option(help=PARAMETERS[name].help + more)
 
 
+def _default(name: str) -> str:
+    return f" [default: {PARAMETERS[name].default}]"
+
+
 def plan(
     n_samples: Annotated[int | None, _option("n_samples")] = None,
     dim: Annotated[int | None, _option("dim")] = None,
     n_tokens: Annotated[int | None, _option("n_tokens")] = None,
-    n_signal: Annotated[int | None, _option("n_signal", " [default: 1]")] = None,
+    n_signal: Annotated[int | None, _option("n_signal", _default("n_signal"))] = None,
     signal: Annotated[float | None, _option("signal")] = None,
-    positive_rate: Annotated[float | None, _option("positive_rate", " [default: 0.5]")] = None,
-    error: Annotated[float | None, _option("error", " With --metric auc 1 − AUC.")] = None,
+    positive_rate: Annotated[
+        float | None, _option("positive_rate", _default("positive_rate"))
+    ] = None,
+    error: Annotated[
+        float | None, _option("error", " With --metric auc 1 − AUC, with recall 1 − recall.")
+    ] = None,
     kind: Kinds = None,
     label_errors: LabelErrors = None,
     population: PopulationFile = None,
@@ -54,7 +62,7 @@ def plan(
     model: Annotated[
         str | None,
         typer.Option(
-            help="two-step, pooled, vectorized, or best of the three. [default: two-step]"
+            help=f"two-step, pooled, vectorized, or best of the three.{_default('model')}"
         ),
     ] = None,
     metric: Annotated[
@@ -64,6 +72,30 @@ def plan(
     pilot: Annotated[
         Path | None,
         typer.Option(help="Plan the samples for --error from labelled data, a file as for fit."),
+    ] = None,
+    curve: Annotated[
+        Path | None,
+        typer.Option(
+            help="Plan the samples for --error from a learning curve: a table with columns "
+            "n_samples and error (or accuracy), auc or recall, a row for each training."
+        ),
+    ] = None,
+    n_test: Annotated[
+        int | None,
+        typer.Option(help="With --curve: test samples, unless the table has a column n_test."),
+    ] = None,
+    chance: Annotated[
+        float, typer.Option(help="With --curve: error of always predicting the commonest class.")
+    ] = 0.5,
+    width: Annotated[
+        float | None,
+        typer.Option(help="Plan the test set: width of the 95 % interval around --value."),
+    ] = None,
+    value: Annotated[
+        float | None, typer.Option(help="With --width: the error, AUC or recall expected.")
+    ] = None,
+    other: Annotated[
+        float | None, typer.Option(help="With --width: that of a second classifier to compare.")
     ] = None,
     effort: Annotated[
         float, typer.Option(help="With --pilot: more trainings, for a narrower interval.")
@@ -76,6 +108,9 @@ def plan(
     group: GroupColumn = None,
     random_state: Annotated[int, _option("random_state", " With --pilot.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw the curve into this file.")] = None,
+    report: Annotated[
+        bool, typer.Option("--report", help="Print paragraphs for a protocol, as Markdown.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Plan a study: leave out one quantity, and the plan finds it.
@@ -83,11 +118,14 @@ def plan(
     \b
     sparsetoken plan --dim 384 --n-tokens 50 --signal 6 --error 0.05
     sparsetoken plan --dim 384 --kind 0.7,10,1,6 --kind 0.3,50,1,6 --error 0.1
+    sparsetoken plan --pilot pilot.npz --error 0.1
+    sparsetoken plan --curve curve.csv --n-test 500 --error 0.1
+    sparsetoken plan --metric recall --fpr 0.01 --value 0.8 --width 0.1
 
     With a population, leave out one of --n-samples, --dim and --error. Give all three to find a
     factor on the strengths of all kinds. --pilot reads its file as fit does.
     """  # noqa: D301 (the backslash keeps the lines of the examples)
-    given: dict[str, Any] = {
+    quantities: dict[str, Any] = {
         "n_samples": n_samples,
         "dim": dim,
         "n_tokens": n_tokens,
@@ -95,34 +133,44 @@ def plan(
         "signal": signal,
         "positive_rate": positive_rate,
     }
-    many = given_population(kind, label_errors, population)
-    found: Plan | PilotPlan
+    by_theory: dict[str, Any] = {"solve_for": solve_for, "model": model, "kind": kind}
+    by_theory |= {"label_errors": label_errors, "population": population}
+    aim: dict[str, Any] = {"metric": metric, "fpr": fpr}
+    result: PlanResult
     with _status() as progress:
-        if pilot is not None:
-            given |= {"solve_for": solve_for, "model": model, "kind": kind}
-            given |= {"label_errors": label_errors, "population": population}
-            error = _check_left_out(given, error, metric)
-            found = st.plan.from_pilot(
-                **_read(pilot, labels, by, label, group, features, ignore),
-                error=error,
-                effort=effort,
-                random_state=random_state,
-                progress=progress,
-            )
+        if width is not None:
+            _refuse("--width", quantities | by_theory | {"error": error}, allowed="positive_rate")
+            if value is None:
+                raise ValueError("--value must be given with --width: the value expected")
+            rate: dict[str, Any] = {} if positive_rate is None else {"positive_rate": positive_rate}
+            result = st.plan.test_size(**aim, value=value, width=width, other=other, **rate)
+        elif curve is not None:
+            target = _target("--curve", quantities | by_theory, error)
+            result = _from_curve(curve, n_test, error=target, chance=chance, **aim)
+        elif pilot is not None:
+            aim["error"] = _target("--pilot", quantities | by_theory, error)
+            data = _read(pilot, labels, by, label, group, features, ignore)
+            options: dict[str, Any] = {
+                "effort": effort,
+                "random_state": random_state,
+                "progress": progress,
+            }
+            result = st.plan.from_pilot(**data, **aim, **options)
         else:
-            if many:
-                quantities = _with_population(given, many, solve_for) | {"error": error}
-            else:
-                quantities = _one_missing({**_with_defaults(given, solve_for), "error": error})
-            chosen = model or PARAMETERS["model"].default
-            found = st.plan(**quantities, model=chosen, metric=metric, fpr=fpr, progress=progress)
+            asked = _asked(quantities, given_population(kind, label_errors, population), solve_for)
+            asked["error"] = error
+            if "problem" not in asked:
+                _check_one_missing(asked)
+            asked["model"] = model or PARAMETERS["model"].default
+            result = st.plan(**asked, **aim, progress=progress)
         if plot is not None:
-            found.plot(plot)
-        shown: Any = found.to_dict() if as_json else found.summary()
+            result.plot(plot)
+        text = result.report(markdown=True).rstrip() if report else result.summary()
+        content = result.to_dict() if as_json else None
     if as_json:
-        print_json(shown)
+        print_json(content)
     else:
-        typer.echo(shown)
+        typer.echo(text)
 
 
 @contextmanager
@@ -152,16 +200,39 @@ def _read(
     return {"X": data.sequences, "y": data.labels, "groups": data.groups}
 
 
-def _check_left_out(given: dict[str, Any], error: float | None, metric: str) -> float:
-    """Return the target; refuse what does not go with ``--pilot``, whose data tell the rest."""
+def _from_curve(path: Path, n_test: int | None, **options: Any) -> "PlanResult":
+    from sparsetoken.planner import read_curve
+
+    try:
+        table = read_curve(path.read_text())
+    except FileNotFoundError:
+        raise ValueError(f"--curve must be a file, there is no {path}") from None
+    except ValueError as wrong:
+        raise ValueError(f"{path}: {wrong}") from None
+    if n_test is not None:
+        table["n_test"] = n_test
+    if "n_test" not in table:
+        raise ValueError("--n-test must be given with --curve, or a column n_test in the table")
+    return st.plan.from_curve(**table, **options)
+
+
+def _target(option: str, given: dict[str, Any], error: float | None) -> float:
+    """Return the target; refuse what does not go with data, which tell the rest."""
     if error is None:
-        raise ValueError("--error must be given with --pilot: the error to plan for")
-    if metric != "error":
-        raise ValueError(f"--metric must be 'error' with --pilot, got {metric!r}")
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(f"{_dashed(name)} must be left out with --pilot, got {value}")
+        raise ValueError(f"--error must be given with {option}: the error to plan for")
+    _refuse(option, given)
     return error
+
+
+def _refuse(option: str, given: dict[str, Any], allowed: str = "") -> None:
+    for name, value in given.items():
+        if value is not None and name != allowed:
+            raise ValueError(f"{_dashed(name)} must be left out with {option}, got {value}")
+
+
+def _asked(given: dict[str, Any], many: dict[str, Any], solve_for: str | None) -> dict[str, Any]:
+    """Return the quantities of a plan by theory, of a problem or of a population."""
+    return _with_population(given, many, solve_for) if many else _with_defaults(given, solve_for)
 
 
 def _with_defaults(given: dict[str, Any], solve_for: str | None) -> dict[str, Any]:
@@ -202,7 +273,7 @@ def _with_population(
     return {"n_samples": given["n_samples"], "dim": given["dim"], "problem": problem}
 
 
-def _one_missing(given: dict[str, Any]) -> dict[str, Any]:
+def _check_one_missing(given: dict[str, Any]) -> None:
     missing = [_dashed(name) for name, value in given.items() if value is None]
     if len(missing) != 1:
         always = [name for name in map(_dashed, given) if name[2:] not in _SOLVABLE]
@@ -210,7 +281,6 @@ def _one_missing(given: dict[str, Any]) -> dict[str, Any]:
             f"leave out exactly one of {', '.join(always)}, or name another with --solve-for; "
             f"left out: {', '.join(missing) or 'none'}"
         )
-    return given
 
 
 def _dashed(name: str) -> str:

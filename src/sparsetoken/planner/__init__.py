@@ -1,11 +1,13 @@
 """Sample-size planning: how many samples, how to use them, and when no number will do."""
 
+from sparsetoken.planner.curve_table import read_curve
 from sparsetoken.planner.estimation import PilotEstimate, PilotWarning, estimate_problem
+from sparsetoken.planner.evaluation_size import TestSize
 from sparsetoken.planner.floors import UnreachableError
-from sparsetoken.planner.pilot import PilotPlan
+from sparsetoken.planner.pilot_plan import PilotPlan
 from sparsetoken.planner.planner import Planner, plan
-from sparsetoken.planner.record import Plan, PlanCurve
 from sparsetoken.planner.request import QUANTITIES
+from sparsetoken.planner.theory_plan import Plan, PlanCurve
 
 __all__ = [
     "QUANTITIES",
@@ -15,7 +17,9 @@ __all__ = [
     "Plan",
     "PlanCurve",
     "Planner",
+    "TestSize",
     "UnreachableError",
     "estimate_problem",
     "plan",
+    "read_curve",
 ]

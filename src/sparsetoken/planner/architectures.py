@@ -22,8 +22,12 @@ from sparsetoken.estimators import (
     TwoStepAttentionClassifier,
     VectorizedClassifier,
 )
-from sparsetoken.planner.draws import drawn_shortfall, few
-from sparsetoken.planner.finite import average, possible_cosines
+from sparsetoken.planner.expectation import (
+    cosine_quantiles,
+    drawn_shortfall,
+    expected_shortfall,
+    has_few_samples,
+)
 from sparsetoken.planner.request import Case
 from sparsetoken.population import AnyProblem, lengths
 from sparsetoken.theory import Alignment, Risk, alignment, best_bias_rate, risk
@@ -65,12 +69,12 @@ class Architecture:
     """Its name where the theory knows the best weights."""
     classifier: Any
     """The class of the estimator."""
-    exact = False
+    closed_form = False
     """Whether a prediction needs no points, so that few are as good as many."""
-    drawn = True
+    has_sampler = True
     """Whether its training on few samples can be run by the exact reduced samplers."""
 
-    def takes(self, problem: AnyProblem) -> bool:
+    def supports(self, problem: AnyProblem) -> bool:
         """Whether it can be trained on such sequences; a vectorized model needs one length."""
         return self.name != "vectorized" or len(lengths(problem)) == 1
 
@@ -90,16 +94,16 @@ class Architecture:
         """Return the choice as arguments of the classifier."""
         raise NotImplementedError
 
-    def possible(self, case: Case, choice: Choice, n_points: int) -> list[Risk]:
-        """Return the performance after each of the equally likely things the samples may teach."""
+    def outcomes(self, case: Case, choice: Choice, n_points: int) -> list[Risk]:
+        """Return the risk of each equally likely outcome of training."""
         raise NotImplementedError
 
     def expected(self, case: Case, choice: Choice) -> Estimate:
         """Return the expected shortfall at this finite size, with its numerical error."""
-        if self.drawn and few(case):
+        if self.has_sampler and has_few_samples(case):
             return drawn_shortfall(case, self.settings(case, choice))
-        results = self.possible(case, choice, ACCURATE_POINTS)
-        value = average(results, case.metric, choice.n_readout(case))
+        results = self.outcomes(case, choice, ACCURATE_POINTS)
+        value = expected_shortfall(results, case.metric, choice.n_readout(case))
         # The results share their points, so their numerical errors do not average out.
         bars = [case.metric.shortfall(result).uncertainty for result in results]
         return Estimate(value, sum(bars) / len(bars))
@@ -108,10 +112,12 @@ class Architecture:
         """Return the log of the expected shortfall on few points; large if not solved."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            results = self.possible(case, choice, SEARCH_POINTS)
+            results = self.outcomes(case, choice, SEARCH_POINTS)
         if not all(result.converged for result in results):
             return _UNSOLVED
-        return math.log(max(average(results, case.metric, choice.n_readout(case)), 1e-300))
+        return math.log(
+            max(expected_shortfall(results, case.metric, choice.n_readout(case)), 1e-300)
+        )
 
 
 class LinearModel(Architecture):
@@ -121,12 +127,12 @@ class LinearModel(Architecture):
     Gaussian classes that a linear model sees; the square loss misplaces the bias of rare classes.
     """
 
-    exact = True
+    closed_form = True
 
     def __init__(self, name: str, classifier: Any) -> None:
         self.name = self.oracle = name
         self.classifier = classifier
-        self.drawn = name == "pooled"
+        self.has_sampler = name == "pooled"
 
     def first_choice(self, case: Case) -> Choice:
         """Search the whole range of ridges, by steps of two decades first."""
@@ -138,20 +144,20 @@ class LinearModel(Architecture):
     def improve(self, case: Case, choice: Choice) -> Choice:
         """Search the ridge within a decade."""
         low, high = np.log(_REGS) + math.log(self._feature_variance(case))
-        centre = math.log(choice.reg)
-        found = minimize_scalar(
+        center = math.log(choice.reg)
+        best = minimize_scalar(
             lambda x: self.search_value(case, choice._replace(reg=math.exp(x))),
-            bounds=(max(low, centre - 2.3), min(high, centre + 2.3)),
+            bounds=(max(low, center - 2.3), min(high, center + 2.3)),
             method="bounded",
             options={"xatol": 0.3},
         )
-        return choice._replace(reg=math.exp(float(found.x)))
+        return choice._replace(reg=math.exp(float(best.x)))
 
     def limit(self, case: Case, choice: Choice) -> Risk:
         """Return the exact prediction; it needs no points."""
         return risk(case.problem, self.name, alpha=case.alpha, reg=choice.reg, loss=choice.loss)
 
-    def possible(self, case: Case, choice: Choice, n_points: int) -> list[Risk]:
+    def outcomes(self, case: Case, choice: Choice, n_points: int) -> list[Risk]:
         """Return the limit: only the bias fluctuates."""
         return [self.limit(case, choice)]
 
@@ -162,9 +168,9 @@ class LinearModel(Architecture):
     def _feature_variance(self, case: Case) -> float:
         if self.name == "vectorized":
             return 1.0
-        found = lengths(case.problem)
-        if len(found) == 1:
-            return 1.0 / found[0]
+        n_tokens = lengths(case.problem)
+        if len(n_tokens) == 1:
+            return 1.0 / n_tokens[0]
         return math.fsum(g.probability / g.kind.n_tokens for g in case.problem.groups)
 
 
@@ -207,7 +213,7 @@ class TwoStep(Architecture):
             split = float(expit(x[0]))
             return Choice(choice.loss, math.exp(x[2]), split, math.exp(x[1]))
 
-        found = minimize(
+        best = minimize(
             lambda x: self.search_value(case, decode(x)),
             start,
             method="Nelder-Mead",
@@ -219,14 +225,14 @@ class TwoStep(Architecture):
                 "xatol": 0.2,
             },
         )
-        return decode(found.x)
+        return decode(best.x)
 
     def limit(self, case: Case, choice: Choice) -> Risk:
         """Return the prediction for the query that the two steps learn."""
         learned = self._learned(case, choice, _best_rates(case, choice))
         return self._readout(case, choice, [learned.cosine], DEFAULT_POINTS)[0]
 
-    def possible(self, case: Case, choice: Choice, n_points: int) -> list[Risk]:
+    def outcomes(self, case: Case, choice: Choice, n_points: int) -> list[Risk]:
         """Return the predictions for a query that is luckier and one that is less lucky."""
         rates = _best_rates(case, choice)
         learned = self._learned(case, choice, rates)
@@ -234,7 +240,7 @@ class TwoStep(Architecture):
             return self._readout(case, choice, [learned.cosine], n_points)
         sampled = possible_rates(case.problem.positive_rate, choice.split * case.n_samples)
         at_rates = [self._learned(case.with_rate(rate), choice, rates) for rate in sampled]
-        cosines = possible_cosines(learned, at_rates, case.dim)
+        cosines = cosine_quantiles(learned, at_rates, case.dim)
         return self._readout(case, choice, cosines, n_points)
 
     def _readout(
@@ -281,8 +287,8 @@ def _best_rates(case: Case, choice: Choice) -> dict[str, float]:
 
 
 ARCHITECTURES: dict[str, Architecture] = {
-    found.name: found
-    for found in (
+    architecture.name: architecture
+    for architecture in (
         TwoStep(),
         LinearModel("pooled", PooledClassifier),
         LinearModel("vectorized", VectorizedClassifier),

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import cholesky, solve_triangular
 from sklearn.covariance import ledoit_wolf
 
 from sparsetoken._validation import check_count
-from sparsetoken.planner.moments import TokenMoments, TokenSummary, estimate_moments, summarise
+from sparsetoken.planner.moments import ClassTokens, TokenMoments, jackknife_moments
 from sparsetoken.population import AnyProblem, Population
 from sparsetoken.problem import RandomState, SparseTokenProblem
 from sparsetoken.sequences.sequences import Sequences, as_sequences
@@ -109,14 +110,10 @@ def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> 
     lengths = sequences.lengths
     n_tokens = float(lengths.mean())
     rng = np.random.default_rng(random_state)
-    n_groups = _GROUPS if sequences.dim <= 256 else _GROUPS // 2  # bounds the memory
-    n_groups = min(n_groups, int(positive.sum()), int((~positive).sum()))
-    classes = [_summarise(white, sequences, mask, n_groups, rng) for mask in (positive, ~positive)]
-    moments = estimate_moments(*(part.without(None) for part in classes))
-    left_out = [
-        estimate_moments(*(part.without(group) for part in classes))
-        for group in range(classes[0].size.size)
-    ]
+    n_groups = min(_GROUPS, int(positive.sum()), int((~positive).sum()))
+    classes = [_class_tokens(white, lengths, mask, n_groups, rng) for mask in (positive, ~positive)]
+    del white
+    moments, *left_out = jackknife_moments(*classes)
     rate = float(positive.mean())
     of_lengths = float(np.var(1.0 / lengths) / np.mean(1.0 / lengths) ** 2)
     errors = {
@@ -185,27 +182,30 @@ def _check(X: Any, y: ArrayLike) -> tuple[Sequences, NDArray[np.bool_]]:
 
 
 def _whiten(sequences: Sequences, positive: NDArray[np.bool_]) -> Array:
-    """Return the tokens in units of the negatives' noise."""
+    """Return the tokens in units of the negatives' noise, up to a rotation."""
     of_token = np.repeat(positive, sequences.lengths)
     tokens = sequences.tokens.astype(np.float64)
-    tokens = tokens - tokens[~of_token].mean(axis=0)
+    tokens -= tokens[~of_token].mean(axis=0)
     covariance = ledoit_wolf(tokens[~of_token], assume_centered=True)[0]
-    values, vectors = np.linalg.eigh(covariance)
-    floor = 1e-10 * float(values.max())
-    if floor <= 0.0:
+    largest = float(covariance.diagonal().max())
+    if largest <= 0.0:
         raise ValueError("X must vary: the tokens of the negative samples are all the same")
-    return tokens @ (vectors / np.sqrt(np.maximum(values, floor)))
+    covariance.flat[:: sequences.dim + 1] += 1e-10 * largest
+    factor = cholesky(covariance, lower=True, overwrite_a=True)
+    white: Array = solve_triangular(factor, tokens.T, lower=True, overwrite_b=True).T
+    return white
 
 
-def _summarise(
+def _class_tokens(
     white: Array,
-    sequences: Sequences,
+    lengths: NDArray[np.int64],
     mask: NDArray[np.bool_],
     n_groups: int,
     rng: np.random.Generator,
-) -> TokenSummary:
-    part = Sequences(white, sequences.offsets)[np.flatnonzero(mask)]
-    return summarise(part.tokens, part.offsets, rng.permutation(len(part)) % n_groups)
+) -> ClassTokens:
+    offsets = np.concatenate([[0], np.cumsum(lengths[mask])])
+    groups = rng.permutation(int(mask.sum())) % n_groups
+    return ClassTokens(white[np.repeat(mask, lengths)], offsets, groups)
 
 
 def _jackknife(values: list[float]) -> float:

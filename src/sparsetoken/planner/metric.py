@@ -2,6 +2,11 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from sparsetoken._validation import check_choice, check_real
 from sparsetoken.estimate import Estimate
@@ -10,7 +15,9 @@ from sparsetoken.population import AnyProblem
 from sparsetoken.theory import oracle_error
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
 
-__all__ = ["METRICS", "Metric", "get_metric"]
+__all__ = ["DEFAULT_FPR", "METRICS", "Metric", "get_metric"]
+
+Array = NDArray[np.float64]
 
 
 class Metric(ABC):
@@ -24,6 +31,8 @@ class Metric(ABC):
     """What is reached, as in "reaches an AUC of"."""
     needs_bias = False
     """Whether the trained bias matters: always predicting one class can then do well."""
+    unseen = 0.5
+    """Samples that a measured shortfall may have missed, next to those that it counted."""
 
     @property
     def label(self) -> str:
@@ -33,6 +42,14 @@ class Metric(ABC):
     @abstractmethod
     def shortfall(self, result: Performance) -> Estimate:
         """Return what should be small, with its numerical error."""
+
+    @abstractmethod
+    def of_gaussians(self, distance: Array, silent: Any, rate: float) -> Array:
+        """Return the shortfall of Gaussian scores of unit spread.
+
+        The rarer class, of this ``rate``, lies ``distance`` above the other, but for a fraction
+        ``silent`` of it.
+        """
 
     @abstractmethod
     def chance(self, positive_rate: float) -> float:
@@ -65,6 +82,7 @@ class Metric(ABC):
         return f"{self.goal} of {1.0 - shortfall:.4g}"
 
 
+@dataclass(frozen=True)
 class TestError(Metric):
     """The test error."""
 
@@ -79,6 +97,14 @@ class TestError(Metric):
     def shortfall(self, result: Performance) -> Estimate:
         """Return the test error."""
         return result.test_error
+
+    def of_gaussians(self, distance: Array, silent: Any, rate: float) -> Array:
+        """Return the error with the threshold where both classes are equally likely."""
+        distance = np.maximum(distance, 1e-6)
+        odds = np.log((1.0 - rate - rate * silent) / (rate * (1.0 - silent)))
+        threshold = 0.5 * distance + odds / distance
+        missed = (1.0 - silent) * ndtr(threshold - distance) + silent * ndtr(threshold)
+        return rate * missed + (1.0 - rate) * ndtr(-threshold)
 
     def bayes(self, problem: AnyProblem) -> Estimate:
         """Return the error of the best classifier that knows the signal."""
@@ -103,14 +129,20 @@ class TestError(Metric):
         )
 
 
+@dataclass(frozen=True)
 class Auc(Metric):
     """The area under the ROC curve: how well the scores rank positives above negatives."""
 
     name, goal = "auc", "an AUC"
+    unseen = 0.1  # of all pairs
 
     def shortfall(self, result: Performance) -> Estimate:
         """Return 1 − AUC."""
         return Estimate(1.0 - result.auc, result.auc.uncertainty)
+
+    def of_gaussians(self, distance: Array, silent: Any, rate: float) -> Array:
+        """Return the probability that a negative scores above a positive."""
+        return 1.0 - (1.0 - silent) * ndtr(distance / np.sqrt(2.0)) - 0.5 * silent
 
     def chance(self, positive_rate: float) -> float:
         """Return one half."""
@@ -129,6 +161,11 @@ class Recall(Metric):
         recall = result.recall(self.fpr)
         return Estimate(1.0 - recall, recall.uncertainty)
 
+    def of_gaussians(self, distance: Array, silent: Any, rate: float) -> Array:
+        """Return the fraction of positives below the threshold that the rate ``fpr`` sets."""
+        heard = ndtr(distance + ndtri(self.fpr))
+        return 1.0 - (1.0 - silent) * heard - silent * self.fpr
+
     def chance(self, positive_rate: float) -> float:
         """Return what random alarms miss."""
         return 1.0 - self.fpr
@@ -139,9 +176,10 @@ class Recall(Metric):
 
 
 METRICS = ("error", "auc", "recall")
+DEFAULT_FPR: float = PARAMETERS["fpr"].default
 
 
-def get_metric(name: str, fpr: float) -> Metric:
+def get_metric(name: str, fpr: float = DEFAULT_FPR) -> Metric:
     """Return the metric of this name."""
     check_choice("metric", name, METRICS)
     if name == "recall":

@@ -11,7 +11,8 @@ mean tokens, the products
 over distinct samples are free of the bias that noise in high dimension puts into squares of the
 same means: they average over all ways of splitting the samples. S_k is the second moment of a
 sample's tokens, or x̄_k x̄_kᵀ. All terms are sums over samples, so that the jackknife leaves out a
-group by subtracting its sums.
+group by subtracting its sums. Second moments enter only through quadratic forms xᵀSx of mean tokens
+and class differences, so that no matrix of d by d numbers is held for each group.
 """
 
 import math
@@ -20,36 +21,34 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TokenMoments", "TokenSummary", "estimate_moments", "summarise"]
+__all__ = ["ClassTokens", "TokenMoments", "jackknife_moments"]
 
 Array = NDArray[np.float64]
 
 
-class TokenSummary(NamedTuple):
-    """Sums over the samples of one class in each group; the group is the first axis."""
+class ClassTokens(NamedTuple):
+    """The whitened tokens of the samples of one class, and the jackknife group of each sample."""
 
-    size: Array
-    mean: Array
-    """Σ x̄, shape (groups, d)."""
-    outer: Array
-    """Σ x̄x̄ᵀ, shape (groups, d, d)."""
-    second: Array
-    """Σ S, shape (groups, d, d)."""
-    turned: Array
-    """Σ S x̄, shape (groups, d)."""
-    own: Array
-    """Σ x̄ᵀSx̄."""
-    long: Array
-    """Σ ‖x̄‖²x̄, shape (groups, d)."""
-    fourth: Array
-    """Σ ‖x̄‖⁴."""
+    tokens: Array
+    offsets: NDArray[np.int64]
+    groups: NDArray[np.int64]
 
-    def without(self, group: int | None) -> "TokenSummary":
-        """Return the sums over all groups but one, or over all."""
-        totals = (part.sum(axis=0) for part in self)
-        if group is None:
-            return TokenSummary(*totals)
-        return TokenSummary(*(t - part[group] for t, part in zip(totals, self, strict=True)))
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of tokens of each sample."""
+        return np.diff(self.offsets)
+
+    @property
+    def means(self) -> Array:
+        """Mean token x̄ of each sample."""
+        sums: Array = np.add.reduceat(self.tokens, self.offsets[:-1])
+        return sums / self.lengths[:, np.newaxis]
+
+    def scaled(self, group: int) -> Array:
+        """Return rows whose products add up to the second moments S of a group's samples."""
+        of_token = np.repeat(self.groups, self.lengths) == group
+        root: Array = np.sqrt(np.repeat(self.lengths, self.lengths)[of_token, np.newaxis])
+        return self.tokens[of_token] / root
 
 
 class TokenMoments(NamedTuple):
@@ -63,89 +62,111 @@ class TokenMoments(NamedTuple):
     """(R/L)²E[θ²]."""
 
     @property
-    def _found(self) -> bool:
+    def _has_signal(self) -> bool:
         return min(self.mean, self.second) > 0
 
     def signal(self) -> float:
         """Return θ if it does not vary; 0 if the moments show none."""
-        return self.second / math.sqrt(self.mean) if self._found else 0.0
+        return self.second / math.sqrt(self.mean) if self._has_signal else 0.0
 
     def n_signal(self, n_tokens: float) -> float:
         """Return R if θ does not vary; 0 if the moments show no signal."""
-        return n_tokens * self.mean / self.second if self._found else 0.0
+        return n_tokens * self.mean / self.second if self._has_signal else 0.0
 
     def spread(self, of_lengths: float = 0.0) -> float:
         """Return Var θ/E[θ]², which chance can make negative.
 
         ``of_lengths`` is the same of 1/L, which varies the mean tokens too.
         """
-        return self.between / self.mean / (1.0 + of_lengths) - 1.0 if self._found else 0.0
+        return self.between / self.mean / (1.0 + of_lengths) - 1.0 if self._has_signal else 0.0
 
     def signal_given(self, n_signal: int, n_tokens: float, spread: float = 0.0) -> float:
         """Return E[θ] for a known R: the geometric mean of what the moments say."""
-        if not self._found:
+        if not self._has_signal:
             return 0.0
         by_mean = math.sqrt(self.mean) * n_tokens / n_signal
         by_second = math.sqrt(self.second * n_tokens / n_signal / (1.0 + spread))
         return math.sqrt(by_mean * by_second)
 
 
-def summarise(tokens: Array, offsets: NDArray[np.int64], groups: NDArray[np.int64]) -> TokenSummary:
-    """Return the sums of one class; ``groups`` has the group of each sample."""
-    n_groups, dim = int(groups.max()) + 1, tokens.shape[1]
-    size, own, fourth = np.zeros(n_groups), np.zeros(n_groups), np.zeros(n_groups)
-    mean, turned, long = (np.zeros((n_groups, dim)) for _ in range(3))
-    outer, second = np.zeros((n_groups, dim, dim)), np.zeros((n_groups, dim, dim))
-    for sample, group in enumerate(groups):
-        part = tokens[offsets[sample] : offsets[sample + 1]]
-        centre = part.mean(axis=0)
-        projected = part @ centre
-        size[group] += 1
-        mean[group] += centre
-        turned[group] += projected @ part / len(part)
-        own[group] += float(projected @ projected) / len(part)
-        square = float(centre @ centre)
-        long[group] += square * centre
-        fourth[group] += square**2
-    lengths = np.diff(offsets)
-    centres = np.add.reduceat(tokens, offsets[:-1]) / lengths[:, np.newaxis]
-    scaled = tokens / np.repeat(np.sqrt(lengths), lengths)[:, np.newaxis]
-    of_token = np.repeat(groups, lengths)
-    for group in range(n_groups):
-        rows = scaled[of_token == group]
-        second[group] = rows.T @ rows
-        rows = centres[groups == group]
-        outer[group] = rows.T @ rows
-    return TokenSummary(size, mean, outer, second, turned, own, long, fourth)
+def jackknife_moments(positive: ClassTokens, negative: ClassTokens) -> list[TokenMoments]:
+    """Return the unbiased moments from all samples, then with each group left out."""
+    classes, n_groups = (positive, negative), int(positive.groups.max()) + 1
+    kept = np.vstack([np.ones(n_groups), 1.0 - np.eye(n_groups)])
+    means = [one.means for one in classes]
+    single = tuple(
+        ClassTokens(mean, np.arange(len(mean) + 1), one.groups)
+        for mean, one in zip(means, classes, strict=True)
+    )
+    counts: list[Array] = [kept @ np.bincount(one.groups).astype(float) for one in classes]
+    sums = [
+        kept @ [mean[one.groups == group].sum(axis=0) for group in range(n_groups)]
+        for mean, one in zip(means, classes, strict=True)
+    ]
+    difference = sums[0] / counts[0][:, np.newaxis] - sums[1] / counts[1][:, np.newaxis]
+    squares = sum(
+        kept @ np.bincount(one.groups, weights=np.sum(mean**2, axis=1)) / count**2
+        for mean, one, count in zip(means, classes, counts, strict=True)
+    )
+    # Only pairs of positives have a mean, and a fraction 1/n₊ of all pairs are not pairs.
+    distinct = 1.0 - 1.0 / counts[0]
+    mean = (np.sum(difference**2, axis=1) - squares) / distinct
+    scale = np.where(mean > 0, distinct * mean, math.inf)
+    second, between = (
+        _along_signal(samples, means, counts, difference, kept, scale)
+        for samples in (classes, single)
+    )
+    return [
+        TokenMoments(m, *values) if m > 0 else TokenMoments(m, 0.0, 0.0)
+        for m, *values in zip(mean.tolist(), second.tolist(), between.tolist(), strict=True)
+    ]
 
 
-def estimate_moments(positive: TokenSummary, negative: TokenSummary) -> TokenMoments:
-    """Return the unbiased moments from the sums over the samples of both classes."""
-    n_pos, n_neg = float(positive.size), float(negative.size)
-    difference = positive.mean / n_pos - negative.mean / n_neg
-    outer = positive.outer / n_pos**2 + negative.outer / n_neg**2
-    # Only pairs of positives have a mean, and a share 1/n₊ of all pairs are not pairs.
-    distinct = 1.0 - 1.0 / n_pos
-    mean = (float(difference @ difference) - float(np.trace(outer))) / distinct
-    if mean <= 0:
-        return TokenMoments(mean, 0.0, 0.0)
-    others = n_pos / (n_pos - 2.0)  # beside a pair of positives, two fewer are left
+def _along_signal(
+    classes: tuple[ClassTokens, ...],
+    means: list[Array],
+    counts: list[Array],
+    difference: Array,
+    kept: Array,
+    scale: Array,
+) -> Array:
+    """Return the class difference of second moments along the signal, beyond the mean one.
 
-    def along(second: str, turned: str, own: str) -> float:
-        """Return the class difference of second moments along the signal, beyond the mean one.
+    That is the same in all directions: noise that differs between the classes, or the imperfect
+    whitening of the tokens. ``kept`` has a row for each set of groups, as has the result.
+    """
+    dim, rows = difference.shape[1], np.vstack([*means, difference])
+    splits = np.cumsum([len(mean) for mean in means])
+    others = counts[0] / (counts[0] - 2.0)  # beside a pair of positives, two fewer are left
+    triple, level = np.zeros(len(kept)), np.zeros(len(kept))
+    for one, mean, count, sign, factor in zip(
+        classes, means, counts, (1.0, -1.0), (others, np.ones(len(kept))), strict=True
+    ):
+        sums = [_group_sums(one, mean, group, rows) for group in range(kept.shape[1])]
+        forms, second_times_mean, mean_second_mean, trace = map(np.array, zip(*sums, strict=True))
+        *of_means, of_differences = np.split(forms, splits, axis=1)
+        total = np.einsum("gA,Ag->g", kept, of_differences)
+        for form, other, n in zip(of_means, classes, counts, strict=True):
+            pairs = np.stack([np.bincount(other.groups, weights=row) for row in form])
+            total -= np.einsum("gA,AB,gB->g", kept, pairs, kept) / n**2
+        total -= 2.0 * sign / count * np.sum(difference * (kept @ second_times_mean), axis=1)
+        total += 2.0 * (kept @ mean_second_mean) / count**2
+        triple += sign * factor * total / count
+        level += sign * (kept @ trace) / count / dim
+    result: Array = (triple / scale - level) / (1.0 - 1.0 / dim)
+    return result
 
-        That is the same in all directions: noise that differs between the classes, or the
-        imperfect whitening of the tokens.
-        """
-        sums = [
-            (getattr(positive, name), getattr(negative, name)) for name in (second, turned, own)
-        ]
-        (s_pos, s_neg), (t_pos, t_neg), (o_pos, o_neg) = sums
-        moved = others * s_pos / n_pos - s_neg / n_neg
-        triple = float(difference @ moved @ difference) - float(np.sum(moved * outer))
-        triple -= 2.0 * float(difference @ (others * t_pos / n_pos**2 + t_neg / n_neg**2))
-        triple += 2.0 * (others * float(o_pos) / n_pos**3 - float(o_neg) / n_neg**3)
-        level = float(np.trace(s_pos / n_pos - s_neg / n_neg)) / difference.size
-        return (triple / distinct / mean - level) / (1.0 - 1.0 / difference.size)
 
-    return TokenMoments(mean, along("second", "turned", "own"), along("outer", "long", "fourth"))
+def _group_sums(
+    one: ClassTokens, means: Array, group: int, rows: Array
+) -> tuple[Array, Array, float, float]:
+    """Return, of the second moments S of a group's samples, xᵀSx of rows, ΣSx̄, Σx̄ᵀSx̄ and tr S."""
+    samples = np.flatnonzero(one.groups == group)
+    scaled = one.scaled(group)
+    if len(scaled) < rows.shape[1]:
+        forms = np.sum((scaled @ rows.T) ** 2, axis=0)
+    else:
+        forms = np.sum((rows @ (scaled.T @ scaled)) * rows, axis=1)
+    mean_of_token = means[np.repeat(samples, one.lengths[samples])]
+    projected = np.einsum("ij,ij->i", scaled, mean_of_token)
+    return forms, projected @ scaled, float(projected @ projected), float(np.sum(scaled**2))

@@ -1,7 +1,7 @@
 """Held-out errors of a classifier that is trained on parts of a pilot.
 
 The pilot is cut into folds, a few times anew. The classifier is trained on one fold, on two
-neighbouring ones, and so on, and tested on all the others; each fold takes its turn. So every
+neighboring ones, and so on, and tested on all the others; each fold takes its turn. So every
 sequence is tested equally often at each size, and no group is on both sides.
 """
 
@@ -11,16 +11,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils.validation import has_fit_parameter
 
+from sparsetoken.planner.curves import Measurements, correlated, likeness
+from sparsetoken.planner.metric import Metric, get_metric
 from sparsetoken.planner.request import Progress, silent
+from sparsetoken.planner.tuned import PILOT, PilotNoise
 
-__all__ = ["Observed", "observe"]
+__all__ = ["Observed", "measure", "observe"]
 
 Array = NDArray[np.float64]
 
 _FOLDS = 5
+_FEWEST_ALARMS = 2.0  # of negatives: with fewer expected, a recall cannot be measured
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,7 +43,7 @@ class Observed:
     wrong: Array
     """1 for a wrong label, 0 for a right one."""
     scores: Array
-    """Score in favour of the second class; all NaN where there are more than two classes."""
+    """Score in favor of the second class; all NaN where there are more than two classes."""
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -56,35 +62,36 @@ def observe(
 ) -> Observed:
     """Train ``estimator`` on parts of the pilot and test it on the others.
 
-    The pilot is cut anew with each of ``seeds``. A part that it cannot be trained on is left out,
-    and so is a size at which some sequence was never tested. If nothing is left, ValueError says
-    why.
+    The pilot is cut anew with each of ``seeds``. ``groups`` are passed on to a ``fit`` that takes
+    them. A part that the estimator cannot be trained on is left out, and so is a size at which a
+    sequence was never tested. If nothing is left, ValueError says why.
     """
     labels = np.unique(y, return_inverse=True)[1]
-    cuts = [_cut(labels, groups, seed) for seed in seeds]
-    n_folds = len(cuts[0])
-    starts = [(folds, first) for folds in cuts for first in range(n_folds)]
+    folds = [_cut(labels, groups, seed) for seed in seeds]
+    n_folds = len(folds[0])
+    starts = [(cut, first) for cut in folds for first in range(n_folds)]
+    takes_groups = groups is not None and has_fit_parameter(estimator, "groups")
     shape = (n_folds - 1, len(starts), labels.size)
     size, wrong, scores = np.zeros(shape[:2]), np.full(shape, np.nan), np.full(shape, np.nan)
     reason: object = "each part has sequences of one class only"
-    for step in range(n_folds - 1):
-        for row, (folds, first) in enumerate(starts):
-            count = step * len(starts) + row + 1
-            progress(f"training {count} of {size.size} on parts of the pilot")
-            turned = [*folds[first:], *folds[:first]]
-            train = np.sort(np.concatenate(turned[: step + 1]))
-            test = np.concatenate(turned[step + 1 :])
-            size[step, row] = train.size
-            if np.unique(labels[train]).size <= labels.max():
-                continue
-            try:
-                fitted = clone(estimator).fit(X[train], y[train])
-            except (ValueError, ArithmeticError, np.linalg.LinAlgError) as failure:
-                reason = failure
-                continue
-            wrong[step, row, test] = fitted.predict(X[test]) != y[test]
-            if labels.max() == 1:
-                scores[step, row, test] = _score(fitted, X[test])
+    for step, row in np.ndindex(shape[:2]):
+        progress(f"training {step * len(starts) + row + 1} of {size.size} on parts of the pilot")
+        cut, first = starts[row]
+        ordered = [*cut[first:], *cut[:first]]
+        train = np.sort(np.concatenate(ordered[: step + 1]))
+        test = np.concatenate(ordered[step + 1 :])
+        size[step, row] = train.size
+        if np.unique(labels[train]).size <= labels.max():
+            continue
+        options = {"groups": np.asarray(groups)[train]} if takes_groups else {}
+        try:
+            fitted = clone(estimator).fit(X[train], y[train], **options)
+        except (ValueError, ArithmeticError, np.linalg.LinAlgError) as failure:
+            reason = failure
+            continue
+        wrong[step, row, test] = fitted.predict(X[test]) != y[test]
+        if labels.max() == 1:
+            scores[step, row, test] = _score(fitted, X[test])
     tested = np.isfinite(wrong).any(axis=1).all(axis=1)
     if not tested.any():
         raise ValueError(f"X must have parts to train on and to test on: {reason}")
@@ -101,10 +108,107 @@ def _cut(labels: NDArray[np.int64], groups: ArrayLike | None, seed: int) -> list
         if n_folds < 2:
             raise ValueError("groups must be at least two, got one")
         cut = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-    return [part for _, part in cut.split(labels, labels, groups)]
+    return [fold for _, fold in cut.split(labels, labels, groups)]
 
 
 def _score(fitted: Any, X: Any) -> Array:
     if hasattr(fitted, "decision_function"):
         return np.asarray(fitted.decision_function(X), dtype=float)
     return np.asarray(fitted.predict_proba(X)[:, 1], dtype=float)
+
+
+def measure(observed: Observed, metric: Metric | None = None) -> Measurements:
+    """Return mean errors and ranks, with the covariance between the sequences tested.
+
+    A recall is measured only if ``metric`` asks for it and the negatives are enough.
+    """
+    n = observed.labels.size
+    metrics = [get_metric("error")]
+    lost = [np.nanmean(observed.wrong, axis=1)]
+    weights = [np.full(n, 1.0 / n)]
+    if observed.counts.size == 2:
+        positive = observed.labels == 1
+        metrics.append(get_metric("auc"))
+        lost.append(_wrong_pairs(observed.scores, positive))
+        weights.append(0.5 / observed.counts[observed.labels])  # both classes have the same mean
+        fpr = getattr(metric, "fpr", 0.0)
+        if metric is not None and fpr * observed.counts[0] >= _FEWEST_ALARMS:
+            metrics.append(metric)
+            lost.append(_missed(observed.scores, positive, fpr))
+            weights.append(positive / observed.counts[1])
+    values = np.array([value @ weight for value, weight in zip(lost, weights, strict=True)])
+    influence = _influence(lost, values, observed.labels, metrics)
+    covariance = influence @ influence.T * n / (n - 1)
+    chance = 1.0 - observed.counts.max() / n
+    bars = np.sqrt(np.diag(covariance)).reshape(values.shape)
+    fixed = _noise(metrics, values, covariance, observed.sizes / n, n)
+    return Measurements(tuple(metrics), observed.sizes, values, bars, n, n, chance, PILOT, fixed)
+
+
+def _influence(
+    lost: list[Array], values: Array, labels: NDArray[np.int64], metrics: list[Metric]
+) -> Array:
+    """Return how much each sequence moves each value; metrics and sizes are flattened."""
+    of_class = np.bincount(labels)[labels]
+    moved = [lost[0] - values[0, :, np.newaxis]]
+    moved[0] = moved[0] / labels.size
+    for place in range(1, len(metrics)):
+        moved.append((lost[place] - values[place, :, np.newaxis]) / of_class)
+    if len(metrics) == 3:
+        # A negative above the threshold raises it: by the ratio of Gaussian densities there.
+        fpr = getattr(metrics[2], "fpr", 0.0)
+        recall = np.clip(1.0 - values[2], 1e-3, 1.0 - 1e-3)
+        ratio = np.exp(0.5 * (ndtri(fpr) ** 2 - ndtri(recall) ** 2))[:, np.newaxis]
+        negative = labels == 0
+        moved[2] = np.where(negative, ratio * (lost[2] - fpr) / of_class, moved[2])
+    return np.concatenate(moved)
+
+
+def _noise(metrics: list[Metric], values: Array, covariance: Array, size: Array, n: int) -> Array:
+    """Return the covariance of angles: by the sequences tested, and by those trained on.
+
+    The errors of all sizes come from the same pilot, so neighboring sizes have both in common.
+    """
+    unseen = np.array([[metric.unseen] for metric in metrics])
+    rates = ((n * values + unseen) / (n + 2.0 * unseen)).ravel()
+    slope = 0.5 / np.sqrt(rates * (1.0 - rates))
+    tested = covariance * np.outer(slope, slope)
+    tested += np.diag(np.maximum(0.125 / n - np.diag(tested), 0.0))  # no error seen is no proof
+    trained = PilotNoise.training / n * np.sqrt(np.outer(size, size)) * likeness(size)
+    common = correlated(len(metrics), PilotNoise.common)
+    return tested + np.kron(common, trained) + 1e-5 * np.eye(rates.size)
+
+
+def _wrong_pairs(scores: Array, positive: NDArray[np.bool_]) -> Array:
+    """Return, by size and sequence, the fraction of the other class it is ranked wrongly against.
+
+    The mean over either class is 1 − AUC.
+    """
+    place = np.full(scores.shape, np.nan)
+    flat = (table.reshape(-1, positive.size) for table in (place, scores))
+    for placed, row in zip(*flat, strict=True):
+        tested = np.isfinite(row)
+        for mask, sign in ((positive & tested, -1.0), (~positive & tested, 1.0)):
+            others = np.sort(sign * row[tested & ~mask])
+            if others.size:
+                ranks = [
+                    np.searchsorted(others, sign * row[mask], side) for side in ("left", "right")
+                ]
+                placed[mask] = 0.5 * (ranks[0] + ranks[1]) / others.size
+    return np.nanmean(place, axis=1)
+
+
+def _missed(scores: Array, positive: NDArray[np.bool_], fpr: float) -> Array:
+    """Return, by size and sequence, how often it is below the threshold if positive, above if not.
+
+    The threshold of each training is the quantile of its tested negatives.
+    """
+    outside = np.full(scores.shape, np.nan)
+    flat = (table.reshape(-1, positive.size) for table in (outside, scores))
+    for placed, row in zip(*flat, strict=True):
+        tested = np.isfinite(row)
+        if tested.any():
+            negatives = row[tested & ~positive]
+            threshold = np.quantile(negatives, 1.0 - fpr, method="higher")
+            placed[tested] = np.where(positive, row < threshold, row > threshold)[tested]
+    return np.nanmean(outside, axis=1)

@@ -1,218 +1,27 @@
-"""A plan from pilot data: the held-out errors of a classifier, extrapolated."""
+"""``plan.from_pilot`` and ``plan.from_curve``: samples for a target, from measured performance."""
 
-import math
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsetoken._validation import check_real
+from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimators import SparseTokenClassifier
-from sparsetoken.planner.extrapolate import Posterior, extrapolate, summarise
-from sparsetoken.planner.observe import Observed, observe
+from sparsetoken.planner.curves import Measurements, correlated, extrapolate, likeness
+from sparsetoken.planner.metric import DEFAULT_FPR, Metric, get_metric
+from sparsetoken.planner.observe import measure, observe
+from sparsetoken.planner.pilot_plan import PilotPlan
 from sparsetoken.planner.request import Progress, silent
+from sparsetoken.planner.tuned import CURVE, CurveNoise
 from sparsetoken.problem import RandomState
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["PilotCurve", "PilotPlan", "plan_from_pilot"]
+__all__ = ["plan_from_curve", "plan_from_pilot"]
 
 Array = NDArray[np.float64]
 
 _FEWEST = 4  # samples of a class
 _REPEATS = 2  # times the pilot is cut anew
-_REACH = 100.0  # times the pilot: the extrapolation is not asked about larger studies
-_LEVELS = (0.1, 0.5, 0.9)
-
-
-class PilotCurve(NamedTuple):
-    """Expected error against the number of samples."""
-
-    n_samples: tuple[int, ...]
-    lower: tuple[float, ...]
-    median: tuple[float, ...]
-    upper: tuple[float, ...]
-
-
-@dataclass(frozen=True, repr=False)
-class PilotPlan:
-    """The answer of :meth:`sparsetoken.plan.from_pilot`."""
-
-    target: float
-    """The error asked for."""
-    observed: Observed
-    """Held-out errors on parts of the pilot."""
-    posterior: Posterior
-    """Learning curves that agree with them."""
-
-    @property
-    def pilot_size(self) -> int:
-        """Number of sequences in the pilot."""
-        return self.observed.labels.size
-
-    def predict(self, sizes: ArrayLike) -> Array:
-        """Return the expected error at some numbers of samples.
-
-        Parameters
-        ----------
-        sizes : array-like of shape (k,)
-            Numbers of labelled sequences.
-
-        Returns
-        -------
-        ndarray of shape (k, 3)
-            The 10 %, 50 % and 90 % points: lower, median and upper.
-        """
-        sizes = np.atleast_1d(np.asarray(sizes, dtype=float))
-        if sizes.ndim != 1 or not np.all(np.isfinite(sizes) & (sizes >= 1)):
-            raise ValueError(f"sizes must be numbers of samples >= 1, got {sizes!r}")
-        return self.posterior.errors(sizes, _LEVELS)
-
-    @cached_property
-    def _needed(self) -> tuple[float, float, float]:
-        """Samples at which the target is reached with probability 10 %, 50 % and 90 %."""
-        low, middle, high = self.posterior.sizes(self.target, _LEVELS, _REACH * self.pilot_size)
-        return float(low), float(middle), float(high)
-
-    @property
-    def n_samples(self) -> int | None:
-        """Number of samples that reach the target, as likely too many as too few; or None."""
-        middle = self._needed[1]
-        return math.ceil(middle) if math.isfinite(middle) else None
-
-    @property
-    def interval(self) -> tuple[int, int] | None:
-        """Between these numbers of samples the target is reached, with 80 % probability.
-
-        None if that cannot be told: ``trust`` says why.
-        """
-        low, _, high = self._needed
-        if not math.isfinite(high):
-            return None
-        return math.ceil(low), math.ceil(high)
-
-    @cached_property
-    def curve(self) -> PilotCurve:
-        """Expected error from a tenth of the pilot, or less, to at least ten times its size."""
-        needed = [10.0 * self.pilot_size, *(1.5 * n for n in self._needed if math.isfinite(n))]
-        first = max(2.0, min(0.1 * self.pilot_size, self._needed[0]))
-        sizes = np.geomspace(first, max(needed), 40)
-        sizes = np.unique(sizes.round())
-        lower, median, upper = self.predict(sizes).T
-        return PilotCurve(tuple(int(n) for n in sizes), tuple(lower), tuple(median), tuple(upper))
-
-    @property
-    def _learns(self) -> bool:
-        """Whether the classifier clearly beats chance on the pilot."""
-        summary = self.posterior.summary
-        bars = np.sqrt(np.diag(summary.covariance))
-        last = summary.sizes.size - 1
-        better = summary.chance - summary.error[last] > 3.0 * bars[last]
-        ranked = summary.auc.size > 0 and summary.auc[last] - 0.5 > 3.0 * bars[-1]
-        return bool(better or ranked)
-
-    @property
-    def trust(self) -> str:
-        """How far to trust the answer, in plain words; what speaks against it comes first."""
-        return " ".join(self._reasons())
-
-    def _reasons(self) -> list[str]:
-        size, low, high = self.pilot_size, self._needed[0], self._needed[2]
-        reasons = []
-        if not self._learns:
-            reasons.append(
-                "Little: on the pilot the classifier does not clearly beat chance, so the curve is "
-                "mostly assumption."
-            )
-        if not math.isfinite(high):
-            chance = self.posterior.reaches(self.target, _REACH * size)
-            reasons.append(
-                f"The target may be out of reach: {chance:.0%} of the curves that agree with the "
-                f"pilot get there with at most {_REACH * size:.0f} samples."
-            )
-        elif high > 4 * size:
-            reasons.append(
-                f"With care: {high:.0f} samples are {high / size:.0f} times the pilot, and tests "
-                "cover up to 4 times."
-            )
-        smallest = float(self.observed.sizes.min())
-        if high < smallest:
-            reasons.append(
-                f"{smallest:.0f} samples reach the target already; fewer were not tried, so how "
-                "many would do is a guess."
-            )
-        elif math.isfinite(high) and high > max(4 * low, size):
-            reasons.append("The range is wide: a larger pilot would narrow it.")
-        if self.observed.counts.min() < 10:
-            reasons.append(f"The rarest class has only {self.observed.counts.min()} sequences.")
-        if not reasons:
-            reasons.append("As far as the interval goes: it is meant to hold in 8 of 10 studies.")
-        return reasons
-
-    @property
-    def answer(self) -> str:
-        """The plan in one sentence."""
-        if self.n_samples is None:
-            return (
-                f"The pilot does not show how many samples an error of {self.target:g} takes, or "
-                "whether any number reaches it."
-            )
-        if self.interval is None:
-            range_ = f"no upper limit can be told; at least {math.ceil(self._needed[0])}"
-        else:
-            range_ = "80 % interval {} to {}".format(*self.interval)
-        return f"About {self.n_samples} samples for an error of {self.target:g} ({range_})."
-
-    def summary(self) -> str:
-        """Return answer and interval, then trust, then what both rest on, as text."""
-        lines = [self.answer, f"Trust: {self.trust}", ""]
-        lines += [f"held-out error after training on parts of the pilot of {self.pilot_size}"]
-        for n, error, bar in self.posterior.summary.rows():
-            lines.append(f"  {n:>6.0f} samples: {error:.3f} ± {bar:.3f}")
-        lines += ["expected error, with 80 % interval"]
-        sizes = [factor * self.pilot_size for factor in (1, 2, 4, 8)]
-        for n, (low, median, high) in zip(sizes, self.predict(sizes), strict=True):
-            lines.append(f"  {n:>6} samples: {median:.3f}, {low:.3f} to {high:.3f}")
-        return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data, ready for JSON."""
-        rows = self.posterior.summary.rows()
-        return {
-            "answer": self.answer,
-            "n_samples": self.n_samples,
-            "interval": None if self.interval is None else list(self.interval),
-            "trust": self.trust,
-            "target": self.target,
-            "pilot_size": self.pilot_size,
-            "observed": [
-                {"n_samples": n, "error": error, "standard_error": bar} for n, error, bar in rows
-            ],
-            "curve": {name: list(values) for name, values in self.curve._asdict().items()},
-        }
-
-    def plot(self, path: str | Path | None = None) -> "Figure":
-        """Draw the observed errors, the fan of curves, the target and the answer.
-
-        Parameters
-        ----------
-        path : str, Path or None, default=None
-            Also save the picture: a file ending in .png, .pdf or .svg.
-        """
-        from sparsetoken.plotting import draw_pilot, save_picture
-
-        figure = draw_pilot(self.to_dict())
-        if path is not None:
-            save_picture(figure, path)
-        return figure
-
-    def __repr__(self) -> str:
-        return f"PilotPlan({self.answer})"
 
 
 def plan_from_pilot(
@@ -222,36 +31,229 @@ def plan_from_pilot(
     error: float,
     estimator: Any = None,
     groups: ArrayLike | None = None,
+    metric: str = "error",
+    fpr: float = DEFAULT_FPR,
     effort: float = 1.0,
     random_state: RandomState = 0,
     progress: Progress = silent,
 ) -> PilotPlan:
-    """Observe the classifier on parts of the pilot and extrapolate; see Planner.from_pilot."""
-    error = check_real("error", error, low=0.0, high=1.0, above=True)
+    """Plan the number of samples from pilot data.
+
+    The classifier is trained on parts of the pilot, of several sizes, and tested on the rest.
+    Learning curves that agree with these errors, and with how well the held-out scores rank, are
+    extrapolated. They are of the theory's family: the error may stay at chance for a while before
+    it falls.
+
+    Parameters
+    ----------
+    X : Sequences, array of shape (n, L, d), or list of (L_i, d) arrays
+        The pilot sequences.
+    y : array-like of shape (n,)
+        Their labels; at least four of each.
+    error : float
+        Target: the test error, below that of always predicting the commonest label. With
+        ``metric="auc"`` it is 1 − AUC, with ``metric="recall"`` 1 − recall.
+    estimator : classifier, optional
+        The unfitted classifier that the plan is about, a
+        :class:`~sparsetoken.estimators.SparseTokenClassifier` by default.
+    groups : array-like of shape (n,), optional
+        Groups of sequences that belong together, such as those of one patient: no group is trained
+        on and tested on at the same time. A ``fit`` that takes ``groups`` gets them.
+    metric : {"error", "auc", "recall"}, default="error"
+        What ``error`` means. The last two need two classes; the second label in sorted order is the
+        positive one.
+    fpr : float, default=0.01
+        The false-positive rate of the recall.
+    effort : float, default=1.0
+        How often the pilot is cut into parts anew: 2 trains twice as often, for a somewhat narrower
+        interval.
+    random_state : int, Generator or None, default=0
+        Decides the parts. The same seed gives the same observed errors whatever the target.
+    progress : callable, optional
+        Called with a few words before each training; ``progress=print`` shows them.
+
+    Returns
+    -------
+    PilotPlan
+        With ``n_samples``, ``interval``, ``predict``, ``curve``, ``trust``, ``summary``, ``plot``
+        and ``report``; ``more`` counts what is still to be labelled of each class.
+
+    Notes
+    -----
+    ``python -m benchmarks.pilot_truth`` compares predictions with what was found later, on real and
+    simulated data of many kinds.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=4, n_signal=2, signal=4.0)
+    >>> X, y = problem.sample(40, 60, random_state=0)
+    >>> pilot = st.plan.from_pilot(X, y, error=0.05, estimator=st.PooledClassifier(reg=0.1))
+    >>> pilot
+    PilotPlan(About 126 samples for an error of 0.05 (no upper limit can be told; at least 25).)
+    >>> pilot.predict([80, 160]).round(2)  # lower, median and upper expected error
+    array([[0.02, 0.06, 0.12],
+           [0.01, 0.05, 0.12]])
+    """
+    aim = get_metric(metric, fpr)
     repeats = max(1, round(_REPEATS * check_real("effort", effort, low=0.0, above=True)))
-    X, labels = _check(X, y, groups)
-    chance = 1.0 - np.unique(labels, return_counts=True)[1].max() / labels.size
+    X, labels = _check_pilot(X, y, groups)
+    classes, counts = np.unique(labels, return_counts=True)
+    if classes.size > 2 and aim.name != "error":
+        raise ValueError(f"metric must be 'error' with {classes.size} labels in y, got {metric!r}")
+    error = _check_target(aim, error, 1.0 - float(counts.max()) / labels.size)
+    *seeds, seed = np.random.default_rng(random_state).integers(2**31, size=repeats + 1).tolist()
+    if estimator is None:
+        estimator = SparseTokenClassifier(random_state=seed)
+    seen = observe(estimator, X, labels, groups=groups, seeds=seeds, progress=progress)
+    progress("fitting learning curves")
+    posterior = extrapolate(measure(seen, aim))
+    together = "" if groups is None else f", {np.unique(groups).size} groups kept together"
+    method = f"held out after training on parts of the pilot of {labels.size}{together}"
+    by_class = dict(zip(classes.tolist(), counts.tolist(), strict=True))
+    name = type(estimator).__name__
+    return PilotPlan(error, aim, posterior, "pilot", name, by_class, method)
+
+
+def plan_from_curve(
+    sizes: ArrayLike,
+    errors: ArrayLike | None = None,
+    *,
+    n_test: int,
+    error: float,
+    aucs: ArrayLike | None = None,
+    recalls: ArrayLike | None = None,
+    chance: float = 0.5,
+    metric: str = "error",
+    fpr: float = DEFAULT_FPR,
+) -> PilotPlan:
+    """Plan the number of samples from a learning curve alone.
+
+    The curve may be anybody's: of a paper, or of a classifier that this package does not know. Its
+    extrapolation is that of :meth:`from_pilot`. Test errors come with the noise of ``n_test``
+    samples, and with that of each draw of training samples, whose size is estimated from the
+    roughness of the curve.
+
+    Parameters
+    ----------
+    sizes : array-like of shape (k,)
+        Numbers of training samples; two different ones at least. A size may come several times.
+    errors, aucs, recalls : array-like of shape (k,) or (k, repeats), optional
+        Test errors, areas under the ROC curve, and recalls at the false-positive rate ``fpr``, at
+        each size: at least one of the three. NaN is left out, with all that belongs to it.
+    n_test : int
+        Number of test samples.
+    error : float
+        Target: the test error. With ``metric="auc"`` it is 1 − AUC, with ``metric="recall"``
+        1 − recall.
+    chance : float, default=0.5
+        Error of always predicting the commonest class.
+    metric : {"error", "auc", "recall"}, default="error"
+        What ``error`` means. One that was not measured is inferred, which ``trust`` says.
+    fpr : float, default=0.01
+        The false-positive rate of the recall.
+
+    Returns
+    -------
+    PilotPlan
+        With ``n_samples``, ``interval``, ``predict``, ``curve``, ``trust``, ``summary``, ``plot``
+        and ``report``. ``rises`` is not None where the measured error clearly rises.
+
+    Notes
+    -----
+    ``python -m benchmarks.curve_truth`` compares predictions with the rest of public curves.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> errors = [0.35, 0.27, 0.2, 0.16]
+    >>> plan = st.plan.from_curve([25, 50, 100, 200], errors, n_test=500, error=0.13)
+    >>> plan
+    PilotPlan(About 430 samples for an error of 0.13 (no upper limit can be told; at least 181).)
+    >>> plan.predict([400, 800]).round(2)  # lower, median and upper expected error
+    array([[0.08, 0.13, 0.19],
+           [0.06, 0.11, 0.17]])
+    """
+    aim = get_metric(metric, fpr)
+    n_test = check_count("n_test", n_test, minimum=2)
+    chance = check_real("chance", chance, low=0.0, high=1.0, above=True)
+    error = _check_target(aim, error, chance)
+    tables: dict[Metric, ArrayLike | None] = {
+        get_metric("error"): errors,
+        get_metric("auc"): None if aucs is None else 1.0 - np.asarray(aucs, dtype=float),
+        get_metric("recall", fpr): None if recalls is None else 1.0 - np.asarray(recalls, float),
+    }
+    at, measured = _check_curve(sizes, tables)
+    posterior = extrapolate(_curve_measurements(at, measured, n_test, chance))
+    method = f"measured on {n_test} test samples at {np.unique(at).size} sizes"
+    return PilotPlan(error, aim, posterior, "curve", "the classifier of the curve", {}, method)
+
+
+def _curve_measurements(
+    sizes: Array, shortfalls: dict[Metric, Array], n_test: int, chance: float
+) -> Measurements:
+    """Return the points of a curve with their noise: of tests, of draws, and of the family."""
+    metrics, values = tuple(shortfalls), np.stack(list(shortfalls.values()))
+    size = sizes / sizes.max()
+    tested = correlated(sizes.size, CurveNoise.same_tests) / (4.0 * n_test)
+    misfit, common = likeness(size), correlated(len(metrics), CurveNoise.common)
+    of_ranks = np.diag(
+        [0.0 if m.name == "error" else CurveNoise.misfit_of_ranks**2 for m in metrics]
+    )
+    fixed = np.kron(common, tested + CurveNoise.misfit**2 * misfit) + np.kron(of_ranks, misfit)
+    drawn: Array = np.eye(size.size) / size
+    scaled: Any = np.kron(common, drawn + CurveNoise.misfit_of_draws**2 * misfit)
+    bars = np.sqrt(np.maximum(values * (1.0 - values), 0.0) / n_test)
+    unit = float(sizes.max())
+    return Measurements(metrics, sizes, values, bars, n_test, unit, chance, CURVE, fixed, scaled)
+
+
+def _check_curve(
+    sizes: ArrayLike, tables: dict[Metric, ArrayLike | None]
+) -> tuple[Array, dict[Metric, Array]]:
+    """Return a row for each measurement; repeats become sizes that come several times."""
+    at = np.asarray(sizes, dtype=float)
+    if at.ndim != 1 or not np.all(np.isfinite(at) & (at >= 1)):
+        raise ValueError(f"sizes must be a row of numbers of samples >= 1, got {sizes!r}")
+    names = {"error": "errors", "auc": "aucs", "recall": "recalls"}
+    values = {
+        metric: np.asarray(table, dtype=float)
+        for metric, table in tables.items()
+        if table is not None
+    }
+    if not values:
+        raise ValueError("errors, aucs or recalls must be given, got none")
+    repeats = next(iter(values.values())).shape[1:]
+    for metric, table in values.items():
+        if table.shape != (at.size, *repeats) or table.ndim > 2:
+            raise ValueError(
+                f"{names[metric.name]} must have a row for each of the {at.size} sizes, and as "
+                f"many repeats as the others, got shape {table.shape}"
+            )
+        if not np.all(np.isnan(table) | ((table >= 0.0) & (table <= 1.0))):
+            raise ValueError(f"{names[metric.name]} must be in [0, 1]")
+    at = np.broadcast_to(at.reshape(at.shape + (1,) * len(repeats)), (at.size, *repeats)).ravel()
+    flat = {metric: table.ravel() for metric, table in values.items()}
+    whole = np.all([np.isfinite(table) for table in flat.values()], axis=0)
+    if np.unique(at[whole]).size < 2:
+        raise ValueError("sizes must have two different ones at least, with something measured")
+    return at[whole], {metric: table[whole] for metric, table in flat.items()}
+
+
+def _check_target(metric: Metric, error: float, chance: float) -> float:
+    """Return the target, or raise ValueError if chance meets it; labels may be of many classes."""
+    error = check_real("error", error, low=0.0, high=1.0, above=True)
+    if metric.name != "error":
+        return metric.check(error, 0.5)
     if error >= chance:
         raise ValueError(
             f"error must be below {chance:.3g}, that of always predicting the commonest class, "
             f"got {error:g}"
         )
-    *seeds, seed = np.random.default_rng(random_state).integers(2**31, size=repeats + 1).tolist()
-    if estimator is None:
-        estimator = SparseTokenClassifier(random_state=seed)
-    observed = observe(
-        estimator,
-        X,
-        labels,
-        groups=groups,
-        seeds=seeds,
-        progress=progress,
-    )
-    progress("fitting learning curves")
-    return PilotPlan(error, observed, extrapolate(summarise(observed)))
+    return error
 
 
-def _check(X: Any, y: ArrayLike, groups: ArrayLike | None) -> tuple[Sequences, NDArray[Any]]:
+def _check_pilot(X: Any, y: ArrayLike, groups: ArrayLike | None) -> tuple[Sequences, NDArray[Any]]:
     sequences = as_sequences(X)
     labels = np.asarray(y)
     for name, values in (("y", labels), ("groups", labels if groups is None else groups)):

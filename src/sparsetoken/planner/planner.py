@@ -1,18 +1,15 @@
 """``sparsetoken.plan``: call it with all quantities but one, or ask it about pilot data."""
 
-from typing import Any
-
-from numpy.typing import ArrayLike
-
 from sparsetoken._validation import check_choice
 from sparsetoken.planner.architectures import ARCHITECTURES
-from sparsetoken.planner.metric import get_metric
-from sparsetoken.planner.pilot import PilotPlan, plan_from_pilot
-from sparsetoken.planner.record import Plan
-from sparsetoken.planner.request import Progress, make_request, silent
+from sparsetoken.planner.evaluation_size import plan_test_size
+from sparsetoken.planner.metric import DEFAULT_FPR, get_metric
+from sparsetoken.planner.pilot import plan_from_curve, plan_from_pilot
+from sparsetoken.planner.request import DEFAULTS, Progress, make_request, silent
 from sparsetoken.planner.solve import solve_best
+from sparsetoken.planner.theory_plan import Plan
 from sparsetoken.population import AnyProblem
-from sparsetoken.problem import RandomState
+from sparsetoken.vocabulary import PARAMETERS
 
 __all__ = ["Planner", "plan"]
 
@@ -49,13 +46,13 @@ class Planner:
         n_samples: int | None = None,
         dim: int | None = None,
         n_tokens: int | None = None,
-        n_signal: int | None = 1,
+        n_signal: int | None = DEFAULTS["n_signal"],
         signal: float | None = None,
-        positive_rate: float | None = 0.5,
+        positive_rate: float | None = DEFAULTS["positive_rate"],
         error: float | None = None,
-        model: str = "two-step",
+        model: str = PARAMETERS["model"].default,
         metric: str = "error",
-        fpr: float = 0.01,
+        fpr: float = DEFAULT_FPR,
         problem: AnyProblem | None = None,
         progress: Progress = silent,
     ) -> Plan:
@@ -129,80 +126,9 @@ class Planner:
         models = [*ARCHITECTURES] if model == "best" else [model]
         return Plan(error, solve_best(models, request, progress), progress)
 
-    def from_pilot(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        error: float,
-        estimator: Any = None,
-        groups: ArrayLike | None = None,
-        effort: float = 1.0,
-        random_state: RandomState = 0,
-        progress: Progress = silent,
-    ) -> PilotPlan:
-        """Plan the number of samples from pilot data.
-
-        The classifier is trained on parts of the pilot, of several sizes, and tested on the rest.
-        Learning curves that agree with these errors, and with how well the held-out scores rank,
-        are extrapolated. They are of the theory's family: the error may stay at chance for a while
-        before it falls.
-
-        Parameters
-        ----------
-        X : Sequences, array of shape (n, L, d), or list of (L_i, d) arrays
-            The pilot sequences.
-        y : array-like of shape (n,)
-            Their labels; at least four of each.
-        error : float
-            Target test error, below that of always predicting the commonest label.
-        estimator : classifier, optional
-            The unfitted classifier that the plan is about, a
-            :class:`~sparsetoken.estimators.SparseTokenClassifier` by default.
-        groups : array-like of shape (n,), optional
-            Groups of sequences that belong together, such as those of one patient: no group is
-            trained on and tested on at the same time.
-        effort : float, default=1.0
-            How often the pilot is cut into parts anew: 2 trains twice as often, for a somewhat
-            narrower interval.
-        random_state : int, Generator or None, default=0
-            Decides the parts. The same seed gives the same observed errors whatever the target.
-        progress : callable, optional
-            Called with a few words before each training; ``progress=print`` shows them.
-
-        Returns
-        -------
-        PilotPlan
-            With ``n_samples``, ``interval``, ``predict``, ``curve``, ``trust``, ``summary`` and
-            ``plot``.
-
-        Notes
-        -----
-        ``python -m benchmarks.pilot_truth`` compares predictions with what was found later, on real
-        and simulated data of many kinds.
-
-        Examples
-        --------
-        >>> import sparsetoken as st
-        >>> problem = st.SparseTokenProblem(n_tokens=4, n_signal=2, signal=4.0)
-        >>> X, y = problem.sample(40, 60, random_state=0)
-        >>> pilot = st.plan.from_pilot(X, y, error=0.12, estimator=st.PooledClassifier(reg=0.1))
-        >>> pilot
-        PilotPlan(About 17 samples for an error of 0.12 (80 % interval 9 to 63).)
-        >>> pilot.predict([80, 160]).round(2)  # lower, median and upper expected error
-        array([[0.01, 0.05, 0.12],
-               [0.01, 0.05, 0.11]])
-        """
-        return plan_from_pilot(
-            X,
-            y,
-            error=error,
-            estimator=estimator,
-            groups=groups,
-            effort=effort,
-            random_state=random_state,
-            progress=progress,
-        )
+    from_pilot = staticmethod(plan_from_pilot)
+    from_curve = staticmethod(plan_from_curve)
+    test_size = staticmethod(plan_test_size)
 
     def __repr__(self) -> str:
         return "<sparsetoken.plan: call it with all quantities but one>"

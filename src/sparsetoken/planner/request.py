@@ -19,6 +19,7 @@ from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import PARAMETERS, group
 
 __all__ = [
+    "DEFAULTS",
     "FEWEST_OF_A_CLASS",
     "GIVEN",
     "QUANTITIES",
@@ -37,6 +38,11 @@ _PROBLEM = group("problem")
 GIVEN = ("n_samples", "dim", *_PROBLEM)
 QUANTITIES = (*GIVEN, "error")
 """What a plan consists of; one of them is solved for."""
+DEFAULTS: dict[str, Any] = {
+    name: PARAMETERS[name].default if name in ("n_signal", "positive_rate") else None
+    for name in _PROBLEM
+}
+"""What a plan takes for a quantity of the problem that is left out; None is solved for."""
 FEWEST_OF_A_CLASS = 10
 _RAREST = 1e-4
 
@@ -156,8 +162,7 @@ def make_request(metric: Metric, problem: AnyProblem | None = None, **given: Any
 
 def _without_problem(given: dict[str, Any]) -> dict[str, Any]:
     """Return the quantities beside a problem, or raise ValueError if its own are among them."""
-    defaults = {"n_tokens": None, "n_signal": 1, "signal": None, "positive_rate": 0.5}
-    for name, default in defaults.items():
+    for name, default in DEFAULTS.items():
         if given[name] != default:
             raise ValueError(f"{name} must be left out: the problem has it; got {given[name]!r}")
     return {name: value for name, value in given.items() if name not in _PROBLEM}

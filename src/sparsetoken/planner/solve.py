@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.planner.architectures import ARCHITECTURES, Architecture, Choice
-from sparsetoken.planner.draws import FEW_SAMPLES, few
+from sparsetoken.planner.expectation import FEW_SAMPLES, has_few_samples
 from sparsetoken.planner.floors import UnreachableError, floor, why_unreachable
 from sparsetoken.planner.request import FEWEST_OF_A_CLASS, Progress, Request, fewest_samples
 
@@ -51,6 +51,13 @@ class Axis(NamedTuple):
     whole: bool = False
     """Whether only whole numbers make sense on the way; others are rounded at the end."""
 
+    def step(self, value: float, towards: int) -> float:
+        """Return the next value up (+1) or down (−1), not beyond the end."""
+        following = min(max(value * self.factor**towards, self.low), self.high)
+        if self.whole:
+            following = round(following) if round(following) != value else value + towards
+        return following
+
 
 def predict(
     architecture: Architecture, request: Request, progress: Progress, start: Choice | None = None
@@ -64,18 +71,18 @@ def predict(
 
 def solve_best(models: Sequence[str], request: Request, progress: Progress) -> Solution:
     """Return the solution of the model that does best; if all fail, name each reason."""
-    found: list[Solution] = []
+    solutions: list[Solution] = []
     failures = []
     for name in models:
-        if len(models) > 1 and not ARCHITECTURES[name].takes(request.problem):
+        if len(models) > 1 and not ARCHITECTURES[name].supports(request.problem):
             continue
         try:
-            found.append(solve(ARCHITECTURES[name], request, progress))
+            solutions.append(solve(ARCHITECTURES[name], request, progress))
         except UnreachableError as failure:
             failures.append(str(failure))
-    if not found:
+    if not solutions:
         raise UnreachableError("; ".join(failures))
-    return min(found, key=_cost)
+    return min(solutions, key=_cost)
 
 
 def _cost(solution: Solution) -> tuple[int, float]:
@@ -112,37 +119,31 @@ def solve(architecture: Architecture, request: Request, progress: Progress) -> S
 
 
 class _Search:
-    """The state of a search: the best choice so far."""
+    """The state of a search: a choice that meets the target at the best value so far."""
 
     def __init__(self, architecture: Architecture, request: Request, progress: Progress) -> None:
         self.architecture, self.request, self.progress = architecture, request, progress
         self.target = math.log(request.error)
-        self.chosen_at = request.value
         self.choice = self._best_choice(request.value)
-        self.found = False  # whether the choice meets the target anywhere yet
 
     def _best_choice(self, value: float) -> Choice:
         # From scratch: from easy to hard the best choice may move to another valley.
         return self.architecture.first_choice(self.request.at(value).case)
 
-    def excess(self, value: float) -> float:
-        """Return how far above the target the present choice is, in logarithms, on few points."""
+    def excess(self, value: float, choice: Choice | None = None) -> float:
+        """Return how far above the target a choice is, in logarithms, on few points."""
         case = self.request.at(value).case
-        return self.architecture.search_value(case, self.choice) - self.target
+        return self.architecture.search_value(case, choice or self.choice) - self.target
 
-    def met(self, value: float) -> bool:
-        """Whether the target is met at ``value``; looks for a better choice only if it must."""
+    def meeting_choice(self, value: float) -> Choice | None:
+        """Return a choice that meets the target at ``value``; None if there is none."""
         self.progress(f"{self.architecture.name}: trying {self.request.unknown} {value:.4g}")
-        met = self.excess(value) <= 0.0
-        if not met and value != self.chosen_at:
-            before, self.choice = self.choice, self._best_choice(value)
-            met = self.excess(value) <= 0.0
-            if self.found and not met:
-                self.choice = before  # the one that meets the target at the good end
-            else:
-                self.chosen_at = value
-        self.found = self.found or met
-        return met
+        if self.excess(value) <= 0.0:
+            return self.choice
+        if value == self.request.value:  # the present choice is the best one there
+            return None
+        better = self._best_choice(value)
+        return better if self.excess(value, better) <= 0.0 else None
 
     def bracket(self, axis: Axis) -> tuple[float, float]:
         """Walk until the target is met at one value and not at the one before: (bad, good).
@@ -150,7 +151,7 @@ class _Search:
         Both are the same where there is nothing harder to try.
         """
         request, value = self.request, self.request.value
-        met = self.met(value)
+        met = self.meeting_choice(value) is not None
         towards = -axis.better if met else axis.better
         if met and request.unknown == "n_signal":
             return 0, value  # one signal token is enough: there is nothing below to try
@@ -158,21 +159,19 @@ class _Search:
             towards = -1  # rarer positives make errors rarer too, in the end
         elif not met and request.unknown in ("n_samples", "dim"):
             self._check_floor()
-        while True:
-            edge = axis.high if towards > 0 else axis.low
-            if value == edge and met and request.unknown == "n_samples":
-                return value, value  # the fewest samples that are planned for are enough
-            if value == edge:
-                raise UnreachableError(
-                    why_unreachable(self.architecture, request.at(value), met, self.excess(value))
-                )
-            following = value * axis.factor**towards
-            following = min(following, edge) if towards > 0 else max(following, edge)
-            if axis.whole:
-                following = round(following) if round(following) != value else value + towards
-            if self.met(following) != met:
+        edge = axis.high if towards > 0 else axis.low
+        while value != edge:
+            following = axis.step(value, towards)
+            choice = self.meeting_choice(following)
+            if choice is not None:
+                self.choice = choice
+            if (choice is not None) != met:
                 return (following, value) if met else (value, following)
             value = following
+        if met and request.unknown == "n_samples":
+            return value, value  # the fewest samples that are planned for are enough
+        excess = None if met else self.excess(value, self._best_choice(value))
+        raise UnreachableError(why_unreachable(self.architecture, request.at(value), met, excess))
 
     def _check_floor(self) -> None:
         limit = floor(self.architecture, self.request)
@@ -198,7 +197,7 @@ class _Search:
         Few points differ from many by nearly the same everywhere, so their root is sought with
         that difference added.
         """
-        if self.architecture.exact and not few(self.request.at(value).case):
+        if self.architecture.closed_form and not has_few_samples(self.request.at(value).case):
             return value
         for _ in range(6):
             self.progress(f"{self.architecture.name}: expecting at {value:.5g}")
@@ -212,9 +211,9 @@ class _Search:
         return value
 
     def _accurate_excess(self, value: float) -> Estimate:
-        found = self.architecture.expected(self.request.at(value).case, self.choice)
-        error = found.uncertainty / found if found > 0.0 else 0.0
-        return Estimate(math.log(max(found, 1e-300)) - self.target, error)
+        expected = self.architecture.expected(self.request.at(value).case, self.choice)
+        error = expected.uncertainty / expected if expected > 0.0 else 0.0
+        return Estimate(math.log(max(expected, 1e-300)) - self.target, error)
 
     def _shifted_root(self, value: float, axis: Axis, difference: float) -> float:
         def excess(value: float) -> float:
@@ -233,10 +232,11 @@ class _Search:
         """Return the whole number next to the boundary that meets the target, on few points."""
         while abs(good - bad) > 1:
             middle = (good + bad) // 2
-            if self.met(middle):
-                good = middle
-            else:
+            choice = self.meeting_choice(middle)
+            if choice is None:
                 bad = middle
+            else:
+                good, self.choice = middle, choice
         return good
 
 
@@ -247,7 +247,7 @@ def _finish(search: _Search, request: Request, value: float, upwards: bool) -> S
         value = math.ceil(value * (1 - 1e-6)) if upwards else max(1, math.floor(value * (1 + 1e-6)))
     final = request.at(value)
     expected = search.architecture.expected(final.case, search.choice)
-    while final.unknown == "n_samples" and few(final.case) and expected > request.error:
+    while final.unknown == "n_samples" and has_few_samples(final.case) and expected > request.error:
         final = request.at(math.ceil(1.03 * final.n_samples))  # runs have their noise
         expected = search.architecture.expected(final.case, search.choice)
     side = "above" if upwards else "below"
@@ -307,15 +307,11 @@ def _axis(request: Request) -> Axis:
 
 def _root(excess: Callable[[float], float], bad: float, good: float) -> float:
     """Return the root between two values, in logarithms."""
-    low, high = _ordered(math.log(bad), math.log(good))
+    low, high = sorted((math.log(bad), math.log(good)))
     known = {end: excess(math.exp(end)) for end in (low, high)}  # brentq would ask again
     if known[low] * known[high] > 0.0:  # one end failed, or met, by less than the accuracy
         return math.exp(min(known, key=lambda end: abs(known[end])))
-    found: Any = brentq(
+    root: Any = brentq(
         lambda x: known[x] if x in known else excess(math.exp(x)), low, high, xtol=1e-4
     )
-    return math.exp(found)
-
-
-def _ordered(a: float, b: float) -> tuple[float, float]:
-    return (a, b) if a <= b else (b, a)
+    return math.exp(root)

@@ -11,7 +11,7 @@ from sparsetoken.plotting.picture import (
     styled,
     with_subscripts,
 )
-from sparsetoken.plotting.plan import draw_pilot, draw_plan
+from sparsetoken.plotting.plan import draw_pilot, draw_plan, draw_test_size
 from sparsetoken.plotting.style import (
     caption,
     curve,
@@ -32,6 +32,7 @@ __all__ = [
     "curve",
     "draw_pilot",
     "draw_plan",
+    "draw_test_size",
     "finish",
     "guide",
     "label_axes",

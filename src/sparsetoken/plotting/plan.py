@@ -19,7 +19,7 @@ from sparsetoken.plotting.picture import COLUMN, finish, new_figure, styled
 from sparsetoken.plotting.style import caption, select
 from sparsetoken.vocabulary import COLORS, PARAMETERS, look
 
-__all__ = ["draw_pilot", "draw_plan"]
+__all__ = ["draw_pilot", "draw_plan", "draw_test_size"]
 
 Rows = Sequence[dict[str, Any]]
 
@@ -109,7 +109,7 @@ def draw_pilot(data: dict[str, Any]) -> Figure:
             color="0.2",
             markerfacecolor="white",
             capsize=1.5,
-            label="seen on the pilot ± s.e.",
+            label=f"seen on the {data['source']} ± s.e.",
             zorder=3,
         )
         ax.axhline(target, ls="--", lw=0.8, color="0.55", zorder=1, label="target")
@@ -119,11 +119,38 @@ def draw_pilot(data: dict[str, Any]) -> Figure:
             ax.plot(data["n_samples"], target, "*", color=COLORS[1], ms=9, label="plan", zorder=4)
         low = min(min(curve["median"]), target, *(row["error"] for row in seen))
         ax.set(xscale="log", yscale="log", xlabel=PARAMETERS["n_samples"].axis)
-        ax.set_ylabel("test error")
+        ax.set_ylabel(data["label"])
         ax.set_ylim(max(0.5 * low, 1e-4), 1.15 * max(*curve["upper"], target))
         for axis in (ax.xaxis, ax.yaxis):
             _readable(axis)
         ax.legend(loc="best")
+        caption(figure, [], data["answer"])
+        return finish(figure, title=True)
+
+
+def draw_test_size(data: dict[str, Any]) -> Figure:
+    """Draw the width of an interval against the number of test samples.
+
+    Parameters
+    ----------
+    data : dict
+        What :meth:`sparsetoken.planner.TestSize.to_dict` returns.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        To be changed, or saved with :func:`save_picture`.
+    """
+    with styled():
+        figure, axes = new_figure(1, 1, width=1.25 * COLUMN)
+        ax, curve = axes[0][0], data["curve"]
+        ax.plot(curve["n_samples"], curve["width"], color=COLORS[0])
+        ax.axhline(data["target"], ls="--", lw=0.8, color="0.55", zorder=1)
+        ax.plot(data["n_samples"], data["width"], "*", color=COLORS[1], ms=9, zorder=4)
+        ax.set(xscale="log", yscale="log", xlabel="test samples")
+        ax.set_ylabel(f"width of the {data['level']:.0%} interval")
+        for axis in (ax.xaxis, ax.yaxis):
+            _readable(axis)
         caption(figure, [], data["answer"])
         return finish(figure, title=True)
 

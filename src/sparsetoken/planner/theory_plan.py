@@ -3,14 +3,13 @@
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.planner.architectures import ARCHITECTURES
-from sparsetoken.planner.draws import FEW_SAMPLES
+from sparsetoken.planner.expectation import FEW_SAMPLES
 from sparsetoken.planner.request import (
     FEWEST_OF_A_CLASS,
     GIVEN,
@@ -19,6 +18,7 @@ from sparsetoken.planner.request import (
     fewest_samples,
     silent,
 )
+from sparsetoken.planner.result import PlanResult, Sections
 from sparsetoken.planner.solve import Solution, predict
 from sparsetoken.population import AnyProblem, Population
 from sparsetoken.population_text import errors_text, kinds_text
@@ -42,7 +42,7 @@ class PlanCurve(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Plan:
+class Plan(PlanResult):
     """The answer of :func:`sparsetoken.plan`.
 
     ``n_samples``, ``dim``, ``n_tokens``, ``n_signal``, ``signal``, ``positive_rate`` and ``error``
@@ -51,18 +51,17 @@ class Plan:
 
     target: float | None
     """The error asked for; None if the error was the unknown."""
-    solution: Solution
-    progress: Progress = field(default=silent, compare=False)
-    """Told what ``curve`` and ``alternatives`` are doing."""
+    _solution: Solution
+    _progress: Progress = field(default=silent, compare=False)
 
     @property
     def _request(self) -> Request:
-        return self.solution.request
+        return self._solution.request
 
     @property
     def model(self) -> str:
         """The classifier planned for."""
-        return self.solution.architecture.name
+        return self._solution.architecture.name
 
     @property
     def solved_for(self) -> str:
@@ -120,7 +119,7 @@ class Plan:
         limit with the fluctuations of the bias and of the query averaged in, to leading order. With
         ``metric="auc"`` it is 1 − AUC.
         """
-        return self.solution.expected
+        return self._solution.expected
 
     @property
     def limit_error(self) -> Estimate:
@@ -130,12 +129,12 @@ class Plan:
     @cached_property
     def limit(self) -> Risk:
         """The theory's result at the plan's samples per dimension and settings."""
-        return self.solution.architecture.limit(self._request.case, self.solution.choice)
+        return self._solution.architecture.limit(self._request.case, self._solution.choice)
 
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The arguments of :meth:`classifier`."""
-        return self.solution.architecture.settings(self._request.case, self.solution.choice)
+        return self._solution.architecture.settings(self._request.case, self._solution.choice)
 
     def classifier(self, **more: Any) -> Any:
         """Return the unfitted estimator that the plan is about.
@@ -152,21 +151,23 @@ class Plan:
         >>> plan.classifier()
         PooledClassifier(reg=0.066)
         """
-        return self.solution.architecture.classifier(**self.settings, **more)
+        return self._solution.architecture.classifier(**self.settings, **more)
 
     @cached_property
     def curve(self) -> PlanCurve:
         """Expected error against the quantity solved for, or the number of samples."""
         quantity = "n_samples" if self.solved_for == "error" else self.solved_for
         values = _around(quantity, self)
-        centre = int(np.argmin([abs(math.log(v / getattr(self, quantity))) for v in values]))
-        found = {centre: self.solution}
-        for order, step in ((range(centre + 1, len(values)), -1), (range(centre)[::-1], 1)):
+        center = int(np.argmin([abs(math.log(v / getattr(self, quantity))) for v in values]))
+        solutions = {center: self._solution}
+        for order, step in ((range(center + 1, len(values)), -1), (range(center)[::-1], 1)):
             for index in order:
                 request = self._request.moved(quantity, values[index])
-                start = found[index + step].choice
-                found[index] = predict(self.solution.architecture, request, self.progress, start)
-        errors = tuple(found[index].expected for index in range(len(values)))
+                start = solutions[index + step].choice
+                solutions[index] = predict(
+                    self._solution.architecture, request, self._progress, start
+                )
+        errors = tuple(solutions[index].expected for index in range(len(values)))
         return PlanCurve(quantity, tuple(values), errors)
 
     @cached_property
@@ -176,13 +177,13 @@ class Plan:
         With ``metric="error"`` also ``"bayes"``: the least error of any classifier, even one that
         knows the signal's direction.
         """
-        found = {
-            name: predict(other, self._request, self.progress).expected
+        expected = {
+            name: predict(other, self._request, self._progress).expected
             for name, other in ARCHITECTURES.items()
-            if name != self.model and other.takes(self.problem)
+            if name != self.model and other.supports(self.problem)
         }
         bayes = self._request.metric.bayes(self.problem)
-        return found if bayes is None else {**found, "bayes": bayes}
+        return expected if bayes is None else {**expected, "bayes": bayes}
 
     @property
     def answer(self) -> str:
@@ -193,7 +194,7 @@ class Plan:
             return f"{name} reaches {reached} with {self.n_samples} samples"
         value = self._request.value
         shown = f"{value:.4g}" if isinstance(value, float) else str(value)
-        side = "at least" if self.solution.met_when == "above" else "at most"
+        side = "at least" if self._solution.met_when == "above" else "at most"
         if self.solved_for == "signal" and isinstance(self.problem, Population):
             return f"{name} needs all strengths multiplied by {side} {shown} for {reached}"
         return f"{name} needs {self.solved_for} {side} {shown} for {reached}"
@@ -215,11 +216,11 @@ class Plan:
 
     def details(self) -> str:
         """Return the settings, the alternatives and the curve as text."""
-        given, kinds = self._planned_with(), list[str]()
+        planned, kinds = self._planned_with(), list[str]()
         if isinstance(self.problem, Population):
-            given["strengths ×"], kinds = given.pop("signal"), _kinds(self.problem)
+            planned["strengths ×"], kinds = planned.pop("signal"), _kinds(self.problem)
         lines = ["planned with"]
-        lines += [f"  {name:<14} {value:g}" for name, value in given.items()] + kinds
+        lines += [f"  {name:<14} {value:g}" for name, value in planned.items()] + kinds
         lines += ["settings"]
         for name, value in self.settings.items():
             lines.append(
@@ -237,8 +238,8 @@ class Plan:
 
     def _planned_with(self) -> dict[str, Any]:
         """Return the numbers planned with; of a population those that its kinds do not have."""
-        given = {name: getattr(self, name) for name in GIVEN}
-        return {name: value for name, value in given.items() if value is not None}
+        values = {name: getattr(self, name) for name in GIVEN}
+        return {name: value for name, value in values.items() if value is not None}
 
     def _population(self) -> dict[str, str]:
         """Return the kinds of a population and its label errors as text."""
@@ -267,20 +268,61 @@ class Plan:
             },
         }
 
-    def plot(self, path: str | Path | None = None) -> "Figure":
-        """Draw the curve, the target and the alternatives.
+    def _draw(self) -> "Figure":
+        from sparsetoken.plotting import draw_plan
 
-        Parameters
-        ----------
-        path : str, Path or None, default=None
-            Also save the picture: a file ending in .png, .pdf or .svg.
-        """
-        from sparsetoken.plotting import draw_plan, save_picture
+        return draw_plan(self._table())
 
-        figure = draw_plan(self._table())
-        if path is not None:
-            save_picture(figure, path)
-        return figure
+    def _sections(self) -> Sections:
+        metric, name = self._request.metric, look(self.model).label
+        planned = ", ".join(f"{key} = {value:.6g}" for key, value in self._planned_with().items())
+        settings = ", ".join(
+            f"{key} = {value if isinstance(value, str) else format(value, '.4g')}"
+            for key, value in self.settings.items()
+        )
+        if self.target is None:
+            question = f"What does {name} reach with {self.n_samples} samples?"
+        else:
+            question = (
+                f"Which {self.solved_for} does {name} need for {metric.reached(self.target)}?"
+            )
+        kinds = _kinds(self.problem) if isinstance(self.problem, Population) else []
+        runs = self.n_samples <= FEW_SAMPLES and self._solution.architecture.has_sampler
+        basis = (
+            "The expectation is the mean over simulated trainings of this size."
+            if runs
+            else "The expectation is that of the high-dimensional theory, with the leading "
+            "fluctuations of a finite sample averaged in."
+        )
+        label = metric.label
+        others = {self.model: self.error, **self.alternatives}
+        curve = [(f"{x:.6g}", _shown(value)) for x, value in zip(*self.curve[1:], strict=True)]
+        return Sections(
+            question,
+            [
+                f"Planned with {planned}.",
+                *(f"{kind.strip()}." for kind in kinds),
+                "Tokens are Gaussian noise; in a positive sample those that carry the signal are "
+                "shifted along one direction, which is not known beforehand.",
+            ],
+            [
+                f"{self.answer}.",
+                f"The expected {label} is {_shown(self.error)}, with a numerical uncertainty of "
+                f"{self.error.uncertainty:.1g}; it is a mean over studies, not a bound for one.",
+                *([f"{self.caution}."] if self.caution else []),
+            ],
+            [basis, f"Settings of the classifier: {settings}."],
+            {
+                f"Expected {label} with the same samples": [
+                    ("classifier", label),
+                    *((key, _shown(value)) for key, value in others.items()),
+                ],
+                f"Expected {label} against {self.curve.quantity}": [
+                    (self.curve.quantity, label),
+                    *curve,
+                ],
+            },
+        )
 
     def _table(self) -> list[dict[str, Any]]:
         """Return what the picture shows as rows."""
@@ -288,18 +330,15 @@ class Plan:
         metric = self._request.metric.label
         shared = {"quantity": curve.quantity, "metric": metric, "title": self.answer}
         shared |= self._planned_with()
-        here = {**shared, "model": self.model, "x": getattr(self, curve.quantity)}
-        rows = [{**here, "part": "plan", "value": self.error}]
+        planned = {**shared, "model": self.model, "x": getattr(self, curve.quantity)}
+        rows = [{**planned, "part": "plan", "value": self.error}]
         for x, value in zip(curve.values, curve.errors, strict=True):
-            rows.append({**here, "part": "curve", "x": x, "value": value})
+            rows.append({**planned, "part": "curve", "x": x, "value": value})
         for name, value in self.alternatives.items():
-            rows.append({**here, "part": "alternative", "model": name, "value": value})
+            rows.append({**planned, "part": "alternative", "model": name, "value": value})
         if self.target is not None:
-            rows.append({**here, "part": "target", "value": self.target})
+            rows.append({**planned, "part": "target", "value": self.target})
         return rows
-
-    def __repr__(self) -> str:
-        return f"Plan({self.answer})"
 
 
 def _kinds(population: Population) -> list[str]:

@@ -1,0 +1,177 @@
+"""Do plans from learning curves hold? ``python -m benchmarks.curve_truth probe_curves.csv``.
+
+The file has columns ``dataset``, ``method``, ``num_train``, ``test_acc`` and ``test_auc``, as those
+of JoshEngels/SAE-Probes: one draw a point, all points of a curve on the same test samples. Each
+curve is given up to about 50, 100 and 200 samples. The errors at twice and four times that are
+predicted by ``plan.from_curve``, and by a power law, POW4 and MMF4 fitted by least squares, with
+intervals from their residuals. Rivals do best without the smallest sizes, so they are given those
+from 10 on.
+
+Printed are the fraction of errors within the 80 % interval, the factor that the median prediction
+is off by, and interval scores (Gneiting and Raftery, 2007; less is better) of errors and of their
+logarithms. The prior was chosen on every other data set in sorted order (``--half chosen``) and
+judged on the others (``--half judged``).
+"""
+
+import argparse
+import csv
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from sparsetoken.planner.pilot import plan_from_curve
+
+Array = NDArray[np.float64]
+Predict = Callable[[Array], Array]
+
+ENDS = ((53, (103, 198)), (103, (198, 382)), (198, (382, 737)))
+FIRST = 10
+N_TEST = 1000  # not in the file; the noise of draws is larger
+LEAST = 1e-3  # errors below are equally good
+Z80 = 1.2816
+
+
+def power(p: Array, n: Array) -> Array:
+    """Return c + a n^−b."""
+    return np.exp(p[0]) + np.exp(p[1] - np.exp(p[2]) * np.log(n))
+
+
+def pow4(p: Array, n: Array) -> Array:
+    """Return c + a (n + d)^−b."""
+    return np.exp(p[0]) + np.exp(p[1] - np.exp(p[2]) * np.log(n + np.exp(p[3])))
+
+
+def mmf4(p: Array, n: Array) -> Array:
+    """Return (a b + c n^d) / (b + n^d)."""
+    left = 1.0 / (1.0 + np.exp(np.clip(np.exp(p[3]) * np.log(n) - p[1], -500, 500)))
+    return np.exp(p[0]) * left + np.exp(p[2]) * (1.0 - left)
+
+
+RIVALS: dict[str, tuple[Callable[[Array, Array], Array], list[list[float]]]] = {
+    "power law": (power, [[-3, -0.7, -0.7], [-6, -0.5, -1.6], [-2, 0, 0]]),
+    "POW4": (pow4, [[-3, -0.7, -0.7, 0], [-6, -0.5, -1.6, 1], [-2, 1, 0, 3]]),
+    "MMF4": (mmf4, [[-0.7, 2, -3, 0], [-0.7, 3, -6, -0.5], [-0.7, 6, -2, 0.7]]),
+}
+
+
+def least_squares_fit(name: str, sizes: Array, errors: Array) -> Predict:
+    """Return predictions (k, 3) of a rival: lower, median and upper."""
+    function, starts = RIVALS[name]
+
+    def at(p: Array, n: Array) -> Array:
+        return np.nan_to_num(function(np.clip(p, -30.0, 30.0), n), nan=1e3, posinf=1e3)
+
+    fits = [
+        least_squares(lambda p: at(p, sizes) - errors, start, method="lm", max_nfev=400)
+        for start in starts
+        if len(start) <= sizes.size
+    ]
+    best = min(fits, key=lambda fit: fit.cost)
+    bar = Z80 * math.sqrt(2.0 * best.cost / max(sizes.size - best.x.size, 1))
+
+    def predict(n: Array) -> Array:
+        median = at(best.x, n)
+        return np.stack([median - bar, median, median + bar], axis=1)
+
+    return predict
+
+
+class Prediction(NamedTuple):
+    """What was predicted for a size, and what came."""
+
+    method: str
+    factor: int
+    bends: bool
+    came: float
+    lower: float
+    median: float
+    upper: float
+
+
+def read(path: Path) -> dict[tuple[str, str], Array]:
+    """Return size, error and AUC of each curve."""
+    curves = defaultdict(list)
+    with path.open() as file:
+        for row in csv.DictReader(file):
+            point = (int(row["num_train"]), 1.0 - float(row["test_acc"]), float(row["test_auc"]))
+            curves[row["dataset"], row["method"]].append(point)
+    return {key: np.array(sorted(points)) for key, points in curves.items()}
+
+
+def predictions(
+    curve: Array, method: str, name: str, n_test: int, ranks: bool
+) -> Iterator[Prediction]:
+    """Yield what is predicted from each beginning of a curve by one method."""
+    for end, ahead in ENDS:
+        sizes, errors, aucs = curve[curve[:, 0] <= end].T
+        rows = {int(size): error for size, error, _ in curve}
+        asked = [size for size in ahead if size in rows]
+        bends = False
+        if name == "ours":
+            options: dict[str, Any] = {"aucs": aucs} if ranks else {}
+            plan = plan_from_curve(sizes, errors, n_test=n_test, error=0.01, **options)
+            table, bends = plan.predict(asked), plan.rises is not None
+        else:
+            late = sizes >= FIRST
+            table = least_squares_fit(name, sizes[late], errors[late])(np.array(asked, float))
+        for size, row in zip(asked, table, strict=True):
+            factor = 2 if size == ahead[0] else 4
+            yield Prediction(method, factor, bends, rows[size], *row)
+
+
+def interval_score(came: Array, lower: Array, upper: Array) -> float:
+    """Return the mean width, and ten times what was missed by (2 over 1 − 80 %)."""
+    missed = np.maximum(lower - came, 0.0) + np.maximum(came - upper, 0.0)
+    return float(np.mean(upper - lower + 10.0 * missed))
+
+
+def line(title: str, rows: list[Prediction]) -> str:
+    """Return the figures of one method."""
+    came, lower, median, upper = np.array([row[3:] for row in rows]).T
+    logs = [np.log(np.maximum(v, LEAST)) for v in (came, lower, upper, median)]
+    off = math.exp(float(np.median(np.abs(logs[3] - logs[0]))))
+    held = np.mean((lower <= came) & (came <= upper))
+    return (
+        f"{title:<26} {len(rows):>5} {held:>8.1%} {off:>7.3f} "
+        f"{interval_score(came, lower, upper):>8.4f} {interval_score(*logs[:3]):>8.3f}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", type=Path, help="the file of curves")
+    parser.add_argument("--half", choices=["chosen", "judged", "both"], default="judged")
+    parser.add_argument("--every", type=int, default=1, help="only every so many data sets")
+    parser.add_argument("--n-test", type=int, default=N_TEST)
+    parser.add_argument("--no-ranks", action="store_true", help="from errors alone")
+    parser.add_argument("--methods", nargs="*", default=["ours", *RIVALS], help="only these")
+    given = parser.parse_args()
+    curves = read(given.path)
+    sets = sorted({dataset for dataset, _ in curves})
+    half = {"chosen": sets[::2], "judged": sets[1::2], "both": sets}[given.half][:: given.every]
+    print(f"{'':<26} {'n':>5} {'held':>8} {'off by':>7} {'score':>8} {'of logs':>8}")
+    for name in given.methods:
+        found = [
+            row
+            for (dataset, method), curve in curves.items()
+            if dataset in half
+            for row in predictions(curve, method, name, given.n_test, not given.no_ranks)
+        ]
+        for factor in (2, 4):
+            rows = [row for row in found if row.factor == factor]
+            print(line(f"{name}, {factor} ×", rows))
+            for method in sorted({row.method for row in rows}):
+                print(line(f"  {method}", [row for row in rows if row.method == method]))
+            bent = [row for row in rows if row.bends]
+            if bent:
+                print(line("  said to bend", bent), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,250 @@
+"""``plan.test_size``: how many samples to test with, for an interval of a given width."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scipy.special import ndtri
+
+from sparsetoken._validation import check_choice, check_real
+from sparsetoken.planner.metric import DEFAULT_FPR
+from sparsetoken.planner.result import PlanResult, Sections
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["TestSize", "plan_test_size"]
+
+_METRICS = ("error", "accuracy", "auc", "recall")
+_NAMES = {"error": "an error", "accuracy": "an accuracy", "auc": "an AUC", "recall": "a recall"}
+_FEWEST_ALARMS = 5.0  # of negatives: fewer do not place the threshold of a recall
+_MOST = 10**12
+_INSIDE = (1e-6, 1.0 - 1e-6)
+
+
+@dataclass(frozen=True, repr=False)
+class TestSize(PlanResult):
+    """The answer of :meth:`sparsetoken.plan.test_size`."""
+
+    __test__ = False  # not a test, whatever its name
+
+    metric: str
+    value: float
+    """The performance expected."""
+    other: float | None
+    """That of a second classifier on the same samples, if two are compared."""
+    correlation: float
+    """Between the two estimates."""
+    target: float
+    """The width asked for."""
+    level: float
+    """Of the confidence interval."""
+    positive_rate: float
+    fpr: float
+    n_positive: int
+    n_negative: int
+
+    @property
+    def n_samples(self) -> int:
+        """Number of test samples."""
+        return self.n_positive + self.n_negative
+
+    @property
+    def width(self) -> float:
+        """Width of the interval with these samples; at most the one asked for."""
+        return self._width(self.n_positive, self.n_negative)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The interval if the test gives what is expected; of the difference of two if compared."""
+        middle = self.value if self.other is None else self.value - self.other
+        if self.other is None and self.metric in ("error", "accuracy"):
+            pull = ndtri(0.5 + 0.5 * self.level) ** 2 / self.n_samples
+            middle = (self.value + 0.5 * pull) / (1.0 + pull)
+        return middle - 0.5 * self.width, middle + 0.5 * self.width
+
+    def _width(self, n_positive: float, n_negative: float) -> float:
+        z = float(ndtri(0.5 + 0.5 * self.level))
+        n = n_positive + n_negative
+        if self.other is not None:
+            first, second = (
+                self._variance(value, n_positive, n_negative) for value in (self.value, self.other)
+            )
+            together = 2.0 * self.correlation * math.sqrt(first * second)
+            return 2.0 * z * math.sqrt(first + second - together)
+        variance = self._variance(self.value, n_positive, n_negative)
+        if self.metric in ("error", "accuracy"):  # Wilson (1927)
+            return 2.0 * z * math.sqrt(variance + (0.5 * z / n) ** 2) / (1.0 + z**2 / n)
+        return 2.0 * z * math.sqrt(variance)
+
+    def _variance(self, value: float, n_positive: float, n_negative: float) -> float:
+        n = n_positive + n_negative
+        if self.metric == "auc":  # Newcombe (2006), as used by Riley and others (2021)
+            pairs = (1.0 - value) / (2.0 - value) + value / (1.0 + value)
+            most = 1.0 + (0.5 * n - 1.0) * pairs
+            return value * (1.0 - value) * most / (n_positive * n_negative)
+        if self.metric == "recall":
+            # The threshold is a quantile of the negatives; moving it moves the recall by the ratio
+            # of the densities there, those of Gaussian scores of equal spread.
+            ratio = math.exp(0.5 * (float(ndtri(self.fpr)) ** 2 - float(ndtri(value)) ** 2))
+            by_threshold = ratio**2 * self.fpr * (1.0 - self.fpr) / n_negative
+            return value * (1.0 - value) / n_positive + by_threshold
+        return value * (1.0 - value) / n
+
+    @property
+    def answer(self) -> str:
+        """The plan in one sentence."""
+        return (
+            f"{self.n_samples} test samples, {self.n_positive} positive and {self.n_negative} "
+            f"negative, give {self._subject} a {self.level:.0%} interval of width {self.target:g}."
+        )
+
+    @property
+    def _subject(self) -> str:
+        at = f" at {self.fpr:g} false positives" if self.metric == "recall" else ""
+        if self.other is None:
+            return f"{_NAMES[self.metric]} of {self.value:g}{at}"
+        what = _NAMES[self.metric].partition(" ")[2]
+        return (
+            f"the difference between two classifiers on the same samples, {what} {self.value:g} "
+            f"and {self.other:g}{at},"
+        )
+
+    def _rows(self) -> list[tuple[int, float]]:
+        """Return the width that fewer and more samples give."""
+        factors = (0.25, 0.5, 1.0, 2.0, 4.0)
+        return [
+            (round(f * self.n_samples), self._width(f * self.n_positive, f * self.n_negative))
+            for f in factors
+        ]
+
+    def summary(self) -> str:
+        """Return the answer, then the width with fewer and more samples, as text."""
+        lines = [self.answer, "", f"width of the {self.level:.0%} interval"]
+        lines += [f"  {n:>8} samples: {width:.3f}" for n, width in self._rows()]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, ready for JSON."""
+        names = ("answer", "n_samples", "n_positive", "n_negative", "metric", "value", "other")
+        more = ("target", "width", "level", "positive_rate", "correlation", "fpr")
+        return {name: getattr(self, name) for name in (*names, *more)} | {
+            "interval": list(self.interval),
+            "curve": {
+                "n_samples": [n for n, _ in self._rows()],
+                "width": [width for _, width in self._rows()],
+            },
+        }
+
+    def _draw(self) -> "Figure":
+        from sparsetoken.plotting import draw_test_size
+
+        return draw_test_size(self.to_dict())
+
+    def _sections(self) -> Sections:
+        low, high = self.interval
+        sources = {
+            "auc": "The variance of the AUC is by Newcombe (2006), as in Riley and others (2021).",
+            "recall": "The threshold is a quantile of the tested negatives, with its noise; "
+            "scores are taken as Gaussian, of equal spread.",
+        }
+        wilson = "The interval is Wilson's."
+        assumptions = ["The test samples are independent and were not trained on."]
+        if self.other is not None:
+            assumptions.append(
+                f"The estimates of the two classifiers have a correlation of {self.correlation:g}."
+            )
+            wilson = "The interval of the difference is the normal one."
+        table = [(str(n), f"{width:.3f}") for n, width in self._rows()]
+        return Sections(
+            f"How many test samples give {self._subject} a {self.level:.0%} confidence interval of "
+            f"width {self.target:g}?",
+            assumptions,
+            [self.answer, f"As expected, the interval is {low:.3f} to {high:.3f}."],
+            [sources.get(self.metric, wilson)],
+            {"Width of the interval": [("samples", "width"), *table]},
+        )
+
+
+def plan_test_size(
+    metric: str = "accuracy",
+    *,
+    value: float,
+    width: float,
+    fpr: float = DEFAULT_FPR,
+    positive_rate: float = 0.5,
+    other: float | None = None,
+    correlation: float = 0.5,
+    level: float = 0.95,
+) -> TestSize:
+    """Plan the number of test samples.
+
+    Parameters
+    ----------
+    metric : {"accuracy", "error", "auc", "recall"}, default="accuracy"
+        What is measured.
+    value : float
+        The value expected, in (0, 1).
+    width : float
+        Width of the confidence interval, from end to end.
+    fpr : float, default=0.01
+        The false-positive rate of the recall. Its threshold is taken from the same negatives.
+    positive_rate : float, default=0.5
+        Fraction of positives among the test samples.
+    other : float, optional
+        The value expected of a second classifier on the same samples. The interval is then that of
+        the difference.
+    correlation : float, default=0.5
+        Between the estimates of the two classifiers: 0.5 is moderate, classifiers that make mostly
+        the same mistakes have more.
+    level : float, default=0.95
+        Of confidence.
+
+    Returns
+    -------
+    TestSize
+        With ``n_samples``, ``n_positive``, ``n_negative``, ``interval``, ``summary``, ``plot`` and
+        ``report``.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> st.plan.test_size("auc", value=0.8, width=0.1)
+    TestSize(302 test samples, 151 positive and 151 negative, give an AUC of 0.8 a 95% interval of
+    width 0.1.)
+    >>> st.plan.test_size(metric="recall", fpr=0.01, value=0.8, width=0.1).n_negative
+    1925
+    """
+    check_choice("metric", metric, _METRICS)
+    value = check_real("value", value, *_INSIDE)
+    width = check_real("width", width, low=0.0, high=1.0, above=True)
+    rate = check_real("positive_rate", positive_rate, *_INSIDE)
+    if other is not None:
+        other = check_real("other", other, *_INSIDE)
+    fixed = (
+        check_real("correlation", correlation, low=-1.0, high=1.0),
+        width,
+        check_real("level", level, *_INSIDE),
+        rate,
+        check_real("fpr", fpr, *_INSIDE),
+    )
+
+    def at(n: int) -> TestSize:
+        positive = min(max(round(rate * n), 1), n - 1)
+        return TestSize(metric, value, other, *fixed, positive, n - positive)
+
+    fewest = 2 if metric != "recall" else math.ceil(_FEWEST_ALARMS / (fpr * (1.0 - rate)))
+    if at(_MOST).width > width:
+        raise ValueError(f"width must be larger: {_MOST:g} samples do not give {width:g}")
+    return at(_fewest(lambda n: at(n).width <= width, fewest))
+
+
+def _fewest(enough: Any, least: int) -> int:
+    """Return the smallest whole number, at least ``least``, that is enough."""
+    low, high = least - 1, least
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
