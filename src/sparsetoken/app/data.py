@@ -34,7 +34,6 @@ FIELDS = {
 """What a visitor may say about the columns of a file, with the names of the page."""
 
 _WORDS = {
-    r":? --held-out 0( for none)?": "",
     r"(, or|;) name a table of labels with labels=": "",
     r"max_numbers=\d+ are allowed": f"the page takes {_MOST_NUMBERS / 1e6:g} million: use "
     "'sparsetoken fit' on the command line",

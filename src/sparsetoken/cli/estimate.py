@@ -229,7 +229,10 @@ def _judge_held_out(
     from sparsetoken.inspection.measures import hold_out, judge
 
     labels: Any = dataset.labels
-    kept, tested = hold_out(labels, dataset.groups, share, random_state)
+    try:
+        kept, tested = hold_out(labels, dataset.groups, share, random_state)
+    except ValueError as error:
+        raise ValueError(f"{error}: --held-out 0 holds none out") from None
     _fit(classifier, dataset, kept)
     held = dataset.sequences[tested]
     found: dict[str, Any] = {"held_out": len(tested)}
