@@ -85,8 +85,8 @@ def test_a_new_way_of_training_is_one_class(problem, tmp_path):
     assert look("class-means").color
 
 
-def test_there_are_three_examples():
-    assert len(BLOCKS) == 3
+def test_there_are_four_examples():
+    assert len(BLOCKS) == 4
 
 
 def test_a_new_member_is_one_class(worked_examples):

@@ -289,13 +289,15 @@ def test_more_connections_than_descriptors_are_not_logged(server):  # the log mu
     before = process.rlimit(psutil.RLIMIT_NOFILE)
     process.rlimit(psutil.RLIMIT_NOFILE, (process.num_fds() + 10, before[1]))
     idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
-    deadline = time.monotonic() + 60
-    while process.num_fds() < process.rlimit(psutil.RLIMIT_NOFILE)[0]:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    for link in idle:
-        link.close()
-    process.rlimit(psutil.RLIMIT_NOFILE, before)
+    try:
+        deadline = time.monotonic() + 60
+        while process.num_fds() < process.rlimit(psutil.RLIMIT_NOFILE)[0] - 2:  # some come and go
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        for link in idle:
+            link.close()
+        process.rlimit(psutil.RLIMIT_NOFILE, before)
     assert server.draw("attention-map", {"signal": 3.22}).status == 200
     assert (server.folder / "log").read_text() == ""
 

@@ -42,7 +42,7 @@ def test_samples_are_split_between_query_and_readout():
 
 
 def test_keys_stay_what_they_were_in_version_0_2():
-    """The results of old stores are found again."""
+    """The results of old stores are found again, but for a new default of ``n_points`` (the third)."""
     cells = [
         make_cell("simulation", "test_error", VALUES),
         make_cell("theory", "cosine", {"alpha0": 2.0, "model": "elementwise"}),
@@ -52,7 +52,7 @@ def test_keys_stay_what_they_were_in_version_0_2():
     assert [cell.key[:16] for cell in cells] == [
         "11ede229847357ea",
         "16b7752ed7f0a887",
-        "b890c5f2ed8ec63f",
+        "7563a694e209abba",
         "979e85aacf8e33bb",
     ]
 

@@ -121,7 +121,7 @@ def test_centred_step_with_sequences_as_long_as_the_dimension():
     cosines = {
         centre: [
             sample_query(problem, round(alpha * dim), dim, loss=get_loss("logistic"),
-                         centre=centre, random_state=rng).cosine
+                         center=centre, random_state=rng).cosine
             for _ in range(200)
         ]
         for centre in (False, True)

@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 STRONGEST = 20.0  # a signal token of this strength is recognised but for 1e-20 or so
+_NO_STRENGTH = 1e-150  # its square is no number
 _WEAKEST = 1e-4  # below, the logarithm of the ratio is Gaussian to that accuracy
 _CONCENTRATED = 0.5  # below, Λ is near one: its logarithm is nearly Gaussian
 _REACH = 9.0  # deviations of a normal that are integrated over
@@ -99,7 +100,7 @@ class SingleTokenRatio:
         limit for it, the probabilities are integrals of exp(tc)/t times φ^L and −φ′φ^(L−1), along a
         line around the negative axis through the saddle point on the positive one.
         """
-        if self.strength == 0.0:
+        if self.strength < _NO_STRENGTH:
             return float(log_ratio >= 0.0), float(log_ratio >= 0.0)
         root = math.sqrt(math.log1p(math.expm1(self.strength**2) / self.n_tokens))  # of var log Λ
         place = log_ratio / root

@@ -29,11 +29,11 @@ def test_cells_are_the_theory():
     values = {"model": "attention", "cosine": 0.9, "sharpness": 1.0, "alpha": 3.0, "reg": 0.1}
     found = compute(make_cell("theory", ["test_error", "capacity", "oracle_error"], values))
     problem = st.SparseTokenProblem(10, 1, 5.0)
-    query = {"cosine": 0.9, "sharpness": 1.0, "n_points": 4096}
+    query = {"cosine": 0.9, "sharpness": 1.0}
     risk = st.theory.risk(problem, "attention", alpha=3.0, reg=0.1, **query)
     assert found["test_error"] == risk.test_error
     assert found["capacity"] == st.theory.capacity(problem, "attention", **query)
-    oracle = st.theory.oracle_error(problem, "attention", n_points=4096)
+    oracle = st.theory.oracle_error(problem, "attention")
     assert found["oracle_error"] == oracle
 
 
@@ -47,7 +47,7 @@ def test_the_limit_of_long_sequences_is_that_of_softmax_alone():
 def test_best_weights_need_no_query():
     found = compute(make_cell("theory", "oracle_error", {"model": "attention", "n_tokens": 4}))
     problem = st.SparseTokenProblem(4, 1, 5.0)
-    assert found["oracle_error"] == st.theory.oracle_error(problem, "attention", n_points=4096)
+    assert found["oracle_error"] == st.theory.oracle_error(problem, "attention")
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_tuned_settings_are_those_of_the_theory():
     values |= {"n_tokens": 4, "reg": 0.0}
     found = compute(make_cell("theory", ["test_error"], values))["test_error"]
     best = st.theory.best_training(
-        st.SparseTokenProblem(4, 1, 5.0), alpha=2.0, steps=3, batches="fresh", n_points=4096
+        st.SparseTokenProblem(4, 1, 5.0), alpha=2.0, steps=3, batches="fresh"
     )
     assert found == best.test_error
 

@@ -41,9 +41,9 @@ def test_cells_are_the_theory():
     values = {"alpha0": 1.0, "alpha1": 3.0, "reg": 0.1, "n_tokens": 8, "signal": 4.0}
     found = compute(make_cell("theory", ["cosine", "test_error", "auc", "capacity"], values))
     problem = st.SparseTokenProblem(8, 1, 4.0)
-    expected = st.theory.two_step_risk(problem, alpha0=1.0, alpha1=3.0, reg=0.1, n_points=4096)
+    expected = st.theory.two_step_risk(problem, alpha0=1.0, alpha1=3.0, reg=0.1)
     geometry = {"cosine": expected.cosine, "sharpness": expected.sharpness}
-    limit = st.theory.capacity(problem, "attention", n_points=4096, **geometry)
+    limit = st.theory.capacity(problem, "attention", **geometry)
     for name, known in found.items():
         number = limit if name == "capacity" else getattr(expected, name)
         assert known == number
@@ -56,8 +56,8 @@ def test_population_cells_are_the_theory():
     values = {"kinds": TWO_LENGTHS, "alpha0": 1.0, "alpha1": 3.0, "reg": 0.1}
     quantities = ["test_error", "recall", "trained_step", "trained_along_query", "capacity"]
     found = compute(make_cell("theory", quantities, values | {"fpr": 0.1}))
-    risk = st.theory.two_step_risk(TWO_LENGTHS, alpha0=1.0, alpha1=3.0, reg=0.1, n_points=4096)
-    geometry = {"cosine": risk.cosine, "sharpness": risk.sharpness, "n_points": 4096}
+    risk = st.theory.two_step_risk(TWO_LENGTHS, alpha0=1.0, alpha1=3.0, reg=0.1)
+    geometry = {"cosine": risk.cosine, "sharpness": risk.sharpness}
     assert found["test_error"] == risk.test_error
     assert found["recall"] == risk.recall(fpr=0.1)
     assert found["recall"].uncertainty == risk.recall(fpr=0.1).uncertainty > 0.0
@@ -84,9 +84,7 @@ def test_tuned_settings_are_those_of_the_theory():
     values = {"model": "two-step", "alpha": 2.0, "tuned": 1, "n_tokens": 4, "reg": 0.0}
     found = compute(make_cell("theory", ["test_error"], values))
     problem = st.SparseTokenProblem(4, 1, 5.0)
-    best = st.theory.best_training(
-        problem, alpha=2.0, steps=3, batches="fresh", n_points=4096
-    ).two_step
+    best = st.theory.best_training(problem, alpha=2.0, steps=3, batches="fresh").two_step
     assert found["test_error"] == best.test_error
     simulated = values | {"dim": 200, "trials": 8}
     number = compute(make_cell("simulation", ["test_error"], simulated))["test_error"]
