@@ -42,7 +42,7 @@ def test_samples_are_split_between_query_and_readout():
 
 
 def test_keys_stay_what_they_were_in_version_0_2():
-    """The results of old stores are found again, but for a new default of ``n_points`` (the third)."""
+    """Results of old stores are found again, but for the new default of ``n_points`` (third)."""
     cells = [
         make_cell("simulation", "test_error", VALUES),
         make_cell("theory", "cosine", {"alpha0": 2.0, "model": "elementwise"}),
