@@ -55,7 +55,7 @@ test: .venv/dev .venv/browser
 test-portable: .venv/dev
 	$(BIN)/python -m benchmarks.portable --run old $(BIN)/pytest tests/estimators/test_attention.py \
 		tests/estimators/test_sparse_token.py tests/inspection tests/theory/test_joint.py \
-		docs/guide docs/start README.md
+		tests/test_readme.py docs/guide docs/start
 
 # The oldest versions that pyproject.toml admits, exactly, in an environment of their own.
 .venv-lowest/dev: pyproject.toml tests/lowest.py
