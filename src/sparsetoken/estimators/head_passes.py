@@ -63,11 +63,6 @@ class Heads(NamedTuple):
     readouts: Floats
     biases: Floats
 
-    def some(self, chosen: Any) -> "Heads":
-        """Return some of the columns."""
-        parts = (part[..., chosen] for part in self[2:])
-        return Heads(self.mean, self.scale, *parts)
-
 
 class HeadGradients(NamedTuple):
     """Values and gradients of sums of losses, one column a head; blocks add up entry by entry."""

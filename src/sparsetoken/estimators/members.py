@@ -5,7 +5,6 @@ does on held-out samples, so a member says what its scores are when samples are 
 has a default: a new member is ``fit``, ``scores`` and ``without_fold``.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -41,8 +40,6 @@ class TrainingSamples:
         For members that draw random numbers.
     n_jobs : int or None
         Threads, as in scikit-learn.
-    report : callable
-        Takes lines about progress.
     """
 
     def __init__(
@@ -54,10 +51,9 @@ class TrainingSamples:
         order: Indices,
         seed: int,
         n_jobs: int | None = None,
-        report: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.raw, self.index, self.weights, self.folds = data, index, weights, folds
-        self.order, self.seed, self.n_jobs, self.report = order, seed, n_jobs, report
+        self.order, self.seed, self.n_jobs = order, seed, n_jobs
         self.signs = class_signs(index)
         self.standard = Standard(data, weights)
         self.data: Data = data

@@ -316,7 +316,7 @@ class StackClassifier(AttendingClassifier):
         for token_map in self._token_maps(subset, seed):
             mapped = subset.mapped(token_map)
             training = TrainingSamples(
-                mapped, subset_index, subset_weights, folds, order, seed, self.n_jobs, self._report
+                mapped, subset_index, subset_weights, folds, order, seed, self.n_jobs
             )
             stack, held_out = fit_stack(
                 self._members(data.n_tokens, token_map is not None), training
