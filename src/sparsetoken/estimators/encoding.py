@@ -44,6 +44,7 @@ RECORDS = {
     "AttentionHeads": f"{OURS}.attention_heads",
     "HeadSpec": f"{OURS}.attention_heads",
     "PooledHeads": f"{OURS}.attention_heads",
+    "PosteriorHeads": f"{OURS}.posterior_heads",
     "Reference": "sparsetoken.inspection.thresholds",
     "Stack": f"{OURS}.stack",
     "Trees": f"{OURS}.trees",

@@ -57,7 +57,7 @@ class Head(NamedTuple):
     """
 
     model: str
-    """Which kind: "attention" or "pooled"."""
+    """Which kind: "attention", "pooled" or "posterior"."""
     temperature: float
     """How many tokens matter: one few, ten many; negative if they speak for ``classes_[0]``."""
     shrinkage: float | None
@@ -66,6 +66,8 @@ class Head(NamedTuple):
     """Of held-out samples, None if there were too few; of several classes the mean."""
     weight: float
     """Its part in the score."""
+    n_signal: int
+    """How many tokens of a sequence carry the signal; more than one for posterior heads only."""
     query: Floats
     """(d,), or (classes, d) for more than two; zero for a pooled head."""
     coef: Floats

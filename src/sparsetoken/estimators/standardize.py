@@ -46,6 +46,7 @@ class Standard:
     def __init__(self, data: Data, weights: Floats) -> None:
         weights = weights * data.lengths
         self._data, self._weights = data, weights / weights.sum()
+        self._token_weights = self._weights / np.sqrt(data.lengths)
         magnitude = data.per_sample(largest_magnitudes).max(axis=0)
         if magnitude.max() > _LARGEST:
             raise ValueError(
@@ -74,6 +75,18 @@ class Standard:
                 matrix = (vectors * root) @ vectors.T
             self._matrices[shrinkage] = matrix
         return self._matrices[shrinkage]
+
+    @cached_property
+    def noise_shrinkage(self) -> float:
+        """How far correlations are drawn to zero if those of independent features are noise.
+
+        So many tokens show squared correlations of 1/tokens without any: what part that is of all.
+        """
+        values, _ = self._spectrum
+        dim = np.count_nonzero(self.scale)
+        correlated = float(values @ values) - dim
+        chance = dim * (dim - 1) * float(self._token_weights @ self._token_weights)
+        return min(1.0, chance / correlated) if correlated > 0 else 1.0
 
     @cached_property
     def _spectrum(self) -> tuple[Floats, Floats]:
