@@ -11,6 +11,7 @@ from . import (
 )
 from .estimators import (
     AttentionClassifier,
+    BayesAttentionClassifier,
     PooledClassifier,
     Sequences,
     SparseTokenClassifier,
@@ -29,6 +30,7 @@ __version__: str
 
 __all__ = [
     "AttentionClassifier",
+    "BayesAttentionClassifier",
     "PooledClassifier",
     "Population",
     "Sequences",

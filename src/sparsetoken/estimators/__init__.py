@@ -4,6 +4,7 @@
 * :class:`TwoStepAttentionClassifier`: the published protocol, as analysed by the theory;
 * :class:`SparseTokenClassifier`: the one to reach for: attention, pooling and trees together;
 * :class:`AttentionClassifier`: attention for real data;
+* :class:`BayesAttentionClassifier`: the best possible learner where the model holds;
 * :class:`PerToken`: any scikit-learn transformer applied to every token, for pipelines;
 * :class:`Sequences`: sequences of any length, without padding; :class:`SequenceWriter` and
   :class:`StoredSequences`: the same in a folder, for what is larger than memory;
@@ -11,6 +12,7 @@
 """
 
 from sparsetoken.estimators.attention import AttentionClassifier
+from sparsetoken.estimators.bayes_attention import BayesAttentionClassifier
 from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
 from sparsetoken.estimators.sparse_token import SparseTokenClassifier
 from sparsetoken.estimators.stack_classifier import Head
@@ -24,6 +26,7 @@ from sparsetoken.sequences.sequences import Sequences
 
 __all__ = [
     "AttentionClassifier",
+    "BayesAttentionClassifier",
     "Diagnosis",
     "EmptySequenceWarning",
     "Explanation",

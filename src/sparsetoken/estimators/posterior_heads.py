@@ -12,6 +12,7 @@ found on the way. Nothing is minimized and there is no ridge.
 """
 
 from dataclasses import dataclass, fields, replace
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,14 +37,15 @@ from sparsetoken.sequences.sequences import Sequences
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-_N_SIGNALS = (1, 2, 4, 8)
+_N_SIGNALS = (1, 2, 3, 5, 8)
 _CARRIES = 0.99  # chance of a positive sample to carry the signal: labels may be wrong
 _LEAST_SHRINKAGE = 0.3  # as that of other heads
 _STARTS = 8  # tokens to start from, beside the mean
+_NUMBERS = 2**24  # in all tokens, times starts: with many samples the mean is a good start
 _ROUNDS = ((5, 2), (10, 1))  # iterations, after which so many of the starts go on
-_LAST = 30  # iterations of the best, at most
-_MORE = 10  # iterations from the direction of another number of signal tokens
-_TOLERANCE = 1e-4
+_LAST = 20  # iterations of the best, at most
+_MORE = 8  # iterations from the direction of another number of signal tokens
+_TOLERANCE = 3e-4
 _DAMPING = 0.5
 _SHARPEST = 4.0  # the noise along v may have this part of the variance, or be so much larger
 
@@ -89,35 +91,33 @@ class _Columns:
 
 
 class _Iteration:
-    """The iteration for many columns together: a step of all is one pass over the tokens.
+    """The iteration for one class and many columns: a step of all is one pass over the tokens.
 
     Parameters
     ----------
     training : TrainingSamples
         The samples.
     weights : ndarray of shape (n, fits)
-        Their weights in each fit.
-    turns : tuple of float
-        1 if samples of the class may carry the signal, −1 if the others may.
+        Their weights in each fit; a group of columns has those of one fit.
+    carries : ndarray of bool, shape (n,)
+        Which of them may carry the signal.
     """
 
-    def __init__(self, training: TrainingSamples, weights: Floats, turns: tuple[float, ...]) -> None:
+    def __init__(
+        self, training: TrainingSamples, weights: Floats, carries: NDArray[np.bool_]
+    ) -> None:
         self.training, self.dim = training, training.data.dim
         self.shrinkage = _shrinkage(training)
-        signs = training.signs
-        groups = [(f, turn, c) for f in weights.T for turn in turns for c in signs.T]
-        self.weights = np.stack([f * np.count_nonzero(f) for f, _, _ in groups], axis=1)
-        carries = np.stack([turn * c > 0 for _, turn, c in groups], axis=1)
+        self.weights = weights * np.count_nonzero(weights, axis=0)
         self.priors = np.where(carries, _CARRIES, 0.0)
         self.n_tokens = training.data.lengths @ self.weights
-        self.carriers, self.rows = training.data, np.arange(len(signs))
+        self.carriers, self.rows = training.data, np.arange(len(carries))
         if isinstance(training.data, MemoryData):
-            self.rows = np.flatnonzero((carries & (self.weights > 0)).any(axis=1))
+            self.rows = np.flatnonzero(carries & self.weights.any(axis=1))
             self.carriers = training.data.take(self.rows)
         self.unlabelled = training.unlabelled
         if self.unlabelled is not None:
-            rate = (self.weights * carries).sum(axis=0) / self.weights.sum(axis=0)
-            self.rates = np.tile(_CARRIES * rate, (len(self.unlabelled), 1))
+            self.rate = np.full(len(self.unlabelled), self.priors @ training.weights)
             self.n_tokens = self.n_tokens + self.unlabelled.lengths.sum()
 
     def solve(self, n_signals: list[int]) -> list[_Columns]:
@@ -129,7 +129,9 @@ class _Iteration:
         self.run(columns, _LAST)
         results = [columns]
         for n_signal in n_signals[1:]:
-            more = replace(columns.take(slice(None)), n_signal=np.full(len(columns.group), n_signal))
+            more = replace(
+                columns.take(slice(None)), n_signal=np.full(len(columns.group), n_signal)
+            )
             self.run(more, _MORE)
             results.append(more)
         return results
@@ -168,34 +170,33 @@ class _Iteration:
         """Return columns that know nothing, and that start from the longest tokens."""
         n_groups = self.weights.shape[1]
         starts, group = [np.zeros((n_groups, self.dim))], [np.arange(n_groups)]
-        if isinstance(self.training.data, MemoryData):
+        count = min(_STARTS, _NUMBERS // self.training.data.size)
+        if count > 0:
             longest = self.carriers.per_sample(longest_tokens, *self.training.pass_scale)
             longest = self.training.standard.from_scaled(longest, self.shrinkage)
             order = np.argsort(-(longest**2).sum(axis=1), kind="stable")
-            carriers = (self.priors * self.weights)[self.rows[order]] > 0
-            for number in range(n_groups):
-                tokens = longest[order[carriers[:, number]][:_STARTS]]
-                starts.append(tokens)
-                group.append(np.full(len(tokens), number))
+            for number, weights in enumerate(self.weights.T):
+                usable = (self.priors * weights)[self.rows[order]] > 0
+                starts.append(longest[order[usable][:count]])
+                group.append(np.full(len(starts[-1]), number))
         columns = self.at(np.concatenate(starts), np.concatenate(group), 1)
         columns.vectors /= (columns.precision + 1.0)[:, np.newaxis]
         return columns
 
     def _step(self, columns: _Columns) -> Floats:
         """Make one step, and return by what part of its length each vector moved."""
-        sums = self._sums(
-            columns, self.carriers, (self.priors[self.rows], self.weights[self.rows]), False
-        )
+        rows = self.priors[self.rows], self.weights[self.rows]
+        sums = self._sums(columns, self.carriers, rows, False)
         if self.unlabelled is not None:
-            rows = (self.rates, np.ones_like(self.rates))
-            more = self._sums(columns, self.unlabelled, rows, False)
+            ones = np.ones((len(self.rate), self.weights.shape[1]))
+            more = self._sums(columns, self.unlabelled, (self.rate, ones), False)
             sums = PosteriorSums(*(a + b for a, b in zip(sums, more, strict=True)))
         precision = self.dim / columns.strength + sums.squares
         along = self.training.standard.from_scaled(sums.along.T, self.shrinkage)
         own = sums.total * columns.occupied - (sums.total - sums.squares)
         new = (along + own[:, np.newaxis] * columns.vectors) / precision[:, np.newaxis]
-        began = columns.vectors.any(axis=1)[:, np.newaxis]
-        step = np.where(began, _DAMPING, 1.0) * (new - columns.vectors)
+        damping = np.where(columns.squared > 0, _DAMPING, 1.0)
+        step = damping[:, np.newaxis] * (new - columns.vectors)
         columns.vectors, columns.precision = columns.vectors + step, precision
         columns.strength = columns.squared + self.dim / precision
         columns.occupied = sums.total / self.n_tokens[columns.group]
@@ -248,66 +249,72 @@ class PosteriorHeads(AttentionHeads):
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Learn the directions from all samples and without each fold."""
-        n_fits, n_classes = len(training.folds) + 1, training.signs.shape[1]
+        n_classes = training.signs.shape[1]
         turns = (1.0, -1.0) if self.both and n_classes == 1 else (1.0,)
         most = max(int(np.median(training.data.lengths)) // 2, 1)
         n_signals = [n_signal for n_signal in _N_SIGNALS if n_signal <= most]
-        iteration = _Iteration(training, training.fit_weights, turns)
-        self.specs = [
-            HeadSpec(turn, iteration.shrinkage, 0.0, n_signal)
+        shrinkage = _shrinkage(training)
+        self.specs = [HeadSpec(turn, shrinkage, 0.0, r) for turn in turns for r in n_signals]
+        parts = [
+            [
+                self._solve(training, training.fit_weights, turn * c > 0, n_signals)
+                for c in training.signs.T
+            ]
             for turn in turns
-            for n_signal in n_signals
         ]
-        results = iteration.solve(n_signals)
-        solved = [iteration.directions(columns) for columns in results]
-        shape = (len(n_signals), n_fits, len(turns), n_classes)
-        evidence = np.stack([columns.evidence for columns in results]).reshape(shape)[:, 0]
-        self.prior = softmax(evidence.mean(axis=-1).T.ravel())
-        vectors, offsets = (np.stack(parts) for parts in zip(*solved, strict=True))
-        vectors = np.moveaxis(vectors.reshape(*shape, -1), 0, 2)
-        offsets = np.moveaxis(offsets.reshape(shape), 0, 2)
-        shape = (n_fits, len(self.specs), n_classes)
-        vectors, offsets = vectors.reshape(*shape, -1), offsets.reshape(shape)
+        # By turns, classes, numbers of signal tokens and fits; to fits, heads and classes.
+        vectors, offsets, evidence = (
+            np.array([[solved[part] for solved in turn] for turn in parts]) for part in range(3)
+        )
+        n_fits = vectors.shape[3]
+        order = (3, 0, 2, 1)
+        vectors = vectors.transpose(*order, 4).reshape(n_fits, len(self.specs), n_classes, -1)
+        offsets = offsets.transpose(order).reshape(n_fits, len(self.specs), n_classes)
+        self.prior = softmax(evidence[..., 0].mean(axis=1).ravel())
         heads = [self._in_data(training, *fit) for fit in zip(vectors, offsets, strict=True)]
         (self.directions, self.intercepts), self.folds = heads[0], [list(h) for h in heads[1:]]
         return self._judge(training, self._training_scores(training, vectors, offsets))
 
+    @staticmethod
+    def _solve(
+        training: TrainingSamples, weights: Floats, carries: NDArray[np.bool_], n_signals: list[int]
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return directions, offsets and evidence, by numbers of signal tokens and fits."""
+        iteration = _Iteration(training, weights, carries)
+        results = iteration.solve(n_signals)
+        directions = [iteration.directions(columns) for columns in results]
+        vectors, offsets = (np.stack(part) for part in zip(*directions, strict=True))
+        return vectors, offsets, np.stack([columns.evidence for columns in results])
+
     def refine(self, training: TrainingSamples) -> None:
         """Iterate on all samples, from the directions of some of them."""
-        turns = tuple(dict.fromkeys(spec.temperature for spec in self.specs))
-        iteration = _Iteration(training, training.weights[:, np.newaxis], turns)
         vectors, offsets = self._exponents()
         with np.errstate(divide="ignore", invalid="ignore"):
             scaled = np.nan_to_num(vectors / training.scale, posinf=0.0, neginf=0.0)
-        n_groups = iteration.weights.shape[1]
-        n_classes = n_groups // len(turns)
-        for n_signal in dict.fromkeys(self._n_signal.tolist()):
-            heads = np.flatnonzero(self._n_signal == n_signal)
-            start = scaled[heads].reshape(n_groups, -1)
-            white = training.standard.to_standard(start, iteration.shrinkage)
-            columns = iteration.at(white, np.arange(n_groups), n_signal)
+        weights = training.weights[:, np.newaxis]
+        for (k, spec), (c, sign) in product(enumerate(self.specs), enumerate(training.signs.T)):
+            iteration = _Iteration(training, weights, spec.temperature * sign > 0)
+            start = training.standard.to_standard(scaled[k, c : c + 1], iteration.shrinkage)
+            columns = iteration.at(start, np.zeros(1, dtype=int), spec.n_signal)
             iteration.run(columns, _MORE)
-            rows, shifts = iteration.directions(columns)
-            scaled[heads] = rows.reshape(len(heads), n_classes, -1)
-            offsets[heads] = shifts.reshape(len(heads), n_classes)
+            (scaled[k, c],), (offsets[k, c],) = iteration.directions(columns)
         self.directions, self.intercepts = self._in_data(training, scaled, offsets)
 
     def half_fits(
         self, training: TrainingSamples, spec: HeadSpec, halves: Floats
     ) -> tuple[Floats, float]:
         """Fit a kind of head to two halves of the samples, as other heads are."""
-        iteration = _Iteration(training, halves, (spec.temperature,))
-        columns = iteration.solve([1] if spec.n_signal == 1 else [1, spec.n_signal])[-1]
-        n_classes = training.signs.shape[1]
-        vectors, offsets = iteration.directions(columns)
+        n_signals = [1] if spec.n_signal == 1 else [1, spec.n_signal]
+        solved = [
+            self._solve(training, halves, spec.temperature * sign > 0, n_signals)
+            for sign in training.signs.T
+        ]
+        vectors, offsets = (np.stack([s[part][-1] for s in solved], axis=1) for part in range(2))
         alone = replace(self, specs=[spec])
-        scores = alone._training_scores(
-            training, vectors.reshape(2, 1, n_classes, -1), offsets.reshape(2, 1, n_classes)
-        )[:, 0]
+        scores = alone._training_scores(training, vectors[:, np.newaxis], offsets[:, np.newaxis])
         other = [(halves[:, half] == 0) & (training.weights > 0) for half in range(2)]
-        aucs = [mean_auc(scores[half][o], training.signs[o]) for half, o in enumerate(other)]
-        turned = spec.temperature * columns.vectors.reshape(2, n_classes, -1)
-        return turned, float(np.mean(aucs))
+        aucs = [mean_auc(scores[half, 0][o], training.signs[o]) for half, o in enumerate(other)]
+        return spec.temperature * vectors, float(np.mean(aucs))
 
     def prior_of(self, count: int) -> Floats:
         """Return how likely each head is, as the training samples tell."""

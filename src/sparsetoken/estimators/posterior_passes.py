@@ -38,7 +38,7 @@ class Directions(NamedTuple):
     """Of the direction: a token adds its signal times itself, divided by this, to it."""
     n_signal: Indices
     group: Indices
-    """Which column of priors and weights a column has."""
+    """Which column of weights a column has."""
 
 
 class PosteriorSums(NamedTuple):
@@ -66,7 +66,9 @@ def posterior_sums(
     norms = np.einsum("td,td->t", tokens, tokens)
     n_columns = scores.shape[1]
     sums, noise = np.zeros((6, n_columns)), np.zeros((3, n_columns))
-    _posterior(scores, norms, sequences.offsets, priors, weights, *directions[3:], judge, sums, noise)
+    _posterior(
+        scores, norms, sequences.offsets, priors, weights, *directions[3:], judge, sums, noise
+    )
     return PosteriorSums(tokens.T @ scores, sums[0], sums[1], sums[2:], noise)
 
 
@@ -166,7 +168,7 @@ def _posterior(  # type: ignore[no-untyped-def]
         chance = np.empty(high - low)
         trial = np.empty(high - low)
         for k in range(scores.shape[1]):
-            weight, prior = weights[i, group[k]], priors[i, group[k]]
+            weight, prior = weights[i, group[k]], priors[i]
             if weight == 0.0 or (prior == 0.0 and not judge):
                 scores[low:high, k] = 0.0
                 continue
@@ -199,7 +201,7 @@ def _posterior(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _add_evidence(evidence, weight, odds):  # type: ignore[no-untyped-def]
-    """Add the log-likelihood of a label by its log-odds, and by their half, quarter, …"""
+    """Add the log-likelihood of a label by its log-odds, by their half, a quarter, and so on."""
     for part in range(evidence.size):
         evidence[part] -= weight * (max(-odds, 0.0) + np.log1p(np.exp(-abs(odds))))
         odds *= 0.5

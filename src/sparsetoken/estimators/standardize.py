@@ -94,6 +94,16 @@ class Standard:
         values, vectors = np.linalg.eigh(correlation)
         return values, vectors
 
+    def whitening(self, shrinkage: float | None) -> Floats:
+        """Return what carries centered tokens to standard coordinates, a matrix or a scale."""
+        matrix = self.matrix(shrinkage)
+        if matrix is None:
+            return self.scale
+        whitening: Floats = (
+            self.scale * matrix if matrix.ndim == 1 else self.scale[:, None] * matrix
+        )
+        return whitening
+
     def to_scaled(self, rows: Floats, shrinkage: float | None) -> Floats:
         """Return M of each row: its product with z is the row's with Mᵀz."""
         matrix = self.matrix(shrinkage)
