@@ -16,8 +16,10 @@ from .estimators import (
     SparseTokenClassifier,
     TwoStepAttentionClassifier,
     VectorizedClassifier,
+    export,
     load,
     save,
+    to_torch,
 )
 from .files import read_dataset
 from .planner import estimate_problem, plan
@@ -39,6 +41,7 @@ __all__ = [
     "estimate_problem",
     "estimators",
     "experiments",
+    "export",
     "load",
     "losses",
     "plan",
@@ -50,5 +53,6 @@ __all__ = [
     "sampling",
     "save",
     "theory",
+    "to_torch",
     "vocabulary",
 ]
