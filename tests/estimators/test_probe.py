@@ -172,3 +172,10 @@ def test_torch_has_no_score_without_tokens_and_has_gradients(torch, fitted):
     scores[1:].sum().backward()
     assert tokens.grad[1:].isfinite().all()
     assert (tokens.grad[1:] != 0).any()
+
+
+def test_torch_takes_no_other_tokens(torch, fitted):
+    module = st.to_torch(fitted[0])
+    for shape in ((6, 8), (2, 12, 4), (2, 6, 16)):
+        with pytest.raises(ValueError, match=r"must have shape \(batch, [6L], 8\), got"):
+            module(torch.zeros(shape))

@@ -28,11 +28,10 @@ __all__ = ["export", "to_torch"]
 Floats = NDArray[np.float64]
 
 _FORMULA = """\
-X holds the tokens of one sequence as rows, as they are. Z = (X.reshape(-1, len(mean)) - mean) * \
-scale. For head k and score c, over the rows of Z: s = Z @ queries[k, c] and t = Z @ readouts[k, \
-c]; raw[k, c] = temperatures[k] * log(mean(exp(s))) if temperatures[k] is not 0, else \
-sum(softmax(s) * t). Then score[c] = shift[c] + sum over k of weights[k] * clip(raw[k, c] + \
-biases[k, c], limits[0, k], limits[1, k])."""
+Z = (X.reshape(-1, len(mean)) - mean) * scale. For head k and score c, over the rows of Z: \
+s = Z @ queries[k, c] and t = Z @ readouts[k, c]; raw[k, c] = temperatures[k] * log(mean(exp(s))) \
+if temperatures[k] is not 0, else sum(softmax(s) * t). Then score[c] = shift[c] + sum over k of \
+weights[k] * clip(raw[k, c] + biases[k, c], limits[0, k], limits[1, k])."""
 _TWO = "There is one score: classes[1] is predicted if it exceeds threshold, else classes[0]."
 _SEVERAL = "There is a score for each of classes: the largest is predicted."
 _RELEASE = sys.modules["sparsetoken"].__version__
@@ -132,6 +131,9 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
             return super()._apply(lambda tensor: tensor.to(function(tensor).device), *options)
 
         def forward(self, X: Any, mask: Any = None) -> Any:
+            if X.ndim != 3 or X.shape[2] != dim or length not in (None, X.shape[1]):
+                shape = f"(batch, {length or 'L'}, {dim})"
+                raise ValueError(f"X must have shape {shape}, got {tuple(X.shape)}")
             Z = X.float().reshape(len(X), -1, len(self.mean))
             if mask is None:
                 mask = torch.ones(X.shape[:2], device=X.device)
@@ -147,7 +149,9 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
             scores = scores + self.shift
             return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    return Probe(_tensors(classifier, threshold))
+    tensors = _tensors(classifier, threshold)
+    dim, length = classifier.n_features_in_, getattr(classifier, "n_tokens_", None)
+    return Probe(tensors)
 
 
 class _Heads(NamedTuple):
@@ -246,10 +250,12 @@ def _metadata(classifier: Any) -> dict[str, str]:
     probability = "1 / (1 + exp(-score))" if two else "softmax(score)"
     if not isinstance(get_loss(getattr(classifier, "loss", "logistic")), Logistic):
         probability = "clip((1 + score) / 2, 0, 1)"
+    length = getattr(classifier, "n_tokens_", "all")
+    tokens = f"X holds {length} tokens of a sequence, rows of {classifier.n_features_in_} features."
     about = {
         "format": "sparsetoken probe 1",
         "model": f"{type(classifier).__name__} of sparsetoken {_RELEASE}",
-        "formula": f"{_FORMULA} {_TWO if two else _SEVERAL}",
+        "formula": f"{tokens} {_FORMULA} {_TWO if two else _SEVERAL}",
         "probability": f"{probability}, of {'classes[1]' if two else 'each class'}",
         "classes": json.dumps(classifier.classes_.tolist()),
     }
