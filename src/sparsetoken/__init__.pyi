@@ -22,7 +22,7 @@ from .estimators import (
     to_torch,
 )
 from .files import read_dataset
-from .planner import estimate_problem, plan
+from .planner import choose_layer, estimate_problem, plan
 from .population import Population
 from .problem import SparseTokenProblem
 from .reporting import report
@@ -38,6 +38,7 @@ __all__ = [
     "SparseTokenProblem",
     "TwoStepAttentionClassifier",
     "VectorizedClassifier",
+    "choose_layer",
     "estimate_problem",
     "estimators",
     "experiments",
