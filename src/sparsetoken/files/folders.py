@@ -59,6 +59,7 @@ def _files(folder: Path, endings: Mapping[str, Any]) -> list[Path]:
             f"{folder} is a zarr store, which is not read: save its arrays with numpy.savez"
         )
     files = [path for path in every if path.suffix in endings]
+    files = [path for path in files if not path.name.endswith(".index.npz")]  # Slideflow's tiles
     files = [path for path in files if path.parent == folder] or files
     kinds = Counter(path.suffix for path in files)
     if len(kinds) != 1:
@@ -67,7 +68,8 @@ def _files(folder: Path, endings: Mapping[str, Any]) -> list[Path]:
         )
         listed = " and ".join(f"{n} {kind}" for kind, n in held.most_common(5)) or "nothing"
         raise ValueError(
-            f"{folder} must hold files of one kind, {', '.join(endings)}; it holds {listed}"
+            f"{folder} must hold files of one kind, {', '.join(endings)}; it holds {listed}; save "
+            "other arrays with numpy.savez"
         )
     return files
 
