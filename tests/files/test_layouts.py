@@ -144,6 +144,21 @@ def test_a_folder_a_slide(tmp_path):
     assert data.labels is None
 
 
+def test_level_and_place_of_tiles_are_no_features(tmp_path):
+    """Owkin again: the first three columns."""
+    for slide, tokens in SLIDES.items():
+        (tmp_path / slide).mkdir()
+        level = np.full((len(tokens), 1), 17)
+        features = np.hstack([level, COORDS[slide], tokens, 0 * level])  # one is always zero
+        np.save(tmp_path / slide / "features.npy", features.astype(np.float32))
+    (tmp_path / "labels.csv").write_text("slide,label\ns0,0\ns1,1\ns2,0\n")
+    with pytest.warns(UserWarning, match="whole numbers: taken as level, x and y of a tile"):
+        data = read_dataset(tmp_path)
+    same(data, {slide: np.pad(tokens, ((0, 0), (0, 1))) for slide, tokens in SLIDES.items()})
+    assert np.array_equal(data.coords, np.concatenate(list(COORDS.values())))
+    assert data.labels.tolist() == [0, 1, 0]
+
+
 def test_a_folder_a_class(tmp_path):
     for slide, home in zip(SLIDES, ("ill", "well", "ill"), strict=True):
         write_h5(tmp_path / home / f"{slide}.h5", features=SLIDES[slide])
