@@ -17,11 +17,13 @@ from .estimators import (
     SparseTokenClassifier,
     TwoStepAttentionClassifier,
     VectorizedClassifier,
+    export,
     load,
     save,
+    to_torch,
 )
 from .files import read_dataset
-from .planner import estimate_problem, plan
+from .planner import choose_layer, estimate_problem, plan
 from .population import Population
 from .problem import SparseTokenProblem
 from .reporting import report
@@ -38,9 +40,11 @@ __all__ = [
     "SparseTokenProblem",
     "TwoStepAttentionClassifier",
     "VectorizedClassifier",
+    "choose_layer",
     "estimate_problem",
     "estimators",
     "experiments",
+    "export",
     "load",
     "losses",
     "plan",
@@ -52,5 +56,6 @@ __all__ = [
     "sampling",
     "save",
     "theory",
+    "to_torch",
     "vocabulary",
 ]

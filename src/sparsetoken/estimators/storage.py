@@ -118,7 +118,7 @@ def save(
     buffer = io.BytesIO()
     np.savez(buffer, **entries, **{_DIGEST: np.array(_digest(entries))})  # type: ignore[arg-type]
     _read(io.BytesIO(buffer.getvalue()), "what would be saved")
-    _write(Path(os.path.realpath(path)), buffer.getvalue())
+    write_file(Path(os.path.realpath(path)), buffer.getvalue())
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -147,7 +147,7 @@ def load_notes(path: str | os.PathLike[str]) -> dict[str, Any]:
     return notes if isinstance(notes, dict) else {}
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes) -> None:
     """Replace a file in one go, or leave it as it is."""
     if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
         path.write_bytes(content)
