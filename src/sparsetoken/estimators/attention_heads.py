@@ -77,6 +77,8 @@ class AttentionHeads(Member):
     """
 
     name: ClassVar[str] = "attention"
+    kind: ClassVar[str] = "attention"
+    """What ``heads_`` calls them."""
     pooled: ClassVar[bool] = False
     reg: float | None = None
     shrinkages: tuple[float | None, ...] | None = None
@@ -158,7 +160,7 @@ class AttentionHeads(Member):
     def describe(self) -> list[dict[str, Any]]:
         """Return what there is to say about each head."""
         return [
-            {"model": self.name, **spec._asdict(), "auc": self.aucs[k] if self.aucs else None}
+            {"model": self.kind, **spec._asdict(), "auc": self.aucs[k] if self.aucs else None}
             for k, spec in enumerate(self.specs)
         ]
 
@@ -212,6 +214,7 @@ class PooledHeads(AttentionHeads):
     """Heads for sequences whose mean token decides: linear in it, so that all minima are unique."""
 
     name: ClassVar[str] = "pooled"
+    kind: ClassVar[str] = "pooled"
     pooled: ClassVar[bool] = True
 
     def scores(self, data: Data) -> Floats:

@@ -242,7 +242,7 @@ class PosteriorHeads(AttentionHeads):
         Whether the first of two classes may carry the signal, too.
     """
 
-    name: ClassVar[str] = "posterior"
+    kind: ClassVar[str] = "posterior"
     both: bool = True
     prior: Any = None
     """(K,): how likely each number of signal tokens is, as the training samples tell."""

@@ -114,8 +114,8 @@ def _places(scores, n_signal):  # type: ignore[no-untyped-def]
     size = min(n_signal, n_tokens)
     top = scores.max()
     total = 0.0
-    for t in range(n_tokens):  # so low that products of all but one do not vanish
-        scores[t] = np.exp(max(scores[t] - top, -600.0 / size))
+    for t in range(n_tokens):  # products of several must not vanish
+        scores[t] = np.exp(max(scores[t] - top, -70.0))
         total += scores[t]
     if size == 1:
         for t in range(n_tokens):

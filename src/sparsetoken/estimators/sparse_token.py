@@ -13,9 +13,10 @@ class SparseTokenClassifier(StackClassifier):
     """The classifier to reach for: attention, pooling and trees, weighed by held-out scores.
 
     A few tokens may decide the label, or their mean, or the sequence as a whole. This classifier
-    fits all three kinds of members. Their weights are not negative and make the scores of held-out
-    samples fit the labels best; with few samples they stay near equal. The same scores calibrate
-    the probabilities.
+    fits all three kinds of members; among the heads of attention are those of
+    :class:`BayesAttentionClassifier`, which learn from few samples where its model holds. The
+    weights are not negative and make the scores of held-out samples fit the labels best; with few
+    samples they stay near equal. The same scores calibrate the probabilities.
 
     Parameters
     ----------
