@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
 
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.posterior_heads import PosteriorHeads
@@ -102,13 +103,13 @@ token_scale_
 
     def _check_labels(self, y: Any, n_samples: int) -> Indices:
         """Return the number of each label's class, -1 for sequences without a label."""
-        labels = np.asarray(y)
-        known = np.ones(labels.shape, dtype=bool)
-        if labels.dtype.kind == "i" and labels.ndim == 1:
+        labels = column_or_1d(np.asarray(y), warn=True)
+        known = np.ones(len(labels), dtype=bool)
+        if labels.dtype.kind == "i":
             known = labels != _UNLABELLED
             if np.unique(labels[known]).size < 2:
                 known[:] = True
-        index = np.full(labels.shape, _UNLABELLED)
+        index = np.full(len(labels), _UNLABELLED)
         index[known] = super()._check_labels(labels[known], n_samples - int((~known).sum()))
         return index
 

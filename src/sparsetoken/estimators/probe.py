@@ -32,8 +32,9 @@ Z = (X.reshape(-1, len(mean)) - mean) * scale. For head k and score c, over the 
 s = Z @ queries[k, c] and t = Z @ readouts[k, c]. If temperatures[k] is 0, raw[k, c] = \
 sum(softmax(s) * t) + biases[k, c]. Else r = min(n_signal[k], rows of Z) and raw[k, c] = \
 temperatures[k] * log(mean of exp(sum of s over r rows), over all choices of r rows) + \
-biases[k, c] * r / n_signal[k]; for n_signal 1 that is temperatures[k] * log(mean(exp(s))) + biases[k, c]. Then \
-score[c] = shift[c] + sum over k of weights[k] * clip(raw[k, c], limits[0, k], limits[1, k])."""
+biases[k, c] * r / n_signal[k]; for n_signal 1 that is temperatures[k] * log(mean(exp(s))) + \
+biases[k, c]. Then score[c] = shift[c] + sum over k of weights[k] * clip(raw[k, c], \
+limits[0, k], limits[1, k])."""
 _TWO = "There is one score: classes[1] is predicted if it exceeds threshold, else classes[0]."
 _SEVERAL = "There is a score for each of classes: the largest is predicted."
 _RELEASE = sys.modules["sparsetoken"].__version__
