@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import comb, softmax
+from scipy.special import comb, gammaln, softmax
 
 from sparsetoken.estimators.attention_heads import LARGEST_COVARIANCE, AttentionHeads, HeadSpec
 from sparsetoken.estimators.members import TokenPart, TrainingSamples
@@ -250,9 +250,10 @@ class PosteriorHeads(AttentionHeads):
     def fit(self, training: TrainingSamples) -> Floats:
         """Learn the directions from all samples and without each fold."""
         n_classes = training.signs.shape[1]
-        turns = (1.0, -1.0) if self.both and n_classes == 1 else (1.0,)
+        self.typical = float(np.median(training.data.lengths))
+        turns = (1.0, -1.0) if self.both and n_classes == 1 and not self.adds else (1.0,)
         most = max(int(np.median(training.data.lengths)) // 2, 1)
-        n_signals = [n_signal for n_signal in _N_SIGNALS if n_signal <= most]
+        n_signals = [r for r in _N_SIGNALS if r <= most and not (self.adds and r > 1)]
         shrinkage = _shrinkage(training)
         self.specs = [HeadSpec(turn, shrinkage, 0.0, r) for turn in turns for r in n_signals]
         parts = [
@@ -326,7 +327,16 @@ class PosteriorHeads(AttentionHeads):
         vectors, offsets = self._exponents()
         flat = vectors.reshape(-1, vectors.shape[-1]).T, offsets.ravel(), self._flat_n_signal
         scores = data.per_sample(place_scores, *flat)
-        return self._turn * scores.reshape(-1, *offsets.shape)
+        return self._turn * scores.reshape(-1, *offsets.shape) + self.by_length(data.lengths)
+
+    def by_length(self, lengths: Any) -> Floats:
+        """Return what turns means over choices of tokens into sums, (n, K, 1)."""
+        lengths = np.reshape(lengths, (-1, 1))
+        ways, usual = (
+            gammaln(n + 1) - gammaln(n - np.minimum(self._n_signal, n) + 1)
+            for n in (lengths, np.full((1, 1), self.typical))
+        )
+        return self._turn * (ways - usual)[..., np.newaxis] * self.adds
 
     def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
         """Return attention and contribution of every token: they divide the score by attention."""
@@ -336,7 +346,8 @@ class PosteriorHeads(AttentionHeads):
             sequences, vectors[:, column].T, offsets[:, column], n_signal
         )
         baseline = turn * n_signal * (vectors[:, column] @ center + offsets[:, column])
-        apart = np.repeat(turn * scores - baseline, sequences.lengths, axis=0)
+        scores = turn * scores + self.by_length(sequences.lengths)[..., 0]
+        apart = np.repeat(scores - baseline, sequences.lengths, axis=0)
         return TokenPart(attention, attention * apart, baseline)
 
     def summarize(self, token: NDArray[Any]) -> Any:
@@ -357,7 +368,7 @@ class PosteriorHeads(AttentionHeads):
         chosen = np.maximum(sums[size, np.arange(len(size))], 1e-300)
         log_mean = np.log(chosen) - np.log(comb(count, size))[:, np.newaxis]
         scores: Floats = self._turn * (log_mean + size[:, np.newaxis] * largest)
-        return scores
+        return scores + self.by_length(count)[0]
 
     @property
     def _turn(self) -> Floats:

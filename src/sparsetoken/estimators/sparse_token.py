@@ -3,6 +3,7 @@
 from typing import Any
 
 from sparsetoken._validation import check_count
+from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.members import Member
 from sparsetoken.estimators.posterior_heads import PosteriorHeads
 from sparsetoken.estimators.stack_classifier import StackClassifier, head_members
@@ -25,6 +26,11 @@ class SparseTokenClassifier(StackClassifier):
     cv : int, splitter or iterable, default=5
         Folds of the cross-validation, as in scikit-learn; an int means stratified folds, at most
         as many as the smallest class has samples.
+    monotone : bool, default=False
+        Whether tokens may only speak for a class, never against it: ``classes_[1]`` of two. A
+        further token then never lowers the score, so that neither a harmless token nor its absence
+        decides: for one malignant cell or one malicious message among any others. Pooling and
+        trees, which cannot promise that, have no part.
     refine_steps : int, default=40
         Most steps of L-BFGS for the attention heads.
     n_trees : int, default=500
@@ -73,6 +79,7 @@ class SparseTokenClassifier(StackClassifier):
         class_weight: Any = None,
         cv: Any = 5,
         *,
+        monotone: bool = False,
         refine_steps: int = 40,
         n_trees: int = 500,
         random_state: Any = None,
@@ -81,6 +88,7 @@ class SparseTokenClassifier(StackClassifier):
     ) -> None:
         self.class_weight = class_weight
         self.cv = cv
+        self.monotone = monotone
         self.refine_steps = refine_steps
         self.n_trees = n_trees
         self.random_state = random_state
@@ -88,5 +96,8 @@ class SparseTokenClassifier(StackClassifier):
         self.verbose = verbose
 
     def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
+        if self.monotone:
+            steps = check_count("refine_steps", self.refine_steps)
+            return [AttentionHeads(steps=steps, adds=True), PosteriorHeads(adds=True)]
         heads = head_members("auto", "auto", self.refine_steps, n_tokens, mapped)
         return [*heads, PosteriorHeads(), Trees(check_count("n_trees", self.n_trees))]
