@@ -16,17 +16,21 @@ TOKENS = RNG.standard_normal((sum(LENGTHS), 3))
 SEQUENCES = st.Sequences(TOKENS, np.cumsum([0, *LENGTHS]))
 
 
+@pytest.mark.parametrize("contiguous", [False, True])
 @pytest.mark.parametrize("n_signal", [1, 2, 4])
 @pytest.mark.parametrize("scale", [0.1, 1.0, 8.0])
-def test_subsets_are_counted(n_signal, scale):
+def test_subsets_are_counted(n_signal, scale, contiguous):
     vector, offset = scale * RNG.standard_normal((3, 1)), np.array([0.7])
     counts = np.array([n_signal])
-    scores = place_scores(SEQUENCES, vector, offset, counts)
-    attention, again = place_tokens(SEQUENCES, vector, offset, counts)
+    scores = place_scores(SEQUENCES, vector, offset, counts, contiguous)
+    attention, again = place_tokens(SEQUENCES, vector, offset, counts, contiguous)
     assert again == pytest.approx(scores)
     for i, x in enumerate(SEQUENCES):
         u = (x @ vector)[:, 0] + offset
-        chosen = list(combinations(range(len(u)), min(n_signal, len(u))))
+        size = min(n_signal, len(u))
+        chosen = list(combinations(range(len(u)), size))
+        if contiguous:
+            chosen = [places for places in chosen if places[-1] - places[0] == size - 1]
         logs = np.array([u[list(places)].sum() for places in chosen])
         assert scores[i, 0] == pytest.approx(logsumexp(logs) - np.log(len(logs)))
         weights = np.exp(logs - logsumexp(logs))
@@ -56,6 +60,24 @@ def test_learns_as_well_as_anything_can(name):
         clf = st.BayesAttentionClassifier(random_state=0).fit(X, y)
         errors.append(1.0 - clf.score(new, labels))
     assert np.mean(errors) < 1.15 * floor + 3.0 * np.std(errors, ddof=1) / 2.0
+
+
+def test_neighbors_are_found_more_easily():
+    problem = st.SparseTokenProblem(30, n_signal=4, signal=2.2, contiguous=True)
+    floor = st.theory.optimal(problem, alpha=2.0).test_error
+    errors = []
+    for draw in range(3):
+        X, y, truth = problem.sample(120, 60, random_state=draw, return_truth=True)
+        new, labels = problem.sample(1500, 60, random_state=100 + draw, direction=truth.direction)
+        clf = st.BayesAttentionClassifier(contiguous=True, random_state=0).fit(X, y)
+        errors.append(1.0 - clf.score(new, labels))
+        stream = clf.stream()
+        for token in new[0]:
+            stream.update(token)
+        assert stream.score == pytest.approx(clf.decision_function(new[:1])[0])
+    assert np.mean(errors) < 1.15 * floor + 3.0 * np.std(errors, ddof=1) / np.sqrt(3)
+    anywhere = st.BayesAttentionClassifier(random_state=0).fit(X, y)
+    assert anywhere.score(new, labels) < clf.score(new, labels) - 0.02
 
 
 def test_finds_how_many_tokens_carry_the_signal():

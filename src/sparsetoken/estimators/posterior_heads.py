@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import comb, gammaln, softmax
 
 from sparsetoken.estimators.attention_heads import LARGEST_COVARIANCE, AttentionHeads, HeadSpec
-from sparsetoken.estimators.members import TokenPart, TrainingSamples
+from sparsetoken.estimators.members import Member, TokenPart, TrainingSamples
 from sparsetoken.estimators.posterior_passes import (
     Directions,
     PosteriorSums,
@@ -101,11 +101,18 @@ class _Iteration:
         Their weights in each fit; a group of columns has those of one fit.
     carries : ndarray of bool, shape (n,)
         Which of them may carry the signal.
+    contiguous : bool
+        Whether the tokens that do are neighbors.
     """
 
     def __init__(
-        self, training: TrainingSamples, weights: Floats, carries: NDArray[np.bool_]
+        self,
+        training: TrainingSamples,
+        weights: Floats,
+        carries: NDArray[np.bool_],
+        contiguous: bool,
     ) -> None:
+        self.contiguous = contiguous
         self.training, self.dim = training, training.data.dim
         self.shrinkage = _shrinkage(training)
         self.weights = weights * np.count_nonzero(weights, axis=0)
@@ -215,6 +222,7 @@ class _Iteration:
             columns.precision,
             columns.n_signal,
             columns.group,
+            self.contiguous,
         )
         return PosteriorSums(*data.total(posterior_sums, rows, directions, judge))
 
@@ -240,10 +248,13 @@ class PosteriorHeads(AttentionHeads):
     ----------
     both : bool
         Whether the first of two classes may carry the signal, too.
+    contiguous : bool
+        Whether the tokens that carry it are neighbors.
     """
 
     kind: ClassVar[str] = "posterior"
     both: bool = True
+    contiguous: bool = False
     prior: Any = None
     """(K,): how likely each number of signal tokens is, as the training samples tell."""
 
@@ -276,12 +287,15 @@ class PosteriorHeads(AttentionHeads):
         (self.directions, self.intercepts), self.folds = heads[0], [list(h) for h in heads[1:]]
         return self._judge(training, self._training_scores(training, vectors, offsets))
 
-    @staticmethod
     def _solve(
-        training: TrainingSamples, weights: Floats, carries: NDArray[np.bool_], n_signals: list[int]
+        self,
+        training: TrainingSamples,
+        weights: Floats,
+        carries: NDArray[np.bool_],
+        n_signals: list[int],
     ) -> tuple[Floats, Floats, Floats]:
         """Return directions, offsets and evidence, by numbers of signal tokens and fits."""
-        iteration = _Iteration(training, weights, carries)
+        iteration = _Iteration(training, weights, carries, self.contiguous)
         results = iteration.solve(n_signals)
         directions = [iteration.directions(columns) for columns in results]
         vectors, offsets = (np.stack(part) for part in zip(*directions, strict=True))
@@ -294,7 +308,7 @@ class PosteriorHeads(AttentionHeads):
             scaled = np.nan_to_num(vectors / training.scale, posinf=0.0, neginf=0.0)
         weights = training.weights[:, np.newaxis]
         for (k, spec), (c, sign) in product(enumerate(self.specs), enumerate(training.signs.T)):
-            iteration = _Iteration(training, weights, spec.temperature * sign > 0)
+            iteration = _Iteration(training, weights, spec.temperature * sign > 0, self.contiguous)
             start = training.standard.to_standard(scaled[k, c : c + 1], iteration.shrinkage)
             columns = iteration.at(start, np.zeros(1, dtype=int), spec.n_signal)
             iteration.run(columns, _MORE)
@@ -326,7 +340,7 @@ class PosteriorHeads(AttentionHeads):
         """Return the scores (n, K, C) of sequences."""
         vectors, offsets = self._exponents()
         flat = vectors.reshape(-1, vectors.shape[-1]).T, offsets.ravel(), self._flat_n_signal
-        scores = data.per_sample(place_scores, *flat)
+        scores = data.per_sample(place_scores, *flat, self.contiguous)
         return self._turn * scores.reshape(-1, *offsets.shape) + self.by_length(data.lengths)
 
     def by_length(self, lengths: Any) -> Floats:
@@ -343,7 +357,7 @@ class PosteriorHeads(AttentionHeads):
         vectors, offsets = self._exponents()
         n_signal, turn = self._n_signal, self._turn[:, 0]
         attention, scores = place_tokens(
-            sequences, vectors[:, column].T, offsets[:, column], n_signal
+            sequences, vectors[:, column].T, offsets[:, column], n_signal, self.contiguous
         )
         baseline = turn * n_signal * (vectors[:, column] @ center + offsets[:, column])
         scores = turn * scores + self.by_length(sequences.lengths)[..., 0]
@@ -352,6 +366,8 @@ class PosteriorHeads(AttentionHeads):
 
     def summarize(self, token: NDArray[Any]) -> Any:
         """Return the number of tokens, the largest score, and sums over subsets of the tokens."""
+        if self.contiguous:  # the order of the tokens matters
+            return Member.summarize(self, token)
         vectors, offsets = self._exponents()
         sums = np.zeros((int(self._n_signal.max()) + 1, *offsets.shape))
         sums[:2] = 1.0
@@ -359,10 +375,12 @@ class PosteriorHeads(AttentionHeads):
 
     def join(self, earlier: Any, later: Any) -> Any:
         """Return the summary of tokens followed by others."""
-        return join_subsets(earlier, later)
+        return earlier + later if self.contiguous else join_subsets(earlier, later)
 
     def scores_of(self, summary: Any) -> Floats:
         """Return the scores (K, C) of the tokens of a summary."""
+        if self.contiguous:
+            return Member.scores_of(self, summary)
         count, largest, sums = summary
         size = np.minimum(self._n_signal, count)
         chosen = np.maximum(sums[size, np.arange(len(size))], 1e-300)
@@ -402,6 +420,8 @@ class PosteriorHeads(AttentionHeads):
         n_fits, _, n_classes = offsets.shape
         n_signal = np.tile(np.repeat(self._n_signal, n_classes), n_fits)
         flat = vectors.reshape(-1, vectors.shape[-1]).T, offsets.ravel(), n_signal
-        scores = training.data.per_sample(place_scores, *flat, *training.pass_scale)
+        scores = training.data.per_sample(
+            place_scores, *flat, self.contiguous, *training.pass_scale
+        )
         scores = scores.reshape(-1, *offsets.shape) * self._turn
         return np.moveaxis(scores, 0, 2)

@@ -229,6 +229,11 @@ def _heads_of(member: Member, weight: float) -> _Heads:
             f"the member {member.name!r} (weight {weight:.2f}) cannot be written as tensors: fit "
             "AttentionClassifier to the same data and export that; it has the other members"
         )
+    if getattr(member, "contiguous", False) or member.adds:
+        raise ValueError(
+            "windows of tokens (contiguous=True) and sums over tokens (monotone=True) cannot be "
+            "exported: fit a classifier without them"
+        )
     temperatures = np.array([spec.temperature for spec in member.specs])
     queries = member.directions / temperatures[:, np.newaxis, np.newaxis]
     if member.pooled:

@@ -31,6 +31,9 @@ class SparseTokenClassifier(StackClassifier):
         further token then never lowers the score, so that neither a harmless token nor its absence
         decides: for one malignant cell or one malicious message among any others. Pooling and
         trees, which cannot promise that, have no part.
+    contiguous : bool, default=False
+        Whether tokens that decide come as neighbors: an event in time, adjacent patches. The
+        posterior heads then look at windows.
     refine_steps : int, default=40
         Most steps of L-BFGS for the attention heads.
     n_trees : int, default=500
@@ -80,6 +83,7 @@ class SparseTokenClassifier(StackClassifier):
         cv: Any = 5,
         *,
         monotone: bool = False,
+        contiguous: bool = False,
         refine_steps: int = 40,
         n_trees: int = 500,
         random_state: Any = None,
@@ -89,6 +93,7 @@ class SparseTokenClassifier(StackClassifier):
         self.class_weight = class_weight
         self.cv = cv
         self.monotone = monotone
+        self.contiguous = contiguous
         self.refine_steps = refine_steps
         self.n_trees = n_trees
         self.random_state = random_state
@@ -96,8 +101,9 @@ class SparseTokenClassifier(StackClassifier):
         self.verbose = verbose
 
     def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
+        posterior = PosteriorHeads(adds=self.monotone, contiguous=self.contiguous)
         if self.monotone:
             steps = check_count("refine_steps", self.refine_steps)
-            return [AttentionHeads(steps=steps, adds=True), PosteriorHeads(adds=True)]
+            return [AttentionHeads(steps=steps, adds=True), posterior]
         heads = head_members("auto", "auto", self.refine_steps, n_tokens, mapped)
-        return [*heads, PosteriorHeads(), Trees(check_count("n_trees", self.n_trees))]
+        return [*heads, posterior, Trees(check_count("n_trees", self.n_trees))]
