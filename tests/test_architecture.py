@@ -27,6 +27,7 @@ CORE = {
 }
 MAY_IMPORT = {
     "_validation": set(),
+    "_replace": set(),
     "vocabulary": {"_validation"},
     "problem": {"_validation", "vocabulary"},
     "losses": {"_validation"},
@@ -42,6 +43,7 @@ MAY_IMPORT = {
     "files": {"_validation", "sequences"},
     "inspection": {"_validation", "estimate", "sequences"},
     "estimators": {
+        "_replace",
         "_validation",
         "estimate",
         "losses",
@@ -60,7 +62,15 @@ MAY_IMPORT = {
         "plotting",
     },
     "experiments": CORE | {"sampling", "theory", "sequences", "estimators", "planner", "plotting"},
-    "reporting": {"_validation", "vocabulary", "sequences", "estimators", "inspection", "planner"},
+    "reporting": {
+        "_replace",
+        "_validation",
+        "vocabulary",
+        "sequences",
+        "estimators",
+        "inspection",
+        "planner",
+    },
     "plotting": {"_validation", "vocabulary"},
     "cli": None,  # anything
     "app": None,

@@ -1,6 +1,5 @@
 """A visitor's own data: what is found out, what is refused, and that nothing is left behind."""
 
-import inspect
 import io
 import json
 import pickle
@@ -17,8 +16,6 @@ import pytest
 import sparsetoken as st
 from sparsetoken.app import data
 from sparsetoken.app.data import _read_file, in_page_words, study
-from sparsetoken.reporting import page
-from sparsetoken.vocabulary import SPEAKS
 
 
 def table(n_sequences=60, dim=3):
@@ -80,12 +77,6 @@ def test_a_study(tmp_path):
     fan = known.plan.panels[0].curves[0]
     assert np.all(np.array(fan.low) <= np.array(fan.high))
     json.loads(steps[-1].model_dump_json())
-
-
-def test_a_report_has_the_same_colors_for_and_against():
-    style = inspect.getsource(page)
-    assert f"--main:{SPEAKS['for'].lower()};--other:{SPEAKS['against'].lower()}" in style
-    assert ".for{background:var(--main)}.against{background:var(--other)}" in style
 
 
 def three_classes(n_sequences=60):

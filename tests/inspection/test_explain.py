@@ -189,6 +189,9 @@ def test_the_fault_is_the_first_finding(kind):
     found = model.diagnose(new, y_new)
     assert found.problems[0].name == kind
     assert found.problems[0].advice in str(found)
+    if kind == "nothing beats chance":
+        assert "many more samples" in str(found)
+        assert "More samples would help little" not in str(found)
 
 
 def test_few_samples_of_a_class():

@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +20,6 @@ __all__ = [
     "print_json",
     "print_table",
     "progress_bar",
-    "replaced",
 ]
 
 
@@ -56,22 +54,6 @@ def check_output(path: Path, endings: Sequence[str], option: str = "--out") -> N
     except OSError as error:
         reason = f": {error.strerror}" if error.strerror else ""
         raise CommandError(f"{path}: it may not be written to{reason}") from None
-
-
-@contextmanager
-def replaced(path: Path) -> Iterator[Path]:
-    """Provide a file to write to, which takes the place of ``path`` when it is complete."""
-    if path.exists() and not path.is_file():
-        yield path  # a device or a pipe cannot be replaced
-        return
-    temporary = path.with_name(f".sparsetoken-{os.getpid()}{path.suffix}")
-    try:
-        yield temporary
-        if path.exists():
-            shutil.copymode(path, temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def print_json(content: Any) -> None:

@@ -5,8 +5,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sparsetoken._replace import replaced
 from sparsetoken._validation import import_extra
-from sparsetoken.cli.output import message, replaced
+from sparsetoken.cli.output import message
 
 if TYPE_CHECKING:
     from sparsetoken.files import Dataset
