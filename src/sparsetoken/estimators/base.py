@@ -206,7 +206,9 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(y)
         self.classes_, index = np.unique(y, return_inverse=True)
         if self.classes_.size == 1:
-            raise ValueError(f"y must hold two classes, got one class: {self.classes_[0]!r}")
+            raise ValueError(
+                f"y must hold two classes, got one class: {self.classes_.tolist()[0]!r}"
+            )
         if self.classes_.size > 2 and not self._multi_class:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is "

@@ -26,7 +26,8 @@ color:var(--ink);font:16px/1.5 system-ui,sans-serif}h1{font-size:1.6rem;margin:.
 h2{font-size:1.15rem;margin:2rem 0 .4rem;border-bottom:1px solid var(--line)}p{margin:.4rem 0}
 .soft{color:var(--soft)}.row{display:flex;flex-wrap:wrap;gap:1rem}.card{background:var(--card);
 border:1px solid var(--line);border-radius:8px;padding:.8rem 1rem;flex:1 1 12rem}
-.card b{display:block;font-size:1.5rem}figure{margin:0;flex:1 1 20rem;max-width:30rem;overflow-x:auto}
+.card b{display:block;font-size:1.5rem}
+figure{margin:0;flex:1 1 20rem;max-width:30rem;overflow-x:auto}
 figcaption{color:var(--soft);font-size:.85rem}.chart{width:100%;height:auto}
 .chart text{fill:var(--soft);font-size:11px}.grid{stroke:var(--line)}
 polyline{fill:none;stroke-width:2}.main{stroke:var(--main)}.other{stroke:var(--soft);
