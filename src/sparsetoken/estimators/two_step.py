@@ -68,6 +68,10 @@ class TwoStepAttentionClassifier(AttendingClassifier):
         The labels; a positive score means the second.
     n_features_in_ : int
         The dimension d of the tokens.
+    feature_names_in_ : ndarray of str
+        Names of the features, if ``X`` had them.
+    fingerprints_ : ndarray of int
+        A number for each training sequence, by which predictions on it are told from others.
 
     Examples
     --------
