@@ -1,6 +1,7 @@
 """The import directions that keep the layers apart, and a light ``import sparsetoken``."""
 
 import ast
+import graphlib
 import importlib
 import re
 import subprocess
@@ -113,6 +114,26 @@ def test_imports_point_one_way(path):
         own = layer.split(".")[0]
         wrong = set(imported_layers(path)) - allowed - {own}
         assert not wrong, f"{layer} must not import {sorted(wrong)}"
+
+
+def imported_modules(path, modules):
+    """Every module of ours that a file imports, also inside functions and for type checking."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield from {full if full in modules else node.module} & modules
+
+
+def test_no_modules_import_each_other_in_a_ring():
+    names = {}
+    for path in FILES:
+        parts = ("sparsetoken", *path.relative_to(ROOT).with_suffix("").parts)
+        names[".".join(parts).removesuffix(".__init__")] = path
+    graph = {name: set(imported_modules(path, names.keys())) for name, path in names.items()}
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError, which names the ring
 
 
 def test_simulations_are_imported_without_the_theory():

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._validation import check_choice, check_count, check_real
-from sparsetoken.experiments.cell import SOURCES, Cell, make_cell
+from sparsetoken.experiments.cell import SOURCES, Cell
+from sparsetoken.experiments.cell_values import make_cell
 from sparsetoken.vocabulary import (
     MEASURED,
     PARAMETERS,

@@ -6,6 +6,7 @@ from scipy.special import softmax
 from agreement import assert_theory_agrees
 from populations import STRENGTHS
 from sparsetoken.experiments import compute, make_cell
+from sparsetoken.experiments.models import find_model
 from sparsetoken.experiments.models.shared_samples import gradient
 from sparsetoken.losses import Logistic
 from sparsetoken.sequences.sequences import as_sequences
@@ -17,7 +18,7 @@ STEPS = {"lr_readout": 1.0, "lr_bias": 0.7, "lr_query": 8.0}
 def trained(model, quantity="test_error", **values):
     """Return a training set of the model, and the tokens that it was drawn from."""
     cell = make_cell("simulation", quantity, VALUES | STEPS | {"model": model} | values)
-    training = cell.model.draw_training(cell, np.random.default_rng(5))
+    training = find_model(cell.values).draw_training(cell, np.random.default_rng(5))
     X, y = cell.problem.sample(120, 30, random_state=np.random.default_rng(5))
     return training, X, y
 

@@ -16,13 +16,15 @@ from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.attention import PoolingModel
 from sparsetoken.experiments.models.base import (
     PROBLEM,
+    TWO_STEPS,
     Numbers,
     Rng,
     count_samples,
     refuse_testing_elsewhere,
+    two_steps,
 )
 from sparsetoken.experiments.models.readout import SIMULATED, Floats, TrainingSet
-from sparsetoken.experiments.models.two_step import QUERY, TWO_STEPS, two_steps
+from sparsetoken.experiments.models.two_step import QUERY
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.sampling import LearnedQuery
 from sparsetoken.sequences.data import MemoryData
