@@ -10,7 +10,13 @@ from sparsetoken.experiments.models import find_model
 from sparsetoken.losses import get_loss
 from sparsetoken.population import Population, windows
 from sparsetoken.population_text import errors_text, kinds_text, read_population
-from sparsetoken.vocabulary import MEASURED, PARAMETERS, check_known, check_parameters
+from sparsetoken.vocabulary import (
+    MEASURED,
+    PARAMETERS,
+    check_known,
+    check_parameters,
+    with_names_of_today,
+)
 
 _SIMULATION = frozenset({"dim", "trials", "random_state"})
 _SAMPLES = ("alpha", "alpha0", "alpha1")
@@ -55,7 +61,7 @@ def make_cell(
     check_choice("source", source, SOURCES)
     listed = [quantities] if isinstance(quantities, str) else quantities
     wanted = {check_known("quantity", quantity, MEASURED) for quantity in listed}
-    given = check_parameters(_write_problem(dict(values or {})))
+    given = check_parameters(_write_problem(with_names_of_today(values or {})))
     _check_loss(given["loss"])
     if "sharpness" in given and "cosine" not in given:
         raise ValueError("sharpness needs a value for cosine beside it")
@@ -64,7 +70,7 @@ def make_cell(
     if not wanted:
         return None
     names = set().union(*(model.parameters(quantity, source) for quantity in wanted))
-    names -= {name for name in ("centre", "tuned", "contiguous") if not given[name]}
+    names -= {name for name in ("center", "tuned", "contiguous") if not given[name]}
     names |= _SIMULATION if source == "simulation" else set()
     kept = {name: value for name, value in given.items() if name in names}
     cell = Cell(source, tuple(q for q in MEASURED if q in wanted), kept)

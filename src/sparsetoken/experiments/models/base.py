@@ -17,7 +17,7 @@ PROBLEM = frozenset(group("problem", "population"))
 """The names of the values that describe the problem or population."""
 TESTING = frozenset(group("testing"))
 """The names of the values that describe the problem in testing."""
-TWO_STEPS = frozenset({"loss", "centre", *group("two steps")})
+TWO_STEPS = frozenset({"loss", "center", *group("two steps")})
 """The names of the values that a query learned by two steps depends on beside its samples."""
 
 KNOWN: dict[str, "type[WayOfTraining]"] = {}
@@ -118,8 +118,7 @@ def refuse_testing_elsewhere(model: str, given: Mapping[str, Any]) -> None:
 
 def two_steps(cell: Cell) -> dict[str, Any]:
     """Return the settings of the two steps."""
-    steps = {name: value for name, value in cell.values.items() if name in TWO_STEPS}
-    return {"center" if name == "centre" else name: value for name, value in steps.items()}
+    return {name: value for name, value in cell.values.items() if name in TWO_STEPS}
 
 
 def count_samples(alpha: float, dim: int) -> int:
