@@ -1,9 +1,11 @@
 """``.. picture::``: a drawing that its page computes whenever the site is built.
 
-The content is Python that leaves a ``figure``; what it prints stands below as text.
+The content is Python that leaves a ``figure``; what it prints stands below as text. With
+``:continued:`` the examples of the page are run before it, so that it can use their names.
 """
 
 import contextlib
+import doctest
 import io
 from pathlib import Path
 from typing import Any
@@ -21,11 +23,18 @@ class Picture(SphinxDirective):
     """Run the content, save its ``figure`` as SVG, and show it with the caption."""
 
     has_content = True
-    option_spec = {"caption": directives.unchanged_required}  # noqa: RUF012
+    option_spec = {  # noqa: RUF012
+        "caption": directives.unchanged_required,
+        "continued": directives.flag,
+    }
 
     def run(self) -> list[nodes.Node]:
         """Return the picture and what was printed."""
         namespace: dict[str, Any] = {}
+        if "continued" in self.options:
+            page = Path(self.env.doc2path(self.env.docname)).read_text()
+            for example in doctest.DocTestParser().get_examples(page):
+                exec(example.source, namespace)
         code = compile("\n".join(self.content), f"picture of {self.env.docname}", "exec")
         printed = io.StringIO()
         with styled(), contextlib.redirect_stdout(printed):

@@ -11,16 +11,19 @@ from . import (
 )
 from .estimators import (
     AttentionClassifier,
+    BayesAttentionClassifier,
     PooledClassifier,
     Sequences,
     SparseTokenClassifier,
     TwoStepAttentionClassifier,
     VectorizedClassifier,
+    export,
     load,
     save,
+    to_torch,
 )
 from .files import read_dataset
-from .planner import estimate_problem, plan
+from .planner import choose_layer, estimate_problem, plan
 from .population import Population
 from .problem import SparseTokenProblem
 from .reporting import report
@@ -29,6 +32,7 @@ __version__: str
 
 __all__ = [
     "AttentionClassifier",
+    "BayesAttentionClassifier",
     "PooledClassifier",
     "Population",
     "Sequences",
@@ -36,9 +40,11 @@ __all__ = [
     "SparseTokenProblem",
     "TwoStepAttentionClassifier",
     "VectorizedClassifier",
+    "choose_layer",
     "estimate_problem",
     "estimators",
     "experiments",
+    "export",
     "load",
     "losses",
     "plan",
@@ -50,5 +56,6 @@ __all__ = [
     "sampling",
     "save",
     "theory",
+    "to_torch",
     "vocabulary",
 ]

@@ -103,6 +103,23 @@ def test_the_tables_of_clam(tmp_path):
         read_dataset(folder, "case_id", "tumour", labels=table)
 
 
+@pytest.mark.parametrize("index", [False, True])
+def test_a_tensor_a_slide(tmp_path, index):
+    """CLAM's pt_files; Slideflow has the places of the tiles beside each."""
+    for slide, tokens in SLIDES.items():
+        torch_file.save(tmp_path / f"{slide}.pt", torch_file.Tensor(tokens))
+        if index:
+            np.savez(tmp_path / f"{slide}.index.npz", COORDS[slide])
+    same(read_dataset(tmp_path))
+
+
+def test_a_batch_of_one_a_slide(tmp_path):
+    """UNI."""
+    for slide, tokens in SLIDES.items():
+        write_h5(tmp_path / f"{slide}.h5", features=tokens[np.newaxis], coords=COORDS[slide])
+    same(read_dataset(tmp_path))
+
+
 def test_one_file_with_a_group_a_slide(tmp_path):
     path = tmp_path / "all.h5"
     arrays = {f"{slide}__features": tokens for slide, tokens in SLIDES.items()}
@@ -125,6 +142,21 @@ def test_a_folder_a_slide(tmp_path):
     data = read_dataset(tmp_path)
     same(data)
     assert data.labels is None
+
+
+def test_level_and_place_of_tiles_are_no_features(tmp_path):
+    """Owkin again: the first three columns."""
+    for slide, tokens in SLIDES.items():
+        (tmp_path / slide).mkdir()
+        level = np.full((len(tokens), 1), 17)
+        features = np.hstack([level, COORDS[slide], tokens, 0 * level])  # one is always zero
+        np.save(tmp_path / slide / "features.npy", features.astype(np.float32))
+    (tmp_path / "labels.csv").write_text("slide,label\ns0,0\ns1,1\ns2,0\n")
+    with pytest.warns(UserWarning, match="whole numbers: taken as level, x and y of a tile"):
+        data = read_dataset(tmp_path)
+    same(data, {slide: np.pad(tokens, ((0, 0), (0, 1))) for slide, tokens in SLIDES.items()})
+    assert np.array_equal(data.coords, np.concatenate(list(COORDS.values())))
+    assert data.labels.tolist() == [0, 1, 0]
 
 
 def test_a_folder_a_class(tmp_path):
@@ -178,10 +210,12 @@ def test_folders_that_say_what_they_hold(tmp_path):
     shards.mkdir()
     for name in ("acts000000.bin", "acts000001.bin", "metadata.json"):
         (shards / name).touch()
-    with pytest.raises(ValueError, match=r"it holds 2 \.bin and 1 \.json"):
+    with pytest.raises(ValueError, match=r"it holds 2 \.bin and 1 \.json; save other arrays with"):
         read_dataset(shards)
-    with pytest.raises(ValueError, match=r"data must be .*\.pt, .* got 'acts000000.bin'; save"):
-        read_dataset(shards / "acts000000.bin")
+    for ending in ("bin", "arff", "jld", "tfrecord", "pkl", "xlsx"):
+        (tmp_path / f"x.{ending}").touch()
+        with pytest.raises(ValueError, match=rf"data must be .*\.pt, .* got 'x.{ending}'; save"):
+            read_dataset(tmp_path / f"x.{ending}")
     with pytest.raises(FileNotFoundError, match="no such file or folder"):
         read_dataset(tmp_path / "nowhere")
 
@@ -215,6 +249,46 @@ def test_an_attention_mask_is_used(tmp_path, ending, tokens):
     assert data.sequences.lengths.tolist() == [3, 5, 2]
     assert np.array_equal(data.sequences[2], PADDED[2, :2])
     assert data.labels.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "mask", "label"),
+    [
+        ("last_hidden_state", "attention_mask", "label"),
+        ("Hidden-States", "Attention_Mask", "Labels"),
+        ("embedding", "masks", "Y"),
+        ("acts", "Mask", "y"),
+        ("x", "MASK", "LABEL"),
+    ],
+)
+def test_names_as_people_write_them(tmp_path, tokens, mask, label):
+    archive(tmp_path / "x.npz", **{tokens: PADDED, mask: MASK, label: np.array([1, 0, 1])})
+    data = read_dataset(tmp_path / "x.npz")
+    assert data.sequences.lengths.tolist() == [3, 5, 2]
+    assert data.labels.tolist() == [1, 0, 1]
+
+
+def test_a_usual_name_comes_before_one_like_it(tmp_path):
+    archive(tmp_path / "x.npz", features=PADDED, Feature=PADDED + 1, y=np.arange(3), Y=np.ones(3))
+    data = read_dataset(tmp_path / "x.npz")
+    assert np.array_equal(data.sequences[1], PADDED[1])
+    assert data.labels.tolist() == [0, 1, 2]
+    archive(tmp_path / "x.npz", Features=PADDED, FEATS=PADDED)
+    with pytest.raises(ValueError, match="may be in Features or FEATS; say which with features="):
+        read_dataset(tmp_path / "x.npz")
+    (tmp_path / "x.csv").write_text("Bag ID,Label,x\na,0,1\na,0,2\nb,1,3\n")
+    data = read_dataset(tmp_path / "x.csv")
+    assert (data.ids, data.labels.tolist()) == (["a", "b"], [0, 1])
+
+
+def test_layers_without_numbers_are_refused(tmp_path):
+    """All hidden states of a model, stacked."""
+    path = tmp_path / "x.npz"
+    archive(path, hidden_states=np.stack([PADDED, PADDED + 1]), attention_mask=MASK)
+    with pytest.raises(ValueError, match=r"\(2, 3, 5, 4\) has one axis too many: .* 'layers'"):
+        read_dataset(path)
+    archive(path, hidden_states=np.stack([PADDED, PADDED + 1]), attention_mask=MASK, layers=[4, 8])
+    assert np.array_equal(read_dataset(path, layer=8).sequences[1], PADDED[1] + 1)
 
 
 def test_masks_that_cannot_be_meant(tmp_path):

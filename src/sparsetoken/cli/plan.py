@@ -17,6 +17,7 @@ from sparsetoken.cli.options import (
     Label,
     LabelErrors,
     Labels,
+    Layer,
     PopulationFile,
     given_population,
 )
@@ -106,6 +107,7 @@ def plan(
     features: Features = None,
     ignore: Ignore = None,
     group: GroupColumn = None,
+    layer: Layer = None,
     random_state: Annotated[int, _option("random_state", " With --pilot.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw the curve into this file.")] = None,
     report: Annotated[
@@ -149,7 +151,7 @@ def plan(
             result = _from_curve(curve, n_test, error=target, chance=chance, **aim)
         elif pilot is not None:
             aim["error"] = _target("--pilot", quantities | by_theory, error)
-            data = _read(pilot, labels, by, label, group, features, ignore)
+            data = _read(pilot, labels, by, label, group, features, ignore, layer)
             options: dict[str, Any] = {
                 "effort": effort,
                 "random_state": random_state,
@@ -191,11 +193,12 @@ def _read(
     group: str | None,
     features: list[str] | None,
     ignore: list[str] | None,
+    layer: int | None,
 ) -> dict[str, Any]:
     from sparsetoken.files import read_dataset
 
     data = read_dataset(
-        path, by, label, labels, features or None, group=group, ignore=ignore or ()
+        path, by, label, labels, features or None, layer, group=group, ignore=ignore or ()
     ).with_labels()
     return {"X": data.sequences, "y": data.labels, "groups": data.groups}
 

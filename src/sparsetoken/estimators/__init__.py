@@ -4,14 +4,18 @@
 * :class:`TwoStepAttentionClassifier`: the published protocol, as analysed by the theory;
 * :class:`SparseTokenClassifier`: the one to reach for: attention, pooling and trees together;
 * :class:`AttentionClassifier`: attention for real data;
+* :class:`BayesAttentionClassifier`: the best possible learner where the model holds;
 * :class:`PerToken`: any scikit-learn transformer applied to every token, for pipelines;
 * :class:`Sequences`: sequences of any length, without padding; :class:`SequenceWriter` and
   :class:`StoredSequences`: the same in a folder, for what is larger than memory;
-* :func:`save` and :func:`load`: fitted classifiers in a file, without pickle.
+* :func:`save` and :func:`load`: fitted classifiers in a file, without pickle;
+* :func:`export` and :func:`to_torch`: fitted classifiers as plain tensors, for other software.
 """
 
 from sparsetoken.estimators.attention import AttentionClassifier
+from sparsetoken.estimators.bayes_attention import BayesAttentionClassifier
 from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
+from sparsetoken.estimators.probe import export, to_torch
 from sparsetoken.estimators.sparse_token import SparseTokenClassifier
 from sparsetoken.estimators.stack_classifier import Head
 from sparsetoken.estimators.storage import load, save
@@ -24,6 +28,7 @@ from sparsetoken.sequences.sequences import Sequences
 
 __all__ = [
     "AttentionClassifier",
+    "BayesAttentionClassifier",
     "Diagnosis",
     "EmptySequenceWarning",
     "Explanation",
@@ -40,6 +45,8 @@ __all__ = [
     "StoredSequences",
     "TwoStepAttentionClassifier",
     "VectorizedClassifier",
+    "export",
     "load",
     "save",
+    "to_torch",
 ]

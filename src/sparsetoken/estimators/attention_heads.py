@@ -39,7 +39,7 @@ Indices = NDArray[np.int64]
 _KINDS = ((1.0, 0.01), (3.0, 3e-3), (10.0, 3e-4))
 _POOLED_RIDGES = (0.1, 0.01)
 _SHRINKAGES = (1.0, 0.3)
-_LARGEST_COVARIANCE = 1000  # features; the cost of whitening grows with their third power
+LARGEST_COVARIANCE = 1000  # features; the cost of whitening grows with their third power
 _TOLERANCE, _POOLED_TOLERANCE = 1e-5, 1e-7
 _POOLED_STEPS = 100
 
@@ -50,6 +50,7 @@ class HeadSpec(NamedTuple):
     temperature: float
     shrinkage: float | None
     reg: float
+    n_signal: int = 1
 
 
 class HeadTask(NamedTuple):
@@ -107,12 +108,7 @@ class AttentionHeads(Member):
         heads = list(zip(directions.reshape(*shape, -1), intercepts.reshape(shape), strict=True))
         (self.directions, self.intercepts), self.folds = heads[0], [list(h) for h in heads[1:]]
         scores = objective.scores(points).reshape(-1, *shape).transpose(1, 2, 0, 3)
-        held_out = training.held_out(scores)
-        seen = np.isfinite(held_out).all(axis=(0, 2))
-        self.aucs = (
-            [mean_auc(s[seen], training.signs[seen]) for s in held_out] if seen.any() else []
-        )
-        return held_out
+        return self._judge(training, scores)
 
     def refine(self, training: TrainingSamples) -> None:
         """Take steps on all samples, from the heads of some of them."""
@@ -184,6 +180,15 @@ class AttentionHeads(Member):
         scores: Floats = self._temperatures[:, np.newaxis] * log_mean + self.intercepts
         return scores
 
+    def _judge(self, training: TrainingSamples, scores: Floats) -> Floats:
+        """Return the held-out ones of the scores (fits, K, n, C), and keep their AUCs."""
+        held_out = training.held_out(scores)
+        seen = np.isfinite(held_out).all(axis=(0, 2))
+        self.aucs = (
+            [mean_auc(s[seen], training.signs[seen]) for s in held_out] if seen.any() else []
+        )
+        return held_out
+
     @property
     def _temperatures(self) -> Floats:
         return np.array([spec.temperature for spec in self.specs])
@@ -248,7 +253,7 @@ def _shrinkages(
 ) -> tuple[float | None, ...]:
     if asked is not None:
         return asked
-    return _SHRINKAGES if training.data.dim <= _LARGEST_COVARIANCE else _SHRINKAGES[:1]
+    return _SHRINKAGES if training.data.dim <= LARGEST_COVARIANCE else _SHRINKAGES[:1]
 
 
 class HeadObjective:

@@ -279,6 +279,6 @@ def _check_sample_weight(sample_weight: Any, index: Indices) -> Floats:
         )
     if not np.isfinite(weight).all() or weight.min() < 0:
         raise ValueError("sample_weight must be finite and non-negative")
-    if not np.bincount(index, weight).all():
+    if not np.bincount(index[index >= 0], weight[index >= 0]).all():
         raise ValueError("sample_weight must not be zero on all samples of a class")
     return weight / weight.sum()

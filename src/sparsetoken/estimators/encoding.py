@@ -26,6 +26,7 @@ OURS = "sparsetoken.estimators"
 CLASSIFIERS = (
     "SparseTokenClassifier",
     "AttentionClassifier",
+    "BayesAttentionClassifier",
     "TwoStepAttentionClassifier",
     "PooledClassifier",
     "VectorizedClassifier",
@@ -43,7 +44,9 @@ KNOWN = dict.fromkeys(CLASSIFIERS, OURS) | {
 RECORDS = {
     "AttentionHeads": f"{OURS}.attention_heads",
     "HeadSpec": f"{OURS}.attention_heads",
+    "ModelFit": "sparsetoken.inspection.model_fit",
     "PooledHeads": f"{OURS}.attention_heads",
+    "PosteriorHeads": f"{OURS}.posterior_heads",
     "Reference": "sparsetoken.inspection.thresholds",
     "Stack": f"{OURS}.stack",
     "Trees": f"{OURS}.trees",

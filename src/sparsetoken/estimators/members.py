@@ -40,6 +40,8 @@ class TrainingSamples:
         For members that draw random numbers.
     n_jobs : int or None
         Threads, as in scikit-learn.
+    unlabelled : MemoryData, optional
+        Sequences without labels, for members that learn from them.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class TrainingSamples:
         order: Indices,
         seed: int,
         n_jobs: int | None = None,
+        unlabelled: MemoryData | None = None,
     ) -> None:
         self.raw, self.index, self.weights, self.folds = data, index, weights, folds
         self.order, self.seed, self.n_jobs = order, seed, n_jobs
@@ -61,6 +64,8 @@ class TrainingSamples:
         self.pass_scale: tuple[Any, Any] = (self.mean, self.scale)
         if isinstance(data, MemoryData):  # once, instead of in every pass
             self.data, self.pass_scale = data.scaled(self.mean, self.scale), (None, None)
+            unlabelled = unlabelled and unlabelled.scaled(self.mean, self.scale)
+        self.unlabelled = unlabelled
 
     @property
     def fit_weights(self) -> Floats:
@@ -128,6 +133,10 @@ class Member:
     def describe(self) -> list[dict[str, Any]]:
         """Return what there is to say about each of the K scores."""
         return [{}]
+
+    def prior_of(self, count: int) -> Floats:
+        """Return the weights of the K scores among each other, before held-out samples tell."""
+        return np.full(count, 1.0 / count)
 
     # Scores token by token. A summary of some tokens must say all that the scores need; by default
     # it holds the tokens themselves, so that a member without a better one takes their time.

@@ -4,6 +4,7 @@ from typing import Any
 
 from sparsetoken._validation import check_count
 from sparsetoken.estimators.members import Member
+from sparsetoken.estimators.posterior_heads import PosteriorHeads
 from sparsetoken.estimators.stack_classifier import StackClassifier, head_members
 from sparsetoken.estimators.trees import Trees
 
@@ -89,4 +90,4 @@ class SparseTokenClassifier(StackClassifier):
 
     def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
         heads = head_members("auto", "auto", self.refine_steps, n_tokens, mapped)
-        return [*heads, Trees(check_count("n_trees", self.n_trees))]
+        return [*heads, PosteriorHeads(), Trees(check_count("n_trees", self.n_trees))]

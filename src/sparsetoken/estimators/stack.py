@@ -94,7 +94,8 @@ def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, 
     """
     held_out = [member.fit(training) for member in members]
     scores = np.concatenate(held_out)
-    prior = np.concatenate([np.full(len(s), 1.0 / len(held_out) / len(s)) for s in held_out])
+    prior = np.concatenate([m.prior_of(len(s)) for m, s in zip(members, held_out, strict=True)])
+    prior = np.maximum(prior, _LEAST) / np.maximum(prior, _LEAST).sum()
     limits = score_limits(scores, training.index)
     clipped = np.clip(scores, *limits[..., np.newaxis, np.newaxis])
     weights, scales, shift = weigh(clipped, training.index, training.weights, prior)

@@ -57,7 +57,7 @@ class Head(NamedTuple):
     """
 
     model: str
-    """Which kind: "attention" or "pooled"."""
+    """Which kind: "attention", "pooled" or "posterior"."""
     temperature: float
     """How many tokens matter: one few, ten many; negative if they speak for ``classes_[0]``."""
     shrinkage: float | None
@@ -66,6 +66,8 @@ class Head(NamedTuple):
     """Of held-out samples, None if there were too few; of several classes the mean."""
     weight: float
     """Its part in the score."""
+    n_signal: int
+    """How many tokens of a sequence carry the signal; more than one for posterior heads only."""
     query: Floats
     """(d,), or (classes, d) for more than two; zero for a pooled head."""
     coef: Floats
@@ -120,9 +122,16 @@ class StackClassifier(AttendingClassifier):
         """
         with one_blas_thread():
             data, index, weights = self._check_fit(X, y, sample_weight)
-            weights = weights * self._class_weights(index)
             groups = check_groups(align_labels(X, groups, "groups"), len(data))
-            self._learn(data, index, weights / weights.sum(), groups)
+            labelled, unlabelled = np.flatnonzero(index >= 0), None
+            if len(labelled) < len(data):
+                if not isinstance(data, MemoryData):
+                    raise ValueError("X must fit into memory if y holds -1 for unlabelled ones")
+                unlabelled = data.take(np.flatnonzero(index < 0))
+                data, index, weights = data.take(labelled), index[labelled], weights[labelled]
+                groups = None if groups is None else groups[labelled]
+            weights = weights * self._class_weights(index)
+            self._learn(data, index, weights / weights.sum(), groups, unlabelled)
         self.n_passes_ = data.passes.count
         return self
 
@@ -293,7 +302,14 @@ class StackClassifier(AttendingClassifier):
                 heads.append(Head(**about, weight=float(weights[k]), **dict(zip(_KEYS, values))))  # noqa: B905
         return heads
 
-    def _learn(self, data: Data, index: Indices, weights: Floats, groups: Any) -> None:
+    def _learn(
+        self,
+        data: Data,
+        index: Indices,
+        weights: Floats,
+        groups: Any,
+        unlabelled: MemoryData | None,
+    ) -> None:
         rng = generator(self.random_state)
         order = natural_order(data)
         rows, stands_for = selection_rows(data, index, order, rng)
@@ -316,7 +332,7 @@ class StackClassifier(AttendingClassifier):
         for token_map in self._token_maps(subset, seed):
             mapped = subset.mapped(token_map)
             training = TrainingSamples(
-                mapped, subset_index, subset_weights, folds, order, seed, self.n_jobs
+                mapped, subset_index, subset_weights, folds, order, seed, self.n_jobs, unlabelled
             )
             stack, held_out = fit_stack(
                 self._members(data.n_tokens, token_map is not None), training
@@ -328,8 +344,9 @@ class StackClassifier(AttendingClassifier):
                 best = loss, token_map, training, stack, held_out
         _, self.token_map_, training, self.stack_, held_out = best
         if len(rows) < len(data):  # from there a few steps on all samples
+            mapped, everyone = data.mapped(self.token_map_), np.arange(len(data))
             everything = TrainingSamples(
-                data.mapped(self.token_map_), index, weights, [], np.arange(len(data)), seed
+                mapped, index, weights, [], everyone, seed, self.n_jobs, unlabelled
             )
             for member in self.stack_.members:
                 member.refine(everything)
@@ -338,6 +355,10 @@ class StackClassifier(AttendingClassifier):
         self.reference_ = remember(subset, subset_index, folds, held_out, kept)
         self._look_at_halves(training, len(rows) / len(data), rng)
         self._name_the_leading_head()
+        self._look_closer(training, held_out)
+
+    def _look_closer(self, training: TrainingSamples, held_out: Floats) -> None:
+        """Learn what else a classifier has to say: nothing by default."""
 
     def _look_at_halves(
         self, training: TrainingSamples, fraction: float, rng: np.random.Generator

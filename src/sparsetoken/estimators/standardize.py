@@ -46,6 +46,7 @@ class Standard:
     def __init__(self, data: Data, weights: Floats) -> None:
         weights = weights * data.lengths
         self._data, self._weights = data, weights / weights.sum()
+        self._token_weights = self._weights / np.sqrt(data.lengths)
         magnitude = data.per_sample(largest_magnitudes).max(axis=0)
         if magnitude.max() > _LARGEST:
             raise ValueError(
@@ -76,10 +77,32 @@ class Standard:
         return self._matrices[shrinkage]
 
     @cached_property
+    def noise_shrinkage(self) -> float:
+        """How far correlations are drawn to zero if those of independent features are noise.
+
+        So many tokens show squared correlations of 1/tokens without any: what part that is of all.
+        """
+        values, _ = self._spectrum
+        dim = np.count_nonzero(self.scale)
+        correlated = float(values @ values) - dim
+        chance = dim * (dim - 1) * float(self._token_weights @ self._token_weights)
+        return min(1.0, chance / correlated) if correlated > 0 else 1.0
+
+    @cached_property
     def _spectrum(self) -> tuple[Floats, Floats]:
         (correlation,) = self._data.total(token_covariance, (self._weights,), self.mean, self.scale)
         values, vectors = np.linalg.eigh(correlation)
         return values, vectors
+
+    def whitening(self, shrinkage: float | None) -> Floats:
+        """Return what carries centered tokens to standard coordinates, a matrix or a scale."""
+        matrix = self.matrix(shrinkage)
+        if matrix is None:
+            return self.scale
+        whitening: Floats = (
+            self.scale * matrix if matrix.ndim == 1 else self.scale[:, None] * matrix
+        )
+        return whitening
 
     def to_scaled(self, rows: Floats, shrinkage: float | None) -> Floats:
         """Return M of each row: its product with z is the row's with Mᵀz."""

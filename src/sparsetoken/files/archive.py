@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sparsetoken.files.dataset import shorten
 from sparsetoken.files.formats import Arrays, check_size, damage, list_arrays
-from sparsetoken.files.names import USUAL, Wanted
+from sparsetoken.files.names import USUAL, Wanted, usual_names
 from sparsetoken.sequences.interop import find_name
 
 __all__ = ["Archive"]
@@ -62,7 +62,8 @@ class Archive:
             return str(wanted.like["features"][0])
         if "X" in arrays:
             return "X"
-        usual = [n for n in USUAL["features"] if n in arrays and len(arrays[n].shape) >= 2]
+        large = [n for n, array in arrays.items() if len(array.shape) >= 2]
+        usual = usual_names(USUAL["features"], large)
         usual = [n for n in usual if arrays[n].dtype.kind == "f"] or usual
         if len(usual) > 1:
             raise ValueError(
@@ -102,6 +103,11 @@ class Archive:
         held = self.arrays[name]
         layered = "layers" in self.arrays and len(self.arrays["layers"].shape) == 1
         extra = len(held.shape) - (2 if "offsets" in self.arrays else 3)
+        if extra == 1 and not layered:
+            raise ValueError(
+                f"{self.path}: {name} of shape {held.shape} has one axis too many: if it is that "
+                "of layers, number these in an array 'layers', and say which with layer="
+            )
         if not layered or extra != 1:
             if self.wanted.layer is not None and not _LAYER.search(name):
                 raise ValueError(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sparsetoken.files.archive import Archive
 from sparsetoken.files.dataset import Dataset, make_dataset, shorten, stack_sequences
 from sparsetoken.files.formats import Arrays, check_size, list_arrays
-from sparsetoken.files.names import USUAL, Wanted
+from sparsetoken.files.names import USUAL, Wanted, usual_names
 from sparsetoken.sequences.forms import OneTokenWarning
 from sparsetoken.sequences.grouping import group_rows, one_per_group
 from sparsetoken.sequences.interop import as_floats
@@ -163,7 +163,7 @@ def _sequences_inside(archive: Archive) -> dict[str, Callable[[], Archive]]:
     if (
         groups
         and "" not in groups
-        and all(len(set(g) & set(USUAL["features"])) for g in groups.values())
+        and all(usual_names(USUAL["features"], g) for g in groups.values())
     ):
         return {home: _later(path, inside, wanted) for home, inside in groups.items()}
     if wanted.features is not None and "" not in groups:

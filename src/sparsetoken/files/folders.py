@@ -1,15 +1,20 @@
 """Folders with one file a sequence: side by side, in folders of their own, or by class."""
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sparsetoken.files.archive import Archive
 from sparsetoken.files.arrays import read_sequences
 from sparsetoken.files.dataset import Dataset, make_dataset
 from sparsetoken.files.formats import Arrays
 from sparsetoken.files.names import USUAL, Wanted
+from sparsetoken.sequences.sequences import Sequences
 
 __all__ = ["read_folder"]
 
@@ -35,6 +40,8 @@ def read_folder(
 
     each = {name: opened(file) for name, file in zip(names, files, strict=True)}
     dataset = read_sequences(folder, each, wanted)
+    if {file.name for file in files} == {"features.npy"}:
+        dataset = _without_places(dataset)
     classes = _classes(home, files, names)
     if dataset.labels is not None or classes is None:
         return dataset
@@ -59,6 +66,7 @@ def _files(folder: Path, endings: Mapping[str, Any]) -> list[Path]:
             f"{folder} is a zarr store, which is not read: save its arrays with numpy.savez"
         )
     files = [path for path in every if path.suffix in endings]
+    files = [path for path in files if not path.name.endswith(".index.npz")]  # Slideflow's tiles
     files = [path for path in files if path.parent == folder] or files
     kinds = Counter(path.suffix for path in files)
     if len(kinds) != 1:
@@ -67,7 +75,8 @@ def _files(folder: Path, endings: Mapping[str, Any]) -> list[Path]:
         )
         listed = " and ".join(f"{n} {kind}" for kind, n in held.most_common(5)) or "nothing"
         raise ValueError(
-            f"{folder} must hold files of one kind, {', '.join(endings)}; it holds {listed}"
+            f"{folder} must hold files of one kind, {', '.join(endings)}; it holds {listed}; save "
+            "other arrays with numpy.savez"
         )
     return files
 
@@ -95,6 +104,21 @@ def _classes(folder: Path, files: list[Path], names: list[str]) -> list[str] | N
             f"{folder} holds {', '.join(sorted(distinct))}: these are no classes, name one of them"
         )
     return homes
+
+
+def _without_places(dataset: Dataset) -> Dataset:
+    """Take the columns of level, x and y, which Owkin puts first, as coordinates."""
+    X = dataset.sequences
+    whole = (X.tokens == np.round(X.tokens)).all(axis=0)
+    if not whole[:3].all() or len(whole) < 4 or whole[3:].mean() > 0.5:  # some may always be zero
+        return dataset
+    warnings.warn(
+        f"{dataset.path}: the first three columns hold whole numbers: taken as level, x and y of "
+        "a tile, not as features",
+        stacklevel=5,
+    )
+    sequences = Sequences(X.tokens[:, 3:], X.offsets, ids=X.ids)
+    return replace(dataset, sequences=sequences, coords=X.tokens[:, 1:3])
 
 
 def _with_siblings(file: Path, home: Path, folder: Path, open_arrays: Opener) -> Arrays:

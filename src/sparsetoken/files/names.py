@@ -7,7 +7,7 @@ from typing import Any
 
 from sparsetoken.sequences.interop import find_name
 
-__all__ = ["USUAL", "Wanted", "find_names"]
+__all__ = ["USUAL", "Wanted", "find_names", "usual_names"]
 
 # Names as people write them. A table's label is never "y": that may be a coordinate.
 USUAL = {
@@ -17,7 +17,9 @@ USUAL = {
         "feats",
         "embeddings",
         "hidden_states",
+        "last_hidden_state",
         "activations",
+        "acts",
         "tokens",
         "data",
     ),
@@ -54,11 +56,25 @@ class Wanted:
             return find_name(named, names, where)
         if self.like.get(role) in names:
             return str(self.like[role])
-        present = [name for name in usual or USUAL[role] if name in names]
+        present = usual_names(usual or USUAL[role], names)
         if len(present) > 1:
             listed = " and ".join(repr(name) for name in present)
             raise ValueError(f"{where}: there are {listed}; say which is meant with {role}=")
         return present[0] if present else None
+
+
+def usual_names(usual: Sequence[str], names: Iterable[str]) -> list[str]:
+    """Return the usual names among others; if there is none, those that differ in writing only.
+
+    That is in capitals, in spaces and hyphens for underscores, and in the s of a plural.
+    """
+    known = list(names)
+    plain = {_plain(name) for name in usual}
+    return [n for n in usual if n in known] or [n for n in known if _plain(n) in plain]
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace(" ", "_").replace("-", "_").removesuffix("s")
 
 
 def find_names(patterns: Iterable[str], known: Sequence[str], where: str) -> list[str]:

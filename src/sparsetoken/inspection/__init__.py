@@ -7,6 +7,7 @@ of a stack (``scores``, ``without_fold``, ``members``), not how it learns.
 from sparsetoken.inspection.diagnose import Diagnosis, Finding
 from sparsetoken.inspection.explain import Explanation
 from sparsetoken.inspection.measures import Measure, fraction, hold_out, judge
+from sparsetoken.inspection.model_fit import ModelFit
 from sparsetoken.inspection.stream import ScoreStream
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Explanation",
     "Finding",
     "Measure",
+    "ModelFit",
     "ScoreStream",
     "fraction",
     "hold_out",

@@ -167,23 +167,53 @@ def fraction(name: str, hits: NDArray[np.bool_]) -> Measure:
 
 
 def _auc(name: str, positive: Floats, negative: Floats) -> Measure:
-    """Return the AUC, its variance from the placements of the samples (DeLong).
+    scores = np.concatenate([positive, negative])[:, np.newaxis]
+    signs = np.repeat([1.0, -1.0], [len(positive), len(negative)])[:, np.newaxis]
+    fewest = min(len(positive), len(negative))
+    return auc_measure(name, *auc_influence(scores, signs), fewest)
+
+
+def auc_influence(scores: Floats, signs: Floats) -> tuple[float, Floats]:
+    """Return the AUC, averaged over columns, and how far each sample moves it.
+
+    The squares of the latter sum to the variance of the AUC, estimated from the placements of the
+    samples (DeLong); of two classifiers, the squares of the differences do to that of the
+    difference. A class of one sample moves nothing.
+
+    Parameters
+    ----------
+    scores, signs : ndarray of shape (n, C)
+        The scores, and labels ±1, both of which occur in each column.
+    """
+    aucs, influence = [], np.zeros(len(scores))
+    for score, positive in zip(scores.T, signs.T > 0, strict=True):
+        m, n = int(positive.sum()), int((~positive).sum())
+        ranks = rankdata(score)
+        above = (ranks[positive] - rankdata(score[positive])) / n
+        below = 1.0 - (ranks[~positive] - rankdata(score[~positive])) / m
+        aucs.append(float(above.mean()))
+        if min(m, n) > 1:
+            influence[positive] += (above - aucs[-1]) / np.sqrt(m * (m - 1))
+            influence[~positive] += (below - aucs[-1]) / np.sqrt(n * (n - 1))
+    return float(np.mean(aucs)), influence / len(aucs)
+
+
+def auc_measure(name: str, auc: float, influence: Floats, fewest: float) -> Measure:
+    """Return an AUC with its interval.
 
     Wilson's interval of a share with that variance stays within [0, 1]. Where the variance cannot
-    be estimated, at an AUC of 0 or 1 say, the smaller class counts.
+    be estimated, at an AUC of 0 or 1 say, ``fewest`` counts, the size of the smallest class.
     """
-    m, n = len(positive), len(negative)
-    ranks = rankdata(np.concatenate([positive, negative]))
-    above = (ranks[:m] - rankdata(positive)) / n
-    below = 1.0 - (ranks[m:] - rankdata(negative)) / m
-    auc = float(above.mean())
-    variance = 0.0
-    if min(m, n) > 1:
-        variance = float(above.var(ddof=1)) / m + float(below.var(ddof=1)) / n
-    count = float(min(m, n))
+    count, variance = float(fewest), float(influence @ influence)
     if variance > 0.0:
-        count = min(max(auc * (1 - auc) / variance, 1.0), float(m + n))
+        count = min(max(auc * (1 - auc) / variance, 1.0), float(len(influence)))
     return Measure(name, auc, *_wilson(auc, count))
+
+
+def difference_measure(name: str, difference: float, influence: Floats) -> Measure:
+    """Return the difference of two AUCs with its normal interval."""
+    half = _Z * float(np.linalg.norm(influence))
+    return Measure(name, difference, difference - half, difference + half)
 
 
 def _recall(name: str, positive: Floats, negative: Floats, fpr: float) -> Measure:

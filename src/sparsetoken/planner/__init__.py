@@ -4,6 +4,7 @@ from sparsetoken.planner.curve_table import read_curve
 from sparsetoken.planner.estimation import PilotEstimate, PilotWarning, estimate_problem
 from sparsetoken.planner.evaluation_size import TestSize
 from sparsetoken.planner.floors import UnreachableError
+from sparsetoken.planner.layers import LayerChoice, choose_layer
 from sparsetoken.planner.pilot_plan import PilotPlan
 from sparsetoken.planner.planner import Planner, plan
 from sparsetoken.planner.request import QUANTITIES
@@ -11,6 +12,7 @@ from sparsetoken.planner.theory_plan import Plan, PlanCurve
 
 __all__ = [
     "QUANTITIES",
+    "LayerChoice",
     "PilotEstimate",
     "PilotPlan",
     "PilotWarning",
@@ -19,6 +21,7 @@ __all__ = [
     "Planner",
     "TestSize",
     "UnreachableError",
+    "choose_layer",
     "estimate_problem",
     "plan",
     "read_curve",

@@ -1,5 +1,6 @@
 """Style and the pieces that several pictures share; nothing is computed here."""
 
+from sparsetoken.plotting.layers import draw_layers
 from sparsetoken.plotting.picture import (
     COLUMN,
     FORMATS,
@@ -31,6 +32,7 @@ __all__ = [
     "Picture",
     "caption",
     "curve",
+    "draw_layers",
     "draw_pilot",
     "draw_plan",
     "draw_test_size",

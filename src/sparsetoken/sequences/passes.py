@@ -41,6 +41,15 @@ def scaled_tokens(sequences: Sequences, mean: Floats | None, scale: Floats | Non
     return scaled
 
 
+def longest_tokens(sequences: Sequences, mean: Floats | None, scale: Floats | None) -> Array:
+    """Return each sequence's token of largest norm, in scaled coordinates."""
+    tokens, starts = scaled_tokens(sequences, mean, scale), sequences.offsets[:-1]
+    norms = np.einsum("td,td->t", tokens, tokens)
+    largest = np.repeat(np.maximum.reduceat(norms, starts), sequences.lengths)
+    first = np.flatnonzero(norms == largest)
+    return tokens[first[np.searchsorted(first, starts)]]
+
+
 def token_variances(sequences: Sequences, weights: Floats, mean: Floats, scale: Floats) -> Floats:
     """Return Σ s((x − mean)·scale)² by feature; the tokens of sequence i divide sᵢ evenly."""
     return _token_weights(sequences, weights) @ ((sequences.tokens - mean) * scale) ** 2

@@ -1,0 +1,125 @@
+"""The classifier that learns as well as anything can where the model holds."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetoken.estimators.members import Member, TrainingSamples
+from sparsetoken.estimators.posterior_heads import PosteriorHeads
+from sparsetoken.estimators.stack_classifier import StackClassifier
+from sparsetoken.inspection.model_fit import ModelFit, describe_fit
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+_UNLABELLED = -1
+
+
+class BayesAttentionClassifier(StackClassifier):
+    """The best possible learner of the sparse-token model, for labelled and unlabelled sequences.
+
+    Sequences of ``classes_[1]`` carry a signal of one direction in a few tokens, and all else is
+    noise (docs/theory). This classifier finds the posterior mean of the direction by the iteration
+    of section 17: attention, whose query and readout are the same vector. The tokens' mean and
+    covariance, the strength of the signal, how many tokens carry it and the noise along it are
+    found in the data. A sequence's score is the log posterior odds that it carries the signal, and
+    its attention is the posterior of where. On samples of the model its error is that of
+    :func:`sparsetoken.theory.optimal`; ``model_fit_`` says whether yours are like that. If they
+    are not, :class:`SparseTokenClassifier` has this as one of its members.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.
+    cv : int, splitter or iterable, default=5
+        Folds whose scores calibrate the odds, as in scikit-learn; an int means stratified folds, at
+        most as many as the smallest class has samples.
+    random_state : int, Generator, RandomState or None, default=None
+        Decides the folds.
+    n_jobs : int or None, default=None
+        Threads for the passes over the tokens, as in scikit-learn; the result is the same for any
+        number.
+    verbose : int, default=0
+        Whether to print what was found.
+
+    Attributes
+    ----------
+    model_fit_ : ModelFit
+        How well the model describes these data, and where it fails. Print it.
+    heads_ : list of Head
+        A head for each number of tokens that may carry the signal, with its weight.
+    query_, coef_, intercept_ : ndarray of shape (d,), (d,), float; or (classes, d), ...
+        Those of the head of largest weight.
+    members_, query_reliability_, chosen_, half_auc_, stack_, reference_, n_passes_, token_mean_, \
+token_scale_
+        As in :class:`AttentionClassifier`.
+    classes_ : ndarray
+        The labels; with two, a positive score means the second.
+    n_features_in_ : int
+        The dimension of the tokens.
+    feature_names_in_ : ndarray of str
+        Names of the features, if ``X`` had them.
+
+    Notes
+    -----
+    In ``fit``, integer labels -1 mark sequences without a label if there are at least two other
+    classes, as in scikit-learn. They help to find the direction; what each is worth is in
+    docs/gallery. With more than two classes each one is set against the rest.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=20, signal=6.0)
+    >>> X, y, truth = problem.sample(100, 100, random_state=0, return_truth=True)
+    >>> X_new, y_new = problem.sample(2000, 100, random_state=1, direction=truth.direction)
+    >>> clf = st.BayesAttentionClassifier(random_state=0).fit(X, y)
+    >>> bool(clf.score(X_new, y_new) > 0.985)
+    True
+    >>> float(st.theory.optimal(problem, alpha=1.0).test_error)
+    0.007
+    """
+
+    model_fit_: ModelFit
+
+    def __init__(
+        self,
+        class_weight: Any = None,
+        cv: Any = 5,
+        *,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.class_weight = class_weight
+        self.cv = cv
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
+        return [PosteriorHeads(both=False)]
+
+    def _check_labels(self, y: Any, n_samples: int) -> Indices:
+        """Return the number of each label's class, -1 for sequences without a label."""
+        labels = np.asarray(y)
+        known = np.ones(labels.shape, dtype=bool)
+        if labels.dtype.kind == "i" and labels.ndim == 1:
+            known = labels != _UNLABELLED
+            if np.unique(labels[known]).size < 2:
+                known[:] = True
+        index = np.full(labels.shape, _UNLABELLED)
+        index[known] = super()._check_labels(labels[known], n_samples - int((~known).sum()))
+        return index
+
+    def _look_closer(self, training: TrainingSamples, held_out: Floats) -> None:
+        heads: Any = self.stack_.members[0]
+        self.model_fit_ = describe_fit(
+            training.raw,
+            training.mean,
+            training.standard.whitening(heads.specs[0].shrinkage),
+            held_out,
+            training.index,
+            float(self.stack_.weights @ self.stack_.scales),
+        )
+        self._report(str(self.model_fit_))

@@ -1,0 +1,223 @@
+"""Passes over the tokens for posterior heads: which tokens carry the signal, if it is so and so.
+
+A sequence that carries the signal has it in R tokens, any R of them. For a direction w and scores
+u = ⟨x, w⟩ + c the odds of that are the mean of exp(Σ u) over all subsets of R tokens, and a token's
+chance to carry the signal is its part of that sum: softmax for R = 1, and for more the elementary
+symmetric polynomials of exp(u).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sparsetoken.sequences.passes import scaled_tokens
+from sparsetoken.sequences.sequences import Sequences
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+_ROUNDS = 2  # in which a token's chance is computed without its own part of the direction
+
+
+class Directions(NamedTuple):
+    """What K columns know of the signal, in scaled coordinates z = (x − mean)·scale.
+
+    The scores of a column are u = sharpness·(⟨z, w⟩ + offset).
+    """
+
+    mean: Floats | None
+    scale: Floats | None
+    """Both None for tokens that are scaled already."""
+    vectors: Floats
+    """(d, K)."""
+    offsets: Floats
+    sharpness: Floats
+    precision: Floats
+    """Of the direction: a token adds its signal times itself, divided by this, to it."""
+    n_signal: Indices
+    group: Indices
+    """Which column of weights a column has."""
+
+
+class PosteriorSums(NamedTuple):
+    """Sums over the tokens of s, the chance to carry the signal; blocks add up entry by entry."""
+
+    along: Floats
+    """Σ s·z, (d, K)."""
+    total: Floats
+    squares: Floats
+    evidence: Floats
+    """Log-likelihood of the labels by the log-odds, and by their half, quarter, …; (4, K)."""
+    noise: Floats
+    """Number of tokens without signal, and sums of ⟨z, w⟩ and ⟨z, w⟩² over them; (3, K)."""
+
+
+def posterior_sums(
+    sequences: Sequences, priors: Floats, weights: Floats, directions: Directions, judge: bool
+) -> PosteriorSums:
+    """Return what sequences say about the direction; ``priors`` are their chances to carry it.
+
+    With ``judge`` also what those without the signal say: the evidence, and their noise.
+    """
+    tokens = scaled_tokens(sequences, directions.mean, directions.scale)
+    scores = tokens @ directions.vectors
+    norms = np.einsum("td,td->t", tokens, tokens)
+    n_columns = scores.shape[1]
+    sums, noise = np.zeros((6, n_columns)), np.zeros((3, n_columns))
+    _posterior(
+        scores, norms, sequences.offsets, priors, weights, *directions[3:], judge, sums, noise
+    )
+    return PosteriorSums(tokens.T @ scores, sums[0], sums[1], sums[2:], noise)
+
+
+def place_scores(
+    sequences: Sequences,
+    vectors: Floats,
+    offsets: Floats,
+    n_signal: Indices,
+    mean: Floats | None = None,
+    scale: Floats | None = None,
+) -> Floats:
+    """Return the log of the mean of exp(Σ⟨x, w⟩ + c) over subsets of R tokens, for each column."""
+    scores = scaled_tokens(sequences, mean, scale) @ vectors
+    return _weigh(scores + offsets, sequences.offsets, n_signal)
+
+
+def place_tokens(
+    sequences: Sequences, vectors: Floats, offsets: Floats, n_signal: Indices
+) -> tuple[Floats, Floats]:
+    """Return attention (tokens, K), of sum one over a sequence, and the sequences' scores."""
+    chances = sequences.tokens @ vectors + offsets
+    scores = _weigh(chances, sequences.offsets, n_signal)
+    lengths = np.repeat(sequences.lengths, sequences.lengths)[:, np.newaxis]
+    return chances / np.minimum(n_signal, lengths), scores
+
+
+@njit(cache=True, nogil=True)
+def _weigh(scores, offsets, n_signal):  # type: ignore[no-untyped-def]
+    """Turn the tokens' scores into chances, and return the sequences' scores."""
+    result = np.empty((offsets.size - 1, scores.shape[1]))
+    for i in range(offsets.size - 1):
+        for k in range(scores.shape[1]):
+            column = scores[offsets[i] : offsets[i + 1], k].copy()
+            result[i, k] = _places(column, n_signal[k])
+            scores[offsets[i] : offsets[i + 1], k] = column
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _places(scores, n_signal):  # type: ignore[no-untyped-def]
+    """Return the log mean of exp(Σ scores) over subsets, and turn scores into tokens' chances."""
+    n_tokens = scores.size
+    size = min(n_signal, n_tokens)
+    top = scores.max()
+    total = 0.0
+    for t in range(n_tokens):  # so low that products of all but one do not vanish
+        scores[t] = np.exp(max(scores[t] - top, -600.0 / size))
+        total += scores[t]
+    if size == 1:
+        for t in range(n_tokens):
+            scores[t] /= total
+        return top + np.log(total / n_tokens)
+    before = np.zeros((n_tokens + 1, size))  # sums over subsets of the tokens before
+    before[:, 0] = 1.0
+    for t in range(n_tokens):
+        for j in range(1, size):
+            before[t + 1, j] = before[t, j] + before[t, j - 1] * scores[t]
+    after = np.zeros(size)
+    after[0] = 1.0
+    total = 0.0
+    for t in range(n_tokens - 1, -1, -1):
+        others = 0.0
+        for j in range(size):
+            others += before[t, j] * after[size - 1 - j]
+        for j in range(size - 1, 0, -1):
+            after[j] += after[j - 1] * scores[t]
+        scores[t] *= others
+        total += scores[t]
+    total /= size  # every subset was counted once for each of its tokens
+    log_count = 0.0
+    for j in range(size):
+        log_count += np.log((n_tokens - j) / (j + 1.0))
+    for t in range(n_tokens):
+        scores[t] /= total
+    return size * top + np.log(total) - log_count
+
+
+@njit(cache=True, nogil=True)
+def _posterior(  # type: ignore[no-untyped-def]
+    scores,
+    norms,
+    offsets,
+    priors,
+    weights,
+    shifts,
+    sharpness,
+    precision,
+    n_signal,
+    group,
+    judge,
+    sums,
+    noise,
+):
+    """Turn ⟨z, w⟩ into weight times the chance to carry the signal."""
+    for i in range(offsets.size - 1):
+        low, high = offsets[i], offsets[i + 1]
+        chance = np.empty(high - low)
+        trial = np.empty(high - low)
+        for k in range(scores.shape[1]):
+            weight, prior = weights[i, group[k]], priors[i]
+            if weight == 0.0 or (prior == 0.0 and not judge):
+                scores[low:high, k] = 0.0
+                continue
+            chance[:] = 0.0
+            if prior == 0.0:
+                for t in range(low, high):
+                    trial[t - low] = sharpness[k] * (scores[t, k] + shifts[k])
+                    noise[0, k] += weight
+                    noise[1, k] += weight * scores[t, k]
+                    noise[2, k] += weight * scores[t, k] ** 2
+                _add_evidence(sums[2:, k], weight, -_places(trial, n_signal[k]))
+                scores[low:high, k] = 0.0
+                continue
+            odds = 0.0
+            for r in range(_ROUNDS):
+                for t in range(low, high):
+                    own = norms[t] / precision[k] * chance[t - low]
+                    trial[t - low] = sharpness[k] * (scores[t, k] + shifts[k] - own)
+                odds = _places(trial, n_signal[k])
+                carries = 1.0 if prior == 1.0 else prior / (prior + (1.0 - prior) * np.exp(-odds))
+                for t in range(high - low):
+                    new = carries * trial[t]
+                    chance[t] = new if r == 0 else 0.5 * (chance[t] + new)
+            _add_evidence(sums[2:, k], weight, odds)
+            for t in range(high - low):
+                sums[0, k] += weight * chance[t]
+                sums[1, k] += weight * chance[t] ** 2
+                scores[low + t, k] = weight * chance[t]
+
+
+@njit(cache=True, nogil=True)
+def _add_evidence(evidence, weight, odds):  # type: ignore[no-untyped-def]
+    """Add the log-likelihood of a label by its log-odds, by their half, a quarter, and so on."""
+    for part in range(evidence.size):
+        evidence[part] -= weight * (max(-odds, 0.0) + np.log1p(np.exp(-abs(odds))))
+        odds *= 0.5
+
+
+def join_subsets(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what two runs of tokens say together.
+
+    A run is the number of its tokens, the largest score, (K, C), and sums of exp(Σ score − largest)
+    over subsets of 0 to R tokens, (R + 1, K, C).
+    """
+    largest = np.maximum(first[1], second[1])
+    degrees = np.arange(len(first[2])).reshape(-1, 1, 1)
+    before = first[2] * np.exp(degrees * (first[1] - largest))
+    after = second[2] * np.exp(degrees * (second[1] - largest))
+    joined = np.zeros_like(before)
+    for degree in range(len(joined)):
+        joined[degree] = (before[: degree + 1] * after[degree::-1]).sum(axis=0)
+    return first[0] + second[0], largest, joined

@@ -1,0 +1,264 @@
+"""Probes as plain tensors, for software that knows nothing of us: a file, or a torch module.
+
+Every head is a query and a readout for tokens in standard coordinates. One formula, which the file
+spells out in its header, scores by all of them; ``to_torch`` has the same tensors as buffers.
+"""
+
+import json
+import os
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from sparsetoken._replace import replaced
+from sparsetoken._validation import check_real
+from sparsetoken.estimators.attending import AttendingClassifier
+from sparsetoken.estimators.attention_heads import AttentionHeads
+from sparsetoken.estimators.base import SequenceClassifier
+from sparsetoken.estimators.members import LinearHeads, Member
+from sparsetoken.estimators.stack import Stack, single
+from sparsetoken.losses import Logistic, get_loss
+
+__all__ = ["export", "to_torch"]
+
+Floats = NDArray[np.float64]
+
+_FORMULA = """\
+Z = (X.reshape(-1, len(mean)) - mean) * scale. For head k and score c, over the rows of Z: \
+s = Z @ queries[k, c] and t = Z @ readouts[k, c]; raw[k, c] = temperatures[k] * log(mean(exp(s))) \
+if temperatures[k] is not 0, else sum(softmax(s) * t). Then score[c] = shift[c] + sum over k of \
+weights[k] * clip(raw[k, c] + biases[k, c], limits[0, k], limits[1, k])."""
+_TWO = "There is one score: classes[1] is predicted if it exceeds threshold, else classes[0]."
+_SEVERAL = "There is a score for each of classes: the largest is predicted."
+_RELEASE = sys.modules["sparsetoken"].__version__
+_ROUNDING = 1e-6  # of a token map's largest output: what differs by more is not linear
+
+
+def export(classifier: Any, path: str | os.PathLike[str], *, threshold: float = 0.0) -> None:
+    """Write a fitted classifier as plain tensors, in a safetensors file.
+
+    The file holds no training data and needs no package of ours to be used: its metadata say in
+    words how its tensors score a sequence. They are float64 and called mean, scale, queries,
+    readouts, temperatures, biases, limits, weights, shift and threshold.
+
+    Parameters
+    ----------
+    classifier : one of our classifiers
+        The fitted classifier. One with trees is refused, since they are no tensors: export an
+        AttentionClassifier, which has the same heads. A ``token_map`` must be linear.
+    path : str or path
+        The file, usually ``*.safetensors``; an existing one is replaced.
+    threshold : float, default=0.0
+        The score above which the second of two classes is predicted, such as
+        ``clf.threshold(fpr=0.01)``. It is not used for the scores.
+
+    See Also
+    --------
+    save : All that a classifier knows, for us to load again.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, sparsetoken as st
+    >>> from safetensors.numpy import load_file
+    >>> X, y = st.SparseTokenProblem(n_tokens=10, signal=5.0).sample(200, 20, random_state=0)
+    >>> clf = st.AttentionClassifier(random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "probe.safetensors")
+    ...     st.export(clf, path, threshold=clf.threshold(fpr=0.05))
+    ...     tensors = load_file(path)
+    >>> tensors["queries"].shape[1:]  # of each head: scores, features
+    (1, 20)
+    """
+    tensors = _tensors(classifier, threshold)
+    header: dict[str, Any] = {"__metadata__": _metadata(classifier)}
+    place = 0
+    for name, tensor in tensors.items():
+        places = [place, place + tensor.nbytes]
+        header[name] = {"dtype": "F64", "shape": tensor.shape, "data_offsets": places}
+        place += tensor.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)  # so that the numbers are aligned
+    numbers = (tensor.astype("<f8").tobytes() for tensor in tensors.values())
+    content = b"".join([len(text).to_bytes(8, "little"), text, *numbers])
+    with replaced(path) as file:
+        file.write_bytes(content)
+
+
+def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
+    """Return a fitted classifier as a torch module with the same scores.
+
+    Parameters
+    ----------
+    classifier : one of our classifiers
+        The fitted classifier, as for :func:`export`.
+    threshold : float, default=0.0
+        Kept in the buffer ``threshold``, as in :func:`export`.
+
+    Returns
+    -------
+    module : torch.nn.Module
+        ``module(X, mask=None)`` returns the scores, of shape (batch,), or (batch, classes) for more
+        than two, of tokens X of shape (batch, L, d). ``mask`` of shape (batch, L) is true where
+        there is a token; a sequence without any has score NaN. Its buffers have the names of
+        :func:`export`, so that ``module.load_state_dict`` takes such a file. They stay float32 in
+        a model that is moved to another type: a mean rounded to bfloat16 is another mean. Tokens of
+        any type, bfloat16 too, are converted. The scores differ from ``decision_function`` of the
+        same tokens by less than 1e-4 of their standard deviation.
+
+    Notes
+    -----
+    Needs torch: ``pip install "sparsetoken[torch]"``.
+    """
+    try:
+        import torch
+    except ImportError:
+        raise ImportError(
+            'to_torch needs torch: pip install "sparsetoken[torch]"; export needs nothing'
+        ) from None
+
+    class Probe(torch.nn.Module):  # type: ignore[misc]
+        """Scores of sequences; see ``sparsetoken.to_torch``."""
+
+        def __init__(self, tensors: dict[str, NDArray[Any]]) -> None:
+            super().__init__()
+            for name, tensor in tensors.items():
+                self.register_buffer(name, torch.from_numpy(tensor).float())
+
+        def _apply(self, function: Any, *options: Any) -> Any:
+            return super()._apply(lambda tensor: tensor.to(function(tensor).device), *options)
+
+        def forward(self, X: Any, mask: Any = None) -> Any:
+            if X.ndim != 3 or X.shape[2] != dim or length not in (None, X.shape[1]):
+                shape = f"(batch, {length or 'L'}, {dim})"
+                raise ValueError(f"X must have shape {shape}, got {tuple(X.shape)}")
+            Z = X.float().reshape(len(X), -1, len(self.mean))
+            if mask is None:
+                mask = torch.ones(X.shape[:2], device=X.device)
+            there = mask.bool().reshape(*Z.shape[:2], -1).all(-1)[..., None]
+            Z = torch.where(there, (Z - self.mean) * self.scale, 0.0)
+            s, t = (torch.einsum("bld,kcd->blkc", Z, w) for w in (self.queries, self.readouts))
+            s = s.masked_fill(~there[..., None], -torch.inf)
+            log_mean = torch.logsumexp(s, 1) - there.sum(1).log()[..., None]
+            along = (torch.softmax(s, 1) * t).sum(1)
+            a = self.temperatures[:, None]
+            raw = torch.where(a != 0, a * log_mean, along) + self.biases
+            scores = torch.einsum("k,bkc->bc", self.weights, raw.clamp(*self.limits[..., None]))
+            scores = scores + self.shift
+            return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    tensors = _tensors(classifier, threshold)
+    dim, length = classifier.n_features_in_, getattr(classifier, "n_tokens_", None)
+    return Probe(tensors)
+
+
+class _Heads(NamedTuple):
+    """Heads for tokens as they are, or as a token map leaves them."""
+
+    queries: Floats
+    """(K, C, d)."""
+    readouts: Floats
+    temperatures: Floats
+    """(K,): a of a·log mean exp(Xw/a); zero for heads of linear readouts."""
+    biases: Floats
+    """(K, C)."""
+
+
+def _tensors(classifier: Any, threshold: float) -> dict[str, NDArray[Any]]:
+    """Return the tensors of the formula."""
+    if not isinstance(classifier, SequenceClassifier):
+        kind = type(classifier).__name__
+        raise ValueError(f"classifier must be one of sparsetoken's classifiers, got {kind}")
+    check_is_fitted(classifier)
+    stack = _stack_of(classifier)
+    heads: list[_Heads] = []
+    rows: list[int] = []
+    numbers: Any = np.arange(len(stack.weights))
+    for member, its_rows in zip(stack.members, stack.split(numbers), strict=True):
+        if stack.weights[its_rows].any():
+            heads.append(_heads_of(member, stack.weights[its_rows].sum()))
+            rows.extend(its_rows)
+    queries, readouts, temperatures, biases = map(np.concatenate, zip(*heads, strict=True))
+    mean, scale, origin, rescale = _coordinates(classifier, queries.shape[-1])
+    tensors = {
+        "mean": mean,
+        "scale": scale,
+        "queries": rescale(queries),
+        "readouts": rescale(readouts),
+        "temperatures": temperatures,
+        "biases": biases + readouts @ origin,
+        "limits": stack.limits[:, rows],
+        "weights": (stack.weights * stack.scales)[rows],
+        "shift": stack.weights.sum() * stack.shift,
+        "threshold": check_real("threshold", threshold),
+    }
+    return {name: np.array(tensor, dtype=np.float64) for name, tensor in tensors.items()}
+
+
+def _stack_of(classifier: SequenceClassifier) -> Stack:
+    if isinstance(classifier, AttendingClassifier):
+        return classifier._stack()
+    coefs = classifier.coef_[np.newaxis, np.newaxis]
+    return single(LinearHeads(np.zeros_like(coefs), coefs, np.full((1, 1), classifier.intercept_)))
+
+
+def _heads_of(member: Member, weight: float) -> _Heads:
+    if isinstance(member, LinearHeads):
+        return _Heads(member.queries, member.coefs, np.zeros(len(member.coefs)), member.intercepts)
+    if not isinstance(member, AttentionHeads):
+        raise ValueError(
+            f"the member {member.name!r} (weight {weight:.2f}) cannot be written as tensors: fit "
+            "AttentionClassifier to the same data and export that; it has the other members"
+        )
+    temperatures = np.array([spec.temperature for spec in member.specs])
+    queries = member.directions / temperatures[:, np.newaxis, np.newaxis]
+    if member.pooled:
+        queries, temperatures = np.zeros_like(queries), np.zeros_like(temperatures)
+    return _Heads(queries, member.directions, temperatures, member.intercepts)
+
+
+def _coordinates(classifier: Any, dim: int) -> tuple[Floats, Floats, Floats, Any]:
+    """Return mean and scale of standard coordinates, and what carries heads to them.
+
+    That is the mean as heads see it, and a function of directions. Around the mean few digits are
+    needed, so that single precision will do.
+    """
+    if not hasattr(classifier, "token_mean_"):
+        return np.zeros(dim), np.ones(dim), np.zeros(dim), lambda directions: directions
+    mean, scale, token_map = classifier.token_mean_, classifier.token_scale_, classifier.token_map_
+    if token_map is None:
+        deviation = np.divide(1.0, scale, out=np.zeros(dim), where=scale > 0)
+        return mean, scale, mean, lambda directions: directions * deviation
+    mean, deviation = token_map[0].mean_, token_map[0].scale_
+    origin = token_map.transform(mean[np.newaxis])[0]
+    matrix = token_map.transform(mean + np.diag(deviation)) - origin
+    z = np.random.default_rng(0).standard_normal((8, len(mean))) * np.repeat([1, 1000], 4)[:, None]
+    mapped = token_map.transform(mean + deviation * z)
+    if not np.allclose(mapped, origin + z @ matrix, rtol=0.0, atol=_ROUNDING * abs(mapped).max()):
+        raise ValueError(
+            f"token_map {token_map[-1]} is not linear, so it cannot be written as a tensor: fit "
+            "with token_map=None, or map the tokens before fit and export"
+        )
+    return mean, 1.0 / deviation, origin, lambda directions: directions @ matrix.T
+
+
+def _metadata(classifier: Any) -> dict[str, str]:
+    """Return what the file says of itself: safetensors takes text only."""
+    two = len(classifier.classes_) == 2
+    probability = "1 / (1 + exp(-score))" if two else "softmax(score)"
+    if not isinstance(get_loss(getattr(classifier, "loss", "logistic")), Logistic):
+        probability = "clip((1 + score) / 2, 0, 1)"
+    length = getattr(classifier, "n_tokens_", "all")
+    tokens = f"X holds {length} tokens of a sequence, rows of {classifier.n_features_in_} features."
+    about = {
+        "format": "sparsetoken probe 1",
+        "model": f"{type(classifier).__name__} of sparsetoken {_RELEASE}",
+        "formula": f"{tokens} {_FORMULA} {_TWO if two else _SEVERAL}",
+        "probability": f"{probability}, of {'classes[1]' if two else 'each class'}",
+        "classes": json.dumps(classifier.classes_.tolist()),
+    }
+    if hasattr(classifier, "feature_names_in_"):
+        about["features"] = json.dumps(classifier.feature_names_in_.tolist())
+    return about

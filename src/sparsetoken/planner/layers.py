@@ -1,0 +1,216 @@
+"""Which layer of a model to probe: held-out AUC by layer, on the same folds for all."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from sparsetoken.estimators import AttentionClassifier
+from sparsetoken.estimators.folds import Fold, check_groups, generator, split
+from sparsetoken.inspection.measures import (
+    Measure,
+    auc_influence,
+    auc_measure,
+    class_signs,
+    difference_measure,
+)
+from sparsetoken.sequences.grouping import align_labels
+from sparsetoken.sequences.sequences import Sequences, as_sequences
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["LayerChoice", "choose_layer"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False)
+class LayerChoice:
+    """Held-out AUC of each layer; ``print`` it for a table.
+
+    Attributes
+    ----------
+    auc : dict
+        Of each layer, the AUC of held-out sequences with its 95 % interval, ``value``, ``low`` and
+        ``high``. With more than two classes, the mean of each against the others.
+    behind : dict
+        Of each layer, how far its AUC is below that of the best, with a 95 % interval. It is much
+        narrower than two intervals of the AUC, since all layers are judged by the same sequences.
+    scores : dict
+        Of each layer, the held-out scores: shape (n,), or (n, classes) for more than two.
+    """
+
+    auc: dict[Any, Measure]
+    behind: dict[Any, Measure]
+    scores: dict[Any, Floats]
+
+    @property
+    def best(self) -> Any:
+        """The layer of the largest AUC."""
+        return max(self.auc, key=lambda layer: self.auc[layer].value)
+
+    @property
+    def as_good(self) -> list[Any]:
+        """The layers that may be as good as the best, it included."""
+        return [layer for layer, behind in self.behind.items() if behind.low <= 0.0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the scores as plain data, ready for JSON."""
+        rows = [
+            {"layer": layer, "auc": list(self.auc[layer][1:]), "behind": list(behind[1:])}
+            for layer, behind in self.behind.items()
+        ]
+        return {"best": self.best, "as_good": self.as_good, "layers": rows}
+
+    def plot(self, path: str | Path | None = None) -> "Figure":
+        """Draw the AUC of each layer.
+
+        Parameters
+        ----------
+        path : str, Path or None, default=None
+            Also save the picture: a file ending in .png, .pdf or .svg.
+        """
+        from sparsetoken.plotting import draw_layers, save_picture
+
+        figure = draw_layers(self.to_dict())
+        if path is not None:
+            save_picture(figure, path)
+        return figure
+
+    def __str__(self) -> str:
+        width = max(5, *(len(str(layer)) for layer in self.auc))
+        lines = [f"{'layer':<{width}}  {'held-out AUC':<21}  behind the best"]
+        for layer, auc in self.auc.items():
+            behind = "best" if layer == self.best else str(self.behind[layer])
+            lines.append(f"{layer!s:<{width}}  {auc!s:<21}  {behind}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"LayerChoice(best={self.best!r}, AUC {self.auc[self.best]})"
+
+
+def choose_layer(
+    X_by_layer: Mapping[Any, Any],
+    y: Any,
+    groups: Any = None,
+    *,
+    estimator: Any = None,
+    cv: Any = 5,
+    random_state: Any = 0,
+) -> LayerChoice:
+    """Judge the layers of a model by how well a probe of each tells held-out sequences apart.
+
+    All layers are cut into the same folds, so that they can be compared sequence by sequence. The
+    AUC of the best of many layers is a little too good: judge the final probe on other data.
+
+    Parameters
+    ----------
+    X_by_layer : dict
+        For each layer the activations of the same sequences, in any form that ``fit`` takes.
+    y : array-like of shape (n,)
+        Labels of two or more classes.
+    groups : array-like of shape (n,), optional
+        What each sequence belongs to, such as a document: no group is on both sides of a fold, and
+        the intervals count groups instead of sequences.
+    estimator : classifier, optional
+        What is fitted to each layer; by default an AttentionClassifier.
+    cv : int, splitter or iterable, default=5
+        Folds, as in scikit-learn.
+    random_state : int, Generator, RandomState or None, default=0
+        Decides the folds.
+
+    Returns
+    -------
+    choice : LayerChoice
+        With ``best``, ``auc``, ``behind`` and ``plot``.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=3.0)
+    >>> X, y = problem.sample(120, 10, random_state=0)
+    >>> choice = st.choose_layer({"12": X[..., 5:], "20": X}, y)
+    >>> choice.best
+    '20'
+    >>> [measure.value > 0.5 for measure in choice.auc.values()]
+    [True, True]
+    """
+    layers = _checked(X_by_layer)
+    first = next(iter(layers.values()))
+    y, groups = np.asarray(align_labels(first, y)), align_labels(first, groups, "groups")
+    if y.shape != (len(first),):
+        raise ValueError(f"y must have shape ({len(first)},), one per sequence, got {y.shape}")
+    index = np.unique(y, return_inverse=True)[1]
+    if index.max() < 1:
+        raise ValueError(f"y must hold two classes, got one class: {y[0]!r}")
+    codes = check_groups(groups, len(y))
+    rng = generator(random_state)
+    folds = split(cv, index, np.ones(len(y)), codes, np.arange(len(y)), rng)
+    if not folds:
+        what = "sequences" if groups is None else "groups"
+        raise ValueError(f"each class in y must have at least two {what}, to hold one out")
+    if estimator is None:
+        estimator = AttentionClassifier(random_state=int(rng.integers(2**31)))
+    scores = {layer: _held_out(estimator, X, y, codes, folds) for layer, X in layers.items()}
+    return _compare(scores, index, codes)
+
+
+def _checked(X_by_layer: Any) -> dict[Any, Sequences]:
+    if not isinstance(X_by_layer, Mapping) or not X_by_layer:
+        raise ValueError(
+            'X_by_layer must be a dict with the sequences of each layer, {"12": X12, "20": X20}, '
+            f"got {type(X_by_layer).__name__}"
+        )
+    layers = {layer: as_sequences(X) for layer, X in X_by_layer.items()}
+    counts = {layer: len(X) for layer, X in layers.items()}
+    if len(set(counts.values())) > 1:
+        raise ValueError(f"X_by_layer must hold the same sequences for each layer, got {counts}")
+    return layers
+
+
+def _held_out(
+    estimator: Any, X: Sequences, y: NDArray[Any], groups: Any, folds: list[Fold]
+) -> Floats:
+    """Return the scores of sequences by fits without their fold; NaN if never held out."""
+    takes_groups = groups is not None and has_fit_parameter(estimator, "groups")
+    scores: Any = None
+    for rows, held_out in folds:
+        options = {"groups": groups[rows]} if takes_groups else {}
+        fitted = clone(estimator).fit(X[rows], y[rows], **options)
+        score = fitted.decision_function(X[held_out])
+        if scores is None:
+            scores = np.full((len(y), *score.shape[1:]), np.nan)
+        scores[held_out] = score
+    return np.asarray(scores, dtype=np.float64)
+
+
+def _compare(scores: dict[Any, Floats], index: NDArray[Any], groups: Any) -> LayerChoice:
+    """Return the AUC of each layer and what it lacks of the best, from the same sequences."""
+    columns = {layer: score.reshape(len(index), -1) for layer, score in scores.items()}
+    seen = np.isfinite(next(iter(columns.values()))).all(axis=1)
+    signs, units = class_signs(index)[seen], np.arange(seen.sum())
+    if groups is not None:
+        units = np.unique(groups[seen], return_inverse=True)[1]
+    fewest = min(np.unique(units[index[seen] == c]).size for c in np.unique(index))
+    count = units.max() + 1
+    few = np.sqrt(count / (count - 1)) if groups is not None else 1.0
+    aucs: dict[Any, Measure] = {}
+    moved: dict[Any, Any] = {}
+    for layer, score in columns.items():
+        auc, influence = auc_influence(score[seen], signs)
+        moved[layer] = few * np.bincount(units, influence)
+        aucs[layer] = auc_measure(str(layer), auc, moved[layer], fewest)
+    best = max(aucs, key=lambda layer: aucs[layer].value)
+    behind = {
+        layer: difference_measure(
+            str(layer), aucs[best].value - auc.value, moved[best] - moved[layer]
+        )
+        for layer, auc in aucs.items()
+    }
+    return LayerChoice(aucs, behind, scores)
