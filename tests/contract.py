@@ -124,7 +124,7 @@ assert (head.coef == clf.coef_).all()
 assert head.intercept == clf.intercept_
 clf = st.SparseTokenClassifier(cv=2, refine_steps=5, n_trees=20, random_state=0)
 clf.fit(X, y, sample_weight=None, groups=None)
-assert set(clf.members_) == {"attention", "pooled", "statistics"}
+assert set(clf.members_) >= {"attention", "pooled", "statistics"}
 assert clf.n_passes_ > 0
 assert isinstance(clf.threshold(fpr=0.1, n_tokens=None), float)
 assert clf.decision_function(X, window=5).shape == (60,)
@@ -132,6 +132,13 @@ explanation = clf.explain(X)[0]
 explanation.to_frame()
 st.plotting.explanation(explanation)
 clf.diagnose(X2, y2)
+
+# The best possible learner of the model; -1 marks a sequence without a label.
+bayes = st.BayesAttentionClassifier(cv=2, random_state=0).fit(
+    X, np.where(np.arange(60) < 40, y, -1)
+)
+assert bayes.classes_.tolist() == [0, 1]
+assert str(bayes.model_fit_)
 
 # Streams with an alarm.
 stream = clf.stream(fpr=0.2, n_tokens=20, window=None)
@@ -157,6 +164,10 @@ assert data.groups is None
 st.save(clf, "model.npz")
 assert (st.load("model.npz").predict(X2) == clf.predict(X2)).all()
 st.save(clf, "without_tokens.npz", tokens=False)
+st.export(bayes, "probe.safetensors")  # st.to_torch(bayes) gives the same as a torch module
+assert Path("probe.safetensors").stat().st_size > 0
+layers = {"12": X, "20": np.roll(X, 1, axis=2)}
+assert st.choose_layer(layers, y, estimator=st.PooledClassifier()).best in layers
 st.report(clf, X2, y2, "report.html", plan=False)
 assert Path("report.html").read_text().startswith("<!doctype html>")
 
