@@ -15,29 +15,6 @@ from sparsetoken.vocabulary import FORMER, MODELS, PARAMETERS, Quantity
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-__all__ = [
-    "AsJson",
-    "By",
-    "Cluster",
-    "Data",
-    "Features",
-    "GroupColumn",
-    "Ignore",
-    "Kinds",
-    "Label",
-    "LabelErrors",
-    "Labels",
-    "Layer",
-    "PopulationFile",
-    "Scheduler",
-    "TestKinds",
-    "Workers",
-    "chosen_executor",
-    "given_population",
-    "how_data_were_read",
-    "taking",
-]
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Data = Annotated[
     Path,

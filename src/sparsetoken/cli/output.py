@@ -13,15 +13,6 @@ import typer
 
 from sparsetoken._validation import import_extra
 
-__all__ = [
-    "CommandError",
-    "check_output",
-    "message",
-    "print_json",
-    "print_table",
-    "progress_bar",
-]
-
 
 class CommandError(Exception):
     """Something failed that is not a wrong argument: one line on stderr, and an exit code."""

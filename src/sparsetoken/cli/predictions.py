@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?", re.IGNORECASE)
 
-__all__ = ["per_class", "plain", "predictions", "token_columns", "write_columns"]
-
 
 def predictions(
     classifier: Any, dataset: "Dataset", top: int

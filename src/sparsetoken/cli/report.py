@@ -20,8 +20,6 @@ from sparsetoken.cli.waiting import waiting
 if TYPE_CHECKING:
     from sparsetoken.files import Dataset
 
-__all__ = ["report"]
-
 
 def report(
     model: Annotated[Path, typer.Argument(help="A model that 'sparsetoken fit' has saved.")],

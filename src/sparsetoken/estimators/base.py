@@ -21,8 +21,6 @@ from sparsetoken.sequences.folder import StoredSequences
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
-__all__ = ["SequenceClassifier", "is_ragged"]
-
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 

@@ -16,17 +16,6 @@ from sparsetoken.losses import Logistic
 from sparsetoken.sequences.passes import scaled_tokens, token_scores
 from sparsetoken.sequences.sequences import Sequences
 
-__all__ = [
-    "EvidenceGradients",
-    "evidence_gradients",
-    "evidence_scores",
-    "evidence_tokens",
-    "linear_scores",
-    "linear_tokens",
-    "query_gradient",
-    "query_gradients",
-]
-
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 

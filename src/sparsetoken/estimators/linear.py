@@ -16,8 +16,6 @@ from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.passes import pooled_features
 from sparsetoken.sequences.sequences import Sequences
 
-__all__ = ["PooledClassifier", "VectorizedClassifier"]
-
 Floats = NDArray[np.float64]
 
 

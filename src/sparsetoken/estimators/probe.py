@@ -22,8 +22,6 @@ from sparsetoken.estimators.members import LinearHeads, Member
 from sparsetoken.estimators.stack import Stack, single
 from sparsetoken.losses import Logistic, get_loss
 
-__all__ = ["export", "to_torch"]
-
 Floats = NDArray[np.float64]
 
 _FORMULA = """\

@@ -31,8 +31,6 @@ from sparsetoken._replace import replaced
 from sparsetoken.estimators.encoding import CLASSIFIERS, Arrays, decode, encode
 from sparsetoken.sequences.sequences import Sequences
 
-__all__ = ["load", "load_notes", "save"]
-
 _FORMAT = "sparsetoken model"
 _VERSION = 3
 _RELEASE = sys.modules["sparsetoken"].__version__  # the parent is there, installed or not

@@ -18,8 +18,6 @@ from sparsetoken.losses import Loss
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import attention_features, pooled_features
 
-__all__ = ["TwoStepAttentionClassifier", "two_gradient_steps"]
-
 Floats = NDArray[np.float64]
 
 

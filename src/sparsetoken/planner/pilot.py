@@ -17,8 +17,6 @@ from sparsetoken.planner.tuned import CURVE, CurveNoise
 from sparsetoken.problem import RandomState
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
-__all__ = ["plan_from_curve", "plan_from_pilot"]
-
 Array = NDArray[np.float64]
 
 _FEWEST = 4  # samples of a class

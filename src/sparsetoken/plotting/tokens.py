@@ -11,8 +11,6 @@ from sparsetoken.plotting.picture import COLUMN, finish, new_figure, styled
 from sparsetoken.plotting.style import caption
 from sparsetoken.vocabulary import SPEAKS
 
-__all__ = ["explanation"]
-
 
 def explanation(explained: Any, texts: Sequence[str] | None = None) -> Figure:
     """Draw the attention that each token of a sequence got, and what it added to the score.

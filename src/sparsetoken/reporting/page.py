@@ -11,6 +11,7 @@ from sparsetoken.vocabulary import COLORS, SPEAKS
 _UNIT = (0.0, 1.0, (0, 0.25, 0.5, 0.75, 1))
 _MEANING = {
     "attention": "a few tokens decide",
+    "posterior": "a few tokens decide, as in the sparse-token model",
     "pooled": "the average of all tokens decides",
     "statistics": "the spread and extremes of all tokens decide",
 }
