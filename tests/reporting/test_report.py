@@ -10,7 +10,6 @@ import pytest
 import sparsetoken as st
 from sparsetoken.cli import main
 from sparsetoken.reporting import gather
-from sparsetoken.reporting.charts import from_zero
 from sparsetoken.sequences.fingerprints import fingerprints
 from sparsetoken.vocabulary import COLORS, SPEAKS
 
@@ -219,17 +218,6 @@ def test_a_page_that_fails_leaves_the_old_one(monkeypatch, tmp_path):
         st.report(CLF, NEW, NEW_Y, path, plan=False)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.parametrize("highest", [0.013, 0.42, 0.5, 1.0, 7.0, 186.0, 1.05e6])
-def test_ticks_are_round(highest):
-    scale = from_zero("", highest)
-    assert scale.ticks[0] == 0
-    assert scale.high == scale.ticks[-1] >= highest
-    assert 3 <= len(scale.ticks) <= 7
-    step = scale.ticks[1]
-    assert float(f"{step:.0e}") == step or f"{step:.1e}".startswith("2.5")
-    np.testing.assert_allclose(np.diff(scale.ticks), step)
 
 
 def test_command(tmp_path, capsys):
