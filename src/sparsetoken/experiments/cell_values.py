@@ -18,6 +18,7 @@ from sparsetoken.vocabulary import (
     with_names_of_today,
 )
 
+_LEFT_OUT_IF_ZERO = ("center", "tuned", "contiguous", "unlabelled")
 _SIMULATION = frozenset({"dim", "trials", "random_state"})
 _SAMPLES = ("alpha", "alpha0", "alpha1")
 _DEFAULTS = {name: q.default for name, q in PARAMETERS.items() if q.default is not None}
@@ -70,7 +71,7 @@ def make_cell(
     if not wanted:
         return None
     names = set().union(*(model.parameters(quantity, source) for quantity in wanted))
-    names -= {name for name in ("center", "tuned", "contiguous") if not given[name]}
+    names -= {name for name in _LEFT_OUT_IF_ZERO if not given.get(name)}
     names |= _SIMULATION if source == "simulation" else set()
     kept = {name: value for name, value in given.items() if name in names}
     cell = Cell(source, tuple(q for q in MEASURED if q in wanted), kept)
