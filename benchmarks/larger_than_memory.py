@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.report import Row, at_most, print_rows
 from sparsetoken import AttentionClassifier, Sequences
-from sparsetoken.estimators.head_passes import Heads, head_gradients
+from sparsetoken.estimators.head_passes import evidence_gradients
 from sparsetoken.sequences.data import StoredData
 
 LENGTH, DIM, HEADS = 20, 32, 4
@@ -109,19 +109,18 @@ def _cpu(call: Callable[[], Any]) -> float:
 
 def _pass(data: StoredData, labels: Any) -> Any:
     """Return one gradient of four heads."""
-    queries, readouts = np.random.default_rng(0).standard_normal((2, DIM, HEADS))
-    heads = Heads(np.zeros(DIM), np.ones(DIM), queries, readouts, np.zeros(HEADS))
+    directions = np.random.default_rng(0).standard_normal((DIM, HEADS))
+    heads = np.zeros(DIM), np.ones(DIM), directions, np.ones(HEADS), np.zeros(HEADS)
     signs, shares = 2.0 * labels[:, None] - 1.0, np.full((len(labels), 1), 1.0 / len(labels))
     which = np.zeros(HEADS, dtype=int)
-    return data.total(head_gradients, (signs, shares), heads, which, which)
+    return data.total(evidence_gradients, (signs, shares), *heads, which, which)
 
 
 def _pass_by_hand(path: Path, labels: Any) -> Any:
     """Return the same, as one would write it in NumPy."""
-    rng = np.random.default_rng(0)
-    queries, readouts = rng.standard_normal((2, DIM, HEADS)).astype(np.float32)
+    directions = np.random.default_rng(0).standard_normal((DIM, HEADS))
     mean, scale = np.zeros(DIM, np.float32), np.ones(DIM, np.float32)
-    gradients = np.zeros((2, DIM, HEADS))
+    gradients = np.zeros((DIM, HEADS))
     signs, done, each = 2.0 * labels - 1.0, 0, _CHUNK // LENGTH
     with path.open("rb") as file:
         np.lib.format.read_magic(file)
@@ -130,17 +129,15 @@ def _pass_by_hand(path: Path, labels: Any) -> Any:
             count = min(each, len(labels) - done)
             tokens = np.fromfile(file, np.float32, count * LENGTH * DIM).reshape(-1, DIM)
             tokens = (tokens - mean) * scale
-            scores = (tokens @ queries).reshape(count, LENGTH, HEADS)
-            attention = np.exp(scores - scores.max(axis=1, keepdims=True))
-            attention /= attention.sum(axis=1, keepdims=True)
-            along = (tokens @ readouts).reshape(count, LENGTH, HEADS)
-            output = (attention * along).sum(axis=1)
-            sign = signs[done : done + count, None].astype(np.float32)
+            scores = (tokens @ directions).reshape(count, LENGTH, HEADS)
+            largest = scores.max(axis=1, keepdims=True)
+            attention = np.exp(scores - largest)
+            total = attention.sum(axis=1, keepdims=True)
+            sign = signs[done : done + count, None]
+            output = (largest + np.log(total / LENGTH))[:, 0]
             slope = -sign / (1.0 + np.exp(sign * output)) / len(labels)
-            weight = attention * slope[:, None]
-            by_query = weight * (along - output[:, None])
-            gradients[0] += tokens.T @ by_query.reshape(-1, HEADS)
-            gradients[1] += tokens.T @ weight.reshape(-1, HEADS)
+            weight = attention / total * slope[:, None]
+            gradients += tokens.T @ weight.reshape(-1, HEADS)
             done += count
     return gradients
 

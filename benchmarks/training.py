@@ -20,9 +20,11 @@ from scipy.optimize import minimize
 from benchmarks.report import Row, at_most, print_rows
 from sparsetoken import SparseTokenProblem
 from sparsetoken.experiments import compute, make_cell
-from sparsetoken.experiments.models.gradient_descent import descend, gradient
+from sparsetoken.experiments.models.gradient_descent import descend
+from sparsetoken.experiments.models.shared_samples import gradient
 from sparsetoken.losses import Logistic
 from sparsetoken.sampling import exact_performance, sample_feature_law
+from sparsetoken.sequences.sequences import as_sequences
 from sparsetoken.theory import ConvergenceWarning, joint_risk, training
 
 PROBLEM = SparseTokenProblem(10, 1, 5.0)
@@ -163,11 +165,11 @@ def dense_minimum(
     """
     n_samples = round(alpha * dim)
     X, y, truth = problem.sample(n_samples, dim, random_state=rng, return_truth=True)
-    sign = 2.0 * y - 1.0
+    sequences, sign = as_sequences(X), 2.0 * y - 1.0
 
     def objective(point: Any) -> tuple[float, Any]:
         q, w = point[:dim], point[dim:-1]
-        by_q, by_w, by_b, value = gradient(X, sign, q, w, point[-1], Logistic(), 1.0)
+        by_q, by_w, by_b, value = gradient(sequences, sign, q, w, point[-1], Logistic(), 1.0)
         ridge = 0.5 * (ridges[0] * q @ q + ridges[1] * w @ w)
         return value + ridge, np.concatenate([by_q + ridges[0] * q, by_w + ridges[1] * w, [by_b]])
 

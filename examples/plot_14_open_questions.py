@@ -51,19 +51,19 @@ print(f"minimum test error {minimum.test_error:.3f}, to be trusted: {minimum.sta
 # --------------------------------------------
 # **The published second step fails, and one subtraction mends it.** With as many tokens as
 # dimensions, the mean slope of the batch, which is zero only up to chance, is multiplied by the
-# length and throws the query off course. Subtracting it (``centre=True``) brings the theory back.
+# length and throws the query off course. Subtracting it (``center=True``) brings the theory back.
 # How many samples a query needs then grows in proportion to the length.
 
 dims = [100, 200, 400, 800]
-cosines = {centre: [] for centre in (0, 1)}
+cosines = {center: [] for center in (0, 1)}
 limits = []
 for dim in dims:
     long = {"n_tokens": dim, "n_signal": round(math.sqrt(dim)), "signal": 1.5, "alpha0": 1.5}
-    for centre, found in cosines.items():
-        values = long | {"centre": centre, "dim": dim, "trials": 24}
+    for center, found in cosines.items():
+        values = long | {"center": center, "dim": dim, "trials": 24}
         found.append(compute(make_cell("simulation", ["cosine"], values))["cosine"])
-    limits.append(compute(make_cell("theory", ["cosine"], long | {"centre": 1}))["cosine"])
-for name, row in (("published", cosines[0]), ("centred", cosines[1])):
+    limits.append(compute(make_cell("theory", ["cosine"], long | {"center": 1}))["cosine"])
+for name, row in (("published", cosines[0]), ("centered", cosines[1])):
     print(f"{name:<10}" + "".join(f"{c:>7.2f} ± {c.uncertainty:.2f}" for c in row))
 print(f"{'theory':<10}" + "".join(f"{c:>7.2f}       " for c in limits))
 
@@ -116,7 +116,7 @@ with styled():
     axes[0].minorticks_off()
     axes[0].legend(loc="upper right")
     axes[1].plot(dims, limits, color=COLORS[0])
-    bars(axes[1], dims, cosines[1], COLORS[0], label="centred step")
+    bars(axes[1], dims, cosines[1], COLORS[0], label="centered step")
     bars(axes[1], dims, cosines[0], COLORS[1], "s", label="published step")
     axes[1].set(xscale="log", xlabel="dimension and length, d = L", ylabel="cosine", ylim=(0, 1))
     axes[1].set_xticks(dims, list(map(str, dims)))

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import importlib.metadata
 import importlib.util
 import inspect
 import re
@@ -95,5 +96,6 @@ def test_answers_are_written_out(folder):
 
 def test_one_version_everywhere():
     version = sparsetoken.__version__
+    assert importlib.metadata.version("sparsetoken") == version
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## {version} (" in (ROOT / "CHANGELOG.md").read_text()

@@ -11,19 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = [
-    "MissingPackageError",
-    "check_choice",
-    "check_count",
-    "check_flag",
-    "check_float_type",
-    "check_random_state",
-    "check_real",
-    "check_unit_vector",
-    "import_extra",
-    "import_object",
-]
-
 
 class MissingPackageError(ImportError, ValueError):
     """A package of an extra is missing. ValueError too: a kind of file may have asked for it."""

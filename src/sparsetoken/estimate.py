@@ -3,8 +3,6 @@
 import warnings
 from typing import Any
 
-__all__ = ["ConvergenceWarning", "Estimate", "warn_not_converged"]
-
 
 class ConvergenceWarning(UserWarning):
     """A solver stopped before it reached its accuracy; the result has ``converged=False``."""

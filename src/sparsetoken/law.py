@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from sparsetoken.population import AnyProblem
 
-__all__ = ["FeatureLaw", "Part", "Points", "Readout", "linear_law", "score_mean"]
-
 Array = NDArray[np.float64]
 
 

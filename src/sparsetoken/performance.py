@@ -18,8 +18,6 @@ from sparsetoken.estimate import Estimate
 from sparsetoken.law import FeatureLaw, Points, Readout, score_mean
 from sparsetoken.losses import Loss
 
-__all__ = ["Performance", "Rates", "Roc"]
-
 Array = NDArray[np.float64]
 
 LEAST_UNCERTAINTY = 1e-8  # sums of single points are not better than this

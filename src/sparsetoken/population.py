@@ -19,17 +19,6 @@ from sparsetoken.problem import (
     prepare_sample,
 )
 
-__all__ = [
-    "AnyProblem",
-    "Population",
-    "check_problem",
-    "lengths",
-    "map_kinds",
-    "plain",
-    "windows",
-    "with_rate",
-]
-
 _LARGEST_SIGNAL = 1e9  # what squares and sums of it leave finite
 
 

@@ -15,15 +15,6 @@ from sparsetoken._validation import (
 )
 from sparsetoken.vocabulary import PARAMETERS
 
-__all__ = [
-    "DrawnSamples",
-    "Group",
-    "SparseTokenProblem",
-    "Truth",
-    "prepare_sample",
-    "random_direction",
-]
-
 RandomState = int | np.random.Generator | None
 
 

@@ -9,6 +9,7 @@ needs these words before any number is computed.
 import difflib
 import math
 import unicodedata
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -225,7 +226,7 @@ PARAMETERS: dict[str, Quantity] = {
             1, default=30, whole=True, group="training",
         ),
         Quantity(
-            "centre", "centred second step", "",
+            "center", "centered second step", "",
             "1 to subtract the mean slope in the step of the query, which long sequences need.",
             0, 1, default=0, whole=True, group="training",
         ),
@@ -291,6 +292,8 @@ PARAMETERS |= {
     if q.group in ("problem", "population")
 }
 """What can be set, by name."""
+
+FORMER = {"centre": "center"}  # names of 0.2, which go in 0.4
 
 MEASURED: dict[str, Quantity] = {
     q.name: q
@@ -476,6 +479,13 @@ def _spelled(symbol: str) -> str:
     """Return the name of a Greek letter in the Latin alphabet."""
     letter = unicodedata.name(symbol, "") if len(symbol) == 1 else ""
     return letter.removeprefix("GREEK SMALL LETTER ").lower().replace("lamda", "lambda")
+
+
+def with_names_of_today(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values under their new names, with a FutureWarning for each old one."""
+    for name in FORMER.keys() & values.keys():
+        warnings.warn(f"{name} is called {FORMER[name]} now; it will go in 0.4", FutureWarning, 3)
+    return {FORMER.get(name, name): value for name, value in values.items()}
 
 
 def check_parameters(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -140,6 +140,15 @@ def test_theory_prints_the_theory(run):
     assert json.loads(run("theory", "--json")[1])["values"]["signal"] == 5.0
 
 
+@pytest.mark.filterwarnings("default::FutureWarning")
+def test_a_former_option_warns(run):
+    options = ("theory", "cosine", "--alpha0", 2, "--json")
+    code, out, err = run(*options, "--centre", 1)
+    assert (code, out) == run(*options, "--center", 1)[:2]
+    assert "centre is called center now" in err
+    assert "--centre" not in run("theory", "--help")[1]
+
+
 def test_theory_at_infinity(run):
     out = run("theory", "test_error", "--model", "pooled", "--alpha", "inf", "--json")[1]
     assert json.loads(out)["values"]["alpha"] is None

@@ -344,12 +344,12 @@ def test_cells_that_a_spreadsheet_would_run(run, tmp_path, drawn):
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_table_that_fails_leaves_the_old_one(monkeypatch, tmp_path, ending):
-    from sparsetoken.cli import output, predictions
+    from sparsetoken.cli import predictions
 
     path = tmp_path / f"out.{ending}"
     predictions.write_columns({"a": [1, 2]}, path)
     before = path.read_bytes()
-    monkeypatch.setattr(output.shutil, "copymode", fail)
+    monkeypatch.setattr("shutil.copymode", fail)
     with pytest.raises(OSError, match="No space"):
         predictions.write_columns({"a": [3, 4]}, path)
     assert path.read_bytes() == before

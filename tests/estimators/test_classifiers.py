@@ -149,9 +149,10 @@ def test_probabilities_of_extreme_scores():
 @each_ragged
 def test_searches_and_pipelines(classifier):
     parts, y = ragged()
+    least = 0.72 if classifier is POOLED else 0.93  # three standard errors below what they reach
     for data, labels in ((parts, y), (st.Sequences.from_list(parts), y), (X, Y)):
         scores = cross_val_score(clone(classifier), data, labels, cv=2, error_score="raise")
-        assert scores.mean() > 0.55
+        assert scores.mean() > least
     pipeline = make_pipeline(PerToken(), PerToken(PCA(5)), clone(classifier))
     grid = {"pertoken-2__transformer__n_components": [3, 5]}
     search = GridSearchCV(pipeline, grid, cv=2, error_score="raise")
@@ -161,7 +162,7 @@ def test_searches_and_pipelines(classifier):
     name, values = ("cv", [2, 3]) if plain else ("reg", [0.01, 0.1])
     grid = GridSearchCV(clone(classifier), {name: values}, cv=2, error_score="raise")
     chosen = grid.fit(X, Y).best_index_
-    assert grid.cv_results_["mean_test_score"][chosen] > 0.55
+    assert grid.cv_results_["mean_test_score"][chosen] > least
     assert grid.best_estimator_.get_params()[name] == values[chosen]
 
 

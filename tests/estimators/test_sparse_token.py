@@ -126,6 +126,13 @@ def test_groups_are_never_split():
         assert not set(groups[fold.rows]) & set(groups[fold.held_out])
     with pytest.raises(ValueError, match=r"groups must have shape \(160,\)"):
         st.SparseTokenClassifier().fit(noise, y, groups=groups[:5])
+    incomplete = np.where(groups > 2, groups, None)
+    with pytest.raises(ValueError, match=r"groups must be of one kind.*got NoneType and int"):
+        st.SparseTokenClassifier().fit(noise, y, groups=incomplete)
+    with pytest.raises(ValueError, match=r"groups must be of one kind.*got NoneType and int"):
+        st.plan.from_pilot(noise, y, error=0.1, groups=incomplete)
+    with pytest.raises(ValueError, match=r"got one class: 'a'$"):
+        st.SparseTokenClassifier().fit(noise, np.full(160, "a"))
 
 
 def test_threads_change_nothing():

@@ -111,9 +111,15 @@ def test_wrong_populations_are_refused(wrong, message):
 
 def test_values_that_say_nothing_change_no_key():
     cell = make_cell("simulation", ["test_error"], VALUES)
-    assert make_cell("simulation", ["test_error"], VALUES | {"centre": 0, "tuned": 0}) == cell
-    centred = make_cell("simulation", ["test_error"], VALUES | {"centre": 1})
-    assert centred.key != cell.key
+    assert make_cell("simulation", ["test_error"], VALUES | {"center": 0, "tuned": 0}) == cell
+    centered = make_cell("simulation", ["test_error"], VALUES | {"center": 1})
+    assert centered.key != cell.key
+
+
+def test_a_former_name_warns():
+    centered = make_cell("simulation", ["test_error"], VALUES | {"center": 1})
+    with pytest.warns(FutureWarning, match="centre is called center now"):
+        assert make_cell("simulation", ["test_error"], VALUES | {"centre": 1}) == centered
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,7 @@ def test_long_sequences(table):
         dim=100,
         trials=8,
     )
-    centred = where(rows, panel="proportional", step="centred step")
+    centred = where(rows, panel="proportional", step="centered step")
     assert_agree(centred, ("quantity",), dim=20)
     published = where(rows, step="published step", quantity="cosine")[0]
     (learned,) = where(centred, source="simulation", quantity="cosine")

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
-from sparsetoken.inspection.measures import hold_out, judge
+from sparsetoken.inspection.measures import hold_out, judge, why_no_recall
 
 CLASSES = np.array([0, 1])
 
@@ -63,6 +63,10 @@ def test_more_than_two_classes():
     scores = rng.standard_normal((60, 3)) + 2.0 * (labels[:, np.newaxis] == classes)
     found = judge(labels, classes[scores.argmax(axis=1)], scores, classes)
     assert [m.name for m in found] == ["accuracy", "AUC of a", "AUC of b", "AUC of c"]
+    assert why_no_recall(labels, classes, 0.02) == (
+        "No recall of a, b, c at 2 % false positives: that takes 50 sequences of other classes, "
+        f"not {max((labels != name).sum() for name in classes)}."
+    )
     assert found[2].value == pytest.approx(roc_auc_score(labels == "b", scores[:, 1]))
 
 

@@ -145,6 +145,7 @@ def _study(
     classifier = SparseTokenClassifier(random_state=0).fit(X[kept], y[kept], groups=groups)
     evidence = gather(classifier, X[tested], y[tested], plan=False)
     measures = {measure.name: str(measure) for measure in evidence.measures}
+    measures |= {"recall": evidence.no_recall} if evidence.no_recall else {}
     report(
         2,
         "looking at tokens",

@@ -12,8 +12,6 @@ from sparsetoken._validation import MissingPackageError
 from sparsetoken.cli import demo, estimate, figure, plan, report, serve, sweep, theory
 from sparsetoken.cli.output import CommandError, message
 
-__all__ = ["main"]
-
 app = typer.Typer(
     help="Find the few tokens that matter in a sequence.",
     no_args_is_help=True,

@@ -33,8 +33,6 @@ if TYPE_CHECKING:  # numerics are imported when a command runs: its help needs n
     from sparsetoken.files import Dataset
     from sparsetoken.inspection.measures import Measure
 
-__all__ = ["fit", "predict"]
-
 
 class Kind(StrEnum):
     """The classifiers."""

@@ -3,39 +3,17 @@
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sparsetoken.cli.output import CommandError
-from sparsetoken.vocabulary import MODELS, PARAMETERS, Quantity
+from sparsetoken.vocabulary import FORMER, MODELS, PARAMETERS, Quantity
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-__all__ = [
-    "AsJson",
-    "By",
-    "Cluster",
-    "Data",
-    "Features",
-    "GroupColumn",
-    "Ignore",
-    "Kinds",
-    "Label",
-    "LabelErrors",
-    "Labels",
-    "Layer",
-    "PopulationFile",
-    "Scheduler",
-    "TestKinds",
-    "Workers",
-    "chosen_executor",
-    "given_population",
-    "how_data_were_read",
-    "taking",
-]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Data = Annotated[
@@ -140,6 +118,16 @@ def taking(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
             for name, q in PARAMETERS.items()
             if name in names
         ]
+        added += [
+            inspect.Parameter(
+                former,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=_option(replace(PARAMETERS[name], name=former), hidden=True),
+            )
+            for former, name in FORMER.items()
+            if name in names
+        ]
         command.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=[p.replace(kind=p.KEYWORD_ONLY) for p in own] + added
         )
@@ -148,7 +136,7 @@ def taking(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return decorate
 
 
-def _option(quantity: Quantity) -> Any:
+def _option(quantity: Quantity, hidden: bool = False) -> Any:
     word = isinstance(quantity.default, str)
     kind, metavar = (int, "INTEGER") if quantity.whole else (float, "NUMBER")
     text = f"{quantity.help} ({quantity.symbol})" if quantity.symbol else quantity.help
@@ -157,6 +145,7 @@ def _option(quantity: Quantity) -> Any:
     option = typer.Option(
         quantity.option,
         help=text,
+        hidden=hidden,
         show_default=False if quantity.default is None else str(quantity.default),
         metavar="NAME" if word else metavar,
         parser=None if word else _parser(kind),

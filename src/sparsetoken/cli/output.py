@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,16 +12,6 @@ from typing import Any
 import typer
 
 from sparsetoken._validation import import_extra
-
-__all__ = [
-    "CommandError",
-    "check_output",
-    "message",
-    "print_json",
-    "print_table",
-    "progress_bar",
-    "replaced",
-]
 
 
 class CommandError(Exception):
@@ -56,22 +45,6 @@ def check_output(path: Path, endings: Sequence[str], option: str = "--out") -> N
     except OSError as error:
         reason = f": {error.strerror}" if error.strerror else ""
         raise CommandError(f"{path}: it may not be written to{reason}") from None
-
-
-@contextmanager
-def replaced(path: Path) -> Iterator[Path]:
-    """Provide a file to write to, which takes the place of ``path`` when it is complete."""
-    if path.exists() and not path.is_file():
-        yield path  # a device or a pipe cannot be replaced
-        return
-    temporary = path.with_name(f".sparsetoken-{os.getpid()}{path.suffix}")
-    try:
-        yield temporary
-        if path.exists():
-            shutil.copymode(path, temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def print_json(content: Any) -> None:

@@ -5,16 +5,15 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sparsetoken._replace import replaced
 from sparsetoken._validation import import_extra
-from sparsetoken.cli.output import message, replaced
+from sparsetoken.cli.output import message
 
 if TYPE_CHECKING:
     from sparsetoken.files import Dataset
     from sparsetoken.inspection.measures import Measure
 
 _NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?", re.IGNORECASE)
-
-__all__ = ["per_class", "plain", "predictions", "token_columns", "write_columns"]
 
 
 def predictions(

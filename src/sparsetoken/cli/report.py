@@ -14,13 +14,11 @@ from sparsetoken.cli.options import (
     Layer,
     how_data_were_read,
 )
-from sparsetoken.cli.output import check_output, message, replaced
+from sparsetoken.cli.output import check_output, message
 from sparsetoken.cli.waiting import waiting
 
 if TYPE_CHECKING:
     from sparsetoken.files import Dataset
-
-__all__ = ["report"]
 
 
 def report(
@@ -51,8 +49,9 @@ def report(
 ) -> None:
     """Write a page that a colleague can read: how good, which signal, which tokens, what next.
 
-    Sequences that the model was trained on are scored by refits that did not see them. The page is
-    one file that needs no network.
+    The model is judged by sequences that it was not trained on. If these are fewer than ten of a
+    class, all are scored by refits that did not see them. The page is one file that needs no
+    network.
     """
     from sparsetoken.estimators import load
     from sparsetoken.files import read_dataset
@@ -66,12 +65,12 @@ def report(
             data, by, label, labels, features or None, layer, group=group, like=like
         ).with_labels()
         texts = None if token_text is None else _texts(dataset, token_text)
-    with waiting("judging; refits and the plan may take a minute"), replaced(out) as page:
+    with waiting("judging; refits and the plan may take a minute"):
         evidence = write(
             classifier,
             dataset.sequences,
             dataset.labels,
-            page,
+            out,
             groups=dataset.groups,
             fpr=fpr,
             error=error,
@@ -82,6 +81,8 @@ def report(
         )
     for measure in evidence.measures:
         message(f"{measure.name} {measure}")
+    if evidence.no_recall:
+        message(evidence.no_recall)
     message(f"report: {out}")
 
 

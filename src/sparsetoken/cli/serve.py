@@ -6,8 +6,6 @@ import typer
 
 from sparsetoken._validation import import_extra
 
-__all__ = ["serve"]
-
 
 def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8050,

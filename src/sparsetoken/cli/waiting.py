@@ -4,8 +4,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["waiting"]
-
 _PATIENCE = 2.0  # seconds
 
 

@@ -82,6 +82,8 @@ class AttentionClassifier(StackClassifier):
         The dimension of the tokens.
     feature_names_in_ : ndarray of str
         Names of the features, if ``X`` had them.
+    fingerprints_ : ndarray of int
+        A number for each training sequence, by which predictions on it are told from others.
 
     Notes
     -----

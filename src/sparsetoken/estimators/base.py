@@ -21,8 +21,6 @@ from sparsetoken.sequences.folder import StoredSequences
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
-__all__ = ["SequenceClassifier", "is_ragged"]
-
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
@@ -206,7 +204,9 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(y)
         self.classes_, index = np.unique(y, return_inverse=True)
         if self.classes_.size == 1:
-            raise ValueError(f"y must hold two classes, got one class: {self.classes_[0]!r}")
+            raise ValueError(
+                f"y must hold two classes, got one class: {self.classes_.tolist()[0]!r}"
+            )
         if self.classes_.size > 2 and not self._multi_class:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is "

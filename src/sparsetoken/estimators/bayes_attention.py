@@ -55,9 +55,10 @@ class BayesAttentionClassifier(StackClassifier):
         A head for each number of tokens that may carry the signal, with its weight.
     query_, coef_, intercept_ : ndarray of shape (d,), (d,), float; or (classes, d), ...
         Those of the head of largest weight.
-    members_, query_reliability_, chosen_, half_auc_, stack_, reference_, n_passes_, token_mean_, \
-token_scale_
+    members_, query_reliability_, chosen_, half_auc_, stack_, reference_, n_passes_, fingerprints_
         As in :class:`AttentionClassifier`.
+    token_mean_, token_scale_, token_map_
+        As in :class:`AttentionClassifier`; there is no map.
     classes_ : ndarray
         The labels; with two, a positive score means the second.
     n_features_in_ : int

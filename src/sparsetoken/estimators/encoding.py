@@ -16,8 +16,6 @@ from sklearn.base import BaseEstimator
 
 from sparsetoken.losses import Loss, get_loss
 
-__all__ = ["CLASSIFIERS", "Arrays", "decode", "encode"]
-
 Arrays = dict[str, NDArray[Any]]
 
 _LEARNED = re.compile(r"[a-z]\w*[a-z0-9]_|_n_features_out")

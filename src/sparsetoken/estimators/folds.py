@@ -108,7 +108,13 @@ def check_groups(groups: Any, n_samples: int) -> Any:
         raise ValueError(
             f"groups must have shape ({n_samples},), one per sequence, got {groups.shape}"
         )
-    return np.unique(groups, return_inverse=True)[1]
+    try:
+        return np.unique(groups, return_inverse=True)[1]
+    except TypeError:
+        kinds = sorted({type(group).__name__ for group in groups.tolist()})
+        raise ValueError(
+            f"groups must be of one kind, one per sequence, got {' and '.join(kinds)}"
+        ) from None
 
 
 def selection_rows(

@@ -16,20 +16,6 @@ from sparsetoken.losses import Logistic
 from sparsetoken.sequences.passes import scaled_tokens, token_scores
 from sparsetoken.sequences.sequences import Sequences
 
-__all__ = [
-    "EvidenceGradients",
-    "HeadGradients",
-    "Heads",
-    "evidence_gradients",
-    "evidence_scores",
-    "evidence_tokens",
-    "head_gradients",
-    "linear_scores",
-    "linear_tokens",
-    "query_gradient",
-    "query_gradients",
-]
-
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
@@ -51,58 +37,6 @@ def query_gradients(
 ) -> Floats:
     """Return :func:`query_gradient` of each column, in scaled coordinates (x − mean)·scale."""
     return _query_gradients(sequences, scaled_tokens(sequences, mean, scale), slopes, readouts)
-
-
-class Heads(NamedTuple):
-    """Heads in scaled coordinates z = (x − mean)·scale, a column each."""
-
-    mean: Floats | None
-    scale: Floats | None
-    """Both None for tokens that are scaled already."""
-    queries: Floats
-    readouts: Floats
-    biases: Floats
-
-
-class HeadGradients(NamedTuple):
-    """Values and gradients of sums of losses, one column a head; blocks add up entry by entry."""
-
-    values: Floats
-    queries: Floats
-    readouts: Floats
-    biases: Floats
-
-
-def head_gradients(
-    sequences: Sequences,
-    signs: Floats,
-    shares: Floats,
-    heads: Heads,
-    sign_of: NDArray[np.int64],
-    share_of: NDArray[np.int64],
-) -> HeadGradients:
-    """Return Σᵢ sᵢ ℓ(⟨w, Zᵢᵀ softmax(Zᵢq)⟩ + b; yᵢ) and its gradient for the logistic loss.
-
-    Head k has the labels ``signs[:, sign_of[k]]`` and the weights ``shares[:, share_of[k]]``: folds
-    and classes are columns, and two matrix products serve all heads.
-    """
-    tokens, attention, along = _forward(sequences, heads)
-    values, biases = np.zeros((2, len(heads.biases)))
-    _backward(
-        attention,
-        along,
-        sequences.offsets,
-        signs,
-        shares,
-        sign_of,
-        share_of,
-        heads.biases,
-        values,
-        biases,
-    )
-    by_query = (tokens.T @ attention).astype(np.float64)
-    by_readout = (tokens.T @ along).astype(np.float64)
-    return HeadGradients(values, by_query, by_readout, biases)
 
 
 class EvidenceGradients(NamedTuple):
@@ -225,15 +159,6 @@ def _query_gradients(
     return (tokens.T @ weights.astype(tokens.dtype)).astype(np.float64)
 
 
-def _forward(sequences: Sequences, heads: Heads) -> tuple[Array, Array, Array]:
-    """Return scaled tokens, e^(attention score − its largest), and readout scores."""
-    tokens = scaled_tokens(sequences, heads.mean, heads.scale)
-    attention = tokens @ heads.queries.astype(tokens.dtype)
-    _subtract_largest(attention, sequences.offsets)
-    np.exp(attention, out=attention)
-    return tokens, attention, tokens @ heads.readouts.astype(tokens.dtype)
-
-
 @njit(cache=True, nogil=True)
 def _subtract_largest(scores, offsets):  # type: ignore[no-untyped-def]
     """Subtract from every column a sequence's largest score, and return these, (n, heads)."""
@@ -251,38 +176,6 @@ def _subtract_largest(scores, offsets):  # type: ignore[no-untyped-def]
 
 
 _loss, _slope = Logistic.value, Logistic.derivative
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _backward(  # type: ignore[no-untyped-def]
-    attention, along, offsets, signs, shares, sign_of, share_of, intercepts, values, biases
-):
-    """Turn attention and readout scores into the tokens' weights in the two gradients."""
-    n_heads = values.size
-    total, output = np.empty_like(attention[0]), np.empty_like(attention[0])
-    slope = np.empty_like(attention[0])
-    for i in range(offsets.size - 1):
-        total[:] = 0
-        output[:] = 0
-        for t in range(offsets[i], offsets[i + 1]):
-            for k in range(n_heads):
-                total[k] += attention[t, k]
-                output[k] += attention[t, k] * along[t, k]
-        for k in range(n_heads):
-            output[k] /= total[k]
-            slope[k] = 0
-            share = shares[i, share_of[k]]
-            if share > 0.0:
-                score, sign = output[k] + intercepts[k], signs[i, sign_of[k]]
-                values[k] += share * _loss(score, sign)
-                change = share * _slope(score, sign)
-                biases[k] += change
-                slope[k] = change / total[k]
-        for t in range(offsets[i], offsets[i + 1]):
-            for k in range(n_heads):
-                weight = slope[k] * attention[t, k]
-                attention[t, k] = weight * (along[t, k] - output[k])
-                along[t, k] = weight
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})

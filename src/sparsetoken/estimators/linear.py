@@ -16,8 +16,6 @@ from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.passes import pooled_features
 from sparsetoken.sequences.sequences import Sequences
 
-__all__ = ["PooledClassifier", "VectorizedClassifier"]
-
 Floats = NDArray[np.float64]
 
 
@@ -54,6 +52,10 @@ class PooledClassifier(_LinearClassifier):
         The labels; a positive score means the second.
     n_features_in_ : int
         The dimension d of the tokens.
+    feature_names_in_ : ndarray of str
+        Names of the features, if ``X`` had them.
+    fingerprints_ : ndarray of int
+        A number for each training sequence, by which predictions on it are told from others.
 
     Examples
     --------
@@ -104,6 +106,10 @@ class VectorizedClassifier(_LinearClassifier):
         The labels; a positive score means the second.
     n_features_in_ : int
         The dimension d of the tokens.
+    feature_names_in_ : ndarray of str
+        Names of the features, if ``X`` had them.
+    fingerprints_ : ndarray of int
+        A number for each training sequence, by which predictions on it are told from others.
 
     Examples
     --------

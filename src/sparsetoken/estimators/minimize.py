@@ -6,8 +6,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["minimize_many"]
-
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
@@ -40,7 +38,7 @@ def minimize_many(
     which = np.arange(len(start))
     point = start.copy()
     value, gradient = objective(point, which)
-    history = _History(*start.shape)
+    history = _CurvaturePairs(*start.shape)
     direction = history.direction(gradient, which)
     length = np.ones(len(start))
     taken, trials = np.zeros((2, len(start)), dtype=int)
@@ -74,7 +72,7 @@ def minimize_many(
     return point
 
 
-class _History:
+class _CurvaturePairs:
     """The last steps of each objective, and the changes of its gradient along them."""
 
     def __init__(self, count: int, size: int) -> None:

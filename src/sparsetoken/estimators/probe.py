@@ -7,23 +7,20 @@ spells out in its header, scores by all of them; ``to_torch`` has the same tenso
 import json
 import os
 import sys
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from sparsetoken._replace import replaced
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.attending import AttendingClassifier
 from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.members import LinearHeads, Member
 from sparsetoken.estimators.stack import Stack, single
-from sparsetoken.estimators.storage import write_file
 from sparsetoken.losses import Logistic, get_loss
-
-__all__ = ["export", "to_torch"]
 
 Floats = NDArray[np.float64]
 
@@ -88,7 +85,8 @@ def export(classifier: Any, path: str | os.PathLike[str], *, threshold: float = 
     text += b" " * (-len(text) % 8)  # so that the numbers are aligned
     numbers = (tensor.astype("<f8").tobytes() for tensor in tensors.values())
     content = b"".join([len(text).to_bytes(8, "little"), text, *numbers])
-    write_file(Path(os.path.realpath(path)), content)
+    with replaced(path) as file:
+        file.write_bytes(content)
 
 
 def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:

@@ -24,8 +24,6 @@ from sklearn.linear_model import Ridge
 
 from sparsetoken.losses import Loss
 
-__all__ = ["LinearReadout", "fit_readout"]
-
 Floats = NDArray[np.float64]
 
 _LARGEST = 1e100  # squares of features, and products of these, must be floats

@@ -55,8 +55,10 @@ class SparseTokenClassifier(StackClassifier):
         The heads of attention and pooling, as in :class:`AttentionClassifier`.
     query_, coef_, intercept_ : ndarray of shape (d,), (d,), float; or (classes, d), ...
         Those of the head of largest weight.
-    query_reliability_, chosen_, half_auc_, stack_, reference_, n_passes_, token_mean_, token_scale_
+    query_reliability_, chosen_, half_auc_, stack_, reference_, n_passes_, fingerprints_
         As in :class:`AttentionClassifier`.
+    token_mean_, token_scale_, token_map_
+        As in :class:`AttentionClassifier`; there is no map.
     classes_ : ndarray
         The labels; with two, a positive score means the second.
     n_features_in_ : int

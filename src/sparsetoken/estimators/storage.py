@@ -12,8 +12,6 @@ import io
 import json
 import math
 import os
-import secrets
-import shutil
 import struct
 import sys
 import tokenize
@@ -29,10 +27,9 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from sparsetoken._replace import replaced
 from sparsetoken.estimators.encoding import CLASSIFIERS, Arrays, decode, encode
 from sparsetoken.sequences.sequences import Sequences
-
-__all__ = ["load", "load_notes", "save"]
 
 _FORMAT = "sparsetoken model"
 _VERSION = 3
@@ -118,7 +115,8 @@ def save(
     buffer = io.BytesIO()
     np.savez(buffer, **entries, **{_DIGEST: np.array(_digest(entries))})  # type: ignore[arg-type]
     _read(io.BytesIO(buffer.getvalue()), "what would be saved")
-    write_file(Path(os.path.realpath(path)), buffer.getvalue())
+    with replaced(path) as file:
+        file.write_bytes(buffer.getvalue())
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -145,24 +143,6 @@ def load_notes(path: str | os.PathLike[str]) -> dict[str, Any]:
     with Path(path).open("rb") as file:
         notes = _open(file, path)[0].get("notes")
     return notes if isinstance(notes, dict) else {}
-
-
-def write_file(path: Path, content: bytes) -> None:
-    """Replace a file in one go, or leave it as it is."""
-    if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
-        path.write_bytes(content)
-        return
-    temporary = path.with_name(f".sparsetoken-{secrets.token_hex(4)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            shutil.copymode(path, temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _open(file: Any, name: Any) -> tuple[dict[str, Any], Arrays, int]:

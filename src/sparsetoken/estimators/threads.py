@@ -8,8 +8,6 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["one_blas_thread"]
-
 _lock = threading.Lock()
 _inside: list[Any] = []  # the limit, once for every thread that relies on it
 

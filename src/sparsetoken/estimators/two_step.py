@@ -18,8 +18,6 @@ from sparsetoken.losses import Loss
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import attention_features, pooled_features
 
-__all__ = ["TwoStepAttentionClassifier", "two_gradient_steps"]
-
 Floats = NDArray[np.float64]
 
 
@@ -68,6 +66,10 @@ class TwoStepAttentionClassifier(AttendingClassifier):
         The labels; a positive score means the second.
     n_features_in_ : int
         The dimension d of the tokens.
+    feature_names_in_ : ndarray of str
+        Names of the features, if ``X`` had them.
+    fingerprints_ : ndarray of int
+        A number for each training sequence, by which predictions on it are told from others.
 
     Examples
     --------

@@ -1,4 +1,5 @@
-from .cell import Cell, make_cell
+from .cell import Cell
+from .cell_values import make_cell
 from .computation import compute, compute_many
 from .execution import Report, collect, run
 from .figures import draw_figure, figure, figure_names, figure_rows

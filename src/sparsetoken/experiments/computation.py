@@ -9,7 +9,9 @@ from sklearn.exceptions import ConvergenceWarning as FitWarning
 
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.estimators.threads import one_blas_thread
-from sparsetoken.experiments.cell import Cell, make_cell
+from sparsetoken.experiments.cell import Cell
+from sparsetoken.experiments.cell_values import make_cell
+from sparsetoken.experiments.models import find_model
 
 Outcome = dict[str, Estimate] | str
 """The numbers of a cell, or its error: as text, for some errors cannot cross processes."""
@@ -70,7 +72,7 @@ def curves(cells: Iterable[Cell]) -> list[tuple[Cell, ...]]:
     """
     groups: dict[Any, list[Cell]] = {}
     for cell in cells:
-        chained = cell.source == "theory" and cell.model.chained & set(cell.quantities)
+        chained = cell.source == "theory" and find_model(cell.values).chained & set(cell.quantities)
         fixed = {name: value for name, value in cell.values.items() if name not in _SAMPLES}
         groups.setdefault(repr((cell.quantities, fixed)) if chained else cell, []).append(cell)
     found: list[tuple[Cell, ...]] = []
@@ -95,7 +97,7 @@ def _compute(curve: Sequence[Cell]) -> list[dict[str, Estimate]]:
         warnings.simplefilter("ignore", ConvergenceWarning)  # kept as a flag on the result
         warnings.simplefilter("error", FitWarning)
         resolved = [_resolve_tuned(cell) for cell in curve]
-        model = resolved[0].model
+        model = find_model(resolved[0].values)
         if len(curve) > 1:
             results = model.predict_curve(resolved)
         elif curve[0].source == "theory":
@@ -111,6 +113,6 @@ def _compute(curve: Sequence[Cell]) -> list[dict[str, Estimate]]:
 
 def _resolve_tuned(cell: Cell) -> Cell:
     """Return the cell with the settings that the theory finds best, or the cell itself."""
-    values = cell.model.tuned_values(cell)
+    values = find_model(cell.values).tuned_values(cell)
     resolved = None if values is None else make_cell(cell.source, cell.quantities, values)
     return resolved or cell

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._validation import check_choice, check_count, check_real
-from sparsetoken.experiments.cell import SOURCES, Cell, make_cell
+from sparsetoken.experiments.cell import SOURCES, Cell
+from sparsetoken.experiments.cell_values import make_cell
 from sparsetoken.vocabulary import (
     MEASURED,
     PARAMETERS,
     check_known,
     check_parameter,
     check_parameters,
+    with_names_of_today,
 )
 
 _RANGE = ("start", "stop", "count", "spacing")
@@ -146,7 +148,7 @@ def _grid(top: dict[str, Any], block: dict[str, Any]) -> Grid:
         part = block.get(name, {})
         if not isinstance(tables[name], dict) or not isinstance(part, dict):
             raise ValueError(f"{name} must be a table, [{name}]")
-        tables[name] = tables[name] | part
+        tables[name] = with_names_of_today(tables[name] | part)
     quantities = _names("quantities", merged.get("quantities"))
     for quantity in quantities:
         check_known("quantity", quantity, MEASURED)

@@ -12,8 +12,6 @@ from sparsetoken.files.formats import Arrays, check_size, damage, list_arrays
 from sparsetoken.files.names import USUAL, Wanted, usual_names
 from sparsetoken.sequences.interop import find_name
 
-__all__ = ["Archive"]
-
 Array = NDArray[Any]
 
 _LAYER = re.compile(r"(?:^|[^a-z])(?:layers?[._\-/ ]?|blocks[./])(\d+)", re.IGNORECASE)

@@ -18,8 +18,6 @@ from sparsetoken.sequences.grouping import group_rows, one_per_group
 from sparsetoken.sequences.interop import as_floats
 from sparsetoken.sequences.sequences import Sequences
 
-__all__ = ["read_archive", "read_sequences"]
-
 Array = NDArray[Any]
 
 

@@ -12,8 +12,6 @@ from sparsetoken._validation import import_extra
 from sparsetoken.files.formats import Block, Table, UnreadableError, damage
 from sparsetoken.sequences.interop import split_lists
 
-__all__ = ["is_saved_to_disk", "open_ipc", "open_parquet", "open_saved_to_disk"]
-
 _CELLS = 2**18  # cells that are read at a time
 _SEQUENCES = 64  # rows that are read at a time if each is a sequence
 

@@ -17,8 +17,6 @@ import numpy as np
 
 from sparsetoken.files.formats import Array, Block, Table
 
-__all__ = ["open_csv"]
-
 CELLS = 2**18  # cells that are read at a time
 _TEXT = 2**19  # bytes of text that Arrow reads at a time; it reads several blocks ahead
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from sparsetoken.sequences.forms import offsets_of
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
-__all__ = ["Dataset", "Rows", "is_missing", "make_dataset", "shorten"]
-
 Array = NDArray[Any]
 
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "NULL", "null"}

@@ -16,8 +16,6 @@ from sparsetoken.files.formats import Arrays
 from sparsetoken.files.names import USUAL, Wanted
 from sparsetoken.sequences.sequences import Sequences
 
-__all__ = ["read_folder"]
-
 Opener = Callable[[Path], Arrays]
 _SPLITS = {"train", "training", "test", "testing", "val", "valid", "validation", "dev"}
 

@@ -17,18 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Arrays",
-    "Block",
-    "StoredArray",
-    "Table",
-    "UnreadableError",
-    "check_size",
-    "damage",
-    "from_bfloat16",
-    "list_arrays",
-]
-
 Array = NDArray[Any]
 
 _DENSEST = 200  # bytes in memory for one in a file: numbers hardly compress, and text hardly grows

@@ -9,8 +9,6 @@ import numpy as np
 from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError
 from sparsetoken.files.hdf5 import import_h5py, stored_dataset
 
-__all__ = ["open_h5ad"]
-
 
 def open_h5ad(path: Path) -> Arrays:
     """Open a file; anndata is not needed."""

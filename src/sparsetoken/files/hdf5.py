@@ -9,8 +9,6 @@ import numpy as np
 from sparsetoken._validation import import_extra
 from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError, from_bfloat16
 
-__all__ = ["import_h5py", "open_hdf5", "stored_dataset"]
-
 
 def open_hdf5(path: Path) -> Arrays:
     """Open a file; datasets in groups have the names of both."""

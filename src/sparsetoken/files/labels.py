@@ -8,8 +8,6 @@ from sparsetoken.files.formats import Table
 from sparsetoken.files.names import USUAL, Wanted
 from sparsetoken.files.tables import read_columns
 
-__all__ = ["with_table"]
-
 
 def with_table(dataset: Dataset, path: Path, table: Table, wanted: Wanted) -> Dataset:
     """Look the label and the group of each sequence up in a table."""

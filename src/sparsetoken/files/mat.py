@@ -9,8 +9,6 @@ import numpy as np
 from sparsetoken.files.formats import Array, Arrays, StoredArray
 from sparsetoken.files.hdf5 import open_hdf5
 
-__all__ = ["open_mat"]
-
 _NUMBERS = {"double": "f8", "single": "f4", "logical": "?", "sparse": "f8"} | {
     f"{sign}int{8 * size}": f"{sign or 'i'}{size}" for sign in ("", "u") for size in (1, 2, 4, 8)
 }

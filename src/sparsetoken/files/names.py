@@ -7,8 +7,6 @@ from typing import Any
 
 from sparsetoken.sequences.interop import find_name
 
-__all__ = ["USUAL", "Wanted", "find_names", "usual_names"]
-
 # Names as people write them. A table's label is never "y": that may be a coordinate.
 USUAL = {
     "features": (

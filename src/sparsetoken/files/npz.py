@@ -9,8 +9,6 @@ import numpy as np
 
 from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError
 
-__all__ = ["open_npy", "open_npz"]
-
 
 def open_npy(path: Path) -> Arrays:
     """Open an ``.npy`` file as the array X."""

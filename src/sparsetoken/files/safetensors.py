@@ -9,8 +9,6 @@ import numpy as np
 
 from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError, from_bfloat16
 
-__all__ = ["open_safetensors"]
-
 _TYPES = {"BOOL": "?", "BF16": "<u2"} | {
     f"{kind.upper()}{bits}": f"<{kind}{bits // 8}"
     for kind, sizes in (("f", (16, 32, 64)), ("i", (8, 16, 32, 64)), ("u", (8, 16, 32, 64)))

@@ -15,12 +15,10 @@ from sparsetoken.sequences.grouping import constant_columns, first_rows
 from sparsetoken.sequences.interop import as_floats
 from sparsetoken.sequences.sequences import Sequences
 
-__all__ = ["read_columns", "read_table"]
-
 Array = NDArray[Any]
 
 
-class _Columns(NamedTuple):
+class _ChosenColumns(NamedTuple):
     """The columns of a table that are read."""
 
     by: str | None
@@ -33,7 +31,7 @@ def read_table(path: Path, table: Table, wanted: Wanted) -> Dataset:
     """Read sequences from a table."""
     columns = _choose(path, table, wanted)
     check_size(path, table.count(columns.features), 4, wanted.max_numbers)
-    read = _Rows(path, table, columns)
+    read = _TokenRows(path, table, columns)
     first = 0
     for block in table.blocks(read.texts, columns.features):
         first = read.add(block, first)
@@ -87,10 +85,10 @@ class _Coded:
         return list(self.values), self.codes.whole()
 
 
-class _Rows:
+class _TokenRows:
     """Rows of a table, collected block by block."""
 
-    def __init__(self, path: Path, table: Table, columns: _Columns) -> None:
+    def __init__(self, path: Path, table: Table, columns: _ChosenColumns) -> None:
         self.path, self.table, self.columns = path, table, columns
         self.texts = [name for name in columns[:3] if isinstance(name, str)]
         self.cells = {name: _Coded() for name in self.texts}
@@ -158,7 +156,7 @@ class _Rows:
             )
 
 
-def _choose(path: Path, table: Table, wanted: Wanted) -> _Columns:
+def _choose(path: Path, table: Table, wanted: Wanted) -> _ChosenColumns:
     """Decide what each column is."""
     kinds, where = table.kinds, f"{path}, columns"
     header = list(kinds)
@@ -175,7 +173,7 @@ def _choose(path: Path, table: Table, wanted: Wanted) -> _Columns:
             f"{path}: no column 'bag' or 'sequence' among {shorten(header, 8) or 'none'}; name the "
             "column with the sequence of each token with by="
         )
-    return _Columns(by, label, group, features)
+    return _ChosenColumns(by, label, group, features)
 
 
 def _features(path: Path, kinds: dict[str, str], wanted: Wanted, taken: set[Any]) -> list[str]:
@@ -212,7 +210,7 @@ def _features(path: Path, kinds: dict[str, str], wanted: Wanted, taken: set[Any]
     return features
 
 
-def _check_no_label(path: Path, columns: _Columns, tokens: Array, of_token: Array) -> None:
+def _check_no_label(path: Path, columns: _ChosenColumns, tokens: Array, of_token: Array) -> None:
     """Refuse what looks like a second label among columns that nobody has called features."""
     constant = constant_columns(tokens, of_token)
     if constant.size:

@@ -20,8 +20,6 @@ import numpy as np
 
 from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError, from_bfloat16
 
-__all__ = ["open_torch"]
-
 _STORAGES = {
     "DoubleStorage": "<f8",
     "FloatStorage": "<f4",

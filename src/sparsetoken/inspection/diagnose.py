@@ -38,6 +38,8 @@ class Finding(NamedTuple):
     found: bool
     message: str
     advice: str
+    asks_for_samples: bool = False
+    """Whether the advice is to collect more samples."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Diagnosis:
         "nothing found".
     more_samples : bool or None
         Whether a fit to half of the samples was clearly worse, so that more should help; None if
-        that is not known.
+        that is not known, or if what was found asks for more samples anyway.
     """
 
     findings: tuple[Finding, ...]
@@ -79,22 +81,30 @@ class Diagnosis:
 
     def __str__(self) -> str:
         lines = [f"{problem.name}: {problem.message} {problem.advice}" for problem in self.problems]
-        more = {True: "More samples should help.", False: "More samples would help little."}
-        seen = f"What decides: {self.kind} (AUC {self.auc['model']:.3f}, p = {self.p_value:.2g})."
-        lines.append(" ".join([seen, *filter(None, [more.get(self.more_samples)])]))  # type: ignore[arg-type]
+        verdict = (
+            f"What decides: {self.kind} (AUC {self.auc['model']:.3f}, p = {self.p_value:.2g})."
+        )
+        if self.more_samples is not None:
+            verdict += (
+                f" More samples {'should help' if self.more_samples else 'would help little'}."
+            )
+        lines.append(verdict)
         return "\n".join(lines if self.problems else ["No problem found.", *lines])
 
 
-def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
+def diagnose(model: Any, data: Data, index: Indices, refitted: Floats | None = None) -> Diagnosis:
     """Look at the scores, at simple readouts of the tokens, and at the data themselves.
 
-    ``model`` is a fitted classifier that attends to tokens.
+    ``model`` is a fitted classifier that attends to tokens; ``refitted`` are scores of the data by
+    refits that did not see them, if there were any.
     """
     counts = np.bincount(index)
     if counts.min() < 2:
         raise ValueError("diagnose needs at least two samples of each class")
     signs = class_signs(index)
-    scores, seen = _honest_scores(model, data)
+    scores, seen = _held_out_scores(model, data)
+    if refitted is not None:
+        scores, seen = refitted.reshape(len(data), -1), np.ones(len(data), dtype=bool)
     attends = bool(np.any(model.query_))
     auc = {"model": mean_auc(scores, signs), **_simple_aucs(model, data, signs)}
     held_out_counts = counts
@@ -120,8 +130,6 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
         if above["model"] > _CERTAIN
         else "nothing found"
     )
-    half = _half_auc(model)
-    more = None if half is None else bool(auc.get("held out", half) - half > 0.5 * error)
     findings = (
         _duplicates(data),
         _few(counts, model.classes_),
@@ -134,6 +142,10 @@ def diagnose(model: Any, data: Data, index: Indices) -> Diagnosis:
         _needless(_members(model), attends, auc, error),
         _constant(data),
     )
+    half = getattr(model, "half_auc_", None)
+    more = None if half is None else bool(auc.get("held out", half) - half > 0.5 * error)
+    if not more and any(finding.found and finding.asks_for_samples for finding in findings):
+        more = None
     return Diagnosis(findings, auc, float(ndtr(-above["model"])), kind, more)
 
 
@@ -170,7 +182,7 @@ def _chance_error(counts: Indices) -> float:
     return float(np.sqrt((n_samples + 1) / (12.0 * smaller * (n_samples - smaller))))
 
 
-def _honest_scores(model: Any, data: Data) -> tuple[Floats, NDArray[np.bool_]]:
+def _held_out_scores(model: Any, data: Data) -> tuple[Floats, NDArray[np.bool_]]:
     """Return scores, and a mask of the samples whose score comes from a fold without them."""
     seen = np.zeros(len(data), dtype=bool)
     scores = model._decide(data).reshape(len(data), -1)
@@ -219,10 +231,6 @@ def _members(model: Any) -> dict[str, float] | None:
     return getattr(model, "members_", None)
 
 
-def _half_auc(model: Any) -> float | None:
-    return getattr(model, "half_auc_", None)
-
-
 def _kind(
     members: dict[str, float] | None, attends: bool, auc: dict[str, float], error: float
 ) -> str:
@@ -245,6 +253,7 @@ def _chance(auc: dict[str, float], above: dict[str, float]) -> Finding:
         "number of tokens tells the classes apart.",
         "Check that each label belongs to its sequence. If so, try other features or many more "
         "samples.",
+        asks_for_samples=True,
     )
 
 
@@ -310,6 +319,7 @@ def _few(counts: Indices, classes: NDArray[Any]) -> Finding:
         int(counts[smallest]) < _FEW,
         f"Class {classes.tolist()[smallest]!r} has only {counts[smallest]} samples.",
         "Findings about it are uncertain: collect more of that class first.",
+        asks_for_samples=True,
     )
 
 
@@ -321,6 +331,7 @@ def _unreliable(kind: str, reliability: float, auc: dict[str, float]) -> Finding
         f"Queries learned on two halves hardly agree (estimated cosine {reliability:.2f}).",
         "Collect more samples, reduce the dimension of the tokens, or strengthen the ridge. Do "
         "not rely on the weights of single tokens.",
+        asks_for_samples=True,
     )
 
 
@@ -332,6 +343,7 @@ def _needless(members: Any, attends: bool, auc: dict[str, float], error: float) 
         f"The mean token classifies as well (AUC {auc['pooled']:.3f}, attention "
         f"{auc['attention']:.3f}).",
         "Use SparseTokenClassifier or PooledClassifier, or give attention more samples.",
+        asks_for_samples=True,
     )
 
 

@@ -106,27 +106,59 @@ def judge(
     accuracy 0.750 (0.301…0.954)
     AUC 0.750 (0.161…0.979)
     """
-    found = [fraction("accuracy", labels == predicted)]
-    two = len(classes) == 2
-    for i, name in [(1, classes[1])] if two else enumerate(classes):
-        of_class = "" if two else f" of {name}"
-        score = scores if two else scores[:, i]
-        positive, negative = score[labels == name], score[labels != name]
+    measures = [fraction("accuracy", labels == predicted)]
+    columns = scores.reshape(len(labels), -1).T
+    for (of_class, is_class), score in zip(_each_class(labels, classes), columns, strict=True):
+        positive, negative = score[is_class], score[~is_class]
         if not len(positive) or not len(negative):
             continue
-        found.append(_auc(f"AUC{of_class}", positive, negative))
-        if len(negative) * fpr >= 1.0:
-            what = f"recall{of_class} at {100 * fpr:g} % false positives"
-            found.append(_recall(what, positive, negative, fpr))
-    return found
+        measures.append(_auc(f"AUC{of_class}", positive, negative))
+        if len(negative) >= 1.0 / fpr:
+            measures.append(_recall(_recall_name(of_class, fpr), positive, negative, fpr))
+    return measures
+
+
+def why_no_recall(labels: NDArray[Any], classes: NDArray[Any], fpr: float) -> str:
+    """Say why :func:`judge` leaves recall out; "" if it does not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> print(why_no_recall(np.array([0, 0, 1, 1]), np.array([0, 1]), 0.01))
+    No recall at 1 % false positives: that takes 100 sequences of the other class, not 2.
+    """
+    negatives = {
+        of_class: int((~is_class).sum())
+        for of_class, is_class in _each_class(labels, classes)
+        if (~is_class).sum() < 1.0 / fpr
+    }
+    if not negatives:
+        return ""
+    names = ",".join(negatives).replace(", of ", ", ")
+    others = "the other class" if len(classes) == 2 else "other classes"
+    return (
+        f"No {_recall_name(names, fpr)}: that takes {np.ceil(1.0 / fpr):g} sequences of {others}, "
+        f"not {max(negatives.values())}."
+    )
+
+
+def _each_class(labels: NDArray[Any], classes: NDArray[Any]) -> list[tuple[str, NDArray[np.bool_]]]:
+    """Return each class against the others: its name in a measure, and which samples are of it."""
+    if len(classes) == 2:
+        return [("", labels == classes[1])]
+    return [(f" of {name}", labels == name) for name in classes]
+
+
+def _recall_name(of_class: str, fpr: float) -> str:
+    return f"recall{of_class} at {100 * fpr:g} % false positives"
 
 
 def _wilson(share: float, count: float) -> tuple[float, float]:
     """Return Wilson's interval of a share among ``count`` trials."""
-    centre = share + _Z**2 / (2 * count)
+    center = share + _Z**2 / (2 * count)
     half = _Z * np.sqrt(share * (1 - share) / count + _Z**2 / (4 * count**2))
     scale = 1 + _Z**2 / count
-    return max(0.0, float(centre - half) / scale), min(1.0, float(centre + half) / scale)
+    return max(0.0, float(center - half) / scale), min(1.0, float(center + half) / scale)
 
 
 def fraction(name: str, hits: NDArray[np.bool_]) -> Measure:

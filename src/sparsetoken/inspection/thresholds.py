@@ -141,13 +141,18 @@ def drawn_threshold(
             stacks = stack.without_fold(int(fold)), stack
             fewer = draws // (2 * n_folds)
             new, old = (scores(tokens[part], fewer, *stacks) for part in (inside, ~inside))
-            gaps.append(np.subtract(*new.mean(axis=1)) - np.subtract(*old.mean(axis=1)))
+            gaps.append(np.subtract(*map(_upper_mean, new)) - np.subtract(*map(_upper_mean, old)))
             levels.append(upper_quantile(new[1], fpr))
     quantile = upper_quantile(scores(tokens, draws, stack)[0], fpr)
     if not gaps:
         return Estimate(quantile, quantile.uncertainty, enough)
     error = np.sqrt((np.var(gaps) + np.var(levels)) / max(1, len(gaps) - 1))
     return Estimate(quantile + np.mean(gaps), float(error), enough)
+
+
+def _upper_mean(scores: Floats) -> float:
+    """Return the mean of the larger half, where thresholds lie: the gap grows with the score."""
+    return float(scores[scores >= np.median(scores)].mean())
 
 
 def windowed_scores(score: Callable[[Data], Floats], data: Any, window: int | None) -> Floats:

@@ -7,8 +7,6 @@ from typing import Any
 
 from sparsetoken._validation import shown
 
-__all__ = ["read_curve"]
-
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "sizes": ("n_samples", "size", "sizes", "n", "n_train", "num_train"),
     "errors": ("error", "errors", "test_error"),

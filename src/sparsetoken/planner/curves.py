@@ -29,16 +29,6 @@ from scipy.stats import qmc
 from sparsetoken.planner.metric import Metric
 from sparsetoken.planner.tuned import Prior
 
-__all__ = [
-    "LearningCurves",
-    "Measurements",
-    "Posterior",
-    "angles",
-    "correlated",
-    "extrapolate",
-    "likeness",
-]
-
 Array = NDArray[np.float64]
 LogDensity = Callable[[Array], Array]
 

@@ -16,8 +16,6 @@ from sparsetoken.population import AnyProblem, Population
 from sparsetoken.problem import RandomState, SparseTokenProblem
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
-__all__ = ["PilotEstimate", "PilotWarning", "estimate_problem"]
-
 Array = NDArray[np.float64]
 
 _GROUPS = 20

@@ -13,8 +13,6 @@ from sparsetoken.planner.result import PlanResult, Sections
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["TestSize", "plan_test_size"]
-
 _METRICS = ("error", "accuracy", "auc", "recall")
 _NAMES = {"error": "an error", "accuracy": "an accuracy", "auc": "an AUC", "recall": "a recall"}
 _FEWEST_ALARMS = 5.0  # of negatives: fewer do not place the threshold of a recall

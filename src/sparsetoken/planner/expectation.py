@@ -35,15 +35,6 @@ from sparsetoken.theory.smoothing import envelope_moments
 from sparsetoken.theory.trained import RESOLUTION
 from sparsetoken.vocabulary import group
 
-__all__ = [
-    "FEW_SAMPLES",
-    "bias_noise",
-    "cosine_quantiles",
-    "drawn_shortfall",
-    "expected_shortfall",
-    "has_few_samples",
-]
-
 FEW_SAMPLES = 60
 _MOST_DIMENSIONS = 3000
 _RUNS = 300

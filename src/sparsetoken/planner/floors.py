@@ -8,8 +8,6 @@ from sparsetoken.planner.request import Request
 from sparsetoken.population import Population
 from sparsetoken.theory import required_signal
 
-__all__ = ["UnreachableError", "floor", "why_unreachable"]
-
 
 class UnreachableError(ValueError):
     """No value of the quantity asked for meets the target; the message says why."""

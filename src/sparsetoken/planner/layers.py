@@ -25,8 +25,6 @@ from sparsetoken.sequences.sequences import Sequences, as_sequences
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LayerChoice", "choose_layer"]
-
 Floats = NDArray[np.float64]
 
 

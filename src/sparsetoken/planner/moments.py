@@ -21,8 +21,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ClassTokens", "TokenMoments", "jackknife_moments"]
-
 Array = NDArray[np.float64]
 
 

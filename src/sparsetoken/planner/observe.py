@@ -21,8 +21,6 @@ from sparsetoken.planner.metric import Metric, get_metric
 from sparsetoken.planner.request import Progress, silent
 from sparsetoken.planner.tuned import PILOT, PilotNoise
 
-__all__ = ["Observed", "measure", "observe"]
-
 Array = NDArray[np.float64]
 
 _FOLDS = 5

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimators import SparseTokenClassifier
+from sparsetoken.estimators.folds import check_groups
 from sparsetoken.planner.curves import Measurements, correlated, extrapolate, likeness
 from sparsetoken.planner.metric import DEFAULT_FPR, Metric, get_metric
 from sparsetoken.planner.observe import measure, observe
@@ -15,8 +16,6 @@ from sparsetoken.planner.request import Progress, silent
 from sparsetoken.planner.tuned import CURVE, CurveNoise
 from sparsetoken.problem import RandomState
 from sparsetoken.sequences.sequences import Sequences, as_sequences
-
-__all__ = ["plan_from_curve", "plan_from_pilot"]
 
 Array = NDArray[np.float64]
 
@@ -97,7 +96,8 @@ def plan_from_pilot(
     """
     aim = get_metric(metric, fpr)
     repeats = max(1, round(_REPEATS * check_real("effort", effort, low=0.0, above=True)))
-    X, labels = _check_pilot(X, y, groups)
+    X, labels = _check_pilot(X, y)
+    groups = check_groups(groups, len(X))
     classes, counts = np.unique(labels, return_counts=True)
     if classes.size > 2 and aim.name != "error":
         raise ValueError(f"metric must be 'error' with {classes.size} labels in y, got {metric!r}")
@@ -253,13 +253,11 @@ def _check_target(metric: Metric, error: float, chance: float) -> float:
     return error
 
 
-def _check_pilot(X: Any, y: ArrayLike, groups: ArrayLike | None) -> tuple[Sequences, NDArray[Any]]:
+def _check_pilot(X: Any, y: ArrayLike) -> tuple[Sequences, NDArray[Any]]:
     sequences = as_sequences(X)
     labels = np.asarray(y)
-    for name, values in (("y", labels), ("groups", labels if groups is None else groups)):
-        if np.shape(values) != (len(sequences),):
-            shape = np.shape(values)
-            raise ValueError(f"{name} must have shape ({len(sequences)},), got {shape}")
+    if labels.shape != (len(sequences),):
+        raise ValueError(f"y must have shape ({len(sequences)},), got {labels.shape}")
     classes, counts = np.unique(labels, return_counts=True)
     if classes.size < 2:
         raise ValueError(f"y must have at least two labels, got {classes.size}")

@@ -16,8 +16,6 @@ from sparsetoken.planner.rise import find_rise
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PilotCurve", "PilotPlan"]
-
 Array = NDArray[np.float64]
 
 _REACH = 100.0  # times the pilot: the extrapolation is not asked about larger studies

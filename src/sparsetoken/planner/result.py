@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PlanResult", "Sections"]
-
 
 class Sections(NamedTuple):
     """The paragraphs of a report; a table is a list of rows, the first of which is its head."""

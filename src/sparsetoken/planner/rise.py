@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from sparsetoken.planner.curves import Measurements
 
-__all__ = ["find_rise"]
-
 Array = NDArray[np.float64]
 
 _CLEARLY = 4.0  # standard errors that an error must rise by: many sizes are compared

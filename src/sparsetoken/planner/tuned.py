@@ -9,8 +9,6 @@ hold and are narrow; the figures of the other families and sets were seen at eac
 
 from typing import NamedTuple
 
-__all__ = ["CURVE", "PILOT", "CurveNoise", "PilotNoise", "Prior"]
-
 
 class Prior(NamedTuple):
     """The prior of a learning curve: medians with standard deviations of the logarithm."""

@@ -24,6 +24,7 @@ from sparsetoken.plotting.style import (
     present,
     select,
 )
+from sparsetoken.plotting.tokens import explanation
 
 __all__ = [
     "COLUMN",
@@ -35,6 +36,7 @@ __all__ = [
     "draw_pilot",
     "draw_plan",
     "draw_test_size",
+    "explanation",
     "finish",
     "guide",
     "label_axes",

@@ -8,8 +8,6 @@ from sparsetoken.plotting.picture import COLUMN, finish, new_figure, styled
 from sparsetoken.plotting.style import caption
 from sparsetoken.vocabulary import COLORS
 
-__all__ = ["draw_layers"]
-
 _MOST_NAMES = 16  # of numbered layers: more labels would overlap
 
 

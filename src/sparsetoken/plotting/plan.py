@@ -19,8 +19,6 @@ from sparsetoken.plotting.picture import COLUMN, finish, new_figure, styled
 from sparsetoken.plotting.style import caption, select
 from sparsetoken.vocabulary import COLORS, PARAMETERS, look
 
-__all__ = ["draw_pilot", "draw_plan", "draw_test_size"]
-
 Rows = Sequence[dict[str, Any]]
 
 _LABEL_HEIGHT = 0.055  # of the axes: labels closer than this would overlap

@@ -12,18 +12,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from sparsetoken.plotting.picture import Picture, with_subscripts
 from sparsetoken.vocabulary import COLORS, MARKERS, MEASURED, PARAMETERS, quantity
 
-__all__ = [
-    "caption",
-    "curve",
-    "guide",
-    "label_axes",
-    "lines_and_points",
-    "looks",
-    "plain_log",
-    "present",
-    "select",
-]
-
 Rows = Sequence[dict[str, Any]]
 
 # A line style for each marker: curves differ without their colors.

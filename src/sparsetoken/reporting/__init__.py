@@ -1,9 +1,9 @@
 """A report of a fitted classifier that a colleague can read: one page, no network."""
 
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
+from sparsetoken._replace import replaced
 from sparsetoken._validation import check_real
 from sparsetoken.reporting.evidence import Evidence, gather
 from sparsetoken.reporting.page import render
@@ -27,8 +27,8 @@ def report(
 ) -> Evidence:
     """Write a page about a fitted classifier and labelled sequences.
 
-    Sequences that the classifier was trained on are scored by refits that did not see them;
-    others are scored as they are.
+    The classifier is judged by the sequences that it was not trained on. If these are fewer than
+    ten of a class, all sequences are scored by refits that did not see them.
 
     Parameters
     ----------
@@ -37,9 +37,10 @@ def report(
     X, y : as in ``fit``
         Labelled sequences.
     path : str or path
-        The page, usually ``*.html``.
+        The page, usually ``*.html``; an existing one is replaced when the new one is complete.
     groups : array-like of shape (n,), optional
-        Sequences of one group are never split between training and judging.
+        Sequences of one group are never split between training and judging, nor between the folds
+        of a refit.
     fpr : float, default=0.01
         False-positive rate at which recall is shown.
     error : float, optional
@@ -58,8 +59,8 @@ def report(
     evidence : Evidence
         The numbers on the page.
     """
-    fpr = check_real("fpr", fpr, 0.0, 1.0)
-    found = gather(
+    fpr = check_real("fpr", fpr, 0.0, 1.0, above=True)
+    evidence = gather(
         classifier,
         X,
         y,
@@ -69,5 +70,6 @@ def report(
         plan=plan,
         random_state=random_state,
     )
-    Path(path).write_text(render(found, title, token_texts), encoding="utf-8")
-    return found
+    with replaced(path) as file:
+        file.write_text(render(evidence, title, token_texts), encoding="utf-8")
+    return evidence

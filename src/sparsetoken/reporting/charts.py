@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-__all__ = ["Chart", "Scale", "bars", "strip"]
-
 _WIDTH, _HEIGHT = 360, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 12, 42
 
@@ -28,6 +26,21 @@ class Scale(NamedTuple):
         return min(max((value - low) / (high - low), -0.02), 1.02)
 
 
+def from_zero(label: str, highest: float) -> Scale:
+    """Return an axis from 0 to above ``highest``, with round ticks.
+
+    Examples
+    --------
+    >>> from_zero("tokens", 186.0).ticks, from_zero("error", 0.42).ticks
+    ((0.0, 50.0, 100.0, 150.0, 200.0), (0.0, 0.1, 0.2, 0.3, 0.4, 0.5))
+    """
+    unit = 10.0 ** math.floor(math.log10(highest / 5))
+    step = next(unit * factor for factor in (1, 2, 2.5, 5, 10) if unit * factor >= highest / 5)
+    count = math.ceil(highest / step - 1e-9)
+    ticks = tuple(float(f"{i * step:.3g}") for i in range(count + 1))
+    return Scale(label, 0.0, ticks[-1], ticks)
+
+
 class Chart:
     """A chart with two axes, drawn mark by mark.
 
@@ -46,7 +59,7 @@ class Chart:
         self._marks: list[str] = []
 
     def line(self, points: Iterable[tuple[float, float]], kind: str) -> None:
-        """Draw a line; ``kind`` is its style: main, other, target or none."""
+        """Draw a line; ``kind`` is its style: main, other, or c0, c1 and so on for classes."""
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(self._at, points))
         self._marks.append(f'<polyline class="{kind}" points="{path}"/>')
 
@@ -115,15 +128,15 @@ def bars(values: dict[str, float]) -> str:
 def strip(
     weights: Sequence[float], contributions: Sequence[float], texts: Sequence[str] | None
 ) -> str:
-    """Return the tokens of a sequence as boxes: height is weight, color is what each speaks for."""
+    """Return the tokens as boxes: height is weight, color is what each speaks for."""
     heaviest = max(weights, default=0.0) or 1.0
     strongest = max((abs(c) for c in contributions), default=0.0) or 1.0
     boxes = []
-    for i, (weight, part) in enumerate(zip(weights, contributions, strict=True)):
-        kind = "for" if part >= 0 else "against"
-        shade = 0.15 + 0.85 * abs(part) / strongest
+    for i, (weight, contribution) in enumerate(zip(weights, contributions, strict=True)):
+        kind = "for" if contribution >= 0 else "against"
+        shade = 0.15 + 0.85 * abs(contribution) / strongest
         named = f" {texts[i]}" if texts is not None else ""
-        title = escape(f"token {i}{named}: weight {weight:.3f}, contribution {part:+.3f}")
+        title = escape(f"token {i}{named}: weight {weight:.3f}, contribution {contribution:+.3f}")
         size = 4 + 36 * weight / heaviest
         boxes.append(
             f'<i class="{kind}" style="height:{size:.0f}px;opacity:{shade:.2f}" title="{title}">'

@@ -1,26 +1,29 @@
-"""What a report shows, computed: honest scores, and what follows from them."""
+"""What a report shows, computed: scores of sequences that training did not see, and the rest."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import confusion_matrix, roc_curve
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils.validation import has_fit_parameter
 
 from sparsetoken.estimators import Sequences
-from sparsetoken.inspection.measures import Measure, fraction, judge
+from sparsetoken.estimators.folds import check_groups, natural_order, split
+from sparsetoken.inspection.diagnose import diagnose
+from sparsetoken.inspection.measures import Measure, fraction, judge, why_no_recall
+from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.fingerprints import seen_in_fit
 from sparsetoken.sequences.sequences import as_sequences
 
-__all__ = ["Evidence", "Shown", "gather"]
-
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 _FOLDS = 5
 _BINS = 6
 _SHOWN = 4  # sequences of each kind
+_ENOUGH_NEW = 10  # sequences of each class: the model is judged by these, without refits
 
 
 class Shown(NamedTuple):
@@ -31,8 +34,23 @@ class Shown(NamedTuple):
     predicted: str
     probability: float
     weights: Floats
+    """Attention on each token; empty for a model that does not explain itself."""
     contributions: Floats
     """What each token adds to the score of the predicted class."""
+
+
+class Judged(NamedTuple):
+    """Sequences with scores that training did not see."""
+
+    rows: Indices
+    """Which of the report's sequences they are."""
+    scores: Floats
+    """As ``decision_function`` gives them."""
+    probability: Floats
+    n_refits: int
+    """How many fits gave the scores; 0 if it was the model itself."""
+    how: str
+    """Where the scores come from, in a sentence."""
 
 
 class Step(NamedTuple):
@@ -48,13 +66,18 @@ class Evidence:
 
     classifier: str
     classes: dict[str, int]
+    """Sequences of each class among those that judge."""
     n_tokens: tuple[int, int, int]
     """Shortest, median and longest sequence."""
     dim: int
+    n_refits: int
+    """How many fits gave the scores; 0 if it was the model itself."""
     how: str
-    """Where the held-out scores come from, in a sentence."""
+    """Where the scores come from, in a sentence."""
     measures: list[Measure]
     """Accuracy, AUC, and recall at the false-positive rate, with intervals."""
+    no_recall: str
+    """Why recall is not among them, or ""."""
     majority: float
     """Accuracy of always predicting the commonest class."""
     roc: dict[str, tuple[Floats, Floats]]
@@ -81,74 +104,102 @@ def gather(
     plan: bool = True,
     random_state: int = 0,
 ) -> Evidence:
-    """Score the sequences honestly and collect what the page shows."""
-    sequences = as_sequences(X)
-    labels = np.asarray(y)
-    classes = classifier.classes_
-    probability, how = _honest(classifier, sequences, labels, groups, random_state)
-    predicted = classes[probability.argmax(axis=1)]
+    """Score the sequences by fits that did not see them, and collect what the page shows."""
+    everything, labels_of_all, classes = as_sequences(X), np.asarray(y), classifier.classes_
+    judged = _judged(classifier, everything, labels_of_all, groups, random_state)
+    sequences, labels = everything[judged.rows], labels_of_all[judged.rows]
+    predicted = classes[judged.probability.argmax(axis=1)]
     correct = predicted == labels
-    shown = [str(name) for name in classes]
-    two = len(classes) == 2
-    measures = judge(labels, predicted, probability[:, 1] if two else probability, classes, fpr)
-    sure = np.argsort(-probability.max(axis=1), kind="stable")
-    describe = _describer(classifier, sequences, labels, predicted, probability)
+    surest = np.argsort(-judged.probability.max(axis=1), kind="stable")
     lengths = np.diff(sequences.offsets)
+
+    def describe(rows: Indices) -> list[Shown]:
+        return [_describe(classifier, sequences, labels, predicted, judged, i) for i in rows]
+
     return Evidence(
         classifier=type(classifier).__name__,
-        classes={name: int((labels == c).sum()) for name, c in zip(shown, classes, strict=True)},
+        classes={str(c): int((labels == c).sum()) for c in classes},
         n_tokens=(int(lengths.min()), int(np.median(lengths)), int(lengths.max())),
         dim=sequences.dim,
-        how=how,
-        measures=measures,
+        n_refits=judged.n_refits,
+        how=judged.how,
+        measures=judge(labels, predicted, judged.scores, classes, fpr),
+        no_recall=why_no_recall(labels, classes, fpr),
         majority=max(float((labels == c).mean()) for c in classes),
-        roc=_roc(labels, classes, probability),
+        roc=_roc(labels, classes, judged.scores),
         confusion=confusion_matrix(labels, predicted, labels=classes),
-        calibration=_binned(probability.max(axis=1), correct),
+        calibration=_binned(judged.probability.max(axis=1), correct),
         by_length=_binned(lengths.astype(float), ~correct),
         members=dict(getattr(classifier, "members_", {})),
-        findings=_findings(classifier, sequences, labels),
-        right=[describe(i) for i in sure[correct[sure]][:_SHOWN]],
-        wrong=[describe(i) for i in sure[~correct[sure]][:_SHOWN]],
-        plan=_planned(classifier, sequences, labels, groups, error, correct, random_state)
+        findings=_findings(classifier, sequences, labels, judged, plan),
+        right=describe(surest[correct[surest]][:_SHOWN]),
+        wrong=describe(surest[~correct[surest]][:_SHOWN]),
+        plan=_plan(classifier, everything, labels_of_all, groups, error, correct, random_state)
         if plan
         else None,
     )
 
 
-def _honest(
+def _judged(
     classifier: Any, X: Sequences, y: NDArray[Any], groups: Any, random_state: int
-) -> tuple[Floats, str]:
-    """Return probabilities that the training did not see, and how they were had."""
-    seen = int(seen_in_fit(classifier, X).sum())
-    if seen == 0:
-        return classifier.predict_proba(X), (
-            f"None of these {len(X)} sequences was used for training: the model scored them as "
-            "it is."
+) -> Judged:
+    """Score new sequences by the model; if there are too few, all of them by refits."""
+    seen = seen_in_fit(classifier, X)
+    n_seen, new = int(seen.sum()), np.flatnonzero(~seen)
+    fewest = min(int((y[new] == c).sum()) for c in np.unique(y))
+    if n_seen and fewest < _ENOUGH_NEW:
+        return _refitted(classifier, X, y, groups, random_state, n_seen)
+    how = f"None of these {len(X)} sequences was used for training: the model scored them as it is."
+    if n_seen:
+        how = (
+            f"{n_seen} of {len(X)} sequences were used for training and are left out: the model "
+            f"scored the other {len(new)} as it is."
         )
-    folds = min(_FOLDS, *(int((y == c).sum()) for c in classifier.classes_))
-    if folds < 2:
-        raise ValueError("y must have at least two sequences of each class for a fair report")
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    split = kind(folds, shuffle=True, random_state=random_state).split(np.zeros(len(y)), y, groups)
-    found = np.full((len(y), len(classifier.classes_)), np.nan)
-    for rows, held_out in split:
-        found[held_out] = clone(classifier).fit(X[rows], y[rows]).predict_proba(X[held_out])
-    kept = "" if groups is None else ", groups kept together"
-    return found, (
-        f"{seen} of these {len(X)} sequences were used for training, so the scores come from "
-        f"{folds} refits, each judged on sequences it did not see{kept}."
+    return Judged(
+        new, classifier.decision_function(X[new]), classifier.predict_proba(X[new]), 0, how
     )
 
 
+def _refitted(
+    classifier: Any, X: Sequences, y: NDArray[Any], groups: Any, random_state: int, n_seen: int
+) -> Judged:
+    index = np.searchsorted(classifier.classes_, y)
+    groups = check_groups(groups, len(y))
+    order = natural_order(MemoryData(X))
+    rng = np.random.default_rng(random_state)
+    folds = split(_FOLDS, index, np.ones(len(y)), groups, order, rng)
+    if not folds or len(np.unique(index)) < len(classifier.classes_):
+        unit = "sequences" if groups is None else "groups"
+        raise ValueError(
+            f"X was used for training, and y has too few {unit} of a class for a fit without a "
+            f"part of them: pass sequences that were not used for training, {_ENOUGH_NEW} of each "
+            "class"
+        )
+    takes_groups = groups is not None and has_fit_parameter(classifier, "groups")
+    probability = np.empty((len(y), len(classifier.classes_)))
+    scores = np.empty(probability.shape if len(classifier.classes_) > 2 else len(y))
+    for rows, held_out in folds:
+        options = {"groups": groups[rows]} if takes_groups else {}
+        refit = clone(classifier).fit(X[rows], y[rows], **options)
+        scores[held_out] = refit.decision_function(X[held_out])
+        probability[held_out] = refit.predict_proba(X[held_out])
+    kept = "" if groups is None else ", groups kept together"
+    how = (
+        f"{n_seen} of these {len(X)} sequences were used for training, so the scores come from "
+        f"{len(folds)} refits, each judged on sequences it did not see{kept}."
+    )
+    return Judged(np.arange(len(y)), scores, probability, len(folds), how)
+
+
 def _roc(
-    y: NDArray[Any], classes: NDArray[Any], probability: Floats
+    y: NDArray[Any], classes: NDArray[Any], scores: Floats
 ) -> dict[str, tuple[Floats, Floats]]:
-    chosen = [1] if len(classes) == 2 else range(len(classes))
+    names = classes[1:] if len(classes) == 2 else classes
+    columns = scores.reshape(len(y), -1).T
     return {
-        str(classes[k]): roc_curve(y == classes[k], probability[:, k])[:2]
-        for k in chosen
-        if 0 < (y == classes[k]).sum() < len(y)
+        str(name): roc_curve(y == name, column)[:2]
+        for name, column in zip(names, columns, strict=True)
+        if 0 < (y == name).sum() < len(y)
     }
 
 
@@ -165,32 +216,40 @@ def _binned(x: Floats, hits: NDArray[np.bool_]) -> list[Step]:
     ]
 
 
-def _findings(classifier: Any, X: Sequences, y: NDArray[Any]) -> list[str]:
+def _findings(
+    classifier: Any, X: Sequences, y: NDArray[Any], judged: Judged, plan: bool
+) -> list[str]:
+    """Return the diagnosis line by line; what more samples bring is left to the plan, if any."""
     if not hasattr(classifier, "diagnose"):
         return []
-    return str(classifier.diagnose(X, y)).splitlines()
+    index = np.searchsorted(classifier.classes_, y)
+    if np.bincount(index, minlength=len(classifier.classes_)).min() < 2:
+        return ["A diagnosis needs two sequences of each class."]
+    refitted = judged.scores if judged.n_refits else None
+    diagnosis = diagnose(classifier, MemoryData(X), index, refitted)
+    return str(replace(diagnosis, more_samples=None) if plan else diagnosis).splitlines()
 
 
-def _describer(
-    classifier: Any, X: Sequences, y: NDArray[Any], predicted: NDArray[Any], probability: Floats
-) -> Any:
-    names = X.ids if X.ids is not None else np.arange(len(X))
+def _describe(
+    classifier: Any,
+    X: Sequences,
+    y: NDArray[Any],
+    predicted: NDArray[Any],
+    judged: Judged,
+    i: int,
+) -> Shown:
+    name = str(i if X.ids is None else X.ids[i])
+    weights = contributions = np.empty(0)
+    if hasattr(classifier, "explain"):
+        length = int(X.offsets[i + 1] - X.offsets[i])
+        (explanation,) = classifier.explain(X[[i]], top=length, label=predicted[i])
+        order = np.argsort(explanation.tokens)
+        weights, contributions = explanation.weights[order], explanation.contributions[order]
+    chance = float(judged.probability[i].max())
+    return Shown(name, str(y[i]), str(predicted[i]), chance, weights, contributions)
 
-    def describe(i: int) -> Shown:
-        length = int(np.diff(X.offsets)[i])
-        weights, contributions = np.zeros(length), np.zeros(length)
-        if hasattr(classifier, "explain"):
-            (found,) = classifier.explain(X[[i]], top=length)
-            weights[found.tokens], contributions[found.tokens] = found.weights, found.contributions
-            contributions *= 1.0 if found.label == predicted[i] else -1.0
-        chance = float(probability[i].max())
-        told = str(names[i]), str(y[i]), str(predicted[i])
-        return Shown(*told, chance, weights, contributions)
 
-    return describe
-
-
-def _planned(
+def _plan(
     classifier: Any,
     X: Sequences,
     y: NDArray[Any],

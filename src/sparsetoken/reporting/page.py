@@ -4,32 +4,36 @@ from html import escape
 
 import numpy as np
 
-from sparsetoken.reporting.charts import Chart, Scale, bars, strip
+from sparsetoken.reporting.charts import Chart, Scale, bars, from_zero, strip
 from sparsetoken.reporting.evidence import Evidence, Shown
-
-__all__ = ["render"]
+from sparsetoken.vocabulary import COLORS, SPEAKS
 
 _UNIT = (0.0, 1.0, (0, 0.25, 0.5, 0.75, 1))
 _MEANING = {
     "attention": "a few tokens decide",
+    "posterior": "a few tokens decide, as in the sparse-token model",
     "pooled": "the average of all tokens decides",
     "statistics": "the spread and extremes of all tokens decide",
 }
+_CLASS_COLORS = dict(enumerate((*COLORS[:-1], "var(--ink)")))  # black would vanish in the dark
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1a1d21;--soft:#5c6670;--line:#d8dde2;--paper:#fff;
---card:#f6f8fa;--main:#0072b2;--other:#d55e00;--band:#0072b233}
+--card:#f6f8fa;--main:FOR;--other:AGAINST;--band:FOR33}
 @media(prefers-color-scheme:dark){:root{--ink:#e8eaed;--soft:#a3adb8;--line:#3a424b;
 --paper:#14171a;--card:#1d2226;--main:#56b4e9;--other:#f0924c;--band:#56b4e933}}
 *{box-sizing:border-box}body{margin:0 auto;max-width:62rem;padding:1.5rem;background:var(--paper);
 color:var(--ink);font:16px/1.5 system-ui,sans-serif}h1{font-size:1.6rem;margin:.2rem 0}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(24rem,100%),1fr));gap:1rem}
 h2{font-size:1.15rem;margin:2rem 0 .4rem;border-bottom:1px solid var(--line)}p{margin:.4rem 0}
 .soft{color:var(--soft)}.row{display:flex;flex-wrap:wrap;gap:1rem}.card{background:var(--card);
 border:1px solid var(--line);border-radius:8px;padding:.8rem 1rem;flex:1 1 12rem}
-.card b{display:block;font-size:1.5rem}figure{margin:0;flex:1 1 20rem;max-width:30rem}
+.card b{display:block;font-size:1.5rem}
+figure{margin:0;flex:1 1 20rem;max-width:30rem;overflow-x:auto}
 figcaption{color:var(--soft);font-size:.85rem}.chart{width:100%;height:auto}
 .chart text{fill:var(--soft);font-size:11px}.grid{stroke:var(--line)}
 polyline{fill:none;stroke-width:2}.main{stroke:var(--main)}.other{stroke:var(--soft);
-stroke-dasharray:4 4}.target{stroke:var(--other);stroke-dasharray:2 3}.band{fill:var(--band)}
+stroke-dasharray:4 4}.key{display:inline-block;width:1.2rem;height:3px;margin:0 .3rem 3px 0}
+.band{fill:var(--band)}
 .point circle{fill:var(--main)}.point line{stroke:var(--main)}table{border-collapse:collapse}
 td,th{border:1px solid var(--line);padding:.3rem .7rem;text-align:right}th{color:var(--soft);
 font-weight:500}.bar{display:grid;grid-template-columns:8rem 1fr 3.5rem;gap:.6rem;
@@ -39,17 +43,18 @@ align-items:center}.bar div{background:var(--line);border-radius:4px}
 flex-wrap:wrap;gap:2px;min-height:44px;padding:.2rem 0}.strip i{width:9px;border-radius:2px}
 .for{background:var(--main)}.against{background:var(--other)}.wrong{color:var(--other)}
 .sequence{margin:.7rem 0}@media print{body{max-width:none}}
-"""
+""".replace("FOR", SPEAKS["for"].lower()).replace("AGAINST", SPEAKS["against"].lower())
+_STYLE += "".join(f".c{k}{{stroke:{color}}}" for k, color in _CLASS_COLORS.items())
 
 
-def render(found: Evidence, title: str, token_texts: dict[str, list[str]] | None = None) -> str:
+def render(evidence: Evidence, title: str, token_texts: dict[str, list[str]] | None = None) -> str:
     """Return the page as text."""
     sections = [
-        _head(found, title),
-        _judged(found),
-        _kind(found),
-        _sequences(found, token_texts or {}),
-        _more_samples(found),
+        _head(evidence, title),
+        _judged(evidence),
+        _kind(evidence),
+        _sequences(evidence, token_texts or {}),
+        _more_samples(evidence),
     ]
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -59,93 +64,111 @@ def render(found: Evidence, title: str, token_texts: dict[str, list[str]] | None
     )
 
 
-def _head(found: Evidence, title: str) -> str:
-    counts = ", ".join(f"{n} {escape(name)}" for name, n in found.classes.items())
-    low, middle, high = found.n_tokens
+def _head(evidence: Evidence, title: str) -> str:
+    counts = ", ".join(f"{n} of class {escape(name)}" for name, n in evidence.classes.items())
+    low, middle, high = evidence.n_tokens
     lengths = f"{low} tokens each" if low == high else f"{low} to {high} tokens, median {middle}"
     cards = [
         (escape(m.name), f"{m.value:.3f}", f"95 % interval {m.low:.3f} to {m.high:.3f}")
-        for m in found.measures
+        for m in evidence.measures
     ]
-    accuracy = found.measures[0]
-    better = "better than" if accuracy.low > found.majority else "not clearly better than"
-    trivial = f"always predicting the commonest class is right in {found.majority:.1%} of cases"
+    accuracy = evidence.measures[0]
+    better = "better than" if accuracy.low > evidence.majority else "not clearly better than"
+    trivial = f"always predicting the commonest class is right in {evidence.majority:.1%} of cases"
     boxes = "".join(
         f'<div class="card"><span class="soft">{name}</span><b>{value}</b>'
         f'<span class="soft">{note}</span></div>'
         for name, value, note in cards
     )
     return (
-        f"<h1>{escape(title)}</h1><p>{found.classifier} on {sum(found.classes.values())} "
-        f"sequences ({counts}), {lengths}, {found.dim} features a token.</p>"
-        f'<p class="soft">{escape(found.how)}</p><div class="row">{boxes}</div>'
-        f"<p>The accuracy is {better} chance: {trivial}.</p>"
+        f"<h1>{escape(title)}</h1><p>{evidence.classifier} on {sum(evidence.classes.values())} "
+        f"sequences ({counts}), {lengths}, {evidence.dim} features a token.</p>"
+        f'<p class="soft">{escape(evidence.how)}</p><div class="row">{boxes}</div>'
+        f"<p>The accuracy is {better} chance: {trivial}. {escape(evidence.no_recall)}</p>"
     )
 
 
-def _judged(found: Evidence) -> str:
+def _judged(evidence: Evidence) -> str:
     roc = Chart("ROC curve", Scale("false-positive rate", *_UNIT), Scale("recall", *_UNIT))
     roc.line([(0, 0), (1, 1)], "other")
-    for false, true in found.roc.values():
-        roc.line(zip(false.tolist(), true.tolist(), strict=True), "main")
+    several = len(evidence.classes) > 2
+    for k, (false, true) in enumerate(evidence.roc.values()):
+        style = f"c{k % len(_CLASS_COLORS)}" if several else "main"
+        roc.line(zip(false.tolist(), true.tolist(), strict=True), style)
+    legend = _legend(evidence) if several else ""
     calibration = Chart(
         "Calibration", Scale("predicted probability", *_UNIT), Scale("fraction right", *_UNIT)
     )
     calibration.line([(0, 0), (1, 1)], "other")
-    for x, rate in found.calibration:
+    for x, rate in evidence.calibration:
         calibration.point(x, rate.value, rate.low, rate.high, f"{x:.2f}: {rate}")
     charts = [
-        (roc, "ROC of held-out sequences; dashed: chance"),
+        (roc, f"ROC of sequences that training did not see; dashed: chance{legend}"),
         (calibration, "How often the predicted class is right; dashed: as often as claimed"),
     ]
-    if len(found.by_length) > 1:
-        longest = max(step.x for step in found.by_length)
-        top = max(0.1, *(step.fraction.high for step in found.by_length))
-        ticks = tuple(np.round(np.linspace(0, longest, 5)).tolist())
-        lengths = Chart(
-            "Error by length",
-            Scale("tokens", 0.0, 1.05 * longest, ticks),
-            Scale("error", 0.0, top, tuple(np.round(np.linspace(0, top, 5), 2).tolist())),
-        )
-        for x, rate in found.by_length:
+    if len(evidence.by_length) > 1:
+        longest = max(step.x for step in evidence.by_length)
+        top = max(0.1, *(step.fraction.high for step in evidence.by_length))
+        lengths = Chart("Error by length", from_zero("tokens", longest), from_zero("error", top))
+        for x, rate in evidence.by_length:
             lengths.point(x, rate.value, rate.low, rate.high, f"{x:.0f} tokens: {rate}")
         charts.append((lengths, "Error by length of the sequence, 95 % intervals"))
     drawn = "".join(
         f"<figure>{chart.svg()}<figcaption>{text}</figcaption></figure>" for chart, text in charts
     )
-    return f'<h2>How good is it?</h2><div class="row">{drawn}</div>{_confusion(found)}'
+    return f'<h2>How good is it?</h2><div class="charts">{drawn}{_confusion(evidence)}</div>'
 
 
-def _confusion(found: Evidence) -> str:
-    names = list(found.classes)
+def _legend(evidence: Evidence) -> str:
+    """Return the color of each class against the others."""
+    keys = (
+        f'<i class="key" style="background:{_CLASS_COLORS[k % len(_CLASS_COLORS)]}"></i>'
+        f"{escape(name)}"
+        for k, name in enumerate(evidence.roc)
+    )
+    return f"<br>{' &ensp; '.join(keys)}"
+
+
+def _confusion(evidence: Evidence) -> str:
+    names = list(evidence.classes)
     head = "".join(f"<th>said {escape(name)}</th>" for name in names)
     rows = "".join(
         f"<tr><th>is {escape(name)}</th>{''.join(f'<td>{n}</td>' for n in line)}</tr>"
-        for name, line in zip(names, found.confusion.tolist(), strict=True)
+        for name, line in zip(names, evidence.confusion.tolist(), strict=True)
     )
-    return f"<p>Counts at the usual threshold:</p><table><tr><td></td>{head}</tr>{rows}</table>"
+    return (
+        f"<figure><table><tr><td></td>{head}</tr>{rows}</table><figcaption>Sequences by their "
+        "class and by the one with the highest probability</figcaption></figure>"
+    )
 
 
-def _kind(found: Evidence) -> str:
+def _kind(evidence: Evidence) -> str:
     parts = ["<h2>What kind of signal is it?</h2>"]
-    if found.members:
-        leading = max(found.members, key=lambda name: found.members[name])
+    if evidence.members:
+        leading = max(evidence.members, key=lambda name: evidence.members[name])
         meaning = _MEANING.get(leading)
         if meaning:
             parts.append(f"<p>Mostly <b>{escape(leading)}</b>: {meaning}.</p>")
-        parts.append(bars(found.members))
-    items = "".join(f"<li>{escape(line)}</li>" for line in found.findings)
+        parts.append(bars(evidence.members))
+    items = "".join(f"<li>{escape(line)}</li>" for line in evidence.findings)
     parts.append(f"<ul>{items}</ul>" if items else "")
     return "".join(parts)
 
 
-def _sequences(found: Evidence, texts: dict[str, list[str]]) -> str:
-    parts = [
-        "<h2>Sequences to look at</h2>"
-        '<p class="soft">One box a token: its height is the attention it gets. Blue speaks for '
-        "the predicted class, orange against it.</p>"
-    ]
-    for heading, chosen in (("Most surely right", found.right), ("Most surely wrong", found.wrong)):
+def _sequences(evidence: Evidence, texts: dict[str, list[str]]) -> str:
+    parts = ["<h2>Sequences to look at</h2>"]
+    if any(one.weights.size for one in (*evidence.right, *evidence.wrong)):
+        model = "the model itself, which was trained on them" if evidence.n_refits else "the model"
+        parts.append(
+            '<p class="soft">One box a token: its height is the attention it gets from '
+            f"{model}. Blue speaks for the predicted class, orange against it.</p>"
+        )
+    else:
+        parts.append('<p class="soft">This classifier does not weigh tokens.</p>')
+    for heading, chosen in (
+        ("Most surely right", evidence.right),
+        ("Most surely wrong", evidence.wrong),
+    ):
         shown = "".join(_sequence(one, texts.get(one.name)) for one in chosen)
         parts.append(f"<h3>{heading}</h3>{shown or '<p>None.</p>'}")
     return "".join(parts)
@@ -155,33 +178,33 @@ def _sequence(one: Shown, texts: list[str] | None) -> str:
     verdict = f"is {escape(one.label)}"
     if one.label != one.predicted:
         verdict += f', <span class="wrong">said {escape(one.predicted)}</span>'
-    below = ""
-    if texts is not None and one.weights.any():
+    tokens = ""
+    if one.weights.size:
+        tokens = strip(one.weights.tolist(), one.contributions.tolist(), texts)
+    if texts is not None and one.weights.size:
         best = int(np.argmax(one.weights))
-        below = f'<p class="soft">heaviest token: {escape(texts[best])}</p>'
+        tokens += f'<p class="soft">heaviest token: {escape(texts[best])}</p>'
     return (
         f'<div class="sequence"><b>{escape(one.name)}</b> {verdict}, with probability '
-        f"{one.probability:.2f}"
-        f"{strip(one.weights.tolist(), one.contributions.tolist(), texts)}{below}</div>"
+        f"{one.probability:.2f}{tokens}</div>"
     )
 
 
-def _more_samples(found: Evidence) -> str:
-    if found.plan is None:
+def _more_samples(evidence: Evidence) -> str:
+    if evidence.plan is None:
         return ""
-    n = sum(found.classes.values())
+    n = evidence.plan.pilot_size
     sizes = [max(n // 4, 4), max(n // 2, 4), n, 2 * n, 4 * n]
-    fan = np.asarray(found.plan.predict(sizes), dtype=float)
-    top = float(np.ceil(10 * max(fan.max(), 0.05)) / 10)
+    fan = np.asarray(evidence.plan.predict(sizes), dtype=float)
     chart = Chart(
         "Learning curve",
         Scale("sequences", sizes[0], sizes[-1], sizes, logarithmic=True),
-        Scale("error", 0.0, top, tuple(np.round(np.linspace(0, top, 6), 3).tolist())),
+        from_zero("error", max(float(fan.max()), 0.05)),
     )
     chart.band([(x, low, high) for x, (low, _, high) in zip(sizes, fan.tolist(), strict=True)])
     chart.line([(x, row[1]) for x, row in zip(sizes, fan.tolist(), strict=True)], "main")
-    chart.line([(n, 0.0), (n, top)], "other")
-    words = escape(found.plan.summary()).replace("\n", "<br>")
+    chart.line([(n, 0.0), (n, chart.y.high)], "other")
+    words = escape(evidence.plan.summary()).replace("\n", "<br>")
     return (
         '<h2>Would more samples help?</h2><div class="row"><figure>'
         f"{chart.svg()}<figcaption>Expected error with its 80 % range; dashed: now</figcaption>"

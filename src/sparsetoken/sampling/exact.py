@@ -19,8 +19,6 @@ from sparsetoken.population import AnyProblem
 from sparsetoken.problem import RandomState
 from sparsetoken.sampling.features import draw_token_sums, query_geometry
 
-__all__ = ["exact_performance", "pooled_performance", "readout_coordinates", "sample_feature_law"]
-
 _BATCHES = 8
 
 

@@ -12,8 +12,6 @@ from sparsetoken.pooling import Pooling, get_pooling
 from sparsetoken.population import AnyProblem, lengths
 from sparsetoken.problem import RandomState, SparseTokenProblem
 
-__all__ = ["Geometry", "TokenSums", "draw_token_sums", "sample_features"]
-
 _BLOCK = 1 << 17  # numbers in flight at once: small enough to stay in the cache
 
 

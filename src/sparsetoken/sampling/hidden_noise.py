@@ -9,8 +9,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HiddenNoise", "Noise"]
-
 Array = NDArray[np.float64]
 
 

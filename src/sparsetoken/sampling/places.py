@@ -9,8 +9,6 @@ from scipy.special import logsumexp, softmax
 
 from sparsetoken.problem import SparseTokenProblem
 
-__all__ = ["weigh_places"]
-
 Array = NDArray[np.float64]
 
 

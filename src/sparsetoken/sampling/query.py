@@ -11,8 +11,6 @@ from sparsetoken._validation import check_count, check_real, check_unit_vector
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import RandomState, random_direction
 
-__all__ = ["LearnedQuery", "sample_query"]
-
 
 class Differentiable(Protocol):
     """What the gradient steps need of a loss: its derivative in the score."""

@@ -26,8 +26,6 @@ from sparsetoken.sequences.data import (
 from sparsetoken.sequences.folder import StoredSequences
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
-__all__ = ["ChunkedData", "chunks_of_array", "chunks_of_folder", "is_dask"]
-
 Array = NDArray[Any]
 
 _TASK = 2**22  # fewest numbers of a folder that a task passes over, a few blocks at a time

@@ -21,18 +21,6 @@ from sparsetoken.sequences.folder import StoredSequences
 from sparsetoken.sequences.passes import pooled_features, scaled_tokens
 from sparsetoken.sequences.sequences import Sequences
 
-__all__ = [
-    "Change",
-    "Data",
-    "LazyData",
-    "MemoryData",
-    "Passes",
-    "StoredData",
-    "add_up",
-    "apply_changes",
-    "block_bounds",
-]
-
 Array = NDArray[Any]
 Block = tuple[slice, Sequences]
 Change = Callable[[Sequences], Sequences]

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BlockDigests", "TokenFile"]
-
 Array = NDArray[Any]
 
 BLOCK = 2**16  # bytes of tokens that have a digest

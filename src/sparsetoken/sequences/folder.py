@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 
 from sparsetoken.sequences.digests import BlockDigests, TokenFile
 from sparsetoken.sequences.forms import check_sequences, describe, offsets_of
-from sparsetoken.sequences.header import check_file, is_stored, read_header, write_header
+from sparsetoken.sequences.header import check_file, read_header, write_header
 from sparsetoken.sequences.interop import as_names
-
-__all__ = ["SequenceWriter", "StoredSequences", "is_stored"]
 
 Array = NDArray[Any]
 

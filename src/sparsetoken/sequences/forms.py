@@ -13,21 +13,6 @@ from numpy.typing import NDArray
 
 from sparsetoken.sequences.interop import as_floats, is_frame, named_tokens, split_lists
 
-__all__ = [
-    "EmptySequenceWarning",
-    "OneTokenWarning",
-    "PaddingWarning",
-    "check_sequences",
-    "describe",
-    "join_tokens",
-    "offsets_of",
-    "stack",
-    "stack_list",
-    "stack_padded",
-    "warn_caller",
-    "warn_of_empty",
-]
-
 Array = NDArray[Any]
 Offsets = NDArray[np.int64]
 Stacked = tuple[Array, Offsets, Array | None]  # tokens, offsets, names of the features

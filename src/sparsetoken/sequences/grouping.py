@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["align_labels", "constant_columns", "first_rows", "group_rows", "one_per_group"]
-
 Array = NDArray[Any]
 Codes = NDArray[np.int64]
 

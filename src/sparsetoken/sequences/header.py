@@ -5,8 +5,6 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_file", "is_stored", "read_header", "write_header"]
-
 _NAME = "sequences.json"
 _FORMAT, _VERSION = "sparsetoken sequences", 2  # version 1 had no digests
 

@@ -11,18 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "as_floats",
-    "as_names",
-    "column_names",
-    "find_name",
-    "frame_column",
-    "frame_tokens",
-    "is_frame",
-    "named_tokens",
-    "split_lists",
-]
-
 Array = NDArray[Any]
 
 

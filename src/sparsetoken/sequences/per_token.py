@@ -9,8 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
-__all__ = ["PerToken"]
-
 
 class PerToken(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Apply a scikit-learn transformer to every token: a step of pipelines.

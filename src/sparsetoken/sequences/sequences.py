@@ -29,8 +29,6 @@ from sparsetoken.sequences.interop import (
     named_tokens,
 )
 
-__all__ = ["Sequences", "as_sequences"]
-
 Array = NDArray[Any]
 
 

@@ -24,8 +24,6 @@ from sparsetoken.theory.points import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, SingleTokenRatio
 from sparsetoken.theory.token_scores import error_shares, standard_error, token_scores
 
-__all__ = ["BayesRule", "bayes_rule"]
-
 Array = NDArray[np.float64]
 
 _EXACT = 1e-10  # accuracy of the probabilities of a single signal token

@@ -7,8 +7,6 @@ from scipy.special import gammaln
 
 from sparsetoken.problem import SparseTokenProblem
 
-__all__ = ["log_likelihood_ratio", "log_mean_over_places"]
-
 Array = NDArray[np.float64]
 
 _MANY = 100.0  # variance of a count from which on its law is known well enough by its cumulants

@@ -17,15 +17,6 @@ from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.optimal_precision import same_lengths, tabulate_precision
 from sparsetoken.theory.optimal_solution import LearningSolution, stable_solutions
 
-__all__ = [
-    "LearningThresholds",
-    "Optimal",
-    "OptimalCurve",
-    "learning_thresholds",
-    "optimal",
-    "optimal_curve",
-]
-
 _POINTS = 4096
 _MOST_SAMPLES = 1e9
 _NUMBERS = ("cosine", "overlap", "test_error", "auc", "free_entropy")

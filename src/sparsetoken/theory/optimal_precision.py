@@ -23,8 +23,6 @@ from sparsetoken.theory.points import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, single_token_precision
 from sparsetoken.theory.token_scores import draw_positives
 
-__all__ = ["Precision", "tabulate_precision"]
-
 Array = NDArray[np.float64]
 
 _TOLERANCE = 3e-5  # of the interpolation, relative: it converges by a factor of 16 a step

@@ -23,8 +23,6 @@ from sparsetoken.theory.bayes import BayesRule, bayes_rule
 from sparsetoken.theory.optimal_precision import Precision, tabulate_precision
 from sparsetoken.theory.points import BATCHES
 
-__all__ = ["LearningSolution", "stable_solutions"]
-
 Array = NDArray[np.float64]
 
 _SCAN = 4001  # places where signs are compared, so that no pair of solutions is missed

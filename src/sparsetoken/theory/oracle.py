@@ -28,8 +28,6 @@ from sparsetoken.theory.token_scores import (
     token_scores,
 )
 
-__all__ = ["oracle_error", "required_signal"]
-
 Array = NDArray[np.float64]
 
 _LARGEST_SIGNAL = 1e6

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-__all__ = ["STRONGEST", "SingleTokenRatio", "single_token_precision"]
-
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 

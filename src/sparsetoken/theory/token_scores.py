@@ -13,15 +13,6 @@ from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.likelihood import log_likelihood_ratio
 from sparsetoken.theory.points import BATCHES, token_noise
 
-__all__ = [
-    "Positives",
-    "draw_positives",
-    "error_shares",
-    "kinds_by_length",
-    "standard_error",
-    "token_scores",
-]
-
 Array = NDArray[np.float64]
 
 _SEED = 20260901

@@ -1,12 +1,15 @@
 import dense_reference
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from agreement import assert_theory_agrees
 from populations import STRENGTHS
 from sparsetoken.experiments import compute, make_cell
-from sparsetoken.experiments.models.gradient_descent import gradient
+from sparsetoken.experiments.models import find_model
+from sparsetoken.experiments.models.shared_samples import gradient
 from sparsetoken.losses import Logistic
+from sparsetoken.sequences.sequences import as_sequences
 
 VALUES = {"alpha": 4.0, "dim": 30, "reg": 0.1, "n_tokens": 6, "signal": 4.0, "beta": 1.3}
 STEPS = {"lr_readout": 1.0, "lr_bias": 0.7, "lr_query": 8.0}
@@ -15,17 +18,37 @@ STEPS = {"lr_readout": 1.0, "lr_bias": 0.7, "lr_query": 8.0}
 def trained(model, quantity="test_error", **values):
     """Return a training set of the model, and the tokens that it was drawn from."""
     cell = make_cell("simulation", quantity, VALUES | STEPS | {"model": model} | values)
-    training = cell.model.draw_training(cell, np.random.default_rng(5))
+    training = find_model(cell.values).draw_training(cell, np.random.default_rng(5))
     X, y = cell.problem.sample(120, 30, random_state=np.random.default_rng(5))
     return training, X, y
 
 
 def slopes(training, X, y):
-    """Return the gradient of mean loss + (reg/2)(‖q‖² + ‖w‖²), by the plain NumPy formulas."""
+    """Return the gradient of mean loss + (reg/2)(‖q‖² + ‖w‖²)."""
     query, coef, bias = training.query.query, *training.readout
     sign = 2.0 * y - 1.0
-    by_query, by_readout, by_bias, _ = gradient(X, sign, query, coef, bias, Logistic(), 1.3)
+    by_query, by_readout, by_bias, _ = gradient(
+        as_sequences(X), sign, query, coef, bias, Logistic(), 1.3
+    )
     return by_query + 0.1 * query, by_readout + 0.1 * coef, by_bias
+
+
+def test_the_gradient_is_that_of_the_loss():
+    rng = np.random.default_rng(0)
+    parts = [rng.standard_normal((length, 4)) for length in (3, 1, 5, 2)]
+    sign, point = np.array([1.0, -1.0, -1.0, 1.0]), rng.standard_normal(9)
+
+    def value(point):
+        features = np.array([part.T @ softmax(0.7 * part @ point[:4]) for part in parts])
+        return np.mean(Logistic().value(features @ point[4:8] + point[8], sign))
+
+    by_query, by_readout, by_bias, found = gradient(
+        as_sequences(parts), sign, point[:4], point[4:8], point[8], Logistic(), 0.7
+    )
+    assert found == pytest.approx(value(point))
+    moves = 1e-5 * np.eye(9)
+    differences = [(value(point + move) - value(point - move)) / 2e-5 for move in moves]
+    np.testing.assert_allclose([*by_query, *by_readout, by_bias], differences, atol=1e-8)
 
 
 def test_samples_that_are_reused_teach_both():

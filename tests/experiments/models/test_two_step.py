@@ -14,7 +14,7 @@ PROBLEM = {"n_tokens": 6, "signal": 3.0, "positive_rate": 0.4, "reg": 0.1}
         {"model": "two-step", "alpha": 6.0},
         {"model": "elementwise", "alpha": 6.0},
         {"model": "two-step", "alpha": 4.0, "test_n_tokens": 20, "test_signal": 6.0},
-        {"model": "two-step", "alpha": 3.0, "centre": 1, "n_tokens": 40, "lr_query": 100.0},
+        {"model": "two-step", "alpha": 3.0, "center": 1, "n_tokens": 40, "lr_query": 100.0},
     ],
     ids=["two-step", "elementwise", "tested elsewhere", "centered"],
 )
@@ -67,7 +67,7 @@ def test_population_cells_are_the_theory():
 
 
 def test_required_samples_turn_the_query_half_way():
-    values = {"n_tokens": 20, "signal": 3.0, "centre": 1, "dim": 200, "trials": 8}
+    values = {"n_tokens": 20, "signal": 3.0, "center": 1, "dim": 200, "trials": 8}
     quantities = ["required_samples", "cosine"]
     theory = compute(make_cell("theory", "required_samples", values))["required_samples"]
     halfway = compute(make_cell("theory", "cosine", values | {"alpha0": float(theory)}))

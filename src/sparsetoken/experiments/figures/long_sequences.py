@@ -13,7 +13,7 @@ from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import COLORS
 
-_STEPS = ("published step", "centred step")
+_STEPS = ("published step", "centered step")
 _LAW = 2.5  # samples per dimension for a cosine of ½, in units of L/(θ³R²)
 
 
@@ -40,7 +40,7 @@ def sweep(
         for size in dims:
             grids += _proportional(ratio, size, signal, alpha0, alpha1, trials)
     for n_signal, strength in budget_signals.items():
-        fixed: dict[str, Any] = {"n_signal": n_signal, "signal": strength, "centre": 1}
+        fixed: dict[str, Any] = {"n_signal": n_signal, "signal": strength, "center": 1}
         fixed |= {"dim": dim, "trials": trials}
         for lengths, sources in ((budget_lengths, ["theory"]), (budget_points, SOURCES)):
             axes = {"n_tokens": [n for n in lengths if n >= 4 * n_signal]}
@@ -51,7 +51,7 @@ def sweep(
 def _proportional(
     ratio: float, dim: int, signal: float, alpha0: float, alpha1: float, trials: int
 ) -> list[Grid]:
-    """Return two steps on sequences as long as the dimension, published and centred."""
+    """Return two steps on sequences as long as the dimension, published and centered."""
     n_tokens = round(ratio * dim)
     problem = SparseTokenProblem(n_tokens, round(math.sqrt(n_tokens)), signal)
     fixed: dict[str, Any] = {
@@ -70,11 +70,11 @@ def _proportional(
         Grid(
             ["cosine", "test_error"],
             {},
-            fixed | {"centre": centre},
-            SOURCES if centre else ["simulation"],
+            fixed | {"center": center},
+            SOURCES if center else ["simulation"],
             {"panel": "proportional", "ratio": ratio, "step": step, "dim": dim},
         )
-        for centre, step in enumerate(_STEPS)
+        for center, step in enumerate(_STEPS)
     ]
 
 
@@ -112,7 +112,7 @@ def draw(rows: Rows) -> plotting.Picture:
     plotting.share_legend(drawn, axes[0][0])
     (signal,) = plotting.present(proportional, "signal")
     notes = [
-        f"Against d: L in proportion, R = √L, θ = {signal:g}; theory of the centred step",
+        f"Against d: L in proportion, R = √L, θ = {signal:g}; theory of the centered step",
         f"Samples for a cosine of ½: the pale lines are {_LAW:g} L/(θ³R²)",
     ]
     plotting.caption(drawn, rows, "Two steps on long sequences", notes)

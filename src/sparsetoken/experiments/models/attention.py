@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsetoken.estimators.readout import LinearReadout
 from sparsetoken.experiments.cell import Cell
-from sparsetoken.experiments.models.base import Rng, WayOfTraining, count_samples, measured
+from sparsetoken.experiments.models.base import Rng, count_samples, measured
 from sparsetoken.experiments.models.readout import Floats, ReadoutModel, TrainingSet
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Pooling, Softmax
@@ -117,12 +117,6 @@ class AttentionModel(PoolingModel):
     name = "attention"
     predicted = ReadoutModel.predicted | {"limit_error"}
     query_parameters = frozenset({"cosine", "sharpness"})
-
-    def variant(self, values: Mapping[str, Any]) -> WayOfTraining:
-        """Return the model with self-attention layers where a ``depth`` is given."""
-        from sparsetoken.experiments.models.layers import LayeredModel
-
-        return LayeredModel(values["depth"]) if "depth" in values else self
 
     def quantities(self, source: str) -> frozenset[str]:
         """Return the quantities; the limit of long sequences is known for softmax attention."""

@@ -17,6 +17,8 @@ PROBLEM = frozenset(group("problem", "population"))
 """The names of the values that describe the problem or population."""
 TESTING = frozenset(group("testing"))
 """The names of the values that describe the problem in testing."""
+TWO_STEPS = frozenset({"loss", "center", *group("two steps")})
+"""The names of the values that a query learned by two steps depends on beside its samples."""
 
 KNOWN: dict[str, "type[WayOfTraining]"] = {}
 
@@ -112,6 +114,11 @@ def refuse_testing_elsewhere(model: str, given: Mapping[str, Any]) -> None:
     for name in given:
         if name in TESTING and name.startswith("test_"):
             raise ValueError(f"{name}: model {model!r} is tested on the problem it learned")
+
+
+def two_steps(cell: Cell) -> dict[str, Any]:
+    """Return the settings of the two steps."""
+    return {name: value for name, value in cell.values.items() if name in TWO_STEPS}
 
 
 def count_samples(alpha: float, dim: int) -> int:

@@ -19,11 +19,16 @@ from sparsetoken.experiments.models.base import (
     count_samples,
     refuse_testing_elsewhere,
 )
-from sparsetoken.experiments.models.shared_samples import DESCENT_QUANTITIES, with_sharpness
+from sparsetoken.experiments.models.shared_samples import (
+    DESCENT_QUANTITIES,
+    gradient,
+    with_sharpness,
+)
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.pooling import Softmax
 from sparsetoken.population import AnyProblem
 from sparsetoken.sampling import LearnedQuery
+from sparsetoken.sequences.sequences import as_sequences
 
 Floats = NDArray[np.float64]
 
@@ -138,31 +143,17 @@ def descend(
     query, readout, bias = np.zeros(dim), np.zeros(dim), 0.0
     rates, alone = np.array([lr_query, lr_readout, lr_bias]), batches == "online"
     for step in range(steps + 1):
-        sign = 2.0 * y - 1.0
-        slopes = gradient(X, sign, query, readout, bias, loss, beta)
+        sequences, sign = as_sequences(X), 2.0 * y - 1.0
+        slopes = gradient(sequences, sign, query, readout, bias, loss, beta)
         if step:
             yield DescentStep(query, readout, bias, slopes[-1], truth.direction)
         for i in range(n_samples if alone else 1):
             if alone:
-                slopes = gradient(X[i : i + 1], sign[i : i + 1], query, readout, bias, loss, beta)
+                one = sequences[i : i + 1]
+                slopes = gradient(one, sign[i : i + 1], query, readout, bias, loss, beta)
             moves = rates / dim if alone else rates
             query = query - moves[0] * (slopes[0] + reg * query)
             readout = readout - moves[1] * (slopes[1] + reg * readout)
             bias = bias - moves[2] * slopes[2]
         if batches != "reused":
             X, y = problem.sample(n_samples, dim, random_state=rng, direction=truth.direction)
-
-
-def gradient(
-    X: Any, sign: Any, query: Floats, readout: Floats, bias: float, loss: Loss, beta: float
-) -> tuple[Floats, Floats, float, float]:
-    """Return the gradient of the mean loss by query, readout and bias, and the mean loss."""
-    tokens = X.reshape(-1, X.shape[-1])
-    scores, along = ((tokens @ v).reshape(sign.size, -1) for v in (query, readout))
-    weights = Softmax().weights(beta * scores)
-    output = np.einsum("nl,nl->n", weights, along)
-    slope = np.asarray(loss.derivative(output + bias, sign), dtype=float) / sign.size
-    pull = slope[:, np.newaxis] * weights
-    by_query = beta * ((pull * (along - output[:, np.newaxis])).ravel() @ tokens)
-    value = float(np.mean(loss.value(output + bias, sign)))
-    return by_query, pull.ravel() @ tokens, float(slope.sum()), value

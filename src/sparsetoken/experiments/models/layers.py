@@ -3,7 +3,6 @@
 They are simulated on dense tokens, with their matrices: nothing is reduced to a pooling.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.attention import AttentionModel, make_query
-from sparsetoken.experiments.models.base import Rng, WayOfTraining, count_samples, measured
+from sparsetoken.experiments.models.base import Rng, count_samples, measured
 from sparsetoken.experiments.models.readout import TRAINED
 from sparsetoken.losses import get_loss
 from sparsetoken.pooling import Pooling, Softmax, Stacked
@@ -36,10 +35,6 @@ class LayeredModel(AttentionModel):
     def architecture(self) -> str | Pooling:
         """What the theory calls it: layers along one query act as a pooling."""
         return self.layers
-
-    def variant(self, values: Mapping[str, Any]) -> WayOfTraining:
-        """Return the way itself."""
-        return self
 
     def trial(self, cell: Cell, rng: Rng) -> dict[str, float]:
         """Train a readout of the layers, and count its errors."""

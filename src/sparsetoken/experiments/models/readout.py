@@ -94,7 +94,8 @@ class ReadoutModel(WayOfTraining):
         """Return what the theory says about cells that differ in their samples only."""
         from sparsetoken.experiments.models.readout_theory import predict_readouts
 
-        return predict_readouts(self, cells)
+        queries = [self.predict_query(cell) for cell in cells]
+        return predict_readouts(self.architecture, cells, queries)
 
     def predict_query(self, cell: Cell) -> Any:
         """Return an object with the query's cosine and sharpness by theory; None without query."""

@@ -5,11 +5,10 @@ from typing import Any
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.experiments.cell import Cell
-from sparsetoken.experiments.models.base import Numbers
-from sparsetoken.experiments.models.readout import TRAINED, ReadoutModel
-from sparsetoken.experiments.models.two_step import two_steps
+from sparsetoken.experiments.models.base import Numbers, measured, two_steps
 from sparsetoken.experiments.query_rates import query_samples
 from sparsetoken.performance import Performance
+from sparsetoken.pooling import Pooling
 from sparsetoken.theory import capacity, oracle_error, required_signal
 from sparsetoken.theory.curves import solve_along
 from sparsetoken.theory.long import long_model
@@ -18,30 +17,35 @@ from sparsetoken.theory.trained import Risk
 from sparsetoken.vocabulary import MEASURED
 
 
-def predict_readouts(model: ReadoutModel, cells: Sequence[Cell]) -> list[Numbers]:
-    """Return what the theory says about cells that differ in their samples only."""
-    queries = [model.predict_query(cell) for cell in cells]
+def predict_readouts(
+    architecture: str | Pooling, cells: Sequence[Cell], queries: Sequence[Any]
+) -> list[Numbers]:
+    """Return what the theory says about cells that differ in their samples only.
+
+    Each has a query, an object with its cosine and sharpness, or None.
+    """
     trained: Sequence[Risk | None] = [None] * len(cells)
-    if TRAINED & set(cells[0].quantities):
+    if measured("trained") & set(cells[0].quantities):
         places = [
-            (get_model(model.architecture, **_query_arguments(cell, query)), cell.alpha1)
+            (get_model(architecture, **_query_arguments(cell, query)), cell.alpha1)
             for cell, query in zip(cells, queries, strict=True)
         ]
         values = cells[0].values
         trained = solve_along(cells[0].problem, places, values["reg"], values["loss"])
-    return [_predict(model, *each) for each in zip(cells, queries, trained, strict=True)]
+    return [_predict(architecture, *each) for each in zip(cells, queries, trained, strict=True)]
 
 
-def _predict(model: ReadoutModel, cell: Cell, query: Any, trained: Risk | None) -> Numbers:
+def _predict(architecture: str | Pooling, cell: Cell, query: Any, trained: Risk | None) -> Numbers:
     tested = trained and _tested(cell, trained)
     return {
-        name: _predict_one(name, model, cell, query, trained, tested) for name in cell.quantities
+        name: _predict_one(name, architecture, cell, query, trained, tested)
+        for name in cell.quantities
     }
 
 
 def _predict_one(
     name: str,
-    model: ReadoutModel,
+    architecture: str | Pooling,
     cell: Cell,
     query: Any,
     trained: Risk | None,
@@ -55,7 +59,7 @@ def _predict_one(
     if about == "query":
         return Estimate(getattr(query, name))
     if about == "capacity":
-        limit = capacity(cell.problem, model.architecture, **_query_arguments(cell, query))
+        limit = capacity(cell.problem, architecture, **_query_arguments(cell, query))
         if name == "capacity":
             return limit
         return Estimate(cell.alpha1 < limit, 0.0, limit.converged)
@@ -63,7 +67,7 @@ def _predict_one(
         long = long_model(values["cosine"], values["sharpness"], values["n_points"])
         (risk,) = solve_along(cell.problem, [(long, cell.alpha1)], values["reg"], values["loss"])
         return _estimate(risk.test_error)
-    return predict_oracle(name, cell, str(model.architecture))
+    return predict_oracle(name, cell, str(architecture))
 
 
 def predict_oracle(name: str, cell: Cell, architecture: str) -> Estimate:

@@ -10,25 +10,26 @@ import numpy as np
 from scipy.optimize import minimize
 
 from sparsetoken.estimate import Estimate
-from sparsetoken.estimators.head_passes import Heads, head_gradients
 from sparsetoken.estimators.readout import LinearReadout, fit_readout
 from sparsetoken.estimators.two_step import two_gradient_steps
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.attention import PoolingModel
 from sparsetoken.experiments.models.base import (
     PROBLEM,
+    TWO_STEPS,
     Numbers,
     Rng,
     count_samples,
     refuse_testing_elsewhere,
+    two_steps,
 )
 from sparsetoken.experiments.models.readout import SIMULATED, Floats, TrainingSet
-from sparsetoken.experiments.models.two_step import QUERY, TWO_STEPS, two_steps
-from sparsetoken.losses import get_loss
+from sparsetoken.experiments.models.two_step import QUERY
+from sparsetoken.losses import Loss, get_loss
 from sparsetoken.sampling import LearnedQuery
 from sparsetoken.sequences.data import MemoryData
-from sparsetoken.sequences.passes import attention_features, pooled_features
-from sparsetoken.sequences.sequences import as_sequences
+from sparsetoken.sequences.passes import attention_features, attention_weights, pooled_features
+from sparsetoken.sequences.sequences import Sequences, as_sequences
 
 DESCENT_QUANTITIES = frozenset(
     {"test_error", "train_loss", "cosine", "sharpness", "query_norm", "readout_norm", "bias"}
@@ -120,16 +121,15 @@ class JointModel(ReusedModel):
     ) -> tuple[Floats, LinearReadout]:
         """Minimize mean loss + (λ/2)(‖w‖² + ‖q‖²) by steps of L-BFGS."""
         size, reg, beta = query.size, cell.values["reg"], cell.values["beta"]
-        columns = data.sign[:, np.newaxis], data.weight[:, np.newaxis]
-        only = np.zeros(1, dtype=np.int64)
+        loss = get_loss(cell.values["loss"])
 
         def objective(point: Floats) -> tuple[float, Floats]:
-            query, coef = point[:size, np.newaxis], point[size:-1, np.newaxis]
-            head = Heads(np.zeros(size), np.ones(size), beta * query, coef, point[-1:])
-            totals = data.tokens.total(head_gradients, columns, head, only, only)
-            (value,), by_query, by_readout, by_bias = totals
-            gradient = [*(beta * by_query + reg * query).T, *(by_readout + reg * coef).T, by_bias]
-            return value + 0.5 * reg * float(point[:-1] @ point[:-1]), np.concatenate(gradient)
+            query, coef = point[:size], point[size:-1]
+            by_query, by_readout, by_bias, value = gradient(
+                data.tokens.sequences, data.sign, query, coef, point[-1], loss, beta
+            )
+            slopes = [by_query + reg * query, by_readout + reg * coef, [by_bias]]
+            return value + 0.5 * reg * float(point[:-1] @ point[:-1]), np.concatenate(slopes)
 
         start = np.concatenate([query, readout.coef, [readout.intercept]])
         options = {"maxiter": cell.values["refine_steps"]}
@@ -151,6 +151,26 @@ class _Tokens(NamedTuple):
     def features(self, query: Floats) -> Floats:
         """Return what attention by the query makes of the tokens."""
         return self.tokens.per_sample(attention_features, query)
+
+
+def gradient(
+    sequences: Sequences,
+    sign: Floats,
+    query: Floats,
+    readout: Floats,
+    bias: float,
+    loss: Loss,
+    beta: float,
+) -> tuple[Floats, Floats, float, float]:
+    """Return the gradient of the mean loss by query, readout and bias, and the mean loss."""
+    tokens, lengths = sequences.tokens, sequences.lengths
+    weights, along = attention_weights(sequences, beta * query), tokens @ readout
+    output = np.add.reduceat(weights * along, sequences.offsets[:-1])
+    slope = np.asarray(loss.derivative(output + bias, sign), dtype=float) / sign.size
+    pull = np.repeat(slope, lengths) * weights
+    by_query = beta * ((pull * (along - np.repeat(output, lengths))) @ tokens)
+    value = float(np.mean(loss.value(output + bias, sign)))
+    return by_query, pull @ tokens, float(slope.sum()), value
 
 
 def with_sharpness(numbers: Numbers, beta: float, cell: Cell) -> Numbers:

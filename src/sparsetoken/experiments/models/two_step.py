@@ -16,12 +16,14 @@ from sparsetoken.estimate import Estimate
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.attention import PoolingModel
 from sparsetoken.experiments.models.base import (
+    TWO_STEPS,
     Numbers,
     Rng,
     WayOfTraining,
     count_samples,
     measured,
     trial_seeds,
+    two_steps,
 )
 from sparsetoken.experiments.models.readout import SIMULATED, ReadoutModel
 from sparsetoken.losses import get_loss
@@ -29,8 +31,6 @@ from sparsetoken.population import AnyProblem
 from sparsetoken.sampling import LearnedQuery, sample_query
 from sparsetoken.vocabulary import group
 
-TWO_STEPS = frozenset({"loss", "centre", *group("two steps")})
-"""What the query depends on beside its samples."""
 QUERY = measured("query")
 
 _SAMPLES = frozenset({"alpha0", "alpha", "split"})
@@ -116,12 +116,6 @@ def _best_protocol(problem: AnyProblem, alpha: float, loss: str) -> dict[str, An
     from sparsetoken.theory.dynamics.best import best_protocol
 
     return best_protocol(problem, alpha=alpha, loss=get_loss(loss))
-
-
-def two_steps(cell: Cell) -> dict[str, Any]:
-    """Return the settings of the two steps."""
-    steps = {name: value for name, value in cell.values.items() if name in TWO_STEPS}
-    return {"center" if name == "centre" else name: value for name, value in steps.items()}
 
 
 def _learn_query(cell: Cell, alpha: float, rng: Rng) -> LearnedQuery:

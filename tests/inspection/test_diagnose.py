@@ -1,0 +1,154 @@
+"""What is wrong with a model or its data is found, and nothing else."""
+
+import numpy as np
+import pytest
+
+import sparsetoken as st
+
+PROBLEM = st.SparseTokenProblem(10, 1, 5.0)
+X, Y = PROBLEM.sample(300, 20, random_state=0)
+
+
+def test_a_good_model_has_no_problem():
+    problem = st.SparseTokenProblem(10, 1, 3.5)
+    data, y, truth = problem.sample(400, 15, random_state=0, return_truth=True)
+    model = st.AttentionClassifier(random_state=0).fit(data, y)
+    new, labels = problem.sample(500, 15, random_state=1, direction=truth.direction)
+    diagnosis = model.diagnose(new, labels)
+    assert diagnosis.problems == ()
+    assert str(diagnosis).startswith("No problem found.\nWhat decides: a few tokens (AUC 0.9")
+    assert diagnosis.auc["attention"] > 0.9
+    assert diagnosis.p_value < 1e-6
+    # A few new samples do not make the held-out scores of fit any worse.
+    rows = np.concatenate([np.flatnonzero(labels == label)[:11] for label in (0, 1)])
+    few = model.diagnose(new[rows], labels[rows])
+    assert few.kind == "a few tokens"
+    assert few.p_value < 0.005
+
+
+def names(diagnosis):
+    return {problem.name for problem in diagnosis.problems}
+
+
+def test_anti_aligned():
+    """A large step on the readout: in the limit the cosine is −0.5."""
+    model = st.TwoStepAttentionClassifier(lr_readout=80.0, lr_query=0.73, random_state=0)
+    data, y, truth = PROBLEM.sample(920, 100, random_state=0, return_truth=True)
+    model.fit(data, y)
+    assert model.query_ @ truth.direction < 0
+    diagnosis = model.diagnose(data, y)
+    assert "anti-aligned query" in names(diagnosis)
+    assert "opposite tokens" in str(diagnosis)
+    assert diagnosis.auc["reversed"] > diagnosis.auc["attention"]
+
+
+def test_nothing_beats_chance():
+    """A signal far too weak for so few samples in so many dimensions."""
+    weak = st.SparseTokenProblem(10, 1, 0.5)
+    data, y, truth = weak.sample(60, 200, random_state=0, return_truth=True)
+    model = st.TwoStepAttentionClassifier(random_state=0).fit(data, y)
+    found = model.diagnose(*weak.sample(180, 200, random_state=1, direction=truth.direction))
+    assert found.problems[0].name == "nothing beats chance"
+    assert found.kind == "nothing found"
+    assert found.p_value > 0.01
+    for problem in found.problems:
+        assert problem.advice in str(found)
+
+
+def test_halves_that_fail_do_not_accuse_a_query_that_works():
+    """Half of the samples may be too few to find the query, and all of them enough."""
+    X, y = st.SparseTokenProblem(20, 1, 5.5).sample(120, 150, random_state=3)
+    model = st.SparseTokenClassifier(random_state=0, n_trees=50).fit(X, y)
+    model.query_reliability_ = 0.2
+    diagnosis = model.diagnose(X, y)
+    assert diagnosis.auc["held out"] > 0.95
+    assert diagnosis.problems == ()
+
+
+def test_pooling_was_chosen():
+    everywhere = st.SparseTokenProblem(2, 2, 1.0)
+    data, y = everywhere.sample(100, 5, random_state=0)
+    model = st.AttentionClassifier(random_state=0).fit(data, y)
+    assert model.chosen_["model"] == "pooled"
+    assert model.diagnose(data, y).kind == "the mean token"
+    assert "attention no better than pooling" in names(model.diagnose(data, y))
+    assert "unreliable query" not in names(model.diagnose(data, y))
+
+
+def test_bad_arguments():
+    model = st.TwoStepAttentionClassifier(random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match=r"y must hold 300 labels, all of \[0, 1\]"):
+        model.diagnose(X, np.zeros(300))
+    with pytest.raises(ValueError, match="y must hold 300 labels"):
+        model.diagnose(X, Y[:5])
+    with pytest.raises(ValueError, match="at least two samples of each class"):
+        model.diagnose(X[:3], [0, 0, 1])
+
+
+def needle(n_samples=200, seed=0):
+    problem = st.SparseTokenProblem(10, 1, 4.0)
+    data, y, truth = problem.sample(n_samples, 10, random_state=seed, return_truth=True)
+    return data, y, *problem.sample(200, 10, random_state=seed + 1, direction=truth.direction)
+
+
+def faulty(kind):
+    """Return samples for fit and for diagnose, with one known fault."""
+    rng = np.random.default_rng(0)
+    data, y, new, y_new = needle()
+    if kind == "nothing beats chance":
+        return data, rng.permutation(y), new, rng.permutation(y_new)
+    if kind == "scores the wrong way round":
+        return data, y, new, 1 - y_new
+    if kind == "duplicated sequences":
+        data, y = np.repeat(data[:80], 2, axis=0), np.repeat(y[:80], 2)
+        return data, y, data, y
+    if kind == "constant features":
+        data, new = (np.concatenate([a, np.ones((*a.shape[:2], 2))], axis=2) for a in (data, new))
+        return data, y, new, y_new
+    y = np.arange(200) % 2
+    if kind == "length predicts the label":
+        parts = [rng.standard_normal((10 if label else 6, 5)) for label in np.tile(y, 2)]
+        return parts[:200], y, parts[200:], y
+    parts = rng.standard_normal((2, 200, 8, 4))
+    parts[:, y == 1, 0] *= 4.0  # "spread tells more than the model"
+    return parts[0], y, parts[1], y
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "nothing beats chance",
+        "scores the wrong way round",
+        "duplicated sequences",
+        "constant features",
+        "length predicts the label",
+        "spread tells more than the model",
+    ],
+)
+def test_the_fault_is_the_first_finding(kind):
+    data, y, new, y_new = faulty(kind)
+    model = st.AttentionClassifier(random_state=0, cv=3, refine_steps=30).fit(data, y)
+    found = model.diagnose(new, y_new)
+    assert found.problems[0].name == kind
+    assert found.problems[0].advice in str(found)
+    if kind == "nothing beats chance":
+        assert "many more samples" in str(found)
+        assert "More samples would help little" not in str(found)
+
+
+def test_few_samples_of_a_class():
+    data, y, _, _ = needle(300)
+    rows = np.concatenate([np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:5]])
+    model = st.SparseTokenClassifier(random_state=0, cv=3, refine_steps=30).fit(data[rows], y[rows])
+    found = model.diagnose(data[rows], y[rows])
+    assert found.problems[0].name == "few samples of a class"
+
+
+def test_samples_of_fit_are_judged_by_their_held_out_scores():
+    rng = np.random.default_rng(1)
+    data, y = rng.standard_normal((60, 5, 40)), np.arange(60) % 2
+    model = st.AttentionClassifier(random_state=0, cv=3, refine_steps=30).fit(data, y)
+    assert model.score(data, y) > 0.9  # it has learned the noise by heart
+    found = model.diagnose(data[::-1], y[::-1])
+    assert found.auc["model"] == pytest.approx(found.auc["held out"])
+    assert found.problems[0].name == "nothing beats chance"
