@@ -130,6 +130,7 @@ def make_cell(
         "joint" is the minimum, with the ridge on query and readout alike. A model that is ``tuned``
         has the learning rates (two steps also the split and the ridge) with which the theory
         expects the least error; ``alpha`` and ``steps`` are then the most it may use in all.
+        "optimal" is the best that any learner can do.
 
     Examples
     --------
@@ -152,7 +153,7 @@ def make_cell(
     if not wanted:
         return None
     names = set().union(*(model.parameters(quantity, source) for quantity in wanted))
-    names -= {name for name in ("centre", "tuned") if not given[name]}
+    names -= {name for name in ("centre", "tuned", "contiguous") if not given[name]}
     names |= _SIMULATION if source == "simulation" else set()
     kept = {name: value for name, value in given.items() if name in names}
     cell = Cell(source, tuple(q for q in MEASURED if q in wanted), kept)
@@ -195,7 +196,8 @@ def _read_problem(values: Mapping[str, Any]) -> AnyProblem:
     errors = values.get("label_errors", _NO_ERRORS)
     if "kinds" in values:
         return read_population(values["kinds"], errors)
-    single = SparseTokenProblem(**{name: values[name] for name in _PROBLEM if name in values})
+    names = (*_PROBLEM, "contiguous")
+    single = SparseTokenProblem(**{name: values[name] for name in names if name in values})
     return read_population(Population([single]), errors)
 
 
@@ -233,7 +235,7 @@ def _write_population(values: dict[str, Any], prefix: str, rate: float) -> dict[
         values[errors] = errors_text(values[errors])
     if population is None:
         return values
-    for name in _PROBLEM[:-1]:
+    for name in (*_PROBLEM[:-1], "contiguous"):
         if f"{prefix}{name}" in values:
             raise ValueError(f"{prefix}{name} does not go with {kinds}: each kind has its own")
     common_rate = values.pop(f"{prefix}positive_rate", None)

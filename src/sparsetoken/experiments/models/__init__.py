@@ -14,6 +14,7 @@ from sparsetoken.experiments.models import (  # noqa: F401 (each registers itsel
     gradient_descent,
     layers,
     linear,
+    optimal,
     shared_samples,
 )
 from sparsetoken.experiments.models.attention import AttentionModel
