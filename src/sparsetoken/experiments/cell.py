@@ -24,6 +24,7 @@ _SCHEMA = 2  # to be raised when the same values come to mean something else
 _PROBLEM = group("problem")
 _SIMULATION = frozenset({"dim", "trials", "random_state"})
 _SAMPLES = ("alpha", "alpha0", "alpha1")
+_LEFT_OUT_IF_ZERO = ("centre", "tuned", "contiguous", "unlabelled")
 _DEFAULTS = {name: q.default for name, q in PARAMETERS.items() if q.default is not None}
 _NO_ERRORS = errors_text((0.0, 0.0))
 
@@ -153,7 +154,7 @@ def make_cell(
     if not wanted:
         return None
     names = set().union(*(model.parameters(quantity, source) for quantity in wanted))
-    names -= {name for name in ("centre", "tuned", "contiguous") if not given[name]}
+    names -= {name for name in _LEFT_OUT_IF_ZERO if not given[name]}
     names |= _SIMULATION if source == "simulation" else set()
     kept = {name: value for name, value in given.items() if name in names}
     cell = Cell(source, tuple(q for q in MEASURED if q in wanted), kept)

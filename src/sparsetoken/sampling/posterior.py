@@ -57,8 +57,8 @@ class PosteriorMean:
 
     @property
     def cosine(self) -> float:
-        """Cosine between the mean and the direction."""
-        return float(self.mean @ self.direction) / self.norm
+        """Cosine between the mean and the direction; 0 if nothing has been learned."""
+        return float(self.mean @ self.direction) / self.norm if self.norm else 0.0
 
     def test_error(self, n_samples: int = 20_000, random_state: RandomState = None) -> Estimate:
         """Return the error of the posterior odds on fresh samples, of which only scores are drawn.
@@ -194,6 +194,8 @@ def sample_posterior_mean(
     if n_unlabelled:
         blocks += _draw_blocks(problem, n_unlabelled, rng, False)
     blocks = [block for block in blocks if block.chances.sum() > 0.0 and len(block.label)]
+    if not blocks:  # nothing that may carry the signal has been drawn
+        return PosteriorMean(problem, np.zeros(dim), unit, 0.0, 0, True)
     noise = HiddenNoise(sum(block.signal.size for block in blocks), dim, rng)
     return iterate(problem, blocks, noise, unit, start == "informed", max_iter)
 

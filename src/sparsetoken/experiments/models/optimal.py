@@ -67,7 +67,7 @@ class OptimalModel(WayOfTraining):
                 "iteration_law": Estimate(thresholds.iteration_law),
             }
         if _LEARNED & set(cell.quantities):
-            best = optimal(cell.problem, cell.alpha1, values["unlabelled"], **points)
+            best = optimal(cell.problem, cell.alpha1, values.get("unlabelled", 0.0), **points)
             start = {"nothing": best.from_nothing, "informed": best.informed}
             learned = start.get(values.get("start", ""), best)
             numbers |= {name: getattr(learned, name) for name in ("test_error", "auc", "cosine")}
@@ -82,7 +82,7 @@ class OptimalModel(WayOfTraining):
             cell.problem,
             count_samples(cell.alpha1, dim),
             dim,
-            n_unlabelled=round(values["unlabelled"] * dim),
+            n_unlabelled=round(values.get("unlabelled", 0.0) * dim),
             start=values.get("start", "nothing"),
             random_state=rng,
         )
