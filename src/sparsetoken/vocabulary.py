@@ -450,7 +450,7 @@ MODELS: dict[str, Look] = {
         "gradient descent", "attention whose parameters all move in every step", COLORS[3], "v"
     ),
     "optimal": Look(
-        "best possible", "the best that any learner can do with these samples", COLORS[6], "X"
+        "best possible", "the best that any learner can do with these samples", COLORS[6], "P"
     ),
     "bayes": Look("Bayes", "the best classifier that knows the signal", COLORS[6], "X"),
 }

@@ -34,7 +34,7 @@ def sweep(
     model = problem | {"model": "optimal"}
     phases, curve = {"panel": "phases"}, {"panel": "curve"}
     simulated = model | {"trials": trials, "start": "nothing"}
-    axes = {"n_tokens": length_points, "alpha": alphas, "dim": dims}
+    axes: dict[str, Any] = {"n_tokens": length_points, "alpha": alphas, "dim": dims}
     fixed = model | {"n_tokens": n_tokens}
     grids = [
         Grid(_THRESHOLDS, {"n_tokens": lengths}, model, ["theory"], phases),
@@ -122,15 +122,15 @@ def _draw_phases(ax: Any, rows: Rows) -> None:
     plotting.label_axes(ax, "alpha", "n_tokens")
     ax.set(xlim=(low, high), ylim=(lengths[0], lengths[-1]))
     plotting.plain_log(ax.xaxis)
-    places = {
+    places: dict[str, tuple[float, Any, Any]] = {
         "impossible": (0.75, [low] * len(lengths), information),
         "hard": (0.75, information, np.minimum(iteration, high)),
         "easy": (0.25, iteration, [high] * len(lengths)),
     }
     for name, (height, left, right) in places.items():
-        row = int(height * len(lengths))
-        middle = math.sqrt(left[row] * right[row])
-        ax.text(middle, lengths[row], name, ha="center", va="center", style="italic")
+        index = int(height * len(lengths))
+        middle = math.sqrt(left[index] * right[index])
+        ax.text(middle, lengths[index], name, ha="center", va="center", style="italic")
 
 
 def _draw_curve(ax: Any, rows: Rows) -> None:

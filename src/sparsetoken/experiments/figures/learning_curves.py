@@ -63,7 +63,8 @@ def draw(rows: Rows) -> plotting.Picture:
             chosen = look(model)
             here = plotting.select(rows, quantity=quantity, model=model)
             if here:
-                plotting.curve(ax, here, "alpha", chosen.color, chosen.marker, chosen.label)
+                line: Any = {"dashes": "-", "lw": 1.4} if model == "optimal" else {}
+                plotting.curve(ax, here, "alpha", *chosen[2:], chosen.label, **line)
         plotting.label_axes(ax, "alpha", quantity)
     plotting.plain_log(axes[0][0].yaxis)
     plotting.lines_and_points(axes[0][0], lines=False)

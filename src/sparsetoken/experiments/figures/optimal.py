@@ -84,7 +84,8 @@ def draw(rows: Rows) -> plotting.Picture:
             here = plotting.select(trusted, quantity=quantity, model=model)
             if here:
                 chosen = look(model)
-                plotting.curve(ax, here, "alpha", chosen.color, chosen.marker, chosen.label)
+                line: Any = {"dashes": "-", "lw": 1.4} if model == "optimal" else {}
+                plotting.curve(ax, here, "alpha", *chosen[2:], chosen.label, **line)
         plotting.label_axes(ax, "alpha", quantity)
     axes[0][1].set_ylim(None, 1.01)
     plotting.share_legend(drawn, axes[0][0])
