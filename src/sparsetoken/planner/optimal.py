@@ -15,7 +15,8 @@ from sparsetoken.theory.optimal_solution import LearningSolution
 
 __all__ = ["OPTIMAL", "least_alpha", "least_shortfall"]
 
-_FEWEST, _MOST = 1e-9, 1e9  # samples per dimension
+_ENDS = 1e-9, 1e9  # samples per dimension
+_POINTS = 1024  # where several tokens carry the signal: a table of more takes long to make
 
 
 class OptimalLearner(Architecture):
@@ -48,7 +49,7 @@ class OptimalLearner(Architecture):
 
     def limit(self, case: Case, choice: Choice) -> LearningSolution:
         """Return what the iteration reaches."""
-        return optimal(case.problem, case.alpha).from_nothing
+        return optimal(case.problem, case.alpha, n_points=_POINTS).from_nothing
 
     def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
         """Return nothing: the classifier estimates what it needs."""
@@ -68,19 +69,21 @@ OPTIMAL = OptimalLearner()
 
 def least_shortfall(case: Case) -> Estimate:
     """Return the least shortfall of any learner with these samples, quick or not."""
-    return case.metric.shortfall(optimal(case.problem, case.alpha))
+    return case.metric.shortfall(optimal(case.problem, case.alpha, n_points=_POINTS))
 
 
-def least_alpha(problem: AnyProblem, metric: Metric, shortfall: float) -> float:
+def least_alpha(
+    problem: AnyProblem, metric: Metric, shortfall: float, ends: tuple[float, float] = _ENDS
+) -> float:
     """Return the samples per dimension below which no learner reaches the shortfall.
 
-    It is infinite if no number of samples suffices.
+    It is infinite if the upper end does not suffice, and zero if the lower end does.
     """
 
     def excess(log_alpha: float) -> float:
-        return metric.shortfall(optimal(problem, math.exp(log_alpha))) - shortfall
+        return metric.shortfall(optimal(problem, math.exp(log_alpha), n_points=_POINTS)) - shortfall
 
-    low, high = math.log(_FEWEST), math.log(_MOST)
+    low, high = map(math.log, ends)
     if excess(low) <= 0.0:
         return 0.0
     return math.inf if excess(high) > 0.0 else math.exp(brentq(excess, low, high, xtol=1e-6))

@@ -125,12 +125,14 @@ def _draw_phases(ax: Any, rows: Rows) -> None:
     places: dict[str, tuple[float, Any, Any]] = {
         "impossible": (0.75, [low] * len(lengths), information),
         "hard": (0.75, information, np.minimum(iteration, high)),
-        "easy": (0.25, iteration, [high] * len(lengths)),
+        "easy": (0.3, iteration, [high] * len(lengths)),
     }
     for name, (height, left, right) in places.items():
         index = int(height * len(lengths))
         middle = math.sqrt(left[index] * right[index])
-        ax.text(middle, lengths[index], name, ha="center", va="center", style="italic")
+        words = ax.text(middle, lengths[index], name, ha="center", va="center", style="italic")
+        words.set_bbox({"facecolor": _REGIONS[name], "edgecolor": "none", "pad": 1.0})
+        words.set_zorder(4)
 
 
 def _draw_curve(ax: Any, rows: Rows) -> None:

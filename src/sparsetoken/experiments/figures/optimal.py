@@ -92,7 +92,8 @@ def draw(rows: Rows) -> plotting.Picture:
     notes = [
         "Best possible: theory of the optimum, and message passing",
         "Two-step attention and gradient descent on all parameters have tuned rates; joint "
-        "training is drawn where its minimum is stable",
+        "training and pooling have the ridge 0.1, and the former is drawn where its minimum is "
+        "stable",
     ]
     plotting.caption(drawn, rows, "Classifiers and the best possible learner", notes)
     return drawn
