@@ -26,6 +26,8 @@ Indices = NDArray[np.int64]
 _CERTAIN = 2.6  # standard errors of an AUC from chance: one in 200 by accident
 _CROSS_VALIDATED = 1.5  # so much more an AUC of noise scatters, as the fits share their samples
 _CONVINCING = 0.9  # AUC of held-out samples: whatever finds these few tokens has found the query
+_CONVINCING_NEGATIVES, _CLEARLY = 0.97, 0.04  # AUC of heads for them, and ahead of the others
+_SHARP_RIDGE = 0.01  # of heads to which few tokens matter
 _LOW_RELIABILITY = 0.7
 _FEW = 10  # samples of a class
 _MANY_CONSTANT = 0.1  # of the features; images have a few at their edges
@@ -137,6 +139,7 @@ def diagnose(model: Any, data: Data, index: Indices, refitted: Floats | None = N
         _reversed_scores(auc, above),
         _chance(auc, above),
         _anti_aligned(attends and (kind == "a few tokens" or _members(model) is None), auc, error),
+        _of_negatives(model),
         _spread_finding(auc, error, above),
         _unreliable(kind, model.query_reliability_, auc),
         _needless(_members(model), attends, auc, error),
@@ -254,6 +257,31 @@ def _chance(auc: dict[str, float], above: dict[str, float]) -> Finding:
         "Check that each label belongs to its sequence. If so, try other features or many more "
         "samples.",
         asks_for_samples=True,
+    )
+
+
+def _of_negatives(model: Any) -> Finding:
+    """Compare sharp heads for either class, as they scored samples that were held out."""
+    aucs = {
+        turn: max(
+            (
+                head.auc
+                for head in getattr(model, "heads_", ())
+                if head.model == "attention" and head.auc and head.reg == _SHARP_RIDGE
+                if head.temperature * turn > 0
+            ),
+            default=0.0,
+        )
+        for turn in (1.0, -1.0)
+    }
+    first, second = [str(label) for label in model.classes_.tolist()[:2]]
+    return Finding(
+        "tokens of the negatives decide",
+        aucs[-1.0] > _CONVINCING_NEGATIVES and aucs[-1.0] > aucs[1.0] + _CLEARLY,
+        f"Tokens that speak for {first} tell the classes apart better (AUC {aucs[-1.0]:.3f}) than "
+        f"those that speak for {second} ({aucs[1.0]:.3f}).",
+        f"If only {second} should be recognized by its tokens, a sequence that lacks something is "
+        "mistaken for it: use SparseTokenClassifier(monotone=True).",
     )
 
 

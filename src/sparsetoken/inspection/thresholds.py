@@ -141,13 +141,14 @@ def drawn_threshold(
             stacks = stack.without_fold(int(fold)), stack
             fewer = draws // (2 * n_folds)
             new, old = (scores(tokens[part], fewer, *stacks) for part in (inside, ~inside))
-            gaps.append(np.subtract(*map(_upper_mean, new)) - np.subtract(*map(_upper_mean, old)))
+            unseen, seen = (_upper_mean(part[0]) - _upper_mean(part[1]) for part in (new, old))
+            gaps.append(unseen - seen)
             levels.append(upper_quantile(new[1], fpr))
     quantile = upper_quantile(scores(tokens, draws, stack)[0], fpr)
     if not gaps:
         return Estimate(quantile, quantile.uncertainty, enough)
     error = np.sqrt((np.var(gaps) + np.var(levels)) / max(1, len(gaps) - 1))
-    return Estimate(quantile + np.mean(gaps), float(error), enough)
+    return Estimate(float(quantile + np.mean(gaps)), float(error), enough)
 
 
 def _upper_mean(scores: Floats) -> float:

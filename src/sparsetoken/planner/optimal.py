@@ -37,7 +37,7 @@ class OptimalLearner(Architecture):
         """The estimator that estimates strength and number of signal tokens as well."""
         from sparsetoken import estimators
 
-        return estimators.BayesAttentionClassifier  # type: ignore[attr-defined]
+        return estimators.BayesAttentionClassifier
 
     def first_choice(self, case: Case) -> Choice:
         """Return the only choice."""
