@@ -152,3 +152,29 @@ def test_samples_of_fit_are_judged_by_their_held_out_scores():
     found = model.diagnose(data[::-1], y[::-1])
     assert found.auc["model"] == pytest.approx(found.auc["held out"])
     assert found.problems[0].name == "nothing beats chance"
+
+
+def poisoned(rng, n_samples):
+    """Positives have a concept; each negative, and no positive, has a token far from all others."""
+    y = (np.arange(n_samples) < n_samples // 2).astype(int)
+    X = rng.standard_normal((n_samples, 8, 10))
+    X[y == 1, 0] += 0.5
+    X[y == 0, 0] = -10.0 + 0.1 * rng.standard_normal(((y == 0).sum(), 10))
+    return X, y
+
+
+def test_tokens_of_the_negatives():
+    def found(X, y):
+        clf = st.AttentionClassifier(random_state=0).fit(X, y)
+        findings = {f.name: f for f in clf.diagnose(X, y).findings}
+        return findings["tokens of the negatives decide"]
+
+    rng = np.random.default_rng(0)
+    finding = found(*poisoned(rng, 100))
+    assert finding.found
+    assert "monotone=True" in finding.advice
+    for n_tokens, signal, positive_rate in ((1, 3.0, 0.5), (8, 5.0, 0.5), (20, 4.0, 0.3)):
+        problem = st.SparseTokenProblem(n_tokens, signal=signal, positive_rate=positive_rate)
+        assert not found(*problem.sample(120, 10, random_state=0)).found
+    mean = rng.standard_normal((100, 6, 5))
+    assert not found(mean, (mean.mean(axis=(1, 2)) > 0).astype(int)).found

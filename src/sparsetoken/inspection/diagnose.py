@@ -27,7 +27,6 @@ _CERTAIN = 2.6  # standard errors of an AUC from chance: one in 200 by accident
 _CROSS_VALIDATED = 1.5  # so much more an AUC of noise scatters, as the fits share their samples
 _CONVINCING = 0.9  # AUC of held-out samples: whatever finds these few tokens has found the query
 _CONVINCING_NEGATIVES, _CLEARLY = 0.97, 0.04  # AUC of heads for them, and ahead of the others
-_SHARP_RIDGE = 0.01  # of heads to which few tokens matter
 _LOW_RELIABILITY = 0.7
 _FEW = 10  # samples of a class
 _MANY_CONSTANT = 0.1  # of the features; images have a few at their edges
@@ -262,14 +261,11 @@ def _chance(auc: dict[str, float], above: dict[str, float]) -> Finding:
 
 def _of_negatives(model: Any) -> Finding:
     """Compare sharp heads for either class, as they scored samples that were held out."""
+    stack = getattr(model, "stack_", None)
+    heads = [about for member in stack.members for about in member.describe()] if stack else []
     aucs = {
         turn: max(
-            (
-                head.auc
-                for head in getattr(model, "heads_", ())
-                if head.model == "attention" and head.auc and head.reg == _SHARP_RIDGE
-                if head.temperature * turn > 0
-            ),
+            (about["auc"] or 0.0 for about in heads if about.get("temperature") == turn),
             default=0.0,
         )
         for turn in (1.0, -1.0)
