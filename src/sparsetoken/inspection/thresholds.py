@@ -141,7 +141,8 @@ def drawn_threshold(
             stacks = stack.without_fold(int(fold)), stack
             fewer = draws // (2 * n_folds)
             new, old = (scores(tokens[part], fewer, *stacks) for part in (inside, ~inside))
-            gaps.append(np.subtract(*map(_upper_mean, new)) - np.subtract(*map(_upper_mean, old)))
+            above = [_upper_mean(without) - _upper_mean(whole) for without, whole in (new, old)]
+            gaps.append(above[0] - above[1])
             levels.append(upper_quantile(new[1], fpr))
     quantile = upper_quantile(scores(tokens, draws, stack)[0], fpr)
     if not gaps:
