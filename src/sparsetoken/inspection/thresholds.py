@@ -148,7 +148,7 @@ def drawn_threshold(
     if not gaps:
         return Estimate(quantile, quantile.uncertainty, enough)
     error = np.sqrt((np.var(gaps) + np.var(levels)) / max(1, len(gaps) - 1))
-    return Estimate(quantile + np.mean(gaps), float(error), enough)
+    return Estimate(quantile + float(np.mean(gaps)), float(error), enough)
 
 
 def _upper_mean(scores: Floats) -> float:
