@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from benchmarks.bags import needle_digits, stored_bags
 from sparsetoken import (
     AttentionClassifier,
+    BayesAttentionClassifier,
     PooledClassifier,
     Sequences,
     SparseTokenClassifier,
@@ -119,6 +120,7 @@ def in_dask(case: Case) -> Case:
 CLASSIFIERS: dict[str, Callable[..., Any]] = {
     "SparseToken": SparseTokenClassifier,
     "Attention": AttentionClassifier,
+    "Bayes": BayesAttentionClassifier,
     "TwoStep": TwoStepAttentionClassifier,
     "Pooled": PooledClassifier,
     "Vectorized": VectorizedClassifier,
@@ -127,7 +129,7 @@ CLASSIFIERS: dict[str, Callable[..., Any]] = {
 
 def scores(name: str, case: Case) -> NDArray[Any] | None:
     """Return the scores of a classifier, None if it does not take such data."""
-    stacked = name in ("SparseToken", "Attention")
+    stacked = name in ("SparseToken", "Attention", "Bayes")
     if (case.options and name != "Attention") or ("groups" in case.fit and not stacked):
         return None
     if not stacked and len(np.unique(case.y)) > 2:

@@ -72,7 +72,10 @@ def main() -> None:
         "synthetic-32": synthetic(32, 6.0),
         "digits": digits(),
     }
-    models = {"attention": AttentionClassifier, "sparsetoken": SparseTokenClassifier}
+    models: dict[str, Any] = {
+        "attention": AttentionClassifier,
+        "sparsetoken": SparseTokenClassifier,
+    }
     print("set          model        samples window  rate %: median (lowest…highest)  recall")
     for name in options.sets.split(","):
         for label in options.models.split(","):

@@ -77,7 +77,10 @@ def read_population(
     kinds: Any, label_errors: Any = _NO_ERRORS, positive_rate: float | None = None
 ) -> AnyProblem:
     """Return the population, or the problem if there is one kind and no label errors."""
-    return plain(_population(_parse_kinds(kinds, positive_rate), _parse_errors(label_errors)))
+    errors = _parse_errors(label_errors)
+    if isinstance(kinds, Population):
+        return plain(Population(kinds.kinds, kinds.shares, errors))
+    return plain(_population(_parse_kinds(kinds, positive_rate), errors))
 
 
 def load_population(path: str | PathLike[str]) -> dict[str, Any]:

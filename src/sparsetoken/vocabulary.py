@@ -188,6 +188,11 @@ PARAMETERS: dict[str, Quantity] = {
             **_ALPHA, slider=(0.05, 1000.0), group="samples",
         ),
         Quantity(
+            "unlabelled", "unlabelled samples per dimension", "αᵤ",
+            "Further sequences per feature whose label is not recorded, for the best learner.",
+            0.0, default=0.0, infinite=True, group="samples",
+        ),
+        Quantity(
             "reg", "ridge", "λ", "Penalty on the weights of the readout.",
             0.0, default=1e-2, slider=(1e-6, 100.0), logarithmic=True, group="training",
         ),
@@ -242,6 +247,11 @@ PARAMETERS: dict[str, Quantity] = {
             "tuned", "tuned", "",
             "1 to find learning rates (of two steps also split and ridge) by theory.",
             0, 1, default=0, whole=True, group="training",
+        ),
+        Quantity(
+            "start", "start of the iteration", "",
+            "Where the best learner's iteration begins: knowing nothing, or at the truth.",
+            options=("nothing", "informed"), group="training",
         ),
         Quantity(
             "depth", "self-attention layers", "",
@@ -372,6 +382,15 @@ MEASURED: dict[str, Quantity] = {
         Quantity("limit_error", "test error of very long sequences", "",
                  "Test error in the limit of long sequences, n_signal in proportion to √L.",
                  0.0, 1.0, logarithmic=True, group="limit"),
+        Quantity("information_threshold", "samples that tell the direction", "α",
+                 "Samples per dimension from which the best learner knows the direction well.",
+                 0.0, logarithmic=True, group="thresholds"),
+        Quantity("iteration_threshold", "samples from which iteration learns", "α",
+                 "Samples per dimension from which a quick iteration finds the direction.",
+                 0.0, logarithmic=True, group="thresholds"),
+        Quantity("iteration_law", "the latter in long sequences", "α",
+                 "The iteration threshold by its law for long sequences.",
+                 0.0, logarithmic=True, group="thresholds"),
         Quantity("capacity", "capacity", "α*",
                  "Samples per dimension that can be separated perfectly.",
                  0.0, group="capacity"),
@@ -432,6 +451,9 @@ MODELS: dict[str, Look] = {
     ),
     "training": Look(
         "gradient descent", "attention whose parameters all move in every step", COLORS[3], "v"
+    ),
+    "optimal": Look(
+        "best possible", "the best that any learner can do with these samples", COLORS[6], "P"
     ),
     "bayes": Look("Bayes", "the best classifier that knows the signal", COLORS[6], "X"),
 }

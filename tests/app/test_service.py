@@ -73,7 +73,7 @@ def test_jobs(server):
     assert status["state"] == "done"
     assert status["progress"]["done"] == status["progress"]["total"]
     curves = status["progress"]["content"]["panels"][0]["curves"]
-    assert [curve["look"] for curve in curves] == ["points"] * 3
+    assert [curve["look"] for curve in curves] == ["points"] * 4
     assert len(curves[0]["x"]) == len(curves[0]["error"]) == 6
     key = server.post("/api/jobs/learning", {"visitor": VISITOR, "values": {"dim": 400}}).json[
         "key"

@@ -84,11 +84,13 @@ def test_learning_curves(quantity, query_by):
             found = st.theory.two_step_risk(
                 problem, alpha0=first, alpha1=alpha - first, reg=0.1, n_points=4096, **rates(values)
             )
+        elif model == "optimal":
+            found = st.theory.optimal(problem, alpha)
         else:
             found = st.theory.risk(problem, model, alpha=alpha, reg=0.1, loss="square")
         expected = found.recall(fpr=0.05) if quantity == "recall" else found.test_error
         assert shown == pytest.approx(expected, rel=1e-4)
-    order = {"pooled": 0, "vectorized": 1, "two-step": 2}
+    order = {"pooled": 0, "vectorized": 1, "optimal": 2, "two-step": 3}
     rows = sorted(zip(table["model"], table[quantity], strict=True), key=lambda r: order[r[0]])
     assert printed(content) == pytest.approx([value for _, value in rows], abs=2e-5)
 
@@ -196,13 +198,17 @@ def test_training_that_runs_away_is_drawn_as_far_as_it_goes():
 def test_populations():
     given = ODD | {"signal_spread": 0.25, "length_spread": 0.4}
     content = draw("learning", given, LAST)
-    assert set(content.table["model"]) == {"two-step", "pooled"}  # one length for vectorized
+    shown = set(content.table["model"])
+    assert shown == {"two-step", "pooled", "optimal"}  # one length for vectorized
     kinds = [
         st.SparseTokenProblem(n_tokens, 1, signal, 0.4) for signal in (3, 5) for n_tokens in (6, 14)
     ]
     found = st.theory.risk(st.Population(kinds), "pooled", alpha=20.0, reg=0.01, loss="square")
-    assert content.table["test_error"][-1] == pytest.approx(found.test_error, rel=1e-5)
-    assert printed(content)[:25] == pytest.approx(content.table["test_error"][-25:], abs=2e-5)
+    errors = dict.fromkeys(shown, ())
+    for model, error in zip(content.table["model"], content.table["test_error"], strict=True):
+        errors[model] += (error,)
+    assert errors["pooled"][-1] == pytest.approx(found.test_error, rel=1e-5)
+    assert printed(content)[:25] == pytest.approx(errors["pooled"], abs=2e-5)
     floor = st.theory.oracle_error(st.Population(kinds), "bayes", n_points=4096)
     assert curve(content, "Bayes floor").y == pytest.approx([floor] * 2, rel=1e-2)
 
@@ -271,6 +277,20 @@ def test_no_edge_runs_through_noise():
     attention, pooled, worse = (Estimate(error, 0.01) for error in (0.10, 0.12, 0.2))
     assert phase.gain((attention, pooled)) == 0.0
     assert math.log10(1.05) < phase.gain((attention, worse)) < math.log10(2.0)
+
+
+def test_the_phase_diagram_has_a_line_for_the_best_learner():
+    given = {"loss": "square", "x_axis": "n_tokens", "y_axis": "alpha", "signal": 3.0}
+    values = check("phase", given | {"error": 0.2})
+    (line,) = phase._best_possible(values)
+    assert line.name == "best possible: 20\N{NO-BREAK SPACE}% error"
+    for length, alpha in zip(line.x, line.y, strict=True):
+        best = st.theory.optimal(st.SparseTokenProblem(int(length), 1, 3.0), alpha)
+        assert best.test_error == pytest.approx(0.2, rel=1e-3)
+    (turned,) = phase._best_possible(values | {"x_axis": "alpha", "y_axis": "n_tokens"})
+    assert (turned.x, turned.y) == (line.y, line.x)
+    assert phase._best_possible(values | {"y_axis": "signal"}) == []
+    assert phase._best_possible(values | {"n_signal": 2}) == []
 
 
 def test_phase_needs_two_axes():
@@ -405,11 +425,26 @@ def test_planner(capsys):
     assert content.facts["samples"] == str(plan.n_samples)
     assert curve(content, "the plan").x == [plan.n_samples]
     drawn = {found.model for found in content.panels[0].curves if found.look == "line"}
-    assert drawn == {"pooled", "two-step", "vectorized"}
+    assert drawn == {"pooled", "two-step", "vectorized", "optimal"}
+    assert f"no learner does with fewer than {plan.least_samples}" in content.sentence
     with pytest.raises(SystemExit):
         main([*shlex.split(content.command)[1:], "--json"])
     assert f'"n_samples": {plan.n_samples}' in capsys.readouterr().out
     assert plan.n_samples in printed(content)
+
+
+def test_a_plan_from_a_pasted_curve():
+    text = "n_samples,error\n50,0.31\n100,0.24\n200,0.17\n400,0.13\n"
+    given = {"curve": text, "test_samples": 1000, "error": 0.1}
+    content = worked("planner", given)[-1].content
+    plan = st.plan.from_curve([50, 100, 200, 400], [0.31, 0.24, 0.17, 0.13], n_test=1000, error=0.1)
+    assert plan.answer.rstrip(".") in content.sentence
+    assert curve(content, "measured ± s.e.").y == [0.31, 0.24, 0.17, 0.13]
+    assert curve(content, "expected error, 80 %").y == list(plan.curve.median)
+    assert float(plan.n_samples) in printed(content)
+    wrong = worked("planner", {"curve": "n_samples,error\n50,many\n"})[-1].content
+    assert "numbers" in wrong.sentence
+    assert wrong.panels == []
 
 
 def test_an_impossible_plan_says_why():

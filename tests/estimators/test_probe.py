@@ -2,6 +2,7 @@
 
 import json
 import sys
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ CLASSIFIERS = {
     "attention": (st.AttentionClassifier(random_state=0), RAGGED, Y),
     "classes": (st.AttentionClassifier(random_state=0), X, THREE),
     "map": (st.AttentionClassifier(random_state=0, token_map=PCA(5)), RAGGED, Y),
+    "bayes": (st.BayesAttentionClassifier(random_state=0), RAGGED, Y),
     "two-step": (
         st.TwoStepAttentionClassifier(lr_readout=0.01, lr_query=0.01, random_state=0),
         RAGGED,
@@ -52,9 +54,15 @@ def score(tensors, x):
     for k, a in enumerate(tensors["temperatures"]):
         for c in range(len(total)):
             s, t = Z @ tensors["queries"][k, c], Z @ tensors["readouts"][k, c]
-            raw = a * logsumexp(s, b=1 / len(s)) if a else softmax(s) @ t
+            bias = tensors["biases"][k, c]
+            raw = softmax(s) @ t + bias
+            if a:
+                n_signal = int(tensors["n_signal"][k])
+                size = min(n_signal, len(s))
+                choices = [sum(chosen) for chosen in combinations(s, size)]
+                raw = a * logsumexp(choices, b=1 / len(choices)) + bias * size / n_signal
             low, high = tensors["limits"][:, k]
-            total[c] += tensors["weights"][k] * np.clip(raw + tensors["biases"][k, c], low, high)
+            total[c] += tensors["weights"][k] * np.clip(raw, low, high)
     return total
 
 
@@ -104,9 +112,10 @@ def test_a_loaded_classifier_and_feature_names(tmp_path):
 
 def test_what_is_no_tensor_is_refused(tmp_path):
     clf = st.SparseTokenClassifier(n_trees=20, random_state=0).fit(X, Y)
-    with pytest.raises(ValueError, match=r"'statistics' \(weight 0\.\d\d\) .* AttentionClassifier"):
-        st.export(clf, tmp_path / "x")
     trees = clf.stack_.split(np.arange(len(clf.stack_.weights)))[-1]
+    clf.stack_.weights[trees] = 0.125
+    with pytest.raises(ValueError, match=r"'statistics' \(weight 0\.1\d\) .* AttentionClassifier"):
+        st.export(clf, tmp_path / "x")
     clf.stack_.weights[trees] = 0.0  # then they say nothing
     st.export(clf, tmp_path / "x")
     scores = [score(read(tmp_path / "x")[0], x)[0] for x in X]

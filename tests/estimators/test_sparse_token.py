@@ -16,6 +16,7 @@ from sparsetoken.sequences.passes import token_statistics
 NEEDLE = st.SparseTokenProblem(12, 1, 4.0)
 X, Y, TRUTH = NEEDLE.sample(200, 10, random_state=0, return_truth=True)
 NEW, Y_NEW = NEEDLE.sample(1000, 10, random_state=1, direction=TRUTH.direction)
+STACKED = [st.AttentionClassifier, st.BayesAttentionClassifier, st.SparseTokenClassifier]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_two_samples_of_each_class():
     assert st.SparseTokenClassifier(random_state=0).fit(X[:3], [0, 1, 1]).members_
 
 
-@pytest.mark.parametrize("kind", [st.AttentionClassifier, st.SparseTokenClassifier])
+@pytest.mark.parametrize("kind", STACKED)
 def test_three_classes(kind, tmp_path):
     """Each class has a token of its own; explanations and attention point at it, class by class."""
     rng = np.random.default_rng(0)

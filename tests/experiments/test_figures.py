@@ -46,12 +46,58 @@ def test_learning_curves(table):
     assert_agree(rows, ("model", "alpha", "quantity"), dim=100)
     errors = {
         m: only(rows, source="theory", model=m, alpha=4.0, quantity="test_error")
-        for m in ("two-step", "pooled", "vectorized")
+        for m in ("optimal", "two-step", "pooled", "vectorized")
     }
+    assert errors["optimal"] < errors["two-step"]
     assert errors["two-step"] < 0.2 * errors["pooled"] < 0.2 * errors["vectorized"]
     problem = st.SparseTokenProblem(10, 1, 5.0)
     expected = st.theory.risk(problem, "pooled", alpha=4.0, reg=1e-5)
     assert errors["pooled"] == pytest.approx(expected.test_error, rel=1e-6)
+
+
+def test_optimal(table):
+    points = [1.0, 4.0]
+    rows = table(
+        "optimal",
+        lines=points,
+        points=points,
+        descent_lines=[4.0],
+        joint_lines=[4.0],
+        most_steps=3,
+        n_points=256,
+        dim=200,
+        trials=8,
+    )
+    assert_agree(where(rows, model="optimal"), ("alpha", "quantity"), dim=200)
+    errors = {r["model"]: r["value"] for r in where(rows, alpha=4.0, quantity="test_error")}
+    best = errors.pop("optimal")
+    assert errors.keys() == {"two-step", "pooled", "training", "joint"}
+    assert best < min(errors.values())
+
+
+def test_hard_phase(table):
+    rows = table(
+        "hard-phase",
+        lengths=[20, 200],
+        length_points=[20],
+        alphas=[0.5],
+        n_tokens=200,
+        lines=[0.15],
+        points=[0.15, 1.0],
+        dims=[50, 100],
+        trials=4,
+    )
+    problem = st.SparseTokenProblem(200, 1, 5.0)
+    found = st.theory.learning_thresholds(problem)
+    assert only(rows, quantity="iteration_threshold", n_tokens=200) == found.iteration
+    nothing, best = where(rows, panel="curve", source="theory", alpha=0.15)[::-1]
+    assert (best["value"], nothing["value"]) == (
+        st.theory.optimal(problem, 0.15).cosine,
+        st.theory.optimal(problem, 0.15).from_nothing.cosine,
+    )
+    curve = where(rows, panel="curve", source="simulation", dim=100)
+    assert {r["alpha"]: r["value"] > 0.6 for r in curve} == {0.15: False, 1.0: True}
+    assert only(rows, panel="phases", source="simulation", dim=100) > 0.8
 
 
 def test_alignment(table):

@@ -156,8 +156,9 @@ def test_curve_and_alternatives(attention):
     assert all(0 < error.uncertainty < 0.01 for error in curve.errors)
     here = curve.errors[curve.values.index(attention.n_samples)]
     assert here == attention.error
-    assert set(attention.alternatives) == {"pooled", "vectorized", "bayes"}
-    assert attention.alternatives["bayes"] < attention.error < attention.alternatives["pooled"]
+    assert set(attention.alternatives) == {"pooled", "vectorized", "optimal", "bayes"}
+    assert attention.alternatives["bayes"] < attention.alternatives["optimal"] < attention.error
+    assert attention.error < attention.alternatives["pooled"]
     assert attention.alternatives["pooled"] < attention.alternatives["vectorized"]
     bayes = st.theory.oracle_error(attention.problem, "bayes")
     assert attention.alternatives["bayes"] == float(bayes)
@@ -435,3 +436,62 @@ def test_populations_that_cannot_be_planned():
         st.plan(problem=MIXED, dim=50, n_samples=300, model="vectorized")
     with pytest.raises(UnreachableError, match="its floor is 0"):
         st.plan(problem=MIXED, dim=50, error=0.02, model="pooled")  # labels are wrong more often
+
+
+@pytest.mark.parametrize("metric", ["error", "auc", "recall"])
+def test_no_learner_does_with_fewer(metric):
+    plan = st.plan(**POOLED, n_samples=200, metric=metric, model="pooled")
+    least = plan.least_samples
+    assert 1 < least < 200
+
+    def shortfall(n_samples):
+        best = st.theory.optimal(plan.problem, n_samples / POOLED["dim"], n_points=1024)
+        reached = {"error": best.test_error, "auc": 1 - best.auc, "recall": 1 - best.recall(0.01)}
+        return reached[metric]
+
+    assert shortfall(least) <= plan.error < shortfall(least - 1)
+    assert plan.alternatives["optimal"] == pytest.approx(shortfall(200))
+    sentence = f"with fewer than {least} samples; pooled takes {200 / least:.2g} times as many"
+    assert plan.floor.endswith(sentence)
+    for text in (plan.summary(), plan.report(), plan.to_dict()["floor"]):
+        assert plan.floor in text
+    assert plan.to_dict()["least_samples"] == least
+
+
+def test_a_plan_for_the_best_learner():
+    given = {"dim": 200, "n_tokens": 20, "signal": 4.0, "positive_rate": 0.3}
+    plan = st.plan(**given, error=0.1, model="optimal")
+    assert (
+        plan.answer
+        == f"the best learner needs n_samples at least {plan.n_samples} for an error of 0.1"
+    )
+    errors = [
+        st.theory.optimal(plan.problem, n / 200).test_error
+        for n in (plan.n_samples, plan.n_samples - 1)
+    ]
+    assert plan.error == errors[0] <= 0.1 < errors[1]
+    assert plan.least_samples == plan.n_samples
+    assert (
+        plan.floor == f"no learner reaches an error of 0.1 with fewer than {plan.n_samples} samples"
+    )
+    assert "settings" not in plan.summary().lower()
+    assert "optimal" not in plan.alternatives
+    assert plan.n_samples < st.plan(**given, error=0.1, model="best").n_samples
+
+
+def test_a_plan_for_a_hard_problem_knows_what_is_quick():
+    given = {"dim": 100, "n_tokens": 1000, "signal": 5.0}
+    plan = st.plan(**given, error=0.15, model="optimal")
+    thresholds = st.theory.learning_thresholds(plan.problem)
+    assert plan.n_samples == math.ceil(100 * thresholds.iteration)
+    assert plan.least_samples < 0.6 * plan.n_samples
+
+
+def test_the_best_learner_sees_runs():
+    scattered = st.SparseTokenProblem(40, 4, 2.0)
+    plans = [
+        st.plan(problem=problem, dim=50, n_samples=100, model="optimal")
+        for problem in (scattered, replace(scattered, contiguous=True))
+    ]
+    assert plans[1].error < 0.7 * plans[0].error
+    assert plans[1].problem.contiguous

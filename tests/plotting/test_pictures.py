@@ -20,6 +20,19 @@ TINY = {
     "length-shift": {"lines": [10, 40], "points": [10, 40], "window_points": 1024},
     "long-limits": {"lengths": [3, 30]},
     "long-sequences": {"ratios": [0.5, 1.0], "dims": [100, 200], "budget_lengths": [50, 500]},
+    "hard-phase": {
+        "lengths": [10, 100, 1000],
+        "length_points": [30, 300],
+        "alphas": [0.1, 1.0],
+        "lines": [0.1, 1.0],
+        "points": [0.1, 1.0],
+    },
+    "optimal": {
+        "lines": [0.5, 4.0],
+        "points": [0.5, 4.0],
+        "descent_lines": [0.5, 4.0],
+        "joint_lines": [2.0, 4.0],
+    },
     "residual-error": {"lines": [-0.5, 0.5], "points": [0.0], "sharpness": [1.0, 2.0]},
     "scaling": {
         "lengths": [10, 100],
@@ -47,6 +60,7 @@ PANELS = {
         ({"panel": "steps", "curve": "fresh", "quantity": "cosine"}, "steps"),
         ({"panel": "budget", "quantity": "test_error"}, "alpha"),
     ],
+    "optimal": [({"quantity": q}, "alpha") for q in ("test_error", "cosine")],
     "learning-curves": [({"quantity": q}, "alpha") for q in ("test_error", "train_loss")],
     "length-shift": [
         ({"quantity": q}, "test_n_tokens") for q in ("test_error", "false_positives", "recall")
@@ -187,6 +201,27 @@ def test_a_refused_joint_minimum_is_not_drawn():
         row["converged"] = False
     shown = {y for _, y in points_on(draw_figure("joint-training", rows).axes[1])}
     assert not shown & {round(row["value"], 9) for row in refused}
+
+
+def test_hard_phase_shows_each_simulation_in_its_half():
+    rows = invented("hard-phase")
+    axes = draw_figure("hard-phase", rows).axes
+    halves = {
+        (line.get_xdata()[0], line.get_ydata()[0], line.get_fillstyle()): line.get_color()
+        for line in axes[0].lines
+        if line.get_marker() == "o"
+    }
+    simulated = select(rows, panel="phases", source="simulation")
+    assert len(halves) == len(simulated)
+    for row in simulated:
+        half = {100: "left", 400: "right"}[row["dim"]]
+        shade = float(halves[row["alpha"], row["n_tokens"], half])
+        assert shade == pytest.approx(1.0 - row["value"], abs=1e-3)
+    for name in ("information_threshold", "iteration_threshold", "iteration_law"):
+        for row in select(rows, quantity=name):
+            assert (round(row["value"], 9), row["n_tokens"]) in points_on(axes[0])
+    assert_shown(axes[1], select(rows, panel="curve"), "alpha")
+    assert {text.get_text() for text in axes[0].texts} == {"impossible", "hard", "easy"}
 
 
 def test_split_marks_the_best():

@@ -144,3 +144,11 @@ def test_bad_argument_is_named(argument, value):
     arguments = {"n_samples": 5, "dim": 3, argument: value}
     with pytest.raises(ValueError, match=f"^{argument} must"):
         sample_posterior_mean(SparseTokenProblem(4, 1, 3.0), **arguments)
+
+
+def test_without_positives_nothing_is_learned():
+    learned = sample_posterior_mean(SparseTokenProblem(4, 1, 3.0, 1e-6), 5, 10, random_state=0)
+    assert (learned.cosine, learned.norm) == (0.0, 0.0)
+    chances, labels = learned.judge(100, random_state=0)
+    assert np.allclose(chances, 1e-6)
+    assert labels.shape == chances.shape

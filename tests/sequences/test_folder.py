@@ -22,6 +22,7 @@ TOKENS[OFFSETS[:-1][Y == 1], 0] += 4.0
 NAMES = list("abcdef")
 X = st.Sequences(TOKENS, OFFSETS, NAMES)
 LIMIT = 120_000  # bytes: room for 7,500 numbers of 37,700
+STACKED = [st.AttentionClassifier, st.BayesAttentionClassifier, st.SparseTokenClassifier]
 
 
 @pytest.fixture(scope="module")
@@ -327,11 +328,12 @@ def test_several_classes_and_the_rarest(folder, small_blocks):
     assert clf.diagnose(opened, y).auc["model"] > 0.5
 
 
-@pytest.mark.parametrize("kind", [st.AttentionClassifier, st.SparseTokenClassifier])
+@pytest.mark.parametrize("kind", STACKED)
 @pytest.mark.parametrize("room", [10, 50])
 def test_little_memory_changes_nothing(folder, kind, room):
     """What does not fit is passed over in the folder: the choice is made on as many samples."""
-    options = {"random_state": 0, "refine_steps": 10}
+    options = {"random_state": 0}
+    options |= {} if kind is st.BayesAttentionClassifier else {"refine_steps": 10}
     options |= {"n_trees": 20} if kind is st.SparseTokenClassifier else {}
     expected = kind(**options).fit(X, Y).decision_function(X)
     limit = int(room * TOKENS.nbytes / len(Y) * 2)  # half of it is kept for what comes of it

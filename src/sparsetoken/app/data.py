@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from sparsetoken.app.content import Content, Line, Panel, PanelAxis, Progress, per_cent
 from sparsetoken.vocabulary import COLORS, SPEAKS
 
-__all__ = ["FIELDS", "MOST_BYTES", "Study", "in_page_words", "save", "study"]
+__all__ = ["FIELDS", "MOST_BYTES", "Study", "in_page_words", "pilot_content", "save", "study"]
 
 MOST_BYTES = 200_000_000
 _MOST_NUMBERS = 20_000_000  # of all tokens; more would take minutes
@@ -171,7 +171,7 @@ def _study(
         f"others correctly ({per_cent(accuracy.low)} to {per_cent(accuracy.high)}); always the "
         f"larger class would be right in {per_cent(evidence.majority)}."
     )
-    report(4, "", plan=_plan(planned), sentence=sentence)
+    report(4, "", plan=pilot_content(planned), sentence=sentence)
 
 
 def _read_file(path: Path, columns: dict[str, Any]) -> Any:
@@ -248,10 +248,11 @@ def _tokens(explanation: Any) -> Panel:
     )
 
 
-def _plan(planned: Any) -> Content:
-    """Return the fan of learning curves that agree with the file."""
+def pilot_content(planned: Any) -> Content:
+    """Return the fan of learning curves that agree with what was measured."""
     curve = planned.curve
     x = list(map(float, curve.n_samples))
+    seen = planned.to_dict()["observed"]
     lines = [
         Line(
             name="expected error, 80 %",
@@ -262,6 +263,13 @@ def _plan(planned: Any) -> Content:
             high=list(curve.upper),
         ),
         Line(name="target", look="dot", x=[x[0], x[-1]], y=[planned.target] * 2),
+        Line(
+            name="measured ± s.e.",
+            look="points",
+            x=[row["n_samples"] for row in seen],
+            y=[row["error"] for row in seen],
+            error=[row["standard_error"] for row in seen],
+        ),
     ]
     return Content(
         panels=[

@@ -23,6 +23,7 @@ __all__ = [
     "values_model",
 ]
 
+_LONGEST_TEXT = 4000
 _AXES = (*group("problem"), "alpha", "reg")
 _LABELS = {"split": "a fraction", "alpha0": "a fixed number"}
 _LABELS |= {"best": "the best of the three", "fresh": "fresh at every step"}
@@ -67,13 +68,25 @@ _OWN = (
     ),
     Quantity(
         "plan_model", "classifier", "", "What the plan is for.",
-        default="two-step", options=("two-step", "pooled", "vectorized", "best"),
+        default="two-step", options=("two-step", "pooled", "vectorized", "best", "optimal"),
+    ),
+    Quantity(
+        "curve", "your learning curve", "",
+        "A pasted table with columns size and error (or accuracy): the plan is then made from "
+        "these numbers alone. Leave it empty to plan by theory.",
+        default="",
+    ),
+    Quantity(
+        "test_samples", "test samples of the curve", "",
+        "On how many samples each error of the table was measured, unless it has a column n_test.",
+        10, 100_000, default=500, whole=True, slider=(10, 100_000), logarithmic=True,
     ),
 )  # fmt: skip
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "View": (
         *("quantity", "error", "fpr", "x_axis", "y_axis", "capacity_axis", "plan_model"),
+        *("curve", "test_samples"),
         *("alpha_max", "features"),
     ),
     "Problem": (*group("problem"), "signal_spread", "length_spread"),
@@ -122,8 +135,14 @@ def describe(control: Quantity) -> dict[str, Any]:
         "default": control.default,
         "whole": control.whole,
         "logarithmic": control.logarithmic,
+        "text": is_text(control),
         "options": {name: _label(name) for name in control.options},
     }
+
+
+def is_text(control: Quantity) -> bool:
+    """Return whether a control is a field for several lines of text."""
+    return isinstance(control.default, str) and not control.options
 
 
 def _label(option: str) -> str:
@@ -142,9 +161,12 @@ def values_model(
     fields: dict[str, Any] = {}
     for control in (CONTROLS[name] for name in names):
         kind: Any = int if control.whole else float
+        limits: dict[str, Any] = {"description": control.help}
         if control.options:
             kind = Literal[control.options]
-        limits: dict[str, Any] = {"description": control.help}
+        elif is_text(control):
+            kind = str
+            limits["max_length"] = _LONGEST_TEXT
         if control.slider:
             limits |= {"ge": control.slider[0], "le": control.slider[1]}
         if kind is float:

@@ -126,6 +126,8 @@ def _explain(_: Request, error: Any) -> JSONResponse:
     if name not in CONTROLS or first["type"] == "extra_forbidden":
         return _refuse(422, f"{name[:40].encode('ascii', 'replace').decode()}: {first['msg']}.")
     control = CONTROLS[name]
+    if first["type"] == "string_too_long":
+        return _refuse(422, f"{control.label}: {first['msg']}.")
     if control.options:
         allowed = f"one of {', '.join(control.options)}"
     else:

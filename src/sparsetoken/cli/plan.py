@@ -63,7 +63,8 @@ def plan(
     model: Annotated[
         str | None,
         typer.Option(
-            help=f"two-step, pooled, vectorized, or best of the three.{_default('model')}"
+            help="two-step, pooled, vectorized, best of the three, or optimal: the best possible."
+            + _default("model")
         ),
     ] = None,
     metric: Annotated[

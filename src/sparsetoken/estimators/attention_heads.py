@@ -74,13 +74,21 @@ class AttentionHeads(Member):
         Standard coordinates to fit heads in; by default scaled features, and nearly whitened ones.
     steps : int
         Most steps of L-BFGS; stopping early is part of the regularization.
+    adds : bool
+        Whether scores are sums over tokens instead of means, and none speaks for the other class:
+        a further token never lowers such a score.
     """
 
     name: ClassVar[str] = "attention"
+    kind: ClassVar[str] = "attention"
+    """What ``heads_`` calls them."""
     pooled: ClassVar[bool] = False
     reg: float | None = None
     shrinkages: tuple[float | None, ...] | None = None
     steps: int = 40
+    adds: bool = False
+    typical: float = 1.0
+    """Tokens of a sequence whose sum counts as its mean."""
     specs: list[HeadSpec] = field(default_factory=list)
     directions: Any = None
     """(K, C, d), for tokens as they are."""
@@ -94,6 +102,7 @@ class AttentionHeads(Member):
     def fit(self, training: TrainingSamples) -> Floats:
         """Fit all heads to all samples and without each fold, all of them together."""
         self.specs = self._choose_specs(training)
+        self.typical = float(np.median(training.data.lengths))
         n_fits, n_classes = len(training.folds) + 1, training.signs.shape[1]
         tasks = [
             HeadTask(spec, c, f)
@@ -142,7 +151,13 @@ class AttentionHeads(Member):
         directions = self.directions.reshape(-1, self.directions.shape[-1]).T
         temperatures = np.repeat(self._temperatures, self.directions.shape[1])
         scores = data.per_sample(evidence_scores, directions, temperatures)
-        return scores.reshape(-1, *self.intercepts.shape) + self.intercepts
+        scores = scores.reshape(-1, *self.intercepts.shape) + self.intercepts
+        return scores + self.by_length(data.lengths)
+
+    def by_length(self, lengths: Any) -> Floats:
+        """Return what turns means over so many tokens into sums, (n, K, 1)."""
+        more = np.log(np.asarray(lengths) / self.typical) * self.adds
+        return self._temperatures[:, np.newaxis] * more.reshape(-1, 1, 1)
 
     def without_fold(self, fold: int) -> Self:
         """Return the heads that were fitted without a fold."""
@@ -152,13 +167,15 @@ class AttentionHeads(Member):
     def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
         """Return attention and contribution of every token."""
         directions = self.directions[:, column].T
-        tokens = evidence_tokens(sequences, directions, self._temperatures, center)
-        return TokenPart(*tokens, center @ directions + self.intercepts[:, column])
+        attention, parts = evidence_tokens(sequences, directions, self._temperatures, center)
+        more = np.repeat(self.by_length(sequences.lengths)[..., 0], sequences.lengths, axis=0)
+        baseline = center @ directions + self.intercepts[:, column]
+        return TokenPart(attention, parts + attention * more, baseline)
 
     def describe(self) -> list[dict[str, Any]]:
         """Return what there is to say about each head."""
         return [
-            {"model": self.name, **spec._asdict(), "auc": self.aucs[k] if self.aucs else None}
+            {"model": self.kind, **spec._asdict(), "auc": self.aucs[k] if self.aucs else None}
             for k, spec in enumerate(self.specs)
         ]
 
@@ -178,11 +195,12 @@ class AttentionHeads(Member):
         largest, total, count = summary
         log_mean = largest + np.log(total / count)
         scores: Floats = self._temperatures[:, np.newaxis] * log_mean + self.intercepts
-        return scores
+        return scores + self.by_length(count)[0]
 
     def _judge(self, training: TrainingSamples, scores: Floats) -> Floats:
         """Return the held-out ones of the scores (fits, K, n, C), and keep their AUCs."""
         held_out = training.held_out(scores)
+        held_out += self.by_length(training.data.lengths).swapaxes(0, 1)
         seen = np.isfinite(held_out).all(axis=(0, 2))
         self.aucs = (
             [mean_auc(s[seen], training.signs[seen]) for s in held_out] if seen.any() else []
@@ -195,7 +213,12 @@ class AttentionHeads(Member):
 
     def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
         kinds = _KINDS if self.reg is None else ((1.0, self.reg),)
-        turns = (1.0, -1.0) if training.signs.shape[1] == 1 else (1.0,)  # other classes have others
+        if self.adds:  # soft heads would count how often a harmless token occurs
+            kinds = kinds[:1]
+        other = (
+            training.signs.shape[1] == 1 and not self.adds
+        )  # of several classes each has its own
+        turns = (1.0, -1.0) if other else (1.0,)
         return [
             HeadSpec(turn * temperature, shrinkage, reg)
             for shrinkage in _shrinkages(self.shrinkages, training)
@@ -212,6 +235,7 @@ class PooledHeads(AttentionHeads):
     """Heads for sequences whose mean token decides: linear in it, so that all minima are unique."""
 
     name: ClassVar[str] = "pooled"
+    kind: ClassVar[str] = "pooled"
     pooled: ClassVar[bool] = True
 
     def scores(self, data: Data) -> Floats:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
 
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.posterior_heads import PosteriorHeads
@@ -35,6 +36,9 @@ class BayesAttentionClassifier(StackClassifier):
     cv : int, splitter or iterable, default=5
         Folds whose scores calibrate the odds, as in scikit-learn; an int means stratified folds, at
         most as many as the smallest class has samples.
+    contiguous : bool, default=False
+        Whether the tokens that carry the signal are neighbors, as in
+        ``SparseTokenProblem(contiguous=True)``: an event in time, adjacent patches.
     random_state : int, Generator, RandomState or None, default=None
         Decides the folds.
     n_jobs : int or None, default=None
@@ -88,28 +92,30 @@ class BayesAttentionClassifier(StackClassifier):
         class_weight: Any = None,
         cv: Any = 5,
         *,
+        contiguous: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.class_weight = class_weight
         self.cv = cv
+        self.contiguous = contiguous
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
-        return [PosteriorHeads(both=False)]
+        return [PosteriorHeads(both=False, contiguous=self.contiguous)]
 
     def _check_labels(self, y: Any, n_samples: int) -> Indices:
         """Return the number of each label's class, -1 for sequences without a label."""
-        labels = np.asarray(y)
-        known = np.ones(labels.shape, dtype=bool)
-        if labels.dtype.kind == "i" and labels.ndim == 1:
+        labels = column_or_1d(np.asarray(y), warn=True)
+        known = np.ones(len(labels), dtype=bool)
+        if labels.dtype.kind == "i":
             known = labels != _UNLABELLED
             if np.unique(labels[known]).size < 2:
                 known[:] = True
-        index = np.full(labels.shape, _UNLABELLED)
+        index = np.full(len(labels), _UNLABELLED)
         index[known] = super()._check_labels(labels[known], n_samples - int((~known).sum()))
         return index
 

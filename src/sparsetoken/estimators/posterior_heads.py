@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import comb, softmax
+from scipy.special import comb, gammaln, softmax
 
 from sparsetoken.estimators.attention_heads import LARGEST_COVARIANCE, AttentionHeads, HeadSpec
-from sparsetoken.estimators.members import TokenPart, TrainingSamples
+from sparsetoken.estimators.members import Member, TokenPart, TrainingSamples
 from sparsetoken.estimators.posterior_passes import (
     Directions,
     PosteriorSums,
@@ -41,7 +41,7 @@ _N_SIGNALS = (1, 2, 3, 5, 8)
 _CARRIES = 0.99  # chance of a positive sample to carry the signal: labels may be wrong
 _LEAST_SHRINKAGE = 0.3  # as that of other heads
 _STARTS = 8  # tokens to start from, beside the mean
-_NUMBERS = 2**24  # in all tokens, times starts: with many samples the mean is a good start
+_NUMBERS = 2**25  # in all tokens, times starts: with many samples the mean is a good start
 _ROUNDS = ((5, 2), (10, 1))  # iterations, after which so many of the starts go on
 _LAST = 20  # iterations of the best, at most
 _MORE = 8  # iterations from the direction of another number of signal tokens
@@ -101,11 +101,18 @@ class _Iteration:
         Their weights in each fit; a group of columns has those of one fit.
     carries : ndarray of bool, shape (n,)
         Which of them may carry the signal.
+    contiguous : bool
+        Whether the tokens that do are neighbors.
     """
 
     def __init__(
-        self, training: TrainingSamples, weights: Floats, carries: NDArray[np.bool_]
+        self,
+        training: TrainingSamples,
+        weights: Floats,
+        carries: NDArray[np.bool_],
+        contiguous: bool,
     ) -> None:
+        self.contiguous = contiguous
         self.training, self.dim = training, training.data.dim
         self.shrinkage = _shrinkage(training)
         self.weights = weights * np.count_nonzero(weights, axis=0)
@@ -215,6 +222,7 @@ class _Iteration:
             columns.precision,
             columns.n_signal,
             columns.group,
+            self.contiguous,
         )
         return PosteriorSums(*data.total(posterior_sums, rows, directions, judge))
 
@@ -240,19 +248,23 @@ class PosteriorHeads(AttentionHeads):
     ----------
     both : bool
         Whether the first of two classes may carry the signal, too.
+    contiguous : bool
+        Whether the tokens that carry it are neighbors.
     """
 
-    name: ClassVar[str] = "posterior"
+    kind: ClassVar[str] = "posterior"
     both: bool = True
+    contiguous: bool = False
     prior: Any = None
     """(K,): how likely each number of signal tokens is, as the training samples tell."""
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Learn the directions from all samples and without each fold."""
         n_classes = training.signs.shape[1]
-        turns = (1.0, -1.0) if self.both and n_classes == 1 else (1.0,)
+        self.typical = float(np.median(training.data.lengths))
+        turns = (1.0, -1.0) if self.both and n_classes == 1 and not self.adds else (1.0,)
         most = max(int(np.median(training.data.lengths)) // 2, 1)
-        n_signals = [n_signal for n_signal in _N_SIGNALS if n_signal <= most]
+        n_signals = [r for r in _N_SIGNALS if r <= most and not (self.adds and r > 1)]
         shrinkage = _shrinkage(training)
         self.specs = [HeadSpec(turn, shrinkage, 0.0, r) for turn in turns for r in n_signals]
         parts = [
@@ -275,12 +287,15 @@ class PosteriorHeads(AttentionHeads):
         (self.directions, self.intercepts), self.folds = heads[0], [list(h) for h in heads[1:]]
         return self._judge(training, self._training_scores(training, vectors, offsets))
 
-    @staticmethod
     def _solve(
-        training: TrainingSamples, weights: Floats, carries: NDArray[np.bool_], n_signals: list[int]
+        self,
+        training: TrainingSamples,
+        weights: Floats,
+        carries: NDArray[np.bool_],
+        n_signals: list[int],
     ) -> tuple[Floats, Floats, Floats]:
         """Return directions, offsets and evidence, by numbers of signal tokens and fits."""
-        iteration = _Iteration(training, weights, carries)
+        iteration = _Iteration(training, weights, carries, self.contiguous)
         results = iteration.solve(n_signals)
         directions = [iteration.directions(columns) for columns in results]
         vectors, offsets = (np.stack(part) for part in zip(*directions, strict=True))
@@ -293,7 +308,7 @@ class PosteriorHeads(AttentionHeads):
             scaled = np.nan_to_num(vectors / training.scale, posinf=0.0, neginf=0.0)
         weights = training.weights[:, np.newaxis]
         for (k, spec), (c, sign) in product(enumerate(self.specs), enumerate(training.signs.T)):
-            iteration = _Iteration(training, weights, spec.temperature * sign > 0)
+            iteration = _Iteration(training, weights, spec.temperature * sign > 0, self.contiguous)
             start = training.standard.to_standard(scaled[k, c : c + 1], iteration.shrinkage)
             columns = iteration.at(start, np.zeros(1, dtype=int), spec.n_signal)
             iteration.run(columns, _MORE)
@@ -325,22 +340,34 @@ class PosteriorHeads(AttentionHeads):
         """Return the scores (n, K, C) of sequences."""
         vectors, offsets = self._exponents()
         flat = vectors.reshape(-1, vectors.shape[-1]).T, offsets.ravel(), self._flat_n_signal
-        scores = data.per_sample(place_scores, *flat)
-        return self._turn * scores.reshape(-1, *offsets.shape)
+        scores = data.per_sample(place_scores, *flat, self.contiguous)
+        return self._turn * scores.reshape(-1, *offsets.shape) + self.by_length(data.lengths)
+
+    def by_length(self, lengths: Any) -> Floats:
+        """Return what turns means over choices of tokens into sums, (n, K, 1)."""
+        lengths = np.reshape(lengths, (-1, 1))
+        ways, usual = (
+            gammaln(n + 1) - gammaln(n - np.minimum(self._n_signal, n) + 1)
+            for n in (lengths, np.full((1, 1), self.typical))
+        )
+        return self._turn * (ways - usual)[..., np.newaxis] * self.adds
 
     def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
         """Return attention and contribution of every token: they divide the score by attention."""
         vectors, offsets = self._exponents()
         n_signal, turn = self._n_signal, self._turn[:, 0]
         attention, scores = place_tokens(
-            sequences, vectors[:, column].T, offsets[:, column], n_signal
+            sequences, vectors[:, column].T, offsets[:, column], n_signal, self.contiguous
         )
         baseline = turn * n_signal * (vectors[:, column] @ center + offsets[:, column])
-        apart = np.repeat(turn * scores - baseline, sequences.lengths, axis=0)
+        scores = turn * scores + self.by_length(sequences.lengths)[..., 0]
+        apart = np.repeat(scores - baseline, sequences.lengths, axis=0)
         return TokenPart(attention, attention * apart, baseline)
 
     def summarize(self, token: NDArray[Any]) -> Any:
         """Return the number of tokens, the largest score, and sums over subsets of the tokens."""
+        if self.contiguous:  # the order of the tokens matters
+            return Member.summarize(self, token)
         vectors, offsets = self._exponents()
         sums = np.zeros((int(self._n_signal.max()) + 1, *offsets.shape))
         sums[:2] = 1.0
@@ -348,16 +375,18 @@ class PosteriorHeads(AttentionHeads):
 
     def join(self, earlier: Any, later: Any) -> Any:
         """Return the summary of tokens followed by others."""
-        return join_subsets(earlier, later)
+        return earlier + later if self.contiguous else join_subsets(earlier, later)
 
     def scores_of(self, summary: Any) -> Floats:
         """Return the scores (K, C) of the tokens of a summary."""
+        if self.contiguous:
+            return Member.scores_of(self, summary)
         count, largest, sums = summary
         size = np.minimum(self._n_signal, count)
         chosen = np.maximum(sums[size, np.arange(len(size))], 1e-300)
         log_mean = np.log(chosen) - np.log(comb(count, size))[:, np.newaxis]
         scores: Floats = self._turn * (log_mean + size[:, np.newaxis] * largest)
-        return scores
+        return scores + self.by_length(count)[0]
 
     @property
     def _turn(self) -> Floats:
@@ -391,6 +420,8 @@ class PosteriorHeads(AttentionHeads):
         n_fits, _, n_classes = offsets.shape
         n_signal = np.tile(np.repeat(self._n_signal, n_classes), n_fits)
         flat = vectors.reshape(-1, vectors.shape[-1]).T, offsets.ravel(), n_signal
-        scores = training.data.per_sample(place_scores, *flat, *training.pass_scale)
+        scores = training.data.per_sample(
+            place_scores, *flat, self.contiguous, *training.pass_scale
+        )
         scores = scores.reshape(-1, *offsets.shape) * self._turn
         return np.moveaxis(scores, 0, 2)

@@ -3,7 +3,7 @@
 A sequence that carries the signal has it in R tokens, any R of them. For a direction w and scores
 u = ⟨x, w⟩ + c the odds of that are the mean of exp(Σ u) over all subsets of R tokens, and a token's
 chance to carry the signal is its part of that sum: softmax for R = 1, and for more the elementary
-symmetric polynomials of exp(u).
+symmetric polynomials of exp(u). If the R tokens are neighbors, the subsets are windows.
 """
 
 from typing import Any, NamedTuple
@@ -39,6 +39,8 @@ class Directions(NamedTuple):
     n_signal: Indices
     group: Indices
     """Which column of weights a column has."""
+    contiguous: bool
+    """Whether the tokens that carry the signal are neighbors."""
 
 
 class PosteriorSums(NamedTuple):
@@ -77,45 +79,48 @@ def place_scores(
     vectors: Floats,
     offsets: Floats,
     n_signal: Indices,
+    contiguous: bool,
     mean: Floats | None = None,
     scale: Floats | None = None,
 ) -> Floats:
     """Return the log of the mean of exp(Σ⟨x, w⟩ + c) over subsets of R tokens, for each column."""
     scores = scaled_tokens(sequences, mean, scale) @ vectors
-    return _weigh(scores + offsets, sequences.offsets, n_signal)
+    return _weigh(scores + offsets, sequences.offsets, n_signal, contiguous)
 
 
 def place_tokens(
-    sequences: Sequences, vectors: Floats, offsets: Floats, n_signal: Indices
+    sequences: Sequences, vectors: Floats, offsets: Floats, n_signal: Indices, contiguous: bool
 ) -> tuple[Floats, Floats]:
     """Return attention (tokens, K), of sum one over a sequence, and the sequences' scores."""
     chances = sequences.tokens @ vectors + offsets
-    scores = _weigh(chances, sequences.offsets, n_signal)
+    scores = _weigh(chances, sequences.offsets, n_signal, contiguous)
     lengths = np.repeat(sequences.lengths, sequences.lengths)[:, np.newaxis]
     return chances / np.minimum(n_signal, lengths), scores
 
 
 @njit(cache=True, nogil=True)
-def _weigh(scores, offsets, n_signal):  # type: ignore[no-untyped-def]
+def _weigh(scores, offsets, n_signal, contiguous):  # type: ignore[no-untyped-def]
     """Turn the tokens' scores into chances, and return the sequences' scores."""
     result = np.empty((offsets.size - 1, scores.shape[1]))
     for i in range(offsets.size - 1):
         for k in range(scores.shape[1]):
             column = scores[offsets[i] : offsets[i + 1], k].copy()
-            result[i, k] = _places(column, n_signal[k])
+            result[i, k] = _places(column, n_signal[k], contiguous)
             scores[offsets[i] : offsets[i + 1], k] = column
     return result
 
 
 @njit(cache=True, nogil=True)
-def _places(scores, n_signal):  # type: ignore[no-untyped-def]
+def _places(scores, n_signal, contiguous):  # type: ignore[no-untyped-def]
     """Return the log mean of exp(Σ scores) over subsets, and turn scores into tokens' chances."""
     n_tokens = scores.size
     size = min(n_signal, n_tokens)
+    if contiguous and size > 1:
+        return _windows(scores, size)
     top = scores.max()
     total = 0.0
-    for t in range(n_tokens):  # so low that products of all but one do not vanish
-        scores[t] = np.exp(max(scores[t] - top, -600.0 / size))
+    for t in range(n_tokens):  # products of several must not vanish
+        scores[t] = np.exp(max(scores[t] - top, -70.0))
         total += scores[t]
     if size == 1:
         for t in range(n_tokens):
@@ -147,6 +152,21 @@ def _places(scores, n_signal):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _windows(scores, size):  # type: ignore[no-untyped-def]
+    """Do what _places does for windows of that many tokens."""
+    n_places = scores.size - size + 1
+    sums = np.empty(n_places)
+    for place in range(n_places):
+        sums[place] = scores[place : place + size].sum()
+    top = sums.max()
+    total = np.exp(sums - top).sum()
+    scores[:] = 0.0
+    for place in range(n_places):
+        scores[place : place + size] += np.exp(sums[place] - top) / total
+    return top + np.log(total / n_places)
+
+
+@njit(cache=True, nogil=True)
 def _posterior(  # type: ignore[no-untyped-def]
     scores,
     norms,
@@ -158,6 +178,7 @@ def _posterior(  # type: ignore[no-untyped-def]
     precision,
     n_signal,
     group,
+    contiguous,
     judge,
     sums,
     noise,
@@ -179,7 +200,7 @@ def _posterior(  # type: ignore[no-untyped-def]
                     noise[0, k] += weight
                     noise[1, k] += weight * scores[t, k]
                     noise[2, k] += weight * scores[t, k] ** 2
-                _add_evidence(sums[2:, k], weight, -_places(trial, n_signal[k]))
+                _add_evidence(sums[2:, k], weight, -_places(trial, n_signal[k], contiguous))
                 scores[low:high, k] = 0.0
                 continue
             odds = 0.0
@@ -187,7 +208,7 @@ def _posterior(  # type: ignore[no-untyped-def]
                 for t in range(low, high):
                     own = norms[t] / precision[k] * chance[t - low]
                     trial[t - low] = sharpness[k] * (scores[t, k] + shifts[k] - own)
-                odds = _places(trial, n_signal[k])
+                odds = _places(trial, n_signal[k], contiguous)
                 carries = 1.0 if prior == 1.0 else prior / (prior + (1.0 - prior) * np.exp(-odds))
                 for t in range(high - low):
                     new = carries * trial[t]

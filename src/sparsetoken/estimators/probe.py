@@ -26,12 +26,16 @@ Floats = NDArray[np.float64]
 
 _FORMULA = """\
 Z = (X.reshape(-1, len(mean)) - mean) * scale. For head k and score c, over the rows of Z: \
-s = Z @ queries[k, c] and t = Z @ readouts[k, c]; raw[k, c] = temperatures[k] * log(mean(exp(s))) \
-if temperatures[k] is not 0, else sum(softmax(s) * t). Then score[c] = shift[c] + sum over k of \
-weights[k] * clip(raw[k, c] + biases[k, c], limits[0, k], limits[1, k])."""
+s = Z @ queries[k, c] and t = Z @ readouts[k, c]. If temperatures[k] is 0, raw[k, c] = \
+sum(softmax(s) * t) + biases[k, c]. Else r = min(n_signal[k], rows of Z) and raw[k, c] = \
+temperatures[k] * log(mean of exp(sum of s over r rows), over all choices of r rows) + \
+biases[k, c] * r / n_signal[k]; for n_signal 1 that is temperatures[k] * log(mean(exp(s))) + \
+biases[k, c]. Then score[c] = shift[c] + sum over k of weights[k] * clip(raw[k, c], \
+limits[0, k], limits[1, k])."""
 _TWO = "There is one score: classes[1] is predicted if it exceeds threshold, else classes[0]."
 _SEVERAL = "There is a score for each of classes: the largest is predicted."
 _RELEASE = sys.modules["sparsetoken"].__version__
+_NEVER = -1e30  # log of a chance that there is not
 _ROUNDING = 1e-6  # of a token map's largest output: what differs by more is not linear
 
 
@@ -40,7 +44,7 @@ def export(classifier: Any, path: str | os.PathLike[str], *, threshold: float = 
 
     The file holds no training data and needs no package of ours to be used: its metadata say in
     words how its tensors score a sequence. They are float64 and called mean, scale, queries,
-    readouts, temperatures, biases, limits, weights, shift and threshold.
+    readouts, temperatures, n_signal, biases, limits, weights, shift and threshold.
 
     Parameters
     ----------
@@ -138,11 +142,20 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
             there = mask.bool().reshape(*Z.shape[:2], -1).all(-1)[..., None]
             Z = torch.where(there, (Z - self.mean) * self.scale, 0.0)
             s, t = (torch.einsum("bld,kcd->blkc", Z, w) for w in (self.queries, self.readouts))
-            s = s.masked_fill(~there[..., None], -torch.inf)
-            log_mean = torch.logsumexp(s, 1) - there.sum(1).log()[..., None]
-            along = (torch.softmax(s, 1) * t).sum(1)
-            a = self.temperatures[:, None]
-            raw = torch.where(a != 0, a * log_mean, along) + self.biases
+            s = s.masked_fill(~there[..., None], _NEVER)
+            count = there.sum(1)
+            size = torch.minimum(self.n_signal, count).long()
+            none = torch.zeros_like(s[None, :, 0])
+            sums = torch.cat([none, none.expand(int(self.n_signal.max()), *s[:, 0].shape) + _NEVER])
+            for token in s.unbind(1):  # log sums over choices of the tokens so far
+                sums = torch.cat([none, torch.logaddexp(sums[1:], sums[:-1] + token)])
+            sums = sums.gather(0, size[None, ..., None].expand(1, *sums.shape[1:]))[0]
+            ways = (count + 1).lgamma() - (size + 1).lgamma() - (count - size + 1).lgamma()
+            along = (torch.softmax(s, 1) * t).sum(1) + self.biases
+            evidence = self.temperatures[:, None] * (sums - ways[..., None])
+            evidence = evidence + self.biases * (size / self.n_signal)[..., None]
+            raw = torch.where(self.temperatures[:, None] != 0, evidence, along)
+            raw = torch.where(count[..., None] > 0, raw, torch.nan)
             scores = torch.einsum("k,bkc->bc", self.weights, raw.clamp(*self.limits[..., None]))
             scores = scores + self.shift
             return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -160,6 +173,7 @@ class _Heads(NamedTuple):
     readouts: Floats
     temperatures: Floats
     """(K,): a of a·log mean exp(Xw/a); zero for heads of linear readouts."""
+    n_signal: Floats
     biases: Floats
     """(K, C)."""
 
@@ -178,7 +192,8 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, NDArray[Any]]:
         if stack.weights[its_rows].any():
             heads.append(_heads_of(member, stack.weights[its_rows].sum()))
             rows.extend(its_rows)
-    queries, readouts, temperatures, biases = map(np.concatenate, zip(*heads, strict=True))
+    parts = map(np.concatenate, zip(*heads, strict=True))
+    queries, readouts, temperatures, n_signal, biases = parts
     mean, scale, origin, rescale = _coordinates(classifier, queries.shape[-1])
     tensors = {
         "mean": mean,
@@ -186,7 +201,8 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, NDArray[Any]]:
         "queries": rescale(queries),
         "readouts": rescale(readouts),
         "temperatures": temperatures,
-        "biases": biases + readouts @ origin,
+        "n_signal": n_signal,
+        "biases": biases + n_signal[:, np.newaxis] * (readouts @ origin),
         "limits": stack.limits[:, rows],
         "weights": (stack.weights * stack.scales)[rows],
         "shift": stack.weights.sum() * stack.shift,
@@ -204,17 +220,24 @@ def _stack_of(classifier: SequenceClassifier) -> Stack:
 
 def _heads_of(member: Member, weight: float) -> _Heads:
     if isinstance(member, LinearHeads):
-        return _Heads(member.queries, member.coefs, np.zeros(len(member.coefs)), member.intercepts)
+        zeros = np.zeros(len(member.coefs))
+        return _Heads(member.queries, member.coefs, zeros, zeros + 1.0, member.intercepts)
     if not isinstance(member, AttentionHeads):
         raise ValueError(
             f"the member {member.name!r} (weight {weight:.2f}) cannot be written as tensors: fit "
             "AttentionClassifier to the same data and export that; it has the other members"
         )
+    if getattr(member, "contiguous", False) or member.adds:
+        raise ValueError(
+            "windows of tokens (contiguous=True) and sums over tokens (monotone=True) cannot be "
+            "exported: fit a classifier without them"
+        )
     temperatures = np.array([spec.temperature for spec in member.specs])
     queries = member.directions / temperatures[:, np.newaxis, np.newaxis]
     if member.pooled:
         queries, temperatures = np.zeros_like(queries), np.zeros_like(temperatures)
-    return _Heads(queries, member.directions, temperatures, member.intercepts)
+    n_signal = np.array([float(spec.n_signal) for spec in member.specs])
+    return _Heads(queries, member.directions, temperatures, n_signal, member.intercepts)
 
 
 def _coordinates(classifier: Any, dim: int) -> tuple[Floats, Floats, Floats, Any]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from sparsetoken._validation import check_count
+from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.members import Member
 from sparsetoken.estimators.posterior_heads import PosteriorHeads
 from sparsetoken.estimators.stack_classifier import StackClassifier, head_members
@@ -13,9 +14,10 @@ class SparseTokenClassifier(StackClassifier):
     """The classifier to reach for: attention, pooling and trees, weighed by held-out scores.
 
     A few tokens may decide the label, or their mean, or the sequence as a whole. This classifier
-    fits all three kinds of members. Their weights are not negative and make the scores of held-out
-    samples fit the labels best; with few samples they stay near equal. The same scores calibrate
-    the probabilities.
+    fits all three kinds of members; among the heads of attention are those of
+    :class:`BayesAttentionClassifier`, which learn from few samples where its model holds. The
+    weights are not negative and make the scores of held-out samples fit the labels best; with few
+    samples they stay near equal. The same scores calibrate the probabilities.
 
     Parameters
     ----------
@@ -24,6 +26,14 @@ class SparseTokenClassifier(StackClassifier):
     cv : int, splitter or iterable, default=5
         Folds of the cross-validation, as in scikit-learn; an int means stratified folds, at most
         as many as the smallest class has samples.
+    monotone : bool, default=False
+        Whether tokens may only speak for a class, never against it: ``classes_[1]`` of two. A
+        further token then never lowers the score, so that neither a harmless token nor its absence
+        decides: for one malignant cell or one malicious message among any others. Pooling and
+        trees, which cannot promise that, have no part.
+    contiguous : bool, default=False
+        Whether tokens that decide come as neighbors: an event in time, adjacent patches. The
+        posterior heads then look at windows.
     refine_steps : int, default=40
         Most steps of L-BFGS for the attention heads.
     n_trees : int, default=500
@@ -74,6 +84,8 @@ class SparseTokenClassifier(StackClassifier):
         class_weight: Any = None,
         cv: Any = 5,
         *,
+        monotone: bool = False,
+        contiguous: bool = False,
         refine_steps: int = 40,
         n_trees: int = 500,
         random_state: Any = None,
@@ -82,6 +94,8 @@ class SparseTokenClassifier(StackClassifier):
     ) -> None:
         self.class_weight = class_weight
         self.cv = cv
+        self.monotone = monotone
+        self.contiguous = contiguous
         self.refine_steps = refine_steps
         self.n_trees = n_trees
         self.random_state = random_state
@@ -89,5 +103,9 @@ class SparseTokenClassifier(StackClassifier):
         self.verbose = verbose
 
     def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
+        posterior = PosteriorHeads(adds=self.monotone, contiguous=self.contiguous)
+        if self.monotone:
+            steps = check_count("refine_steps", self.refine_steps)
+            return [AttentionHeads(steps=steps, adds=True), posterior]
         heads = head_members("auto", "auto", self.refine_steps, n_tokens, mapped)
-        return [*heads, PosteriorHeads(), Trees(check_count("n_trees", self.n_trees))]
+        return [*heads, posterior, Trees(check_count("n_trees", self.n_trees))]

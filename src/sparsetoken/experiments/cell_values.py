@@ -51,6 +51,7 @@ def make_cell(
         "joint" is the minimum, with the ridge on query and readout alike. A model that is ``tuned``
         has the learning rates (two steps also the split and the ridge) with which the theory
         expects the least error; ``alpha`` and ``steps`` are then the most it may use in all.
+        "optimal" is the best that any learner can do.
 
     Examples
     --------

@@ -12,7 +12,8 @@ from sparsetoken.sequences.sequences import Sequences
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-_FAR = 2.0  # a factor from what the model says: no sample of some tens of tokens scatters so much
+_FAR = 2.0  # a factor from what the model says
+_FAR_TAILS = 1.5  # thousands of tokens scatter by a few hundredths
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class ModelFit:
     harmless : float
         The same of held-out sequences that should not carry it. The model says negative.
     tails : float
-        Variance of the tokens' squared lengths over that of Gaussian noise. The model says one;
-        clusters of tokens and outliers make it large.
+        Variance of the squared lengths of tokens without signal over that of Gaussian noise. The
+        model says one; outliers make it large, and clusters large or small.
     shared : float
         Variance of the mean token of a sequence over that of independent tokens. The model says
         one; what all tokens of a sequence have in common makes it large.
@@ -60,9 +61,9 @@ class ModelFit:
                 "The tokens of held-out negative sequences are likelier with the signal: something "
                 "in them resembles it."
             )
-        if self.tails > _FAR:
+        if not 1.0 / _FAR_TAILS < self.tails < _FAR_TAILS:
             failures.append(
-                f"The tokens' squared lengths vary {self.tails:.1f} times as much as those of "
+                f"The squared lengths of tokens vary {self.tails:.2g} times as much as those of "
                 "Gaussian noise: there are clusters or outliers."
             )
         if self.shared > _FAR:
@@ -112,13 +113,15 @@ def describe_fit(
         float(ratio[seen & which].mean()) if (seen & which).any() else np.nan
         for which in (carries, ~carries)
     )
-    squares, fourths, means = data.per_sample(token_moments, mean, whitening).T
-    lengths = data.lengths
+    without = ~carries[:, 0] if n_columns == 1 else np.ones(len(index), dtype=bool)
+    squares, fourths, means = data.per_sample(token_moments, mean, whitening)[without].T
+    lengths = data.lengths[without]
     average = squares.sum() / lengths.sum()
     variance = fourths.sum() / lengths.sum() - average**2
-    # Coordinates of variance e have squared lengths of mean Σe and variance 2Σe².
-    (spread,) = data.total(squared_covariance, (), mean, whitening)
-    expected = 2.0 * float(((spread / lengths.sum()) ** 2).sum())
+    # Coordinates of variances e have squared lengths of mean Σe and variance 2Σe².
+    rows = (without / lengths.sum(),)
+    (second, first) = data.total(token_covariance, rows, mean, whitening)
+    expected = 2.0 * float(((second - np.outer(first, first)) ** 2).sum())
     return ModelFit(
         gain,
         harmless,
@@ -137,10 +140,13 @@ def token_moments(sequences: Sequences, mean: Floats, whitening: Any) -> Floats:
     return np.stack([*sums, np.einsum("nd,nd->n", average, average)], axis=1)
 
 
-def squared_covariance(sequences: Sequences, mean: Floats, whitening: Any) -> tuple[Floats]:
-    """Return the sum of white tokens' outer products."""
+def token_covariance(
+    sequences: Sequences, weights: Floats, mean: Floats, whitening: Any
+) -> tuple[Floats, Floats]:
+    """Return weighted sums of white tokens' outer products, and of the tokens."""
     white = _white(sequences, mean, whitening)
-    return (white.T @ white,)
+    weighted = white * np.repeat(weights, sequences.lengths)[:, np.newaxis]
+    return white.T @ weighted, weighted.sum(axis=0)
 
 
 def _white(sequences: Sequences, mean: Floats, whitening: Any) -> Floats:

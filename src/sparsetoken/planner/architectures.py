@@ -33,7 +33,9 @@ from sparsetoken.population import AnyProblem, lengths
 from sparsetoken.theory import Alignment, Risk, alignment, best_bias_rate, risk
 from sparsetoken.theory.curves import solve_along
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
+from sparsetoken.theory.optimal_solution import LearningSolution
 from sparsetoken.theory.two_steps import possible_rates
+from sparsetoken.vocabulary import look
 
 __all__ = ["ARCHITECTURES", "Architecture", "Choice"]
 
@@ -73,6 +75,16 @@ class Architecture:
     """Whether a prediction needs no points, so that few are as good as many."""
     has_sampler = True
     """Whether its training on few samples can be run by the exact reduced samplers."""
+    basis = (
+        "The expectation is that of the high-dimensional theory, with the leading fluctuations of "
+        "a finite sample averaged in."
+    )
+    """What an expectation that is not drawn rests on."""
+
+    @property
+    def label(self) -> str:
+        """What it is called in a sentence."""
+        return look(self.name).label
 
     def supports(self, problem: AnyProblem) -> bool:
         """Whether it can be trained on such sequences; a vectorized model needs one length."""
@@ -86,7 +98,7 @@ class Architecture:
         """Return the best choice near ``choice``, of the same loss."""
         raise NotImplementedError
 
-    def limit(self, case: Case, choice: Choice) -> Risk:
+    def limit(self, case: Case, choice: Choice) -> Risk | LearningSolution:
         """Return the performance in the limit of many dimensions."""
         raise NotImplementedError
 

@@ -13,6 +13,7 @@ from sparsetoken.estimate import Estimate
 from sparsetoken.performance import Performance
 from sparsetoken.population import AnyProblem
 from sparsetoken.theory import oracle_error
+from sparsetoken.theory.optimal_solution import LearningSolution
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
 
 __all__ = ["DEFAULT_FPR", "METRICS", "Metric", "get_metric"]
@@ -40,7 +41,7 @@ class Metric(ABC):
         return f"1 − {MEASURED[self.name].label}"
 
     @abstractmethod
-    def shortfall(self, result: Performance) -> Estimate:
+    def shortfall(self, result: Performance | LearningSolution) -> Estimate:
         """Return what should be small, with its numerical error."""
 
     @abstractmethod
@@ -94,7 +95,7 @@ class TestError(Metric):
         """What it is called on an axis."""
         return MEASURED["test_error"].label
 
-    def shortfall(self, result: Performance) -> Estimate:
+    def shortfall(self, result: Performance | LearningSolution) -> Estimate:
         """Return the test error."""
         return result.test_error
 
@@ -136,7 +137,7 @@ class Auc(Metric):
     name, goal = "auc", "an AUC"
     unseen = 0.1  # of all pairs
 
-    def shortfall(self, result: Performance) -> Estimate:
+    def shortfall(self, result: Performance | LearningSolution) -> Estimate:
         """Return 1 − AUC."""
         return Estimate(1.0 - result.auc, result.auc.uncertainty)
 
@@ -156,7 +157,7 @@ class Recall(Metric):
     fpr: float
     name, goal = "recall", "a recall"
 
-    def shortfall(self, result: Performance) -> Estimate:
+    def shortfall(self, result: Performance | LearningSolution) -> Estimate:
         """Return 1 − recall."""
         recall = result.recall(self.fpr)
         return Estimate(1.0 - recall, recall.uncertainty)

@@ -4,6 +4,7 @@ from sparsetoken._validation import check_choice
 from sparsetoken.planner.architectures import ARCHITECTURES
 from sparsetoken.planner.evaluation_size import plan_test_size
 from sparsetoken.planner.metric import DEFAULT_FPR, get_metric
+from sparsetoken.planner.optimal import OPTIMAL
 from sparsetoken.planner.pilot import plan_from_curve, plan_from_pilot
 from sparsetoken.planner.request import DEFAULTS, Progress, make_request, silent
 from sparsetoken.planner.solve import solve_best
@@ -74,10 +75,11 @@ class Planner:
         error : float or None
             Target, below the error of chance. With ``metric="auc"`` it is 1 − AUC, with
             ``metric="recall"`` 1 − recall.
-        model : {"two-step", "pooled", "vectorized", "best"}, default="two-step"
+        model : {"two-step", "pooled", "vectorized", "optimal", "best"}, default="two-step"
             The classifier. The plan chooses its settings: for the two-step protocol the query
             fraction, learning rates, sharpness, ridge and loss (logistic or square), for a linear
-            classifier the ridge. "best" takes whichever of the three does best.
+            classifier the ridge. "best" takes whichever of these three does best. "optimal" is the
+            best learner, for :class:`~sparsetoken.BayesAttentionClassifier`; it has no settings.
         metric : {"error", "auc", "recall"}, default="error"
             What ``error`` means: the test error, or for rare positives 1 − AUC or 1 − recall.
         fpr : float, default=0.01
@@ -110,9 +112,12 @@ class Planner:
         the limit averaged, to leading order, over three fluctuations: of the trained bias, of the
         positive rate among the samples that teach the query, and of the overlap of the query's
         noise with the signal. Of a population the shares of the kinds fluctuate too, which is left
-        out there. ``python -m benchmarks.plan_truth`` compares plans with simulation.
+        out there. "optimal" has the limit, which is within a few per cent of finite sizes.
+        ``plan.least_samples`` is what any learner whatever needs. ``python -m
+        benchmarks.plan_truth`` compares plans with simulation.
         """
-        check_choice("model", model, (*ARCHITECTURES, "best"))
+        known = {**ARCHITECTURES, OPTIMAL.name: OPTIMAL}
+        check_choice("model", model, (*known, "best"))
         quantities = {
             "n_samples": n_samples,
             "dim": dim,
@@ -123,7 +128,7 @@ class Planner:
             "error": error,
         }
         request = make_request(get_metric(metric, fpr), problem, **quantities)
-        models = [*ARCHITECTURES] if model == "best" else [model]
+        models = [*ARCHITECTURES.values()] if model == "best" else [known[model]]
         return Plan(error, solve_best(models, request, progress), progress)
 
     from_pilot = staticmethod(plan_from_pilot)

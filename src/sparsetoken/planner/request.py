@@ -132,12 +132,14 @@ def make_request(metric: Metric, problem: AnyProblem | None = None, **given: Any
 
     ``problem`` takes the place of those that describe it.
     """
+    contiguous = False
     if problem is not None:
         given = _without_problem(given)
         population = plain(check_problem(problem))
         if isinstance(population, Population):
             return _population_request(metric, population, given)
         given |= {name: getattr(population, name) for name in _PROBLEM}
+        contiguous = population.contiguous
     missing = [name for name in QUANTITIES if given[name] is None]
     if len(missing) != 1:
         raise ValueError(
@@ -156,7 +158,8 @@ def make_request(metric: Metric, problem: AnyProblem | None = None, **given: Any
     values["error"] = given["error"]
     _check_numbers(metric, values, rate)
     values[unknown] = _start(unknown, values)
-    base = SparseTokenProblem(**{name: values.pop(name) for name in _PROBLEM})
+    described = {name: values.pop(name) for name in _PROBLEM}
+    base = SparseTokenProblem(**described, contiguous=contiguous)
     return Request(**values, base=base, unknown=unknown, metric=metric)
 
 

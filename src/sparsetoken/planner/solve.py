@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from scipy.optimize import brentq
 
 from sparsetoken.estimate import Estimate
-from sparsetoken.planner.architectures import ARCHITECTURES, Architecture, Choice
+from sparsetoken.planner.architectures import Architecture, Choice
 from sparsetoken.planner.expectation import FEW_SAMPLES, has_few_samples
 from sparsetoken.planner.floors import UnreachableError, floor, why_unreachable
 from sparsetoken.planner.request import FEWEST_OF_A_CLASS, Progress, Request, fewest_samples
@@ -69,15 +69,15 @@ def predict(
     return Solution(architecture, request, choice, architecture.expected(case, choice), "")
 
 
-def solve_best(models: Sequence[str], request: Request, progress: Progress) -> Solution:
+def solve_best(models: Sequence[Architecture], request: Request, progress: Progress) -> Solution:
     """Return the solution of the model that does best; if all fail, name each reason."""
     solutions: list[Solution] = []
     failures = []
-    for name in models:
-        if len(models) > 1 and not ARCHITECTURES[name].supports(request.problem):
+    for model in models:
+        if len(models) > 1 and not model.supports(request.problem):
             continue
         try:
-            solutions.append(solve(ARCHITECTURES[name], request, progress))
+            solutions.append(solve(model, request, progress))
         except UnreachableError as failure:
             failures.append(str(failure))
     if not solutions:

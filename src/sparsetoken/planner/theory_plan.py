@@ -10,6 +10,7 @@ import numpy as np
 from sparsetoken.estimate import Estimate
 from sparsetoken.planner.architectures import ARCHITECTURES
 from sparsetoken.planner.expectation import FEW_SAMPLES
+from sparsetoken.planner.optimal import OPTIMAL, least_alpha, least_shortfall
 from sparsetoken.planner.request import (
     FEWEST_OF_A_CLASS,
     GIVEN,
@@ -23,7 +24,8 @@ from sparsetoken.planner.solve import Solution, predict
 from sparsetoken.population import AnyProblem, Population
 from sparsetoken.population_text import errors_text, kinds_text
 from sparsetoken.theory import Risk
-from sparsetoken.vocabulary import PARAMETERS, look
+from sparsetoken.theory.optimal_solution import LearningSolution
+from sparsetoken.vocabulary import PARAMETERS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -127,7 +129,7 @@ class Plan(PlanResult):
         return self._request.metric.shortfall(self.limit)
 
     @cached_property
-    def limit(self) -> Risk:
+    def limit(self) -> Risk | LearningSolution:
         """The theory's result at the plan's samples per dimension and settings."""
         return self._solution.architecture.limit(self._request.case, self._solution.choice)
 
@@ -174,6 +176,7 @@ class Plan(PlanResult):
     def alternatives(self) -> dict[str, Estimate]:
         """Expected error of the other classifiers with the same samples, at their best settings.
 
+        ``"optimal"`` is the least expected error of any learner, in the limit of many dimensions.
         With ``metric="error"`` also ``"bayes"``: the least error of any classifier, even one that
         knows the signal's direction.
         """
@@ -182,14 +185,33 @@ class Plan(PlanResult):
             for name, other in ARCHITECTURES.items()
             if name != self.model and other.supports(self.problem)
         }
+        if self.model != OPTIMAL.name:
+            expected[OPTIMAL.name] = least_shortfall(self._request.case)
         bayes = self._request.metric.bayes(self.problem)
         return expected if bayes is None else {**expected, "bayes": bayes}
+
+    @cached_property
+    def least_samples(self) -> int:
+        """Samples below which no learner reaches the planned error, in many dimensions."""
+        reached = float(self.error) if self.target is None else self.target
+        alpha = least_alpha(self.problem, self._request.metric, reached)
+        return min(max(1, math.ceil(alpha * self.dim * (1.0 - 1e-6))), self.n_samples)
+
+    @property
+    def floor(self) -> str:
+        """What no learner can do, and how far the classifier is from it, in one sentence."""
+        reached = self._request.metric.reached(self.error if self.target is None else self.target)
+        limit = f"no learner reaches {reached} with fewer than {self.least_samples} samples"
+        if self.model == OPTIMAL.name or self.least_samples == self.n_samples:
+            return limit
+        times = self.n_samples / self.least_samples
+        return f"{limit}; {self._solution.architecture.label} takes {times:.2g} times as many"
 
     @property
     def answer(self) -> str:
         """The plan in one sentence."""
         reached = self._request.metric.reached(self.error if self.target is None else self.target)
-        name = look(self.model).label
+        name = self._solution.architecture.label
         if self.solved_for == "error":
             return f"{name} reaches {reached} with {self.n_samples} samples"
         value = self._request.value
@@ -212,7 +234,7 @@ class Plan(PlanResult):
     def summary(self) -> str:
         """Return the answer and what to be careful about, then the details, as text."""
         caution = f"caution: {self.caution}\n" if self.caution else ""
-        return f"{self.answer}\n{caution}\n{self.details()}"
+        return f"{self.answer}\n{self.floor}\n{caution}\n{self.details()}"
 
     def details(self) -> str:
         """Return the settings, the alternatives and the curve as text."""
@@ -221,7 +243,7 @@ class Plan(PlanResult):
             planned["strengths ×"], kinds = planned.pop("signal"), _kinds(self.problem)
         lines = ["planned with"]
         lines += [f"  {name:<14} {value:g}" for name, value in planned.items()] + kinds
-        lines += ["settings"]
+        lines += ["settings"] if self.settings else []
         for name, value in self.settings.items():
             lines.append(
                 f"  {name:<14} {value if isinstance(value, str) else format(value, '.4g')}"
@@ -252,7 +274,8 @@ class Plan(PlanResult):
         """Return everything as plain data, ready for JSON."""
         curve = self.curve
         return {
-            **{name: getattr(self, name) for name in ("answer", "caution", "solved_for")},
+            **{name: getattr(self, name) for name in ("answer", "floor", "caution", "solved_for")},
+            "least_samples": self.least_samples,
             **self._planned_with(),
             **self._population(),
             "error": float(self.error),
@@ -274,7 +297,7 @@ class Plan(PlanResult):
         return draw_plan(self._table())
 
     def _sections(self) -> Sections:
-        metric, name = self._request.metric, look(self.model).label
+        metric, name = self._request.metric, self._solution.architecture.label
         planned = ", ".join(f"{key} = {value:.6g}" for key, value in self._planned_with().items())
         settings = ", ".join(
             f"{key} = {value if isinstance(value, str) else format(value, '.4g')}"
@@ -291,8 +314,7 @@ class Plan(PlanResult):
         basis = (
             "The expectation is the mean over simulated trainings of this size."
             if runs
-            else "The expectation is that of the high-dimensional theory, with the leading "
-            "fluctuations of a finite sample averaged in."
+            else self._solution.architecture.basis
         )
         label = metric.label
         others = {self.model: self.error, **self.alternatives}
@@ -309,9 +331,10 @@ class Plan(PlanResult):
                 f"{self.answer}.",
                 f"The expected {label} is {_shown(self.error)}, with a numerical uncertainty of "
                 f"{self.error.uncertainty:.1g}; it is a mean over studies, not a bound for one.",
+                f"In the limit of many dimensions {self.floor}.",
                 *([f"{self.caution}."] if self.caution else []),
             ],
-            [basis, f"Settings of the classifier: {settings}."],
+            [basis, *([f"Settings of the classifier: {settings}."] if settings else [])],
             {
                 f"Expected {label} with the same samples": [
                     ("classifier", label),

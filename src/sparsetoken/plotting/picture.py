@@ -1,5 +1,6 @@
 """The picture as a whole: its size, layout, title, caption and file."""
 
+import math
 import re
 import string
 import textwrap
@@ -144,10 +145,12 @@ def finish(figure: Picture, *, title: bool = False, letters: bool = False) -> Pi
 
 def share_legend(figure: Picture, axes: Axes) -> None:
     """Put the legend of one panel, which is that of all, below them."""
-    columns = int(figure.get_figwidth() / 1.1)
     handles, labels = axes.get_legend_handles_labels()
+    entry = 0.45 + 0.048 * max(map(len, labels))  # line, gap and letters, in inches
+    rows = math.ceil(len(labels) / max(1, int(figure.get_figwidth() / entry)))
+    columns = math.ceil(len(labels) / rows)
     figure.legend(handles, labels, loc="outside lower center", ncols=columns)
-    _grow(figure, -(-len(labels) // columns))
+    _grow(figure, rows)
 
 
 def _grow(figure: Picture, lines: int) -> None:

@@ -57,8 +57,8 @@ class PosteriorMean:
 
     @property
     def cosine(self) -> float:
-        """Cosine between the mean and the direction."""
-        return float(self.mean @ self.direction) / self.norm
+        """Cosine between the mean and the direction; 0 if nothing has been learned."""
+        return float(self.mean @ self.direction) / self.norm if self.norm else 0.0
 
     def test_error(self, n_samples: int = 20_000, random_state: RandomState = None) -> Estimate:
         """Return the error of the posterior odds on fresh samples, of which only scores are drawn.
@@ -70,18 +70,32 @@ class PosteriorMean:
         random_state : int, Generator or None, default=None
             Source of randomness.
         """
+        chances, labels = self.judge(n_samples, random_state)
+        wrong = (chances > 0.5) != labels
+        return Estimate(wrong.mean(), wrong.std(ddof=1) / math.sqrt(wrong.size))
+
+    def judge(
+        self, n_samples: int = 20_000, random_state: RandomState = None
+    ) -> tuple[Array, NDArray[np.bool_]]:
+        """Return the chance that each fresh sample is recorded as positive, and its label.
+
+        Parameters
+        ----------
+        n_samples : int, default=20000
+            Number of samples.
+        random_state : int, Generator or None, default=None
+            Source of randomness.
+        """
         rng = np.random.default_rng(random_state)
+        missed, invented = getattr(self.problem, "label_errors", (0.0, 0.0))
         blocks = _draw_blocks(self.problem, check_count("n_samples", n_samples), rng, False)
-        wrong = []
+        chances = []
         for block in blocks:
             scores = float(self.mean @ self.direction) * block.signal
             scores += self.norm * rng.standard_normal(scores.shape)
             carries = block.posterior(scores, self.norm**2).carries
-            missed, invented = getattr(self.problem, "label_errors", (0.0, 0.0))
-            chance = carries * (1.0 - missed) + (1.0 - carries) * invented
-            wrong.append((chance > 0.5) != block.label)
-        errors = np.concatenate(wrong)
-        return Estimate(errors.mean(), errors.std(ddof=1) / math.sqrt(errors.size))
+            chances.append(carries * (1.0 - missed) + (1.0 - carries) * invented)
+        return np.concatenate(chances), np.concatenate([block.label for block in blocks])
 
     def __repr__(self) -> str:
         return (
@@ -180,6 +194,8 @@ def sample_posterior_mean(
     if n_unlabelled:
         blocks += _draw_blocks(problem, n_unlabelled, rng, False)
     blocks = [block for block in blocks if block.chances.sum() > 0.0 and len(block.label)]
+    if not blocks:  # nothing that may carry the signal has been drawn
+        return PosteriorMean(problem, np.zeros(dim), unit, 0.0, 0, True)
     noise = HiddenNoise(sum(block.signal.size for block in blocks), dim, rng)
     return iterate(problem, blocks, noise, unit, start == "informed", max_iter)
 

@@ -37,6 +37,9 @@ function toValue(control, place) {
 
 // The value that a text stands for, or undefined if it stands for none.
 export function parse(control, text) {
+    if (control.text) {
+        return text;
+    }
     if (Object.keys(control.options).length) {
         return Object.hasOwn(control.options, text) ? text : undefined;
     }
@@ -65,7 +68,8 @@ export function build(parent, spec, changed) {
         for (const name of names) {
             const control = spec.controls[name];
             const choices = Object.keys(control.options).length;
-            const [element, set] = choices ? choice(control, changed) : number(control, changed);
+            const kind = choices ? choice : control.text ? lines : number;
+            const [element, set] = kind(control, changed);
             element.append(make("p", { className: "help", id: `help-${name}` }, control.help));
             element.dataset.name = name;
             element.title = control.help;
@@ -98,6 +102,16 @@ function choice(control, changed) {
             radio.checked = radio.value === value;
         }
     }];
+}
+
+function lines(control, changed) {
+    const field = make("textarea", {
+        id: `lines-${control.name}`, rows: 6, spellcheck: false, maxLength: 4000,
+        placeholder: "size,error\n50,0.31\n100,0.24\n200,0.17", "aria-describedby": `help-${control.name}`,
+    });
+    field.addEventListener("input", () => changed(control.name, field.value));
+    const label = make("label", { htmlFor: field.id, className: "label" }, capital(control.label));
+    return [make("div", { className: "control" }, label, field), (value) => { field.value = value; }];
 }
 
 function number(fixed, changed) {

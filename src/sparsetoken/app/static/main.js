@@ -11,10 +11,14 @@ import { leaveData, redrawData, startData } from "./data.js";
 const OWN = "data"; // the view of one's own data
 const CALM = 800; // ms without a move, after which the next one is a new place to go back to
 const PAUSE = 60; // ms before refining, in which another move may come
+const ANY = Symbol("anything");
 // Of these controls the others say whether they matter.
 const ONLY = {
     split: ["query_by", "split"], alpha0: ["query_by", "alpha0"],
     error: ["quantity", "test_error"], fpr: ["quantity", "recall"],
+    // A pasted curve takes the place of a problem.
+    ...Object.fromEntries(["plan_model", "features", "n_tokens", "n_signal", "signal", "positive_rate"].map((name) => [name, ["curve", ""]])),
+    test_samples: ["curve", ANY],
 };
 const COUNTED = ["alpha", "alpha0", "alpha_max"]; // per dimension
 
@@ -37,7 +41,7 @@ let job = null;
 function current(view = state.view, values = state.values) {
     const { controls, defaults } = spec.views[view];
     const pairs = controls.map((name) => [name, values[name] ?? defaults[name] ?? null]);
-    return Object.fromEntries(pairs.filter(([, value]) => value !== null));
+    return Object.fromEntries(pairs.filter(([, value]) => value !== null && value !== ""));
 }
 
 function defaults(view) {
@@ -355,7 +359,8 @@ function arrange() {
     for (const element of document.querySelectorAll(".control")) {
         const name = element.dataset.name;
         const [by, value] = ONLY[name] ?? [];
-        const matters = !by || !about.controls.includes(by) || state.values[by] === value;
+        const fits = value === ANY ? Boolean(state.values[by]) : state.values[by] === value;
+        const matters = !by || !about.controls.includes(by) || fits;
         element.hidden = !about.controls.includes(name) || !matters;
     }
     for (const group of document.querySelectorAll(".group")) {

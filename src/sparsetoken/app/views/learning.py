@@ -22,19 +22,22 @@ from sparsetoken.app.content import (
 from sparsetoken.app.parameters import GROUPS, make_problem, population_values, select, spreads
 from sparsetoken.app.scripts import problem_code, theory_command, training_code
 from sparsetoken.experiments import compute, make_cell
-from sparsetoken.theory import oracle_error, risk_curve, two_step_curve
+from sparsetoken.theory import optimal_curve, oracle_error, risk_curve, two_step_curve
 from sparsetoken.vocabulary import MEASURED, MODELS
 
 __all__ = ["VIEW", "curve", "models"]
 
 THREE = ("two-step", "pooled", "vectorized")
-_CALLED = {"two-step": "attention", "pooled": "pooling"}
+_CALLED = {"two-step": "attention", "pooled": "pooling", "optimal": "the best learner"}
 _LOWEST = 0.1
 _GRID, _STRIDE = 25, 12  # alphas, and which of them the first picture has
 _SIMULATED = 6
 _MOST_SAMPLES = 4000  # of a simulation
 _FEWEST = 8  # samples of the rarer class, so that hardly any draw is without one
 _MOST_NUMBERS = 1_500_000  # in the matrix that a vectorized simulation fits
+_MOST_OPTIMUM = 2_000  # of the same for the best possible curve; one signal token is quick
+_OPTIMUM_POINTS = 256
+_MOST_TOKENS = 400_000  # in the positives of a simulation of the best learner
 _MOST_FLOOR = 20_000  # tokens times signal tokens times kinds up to which the Bayes floor is drawn
 
 
@@ -53,10 +56,19 @@ def models(values: Values) -> tuple[str, ...]:
     return THREE[:2] if values["length_spread"] else THREE
 
 
+def has_optimum(values: Values) -> bool:
+    """Return whether the best that any learner can do is quickly computed."""
+    size = values["n_tokens"] * values["n_signal"] * 4 ** len(spreads(values))
+    exact = values["n_signal"] == 1 and not values["signal_spread"]
+    return values.get("quantity") != "train_loss" and (exact or size <= _MOST_OPTIMUM)
+
+
 def curve(values: Values, model: str, alphas: list[float], step: int) -> tuple[list[float], Any]:
     """Return the alphas at which a model can be trained, and its risk there."""
     shared = {"reg": values["reg"], "loss": values["loss"]}
     problem = make_problem(values)
+    if model == "optimal":
+        return alphas, optimal_curve(problem, alphas, n_points=_OPTIMUM_POINTS)
     if model != "two-step":
         return alphas, risk_curve(problem, model, alphas=alphas[::-1], **shared)[::-1]
     if by_number(values):
@@ -90,12 +102,17 @@ def value(result: Any, values: Values) -> Any:
 
 
 def draw(values: Values) -> Iterator[Content]:
-    """Draw the curves through few points, then through all, then attention more exactly."""
+    """Draw the curves through few points, then through all, then attention more exactly.
+
+    The best possible curve comes last.
+    """
     grid = [float(f"{a:.6g}") for a in np.geomspace(_LOWEST, values["alpha_max"], _GRID)]
     found: dict[str, Any] = {}
     stages = (grid[::_STRIDE], THREE, 0), (grid, THREE, 0), (grid, ("two-step",), 1)
     for alphas, fresh, step in stages:
         found |= {m: curve(values, m, alphas, step) for m in models(values) if m in fresh}
+        if step and has_optimum(values):
+            found["optimal"] = curve(values, "optimal", alphas, step)
         curves = [
             Line(name=MODELS[model].label, model=model, x=x, y=[float(value(r, values)) for r in y])
             for model, (x, y) in found.items()
@@ -151,7 +168,7 @@ def _sentence(values: Values, curves: list[Line], step: int) -> str:
             f"{', '.join(ends[:-1])} and {ends[-1]}."
         )
     reached = [_reach(values, c, step) for c in curves if c.model in _CALLED]
-    return f"At these settings {reached[0]}; {reached[1]}.{majority(values, [])[1]}"
+    return f"At these settings {'; '.join(reached)}.{majority(values, [])[1]}"
 
 
 def _reach(values: Values, drawn: Line, step: int) -> str:
@@ -184,7 +201,7 @@ def _table(values: Values, found: dict[str, Any]) -> dict[str, list[Any]]:
         "model": [model for model, _, _ in rows],
         "alpha": [alpha for _, alpha, _ in rows],
         values["quantity"]: [float(number) for number in shown],
-        "converged": [result.converged for _, _, result in rows],
+        "converged": [getattr(result, "converged", True) for _, _, result in rows],
     }
 
 
@@ -221,7 +238,9 @@ def _cells(values: Values) -> list[tuple[str, float, Any]]:
     shared |= {name: values[name] for name in ("dim", "trials", "fpr")}
     cells = []
     for alpha in np.geomspace(lowest, highest, _SIMULATED).tolist():
-        for model in models(values):
+        tokens = alpha * values["dim"] * values["positive_rate"] * values["n_tokens"]
+        optimum = has_optimum(values) and tokens <= _MOST_TOKENS
+        for model in (*models(values), "optimal") if optimum else models(values):
             samples_of = {"alpha": alpha, "split": values["split"]}
             fewest = alpha
             if model == "two-step":
@@ -250,6 +269,9 @@ def _python(values: Values) -> str:
         f"    for model in {models(values)[1:]!r}",
         "}",
     ]
+    if has_optimum(values):
+        points_of = f"n_points={_OPTIMUM_POINTS}"
+        lines.append(f'curves["optimal"] = st.theory.optimal_curve(problem, alphas, {points_of})')
     if by_number(values):
         lines.append(f"alphas = alphas[alphas > {1.02 * values['alpha0']:.12g}]")
         first = f"np.full(alphas.size, {values['alpha0']!r})"

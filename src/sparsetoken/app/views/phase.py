@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 
 from sparsetoken.app.content import Content, Line, Map, Panel, PanelAxis, Values, View, per_cent
-from sparsetoken.app.parameters import CONTROLS, GROUPS
+from sparsetoken.app.parameters import CONTROLS, GROUPS, make_problem
 from sparsetoken.app.scripts import attention_code, theory_command
-from sparsetoken.app.views.learning import curve
+from sparsetoken.app.views.learning import curve, has_optimum
 from sparsetoken.estimate import Estimate
-from sparsetoken.vocabulary import PARAMETERS
+from sparsetoken.planner.metric import get_metric
+from sparsetoken.planner.optimal import least_alpha
+from sparsetoken.vocabulary import COLORS, PARAMETERS
 
 __all__ = ["VIEW", "along"]
 
 _SIZE = (25, 17)
 _STRIDES = ((12, 16), (6, 4), (3, 2), (1, 1))  # how the map fills in
+_LEARNERS = 41  # places where the least samples of any learner are computed
 _CHUNK = 60  # places computed before the picture is shown again
 _RANGES = {"n_tokens": (2, 200), "reg": (1e-5, 10.0), "positive_rate": (0.05, 0.95)}
 _LEAST = 1e-4  # added to errors: smaller ones are alike
@@ -107,6 +110,30 @@ def draw(values: Values) -> Iterator[Content]:
             yield _content(values, *grid, known, here, more=grid is not grids[-1])
 
 
+def _best_possible(values: Values) -> list[Line]:
+    """Return the line below which no learner reaches the target, if samples are an axis."""
+    across, up = values["x_axis"], values["y_axis"]
+    if "alpha" not in (across, up):
+        return []
+    other = up if across == "alpha" else across
+    least, most = along("alpha", 2)
+    x, y = [], []
+    for place in along(other, _LEARNERS):
+        case = values | {other: place}
+        if case["n_signal"] > 1 or case["signal_spread"] or not has_optimum(case):
+            continue  # only what is exact is quick enough
+        metric, rate = get_metric("error"), case["positive_rate"]
+        if case["signal"] > 0.0 and values["error"] < metric.chance(rate):
+            alpha = least_alpha(make_problem(case), metric, values["error"], (least, most))
+            if 0.0 < alpha < math.inf:
+                x.append(float(place))
+                y.append(alpha)
+    if across == "alpha":
+        x, y = y, x
+    name = f"best possible: {per_cent(values['error'])} error"
+    return [Line(name=name, color=COLORS[2], x=x, y=y)] if x else []
+
+
 def _every(places: list[float], stride: int) -> list[float]:
     """Return every so many of the places, and the last."""
     return [*places[:-1:stride], places[-1]]
@@ -144,7 +171,7 @@ def _content(
                 ),
                 y=PanelAxis(title=up.axis, logarithmic=up.logarithmic, samples=up.name == "alpha"),
                 map=shown,
-                curves=[cross],
+                curves=[cross, *([] if more else _best_possible(values))],
             )
         ],
         sentence=_sentence(values, known, here, more),
@@ -193,7 +220,7 @@ VIEW = View(
     "Phase diagram",
     "Where does attention beat pooling?",
     (
-        *("x_axis", "y_axis", "features"),
+        *("x_axis", "y_axis", "error", "features"),
         *GROUPS["Problem"],
         *("alpha", "split", "loss", "reg"),
         *GROUPS["Learning rates"],

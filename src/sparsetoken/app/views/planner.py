@@ -15,12 +15,16 @@ from sparsetoken.app.content import (
     majority,
     per_cent,
 )
+from sparsetoken.app.data import pilot_content
 from sparsetoken.app.parameters import select
 from sparsetoken.app.processes import refusal
 from sparsetoken.app.scripts import keywords
+from sparsetoken.planner import read_curve
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS, group
 
 __all__ = ["VIEW"]
+
+_CLASSIFIERS = ("two-step", "pooled", "vectorized", "optimal")
 
 
 def arguments(values: Values) -> Values:
@@ -35,21 +39,42 @@ def draw(values: Values) -> Iterator[Content]:
 
 
 def work(values: Values, send: Callable[[Progress], None]) -> None:
+    """Plan by theory, or from a pasted curve."""
+    (_plan_curve if values["curve"].strip() else _plan_by_theory)(values, send)
+
+
+def _plan_curve(values: Values, send: Callable[[Progress], None]) -> None:
+    """Plan from the numbers of a learning curve."""
+    send(Progress(done=0, total=1, message="looking for curves that agree"))
+    try:
+        table = curve_arguments(values)
+        content = pilot_content(st.plan.from_curve(**table, error=values["error"]))
+    except ValueError as impossible:
+        content = Content(panels=[], sentence=str(refusal(impossible)))
+    send(Progress(done=1, total=1, content=content.model_copy(update=_code(values))))
+
+
+def curve_arguments(values: Values) -> Values:
+    """Return what a pasted table says, as :func:`sparsetoken.plan.from_curve` takes it."""
+    return {"n_test": values["test_samples"]} | read_curve(values["curve"])
+
+
+def _plan_by_theory(values: Values, send: Callable[[Progress], None]) -> None:
     """Plan, then look at the curve and at those of the alternatives."""
     asked = arguments(values)
 
     def report(done: int, message: str = "", content: Content | None = None) -> None:
-        send(Progress(done=done, total=5, message=message, content=content))
+        send(Progress(done=done, total=6, message=message, content=content))
 
     report(0, "looking for the number of samples")
     try:
         plan = st.plan(progress=lambda words: report(0, words), **asked)
     except ValueError as impossible:  # the answer too
         content = Content(panels=[], sentence=str(refusal(impossible)), **_code(values))
-        report(5, content=content)
+        report(6, content=content)
         return
     curves: dict[str, Any] = {}
-    others = [model for model in ("two-step", "pooled", "vectorized") if model != plan.model]
+    others = [model for model in _CLASSIFIERS if model != plan.model]
     for done, model in enumerate([plan.model, *others], 1):
         report(done, f"drawing {MODELS[model].label}", _content(values, plan, curves))
         if model != plan.model:
@@ -57,9 +82,9 @@ def work(values: Values, send: Callable[[Progress], None]) -> None:
             curves[model] = st.plan(**budget).curve
         else:
             curves[model] = plan.curve
-    report(4, "comparing", _content(values, plan, curves))
+    report(5, "comparing", _content(values, plan, curves))
     alternatives = {name: float(error) for name, error in plan.alternatives.items()}
-    report(5, content=_content(values, plan, curves, alternatives))
+    report(6, content=_content(values, plan, curves, alternatives))
 
 
 def _content(
@@ -93,17 +118,22 @@ def _content(
 
 def _sentence(values: Values, plan: Any, alternatives: dict[str, float] | None) -> str:
     sentence = (
-        f"{MODELS[plan.model].label.capitalize()} needs {plan.n_samples} labelled sequences for an "
-        f"error of {per_cent(plan.error)}"
+        f"{_called(plan.model)} needs {plan.n_samples} labelled sequences for an error of "
+        f"{per_cent(plan.error)}; no learner does with fewer than {plan.least_samples}"
     )
     if alternatives is not None:
         others = dict(alternatives)
         floor = others.pop("bayes")
+        others.pop("optimal", None)
         listed = " and ".join(
             f"{per_cent(error)} with {MODELS[model].label}" for model, error in others.items()
         )
         sentence += f"; the same number gives {listed}; no classifier gets below {per_cent(floor)}"
     return f"{sentence}.{majority(values, [])[1]}{f' {plan.caution}.' if plan.caution else ''}"
+
+
+def _called(model: str) -> str:
+    return "The best learner" if model == "optimal" else MODELS[model].label.capitalize()
 
 
 def _panel(
@@ -130,6 +160,8 @@ def _panel(
 
 
 def _code(values: Values) -> dict[str, Any]:
+    if values["curve"].strip():
+        return _curve_code(values)
     asked = arguments(values)
     options = " ".join(f"{PARAMETERS[name].option} {value}" for name, value in asked.items())
     python = (
@@ -138,11 +170,23 @@ def _code(values: Values) -> dict[str, Any]:
     return {"python": python, "command": f"sparsetoken plan {options}"}
 
 
+def _curve_code(values: Values) -> dict[str, Any]:
+    error, n_test = values["error"], values["test_samples"]
+    python = (
+        "import sparsetoken as st\nfrom sparsetoken.planner import read_curve\n\n"
+        f"text = {values['curve']!r}\n"
+        f"measured = {{'n_test': {n_test}}} | read_curve(text)\n"
+        f"print(st.plan.from_curve(**measured, error={error!r}).summary())\n"
+    )
+    command = f"sparsetoken plan --curve curve.csv --n-test {n_test} --error {error}"
+    return {"python": python, "command": command}
+
+
 VIEW = View(
     "planner",
     "Planner",
     "How many labelled sequences do I need?",
-    ("error", "plan_model", "features", *group("problem")),
+    ("error", "plan_model", "curve", "test_samples", "features", *group("problem")),
     draw,
     work,
     defaults={"features": 384},

@@ -9,7 +9,7 @@ from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.vocabulary import MODELS, look
 
-_MODELS = ("vectorized", "pooled", "two-step")
+_MODELS = ("vectorized", "pooled", "two-step", "optimal")
 _QUANTITIES = ("test_error", "train_loss")
 _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-5}
 
@@ -37,7 +37,7 @@ def sweep(
 
 @figure(
     "learning-curves",
-    "test error and training loss against samples per dimension, three models",
+    "test error and training loss against samples per dimension, three models and the optimum",
     data=sweep,
     minutes=2,
     full={
@@ -62,11 +62,16 @@ def draw(rows: Rows) -> plotting.Picture:
         for model in plotting.present(rows, "model", MODELS):
             chosen = look(model)
             here = plotting.select(rows, quantity=quantity, model=model)
-            plotting.curve(ax, here, "alpha", chosen.color, chosen.marker, chosen.label)
+            if here:
+                line: Any = {"dashes": "-", "lw": 1.4} if model == "optimal" else {}
+                plotting.curve(ax, here, "alpha", *chosen[2:], chosen.label, **line)
         plotting.label_axes(ax, "alpha", quantity)
     plotting.plain_log(axes[0][0].yaxis)
-    plotting.lines_and_points(axes[0][1])
-    axes[0][1].legend(loc="upper left")
-    note = "Two-step attention gives half of its samples to the query"
-    plotting.caption(drawn, rows, "Learning curves of three classifiers", [note])
+    plotting.lines_and_points(axes[0][0], lines=False)
+    plotting.share_legend(drawn, axes[0][0])
+    notes = [
+        "Two-step attention gives half of its samples to the query",
+        "Best possible: no learner has a smaller error with these samples; it has no training loss",
+    ]
+    plotting.caption(drawn, rows, "Learning curves of three classifiers", notes)
     return drawn

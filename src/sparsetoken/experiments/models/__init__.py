@@ -13,6 +13,7 @@ from sparsetoken.experiments.models import (  # noqa: F401 (each registers itsel
     bayes,
     gradient_descent,
     linear,
+    optimal,
     shared_samples,
 )
 from sparsetoken.experiments.models.attention import AttentionModel

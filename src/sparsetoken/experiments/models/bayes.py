@@ -12,7 +12,7 @@ class BayesModel(WayOfTraining):
 
     def parameters(self, quantity: str, source: str) -> set[str]:
         """Return the problem, or all of it but the signal that is searched."""
-        names = {*PROBLEM, "model", "n_points"}
+        names = {*PROBLEM, "contiguous", "model", "n_points"}
         return names - {"signal"} | {"error"} if quantity == "required_signal" else names
 
     def predict(self, cell: Cell) -> Numbers:

@@ -65,7 +65,9 @@ class VectorizedModel(ReadoutModel):
     name = "vectorized"
 
     def check(self, given: Mapping[str, Any], cell: Cell) -> None:
-        """Refuse sequences of several lengths."""
+        """Refuse sequences of several lengths, and runs, which are rare at the ends."""
+        if given["contiguous"]:
+            raise ValueError("contiguous: model 'vectorized' knows signals at any places only")
         different = lengths(cell.problem)
         if len(different) > 1:
             listed = ", ".join(map(str, different))

@@ -1,0 +1,157 @@
+"""Where learning is impossible, possible but hard, and easy: length against samples."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sparsetoken import plotting
+from sparsetoken.experiments.figures import Rows, figure
+from sparsetoken.experiments.sweep import Grid, Sweep
+from sparsetoken.vocabulary import COLORS, MARKERS
+
+_THRESHOLDS = ("information_threshold", "iteration_threshold", "iteration_law")
+_REGIONS = {"impossible": "0.88", "hard": "#F7D9B8", "easy": "#D6E9F5"}
+_HALVES = ("left", "right")
+
+
+def sweep(
+    *,
+    lengths: list[int],
+    length_points: list[int],
+    alphas: list[float],
+    n_tokens: int,
+    lines: list[float],
+    points: list[float],
+    dims: list[int],
+    trials: int,
+    problem: dict[str, Any],
+) -> Sweep:
+    """Return two parts, by the column ``panel``: "phases", and "curve" at one length.
+
+    ``dims`` are two sizes of the simulation, which starts from nothing.
+    """
+    model = problem | {"model": "optimal"}
+    phases, curve = {"panel": "phases"}, {"panel": "curve"}
+    simulated = model | {"trials": trials, "start": "nothing"}
+    axes: dict[str, Any] = {"n_tokens": length_points, "alpha": alphas, "dim": dims}
+    fixed = model | {"n_tokens": n_tokens}
+    grids = [
+        Grid(_THRESHOLDS, {"n_tokens": lengths}, model, ["theory"], phases),
+        Grid(["cosine"], axes, simulated, ["simulation"], phases),
+        Grid(["cosine"], {"alpha": lines}, fixed, ["theory"], curve),
+        Grid(["cosine"], {"alpha": lines}, fixed | {"start": "nothing"}, ["theory"], curve),
+        Grid(
+            ["cosine"],
+            {"alpha": points, "dim": dims},
+            simulated | {"n_tokens": n_tokens},
+            ["simulation"],
+            curve,
+        ),
+    ]
+    return Sweep(grids)
+
+
+@figure(
+    "hard-phase",
+    "lengths and samples at which learning is impossible, possible but hard, and easy",
+    data=sweep,
+    minutes=6,
+    full={
+        "lengths": np.geomspace(6, 10_000, 61).round().astype(int).tolist(),
+        "length_points": [10, 30, 100, 300, 1000],
+        "alphas": [0.0125, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6],
+        "n_tokens": 300,
+        "lines": np.geomspace(0.03, 2.0, 121).tolist(),
+        "points": [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.8, 1.6],
+        "dims": [100, 400],
+        "trials": 8,
+        "problem": {"n_signal": 1, "signal": 5.0, "positive_rate": 0.5},
+    },
+    quick={
+        "lengths": np.geomspace(6, 10_000, 25).round().astype(int).tolist(),
+        "length_points": [10, 100, 300],
+        "alphas": [0.05, 0.2, 0.8],
+        "lines": np.geomspace(0.03, 2.0, 41).tolist(),
+        "points": [0.1, 0.4, 0.8],
+        "dims": [50, 200],
+        "trials": 4,
+    },
+)
+def draw(rows: Rows) -> plotting.Picture:
+    """Draw the phases with what message passing found, then its cosine at one length."""
+    drawn, axes = plotting.new_figure(1, 2)
+    _draw_phases(axes[0][0], plotting.select(rows, panel="phases"))
+    curve = plotting.select(rows, panel="curve")
+    _draw_curve(axes[0][1], curve)
+    plotting.share_legend(drawn, axes[0][1])
+    small, large = plotting.present(rows, "dim")
+    notes = [
+        "Impossible: the samples tell little of the direction. Hard: they tell it, but the "
+        "iteration from nothing does not find it. Dashed: the law of long sequences",
+        f"Circles: mean cosine of message passing, white 0 to black 1; left half d = {small}, "
+        f"right half d = {large}",
+    ]
+    plotting.caption(drawn, rows, "Where learning is hard", notes)
+    return drawn
+
+
+def _draw_phases(ax: Any, rows: Rows) -> None:
+    """Draw regions, law and circles with two halves, as dark as the cosine."""
+    lengths = plotting.present(plotting.select(rows, quantity=_THRESHOLDS[0]), "n_tokens")
+    information, iteration, law = (
+        [plotting.select(rows, quantity=name, n_tokens=length)[0]["value"] for length in lengths]
+        for name in _THRESHOLDS
+    )
+    simulated = plotting.select(rows, quantity="cosine")
+    low, high = (f * e for f, e in zip((0.6, 1.7), _ends(simulated, "alpha"), strict=True))
+    ax.fill_betweenx(lengths, low, information, color=_REGIONS["impossible"], lw=0)
+    ax.fill_betweenx(lengths, information, iteration, color=_REGIONS["hard"], lw=0)
+    ax.fill_betweenx(lengths, iteration, high, color=_REGIONS["easy"], lw=0)
+    ax.plot(information, lengths, color=COLORS[1], lw=1.0)
+    ax.plot(iteration, lengths, color=COLORS[0], lw=1.0)
+    ax.plot(law, lengths, "--", color="black", lw=0.8)
+    _, large = plotting.present(simulated, "dim")
+    for row in simulated:
+        half = _HALVES[row["dim"] == large]
+        shade = f"{1.0 - min(max(row['value'], 0.0), 1.0):.3f}"
+        ax.plot(
+            row["alpha"], row["n_tokens"], "o", ms=5, fillstyle=half, color=shade,
+            markerfacecoloralt="none", markeredgecolor="black", markeredgewidth=0.5, zorder=3,
+        )  # fmt: skip
+    plotting.label_axes(ax, "alpha", "n_tokens")
+    ax.set(xlim=(low, high), ylim=(lengths[0], lengths[-1]))
+    plotting.plain_log(ax.xaxis)
+    places: dict[str, tuple[float, Any, Any]] = {
+        "impossible": (0.75, [low] * len(lengths), information),
+        "hard": (0.75, information, np.minimum(iteration, high)),
+        "easy": (0.3, iteration, [high] * len(lengths)),
+    }
+    for name, (height, left, right) in places.items():
+        index = int(height * len(lengths))
+        middle = math.sqrt(left[index] * right[index])
+        words = ax.text(middle, lengths[index], name, ha="center", va="center", style="italic")
+        words.set_bbox({"facecolor": _REGIONS[name], "edgecolor": "none", "pad": 1.0})
+        words.set_zorder(4)
+
+
+def _draw_curve(ax: Any, rows: Rows) -> None:
+    """Draw the optimum, what iteration from nothing reaches, and its simulation at two sizes."""
+    best = [row for row in rows if "start" not in row]
+    started = plotting.select(rows, start="nothing", source="theory")
+    plotting.curve(ax, best, "alpha", "black", "", "optimum", dashes="-", lw=1.6)
+    plotting.curve(ax, started, "alpha", COLORS[0], "", "iteration from nothing", dashes="--")
+    simulated = plotting.select(rows, source="simulation")
+    looks = zip(plotting.present(simulated, "dim"), ("white", COLORS[0]), MARKERS, strict=False)
+    for dim, face, marker in looks:
+        here = plotting.select(simulated, dim=dim)
+        plotting.curve(
+            ax, here, "alpha", COLORS[0], marker, f"message passing, d = {dim}", face=face
+        )
+    plotting.label_axes(ax, "alpha", "cosine")
+    ax.set_title(f"L = {plotting.present(rows, 'n_tokens')[0]}")
+
+
+def _ends(rows: Rows, name: str) -> tuple[float, float]:
+    values = plotting.present(rows, name)
+    return values[0], values[-1]

@@ -1,0 +1,89 @@
+"""The Bayes classifier as its users see it: labels that are missing, and data unlike the model."""
+
+import numpy as np
+import pytest
+
+import sparsetoken as st
+
+PROBLEM = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+
+
+def draw(n_samples, seed=0, dim=60):
+    X, y, truth = PROBLEM.sample(n_samples, dim, random_state=seed, return_truth=True)
+    new, labels = PROBLEM.sample(1500, dim, random_state=100 + seed, direction=truth.direction)
+    return X, y, new, labels
+
+
+def test_unlabelled_sequences_help():
+    gains = []
+    for seed in range(4):
+        X, y, new, labels = draw(160, seed)
+        half = y.copy()
+        half[24:] = -1
+        alone = st.BayesAttentionClassifier(random_state=0).fit(X[:24], y[:24])
+        helped = st.BayesAttentionClassifier(random_state=0).fit(X, half)
+        assert helped.classes_.tolist() == [0, 1]
+        gains.append(helped.score(new, labels) - alone.score(new, labels))
+    assert min(gains) > 0.0
+
+
+def test_minus_one_is_a_class_if_there_is_no_other():
+    X, y, new, labels = draw(120)
+    clf = st.BayesAttentionClassifier(random_state=0).fit(X, 2 * y - 1)
+    assert clf.classes_.tolist() == [-1, 1]
+    assert clf.score(new, 2 * labels - 1) > 0.95
+    names = np.array(["-1", "0", "1"])[y + (np.arange(120) % 2)]
+    assert len(st.BayesAttentionClassifier(random_state=0).fit(X, names).classes_) == 3
+
+
+def test_unlabelled_with_weights_and_groups(tmp_path):
+    X, y, new, _ = draw(100)
+    half = y.copy()
+    half[60:] = -1
+    weights, groups = np.ones(100), np.arange(100) // 2
+    weights[60:] = 7.0  # of a sample without a label it says nothing
+    plain = st.BayesAttentionClassifier(random_state=0).fit(X, half)
+    weighed = st.BayesAttentionClassifier(random_state=0).fit(X, half, sample_weight=weights)
+    assert weighed.decision_function(new) == pytest.approx(plain.decision_function(new))
+    st.BayesAttentionClassifier(random_state=0).fit(X, half, groups=groups)
+    st.Sequences(X.reshape(-1, 60), np.arange(101) * 10).save(tmp_path / "s")
+    opened = st.Sequences.open(tmp_path / "s", memory_limit=50_000)
+    with pytest.raises(ValueError, match="X must fit into memory if y holds -1"):
+        st.BayesAttentionClassifier().fit(opened, half)
+
+
+def test_tells_data_of_the_model_from_others():
+    X, y, *_ = draw(200)
+    assert st.BayesAttentionClassifier(random_state=0).fit(X, y).model_fit_.holds
+    rng = np.random.default_rng(0)
+    shared = X + 2.0 * rng.standard_normal((200, 1, 60))
+    fit = st.BayesAttentionClassifier(random_state=0).fit(shared, y).model_fit_
+    assert fit.shared > 3.0
+    assert "center each sequence" in str(fit)
+    clusters = X + 4.0 * rng.standard_normal((5, 60))[rng.integers(5, size=(200, 10))]
+    outliers = np.where(rng.random((200, 10, 1)) < 0.02, 6.0 * X, X)
+    for other in (clusters, outliers):
+        fit = st.BayesAttentionClassifier(random_state=0).fit(other, y).model_fit_
+        assert not fit.holds, fit
+    nothing = st.BayesAttentionClassifier(random_state=0).fit(X, rng.permutation(y)).model_fit_
+    assert not nothing.holds
+
+
+def test_streams_explains_and_leaves(tmp_path):
+    problem = st.SparseTokenProblem(12, n_signal=3, signal=3.5)
+    X, y = problem.sample(120, 20, random_state=0)
+    clf = st.BayesAttentionClassifier(random_state=0).fit(X, y)
+    scores = clf.decision_function(X[:5])
+    for x, score in zip(X, scores, strict=False):
+        stream = clf.stream()
+        for token in x:
+            stream.update(token)
+        assert stream.score == pytest.approx(score)
+    assert clf.attention(X[:5]).sum(axis=1) == pytest.approx(np.ones(5))
+    for explained, score in zip(clf.explain(X[:5], top=12), scores, strict=True):
+        total = explained.contributions.sum() + explained.baseline + explained.whole
+        assert total == pytest.approx(score)
+    st.save(clf, tmp_path / "m.npz")
+    again = st.load(tmp_path / "m.npz")
+    assert again.decision_function(X[:5]) == pytest.approx(scores)
+    assert again.model_fit_ == clf.model_fit_
