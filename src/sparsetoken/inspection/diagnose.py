@@ -262,10 +262,11 @@ def _chance(auc: dict[str, float], above: dict[str, float]) -> Finding:
 def _of_negatives(model: Any) -> Finding:
     """Compare sharp heads for either class, as they scored samples that were held out."""
     stack = getattr(model, "stack_", None)
-    heads = [about for member in stack.members for about in member.describe()] if stack else []
+    members = stack.members if stack else []
+    heads = [about for m in members if m.name == "attention" for about in m.describe()]
     aucs = {
         turn: max(
-            (about["auc"] or 0.0 for about in heads if about.get("temperature") == turn),
+            (about["auc"] or 0.0 for about in heads if about["temperature"] == turn),
             default=0.0,
         )
         for turn in (1.0, -1.0)
