@@ -24,7 +24,8 @@ def demo(
     """Compare theory and simulation of three classifiers, and of the best possible learner.
 
     One of ten tokens carries a weak signal in half of the sequences. Averaging all tokens (pooled)
-    and weighing each position (vectorized) drown it; attention finds it. The theory predicts all of them, and what no learner can beat.
+    and weighing each position (vectorized) drown it; attention finds it. The theory predicts all of
+    this, and what no learner can beat.
     """
     executor = {"workers": workers}
     rows, _ = make_figure("learning-curves", out, True, {}, executor, dim=dim, trials=trials)
