@@ -9,6 +9,7 @@ from PIL import Image
 from sparsetoken.experiments import draw_figure, figure_names
 from sparsetoken.experiments.figures import get_recipe
 from sparsetoken.plotting import new_figure, save_picture, select
+from sparsetoken.plotting.picture import with_subscripts
 
 TINY = {
     "alignment": {"signals": [3.0, 8.0], "lines": [1.0, 10.0], "points": [2.0]},
@@ -347,3 +348,8 @@ def test_formats(tmp_path):
         draw_figure("splitt", [])
     with pytest.raises(ValueError, match="width must be"):
         draw_figure("split", [], width=3.4)
+
+
+def test_only_symbols_have_subscripts():
+    assert with_subscripts("rate, η_w") == "rate, η$_{w}$"
+    assert with_subscripts("needs n_samples at least 88") == "needs n_samples at least 88"

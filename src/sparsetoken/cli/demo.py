@@ -25,7 +25,7 @@ def demo(
 
     One of ten tokens carries a weak signal in half of the sequences. Averaging all tokens (pooled)
     and weighing each position (vectorized) drown it; attention finds it. The theory predicts all of
-    them, and what no learner can beat.
+    this, and what no learner can beat.
     """
     executor = {"workers": workers}
     rows, _ = make_figure("learning-curves", out, True, {}, executor, dim=dim, trials=trials)

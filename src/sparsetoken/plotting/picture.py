@@ -160,4 +160,4 @@ def _grow(figure: Picture, lines: int) -> None:
 
 def with_subscripts(text: str) -> str:
     """Return text for a picture: the b of η_b is set lower."""
-    return re.sub(r"_(\w)", r"$_{\1}$", text)
+    return re.sub(r"_(\w)\b", r"$_{\1}$", text)

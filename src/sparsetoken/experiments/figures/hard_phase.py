@@ -123,8 +123,8 @@ def _draw_phases(ax: Any, rows: Rows) -> None:
     ax.set(xlim=(low, high), ylim=(lengths[0], lengths[-1]))
     plotting.plain_log(ax.xaxis)
     places: dict[str, tuple[float, Any, Any]] = {
-        "impossible": (0.75, [low] * len(lengths), information),
-        "hard": (0.75, information, np.minimum(iteration, high)),
+        "impossible": (0.85, [low] * len(lengths), information),
+        "hard": (0.85, information, np.minimum(iteration, high)),
         "easy": (0.3, iteration, [high] * len(lengths)),
     }
     for name, (height, left, right) in places.items():
