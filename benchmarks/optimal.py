@@ -2,8 +2,10 @@
 
 ``python -m benchmarks.optimal`` prints the rows; ``... passing [TRIALS]`` compares ten settings
 with message passing at two dimensions; ``... random [SETTINGS] [SEED]`` looks for a learner that
-does better than the optimum; ``... runs`` compares with the closed form of the published benchmark
-"shifted mean" (arXiv 2510.25759): bags of 15 to 45 instances, a run of which is shifted.
+does better than the optimum; ``... learners [PROBLEMS] [SEED]`` sets our classifiers beside it, and
+``... sizes`` does so by the number of samples; ``... runs`` compares with the closed form of the
+published benchmark "shifted mean" (arXiv 2510.25759): bags of 15 to 45 instances, a run of which is
+shifted.
 """
 
 import math
@@ -17,7 +19,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.report import Row, at_most, cpu_seconds, print_rows
-from sparsetoken import Population, SparseTokenProblem
+from sparsetoken import (
+    BayesAttentionClassifier,
+    Population,
+    SparseTokenClassifier,
+    SparseTokenProblem,
+)
 from sparsetoken.population import lengths
 from sparsetoken.sampling import sample_posterior_mean
 from sparsetoken.theory import (
@@ -31,6 +38,10 @@ from sparsetoken.theory import (
 from sparsetoken.theory.likelihood import log_likelihood_ratio
 
 LENGTHS = (1, 10, 5000, 100_000)
+LEARNERS = {
+    "bayes": lambda: BayesAttentionClassifier(random_state=0),
+    "sparsetoken": lambda: SparseTokenClassifier(random_state=0, n_trees=100),
+}
 
 # Settings that were not looked at when the theory was written.
 PASSING: list[tuple[Any, float, float]] = [
@@ -171,6 +182,61 @@ def random_settings(count: int, seed: int = 0) -> None:
     print({name: round(ratio, 4) for name, ratio in closest.items()}, "least error / optimum")
 
 
+def _errors(problem: Any, n_samples: int, dim: int, draws: int) -> dict[str, list[float]]:
+    """Return test errors of classifiers, told nothing but the samples."""
+    found: dict[str, list[float]] = {name: [] for name in LEARNERS}
+    n_new = int(np.clip(2e7 / (problem.n_tokens * dim), 500, 4000))
+    for draw in range(draws):
+        X, y, truth = problem.sample(n_samples, dim, random_state=1000 + draw, return_truth=True)
+        new, labels = problem.sample(
+            n_new, dim, random_state=2000 + draw, direction=truth.direction
+        )
+        if min(np.bincount(y, minlength=2)) < 3:
+            continue
+        for name, learner in LEARNERS.items():
+            found[name].append(1.0 - learner().fit(X, y).score(new, labels))
+    return found
+
+
+def learners(n_problems: int = 30, seed: int = 2026) -> None:
+    """Set classifiers beside the optimum on random problems of any shape."""
+    rng = np.random.default_rng(seed)
+    ratios: dict[str, list[float]] = {name: [] for name in LEARNERS}
+    for _ in range(n_problems):
+        size, n_samples = math.inf, 0
+        while size > 2.5e7 or n_samples < 20:
+            lowest, highest = np.log([20, 0.5, 2]), np.log([400, 8, 200])
+            drawn, alpha, length = np.exp(rng.uniform(lowest, highest)).tolist()
+            dim, n_tokens = int(drawn), int(length)
+            n_samples = int(alpha * dim)
+            size = n_samples * n_tokens * dim
+        n_signal = 1 if rng.random() < 0.7 else int(rng.integers(2, 5))
+        n_signal = min(n_signal, max(1, n_tokens // 2))
+        strength = math.sqrt((2.0 * math.log(n_tokens) + rng.uniform(4.0, 14.0)) / n_signal)
+        problem = SparseTokenProblem(n_tokens, n_signal, strength, float(rng.uniform(0.3, 0.7)))
+        floor = float(optimal(problem, n_samples / dim).test_error)
+        line = f"{n_samples:5d} x {n_tokens:3d} x {dim:3d}, R={n_signal}, θ={strength:.2f}:"
+        line += f" {floor:.4f}"
+        errors = _errors(problem, n_samples, dim, 6 if size < 4e6 else 3)
+        for (name, values), most in zip(errors.items(), (1.15, 1.3), strict=True):
+            bar = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+            ratios[name].append(float(np.mean(values)) / floor)
+            above = "" if np.mean(values) <= most * floor + 3.0 * bar else " ABOVE"
+            line += f" | {name} {np.mean(values):.4f} ± {bar:.4f}{above}"
+        print(line, flush=True)
+    print("median ratio:", {name: round(float(np.median(r)), 3) for name, r in ratios.items()})
+
+
+def sizes() -> None:
+    """Set classifiers beside the optimum by the number of samples."""
+    for problem in (SparseTokenProblem(20, 1, 6.0), SparseTokenProblem(20, 3, 3.0)):
+        for n_samples in (20, 40, 80, 160, 320):
+            floor = float(optimal(problem, n_samples / 60).test_error)
+            errors = _errors(problem, n_samples, 60, 8)
+            means = [f"{name} {np.mean(values):.4f}" for name, values in errors.items()]
+            print(f"{problem.n_signal} of 20, {n_samples:3d} samples: {floor:.4f} |", *means)
+
+
 def shifted_mean(n_bags: int = 20_000) -> None:
     """Compare the posteriors: K features are shifted by Δ, so the strength is Δ√K."""
     rng = np.random.default_rng(0)
@@ -209,6 +275,10 @@ if __name__ == "__main__":
         message_passing(*(numbers or [16]))
     elif topic == "random":
         random_settings(*(numbers or [500]))
+    elif topic == "learners":
+        learners(*(numbers or [30]))
+    elif topic == "sizes":
+        sizes()
     elif topic == "runs":
         shifted_mean()
     else:
