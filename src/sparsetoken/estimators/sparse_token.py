@@ -50,7 +50,7 @@ class SparseTokenClassifier(StackClassifier):
     members_ : dict
         The weight of each member, of sum one: "attention" (a few tokens decide), "pooled" (the
         mean does) and "statistics" (trees on mean, largest, smallest and standard deviation of a
-        sequence's tokens, feature by feature).
+        sequence's tokens, and on how many exceed certain levels, feature by feature).
     heads_ : list of Head
         The heads of attention and pooling, as in :class:`AttentionClassifier`.
     query_, coef_, intercept_ : ndarray of shape (d,), (d,), float; or (classes, d), ...

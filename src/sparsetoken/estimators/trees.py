@@ -15,7 +15,11 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sparsetoken.estimators.folds import Fold
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.sequences.data import Data
-from sparsetoken.sequences.passes import largest_magnitudes, token_statistics
+from sparsetoken.sequences.passes import (
+    largest_magnitudes,
+    token_fractions,
+    token_statistics,
+)
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -23,13 +27,16 @@ Forest = dict[str, NDArray[Any]]
 """Trees as arrays: ``roots``, and for every node left, right, feature, threshold and value."""
 
 _TRIED = 0.1  # of the features, or their root if that is more, compete for a split
+_LEVELS = (-1.6, -0.8, 0.0, 0.8, 1.6, 2.4)  # deviations from a feature's mean
 _SURE = 0.02  # added to both probabilities: so many trees cannot be surer
 
 
 @dataclass
 class Trees(Member):
-    """Extra trees on mean, largest, smallest and deviation of the tokens, feature by feature.
+    """Extra trees on statistics of the tokens, feature by feature.
 
+    Half of the trees see mean, largest, smallest and deviation, the others what fraction of the
+    tokens exceeds each of several levels: a histogram tells a few tokens of a kind from many.
     Together the forests of the folds are the member: a tree without some of the samples is what
     bagging grows anyway, so that no second fit is needed.
 
@@ -43,13 +50,19 @@ class Trees(Member):
     n_trees: int = 500
     unit: Any = None
     """A power of two for each feature, which brings it into the range of single precision."""
+    levels: Any = None
+    """(levels, d), which tokens are counted beyond."""
     forests: list[Forest] = field(default_factory=list)
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Grow a forest without each fold, or one of all samples if there are no folds."""
         magnitude = training.raw.per_sample(largest_magnitudes).max(axis=0)
         self.unit = np.ldexp(1.0, -np.frexp(np.maximum(magnitude, 1e-290))[1])
-        rows = training.raw.per_sample(token_statistics, self.unit)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            deviation = np.where(training.scale > 0, 1.0 / training.scale, np.inf)
+            steps = np.outer(_LEVELS, deviation)
+        self.levels = np.where(np.isfinite(steps), training.mean + steps, np.inf)
+        rows = self._rows(training.raw)
         order = training.order[training.weights[training.order] > 0]
         # Classes are numbered as they come in that order: their names decide nothing.
         _, first, number = np.unique(training.index[order], return_index=True, return_inverse=True)
@@ -62,8 +75,16 @@ class Trees(Member):
         self.forests = []
         for fold in folds:
             used = order[np.isin(order, fold.rows)]
-            trees = self._grow(rows[used], labels[used], training, used, len(folds), rng)
-            self.forests.append(_as_arrays(trees, place))
+            seen = rows[used]
+            halves = [
+                _as_arrays(
+                    self._grow(seen[:, columns], labels[used], training, used, 2 * len(folds), rng),
+                    place,
+                    columns.start,
+                )
+                for columns in self._halves
+            ]
+            self.forests.append(_join(*halves))
             if len(fold.held_out):
                 held_out[0, fold.held_out] = forest_scores(rows[fold.held_out], self.forests[-1:])
         return held_out
@@ -92,31 +113,46 @@ class Trees(Member):
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, 1, C) of sequences."""
-        check_forests(self.forests, 4 * len(self.unit))
-        rows = data.per_sample(token_statistics, self.unit)
-        return forest_scores(rows, self.forests)[:, np.newaxis]
+        check_forests(self.forests, (4 + len(self.levels)) * len(self.unit))
+        return forest_scores(self._rows(data), self.forests)[:, np.newaxis]
+
+    @property
+    def _halves(self) -> tuple[slice, slice]:
+        """Columns of the statistics and of the fractions."""
+        first, n_features = 4 * len(self.unit), (4 + len(self.levels)) * len(self.unit)
+        return slice(0, first), slice(first, n_features)
+
+    def _rows(self, data: Data) -> NDArray[np.float32]:
+        parts = (
+            data.per_sample(token_statistics, self.unit),
+            data.per_sample(token_fractions, self.levels),
+        )
+        return np.concatenate(parts, axis=1)
 
     def without_fold(self, fold: int) -> Self:
         """Return the forest that was grown without a fold."""
         return replace(self, forests=[self.forests[fold]])
 
     def summarize(self, token: NDArray[Any]) -> Any:
-        """Return count, mean, squared deviations, largest and smallest of one token."""
+        """Return count, mean, squared deviations, those beyond levels, largest and smallest."""
         scaled = token * self.unit
-        return 1, scaled, np.zeros_like(scaled), scaled, scaled
+        beyond = (token > self.levels).astype(np.float64)
+        return 1, scaled, np.zeros_like(scaled), beyond, scaled, scaled
 
     def join(self, earlier: Any, later: Any) -> Any:
         """Return the summary of tokens followed by others, without differences of large sums."""
-        (n, mean, squares, *ends), (m, later_mean, later_squares, *later_ends) = earlier, later
+        n, mean, squares, beyond, *ends = earlier
+        m, later_mean, later_squares, later_beyond, *later_ends = later
         step = (later_mean - mean) * (m / (n + m))
         squares = squares + later_squares + n * step * (later_mean - mean)
         largest = np.maximum(ends[0], later_ends[0])
-        return n + m, mean + step, squares, largest, np.minimum(ends[1], later_ends[1])
+        smallest = np.minimum(ends[1], later_ends[1])
+        return n + m, mean + step, squares, beyond + later_beyond, largest, smallest
 
     def scores_of(self, summary: Any) -> Floats:
         """Return the scores (1, C) of the tokens of a summary."""
-        count, mean, squares, largest, smallest = summary
-        parts = [mean, largest, smallest, np.sqrt(squares / count)]
+        count, mean, squares, beyond, largest, smallest = summary
+        parts = [mean, largest, smallest, np.sqrt(squares / count), beyond.ravel() / count]
         rows = np.concatenate(parts, dtype=np.float32, casting="same_kind")[np.newaxis]
         return forest_scores(rows, self.forests)
 
@@ -155,8 +191,21 @@ def _check(forest: Forest, n_features: int) -> None:
         raise ValueError("a tree speaks of features or nodes that do not exist")
 
 
-def _as_arrays(trees: ExtraTreesClassifier, place: Indices) -> Forest:
-    """Return a forest; ``place[c]`` is the label that class c had when it was grown."""
+def _join(first: Forest, second: Forest) -> Forest:
+    """Return the trees of both."""
+    shift: dict[str, Any] = {"roots": len(first["left"])}
+    for name in ("left", "right"):
+        shift[name] = np.where(second[name] >= 0, len(first["left"]), 0).astype(np.int32)
+    return {
+        name: np.concatenate([first[name], second[name] + shift.get(name, 0)]) for name in _PARTS
+    }
+
+
+def _as_arrays(trees: ExtraTreesClassifier, place: Indices, first: int) -> Forest:
+    """Return a forest; ``place[c]`` is the label that class c had when it was grown.
+
+    Its features are those from ``first`` on.
+    """
     grown = [tree.tree_ for tree in trees.estimators_]
     sizes = np.array([tree.node_count for tree in grown])
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -169,7 +218,7 @@ def _as_arrays(trees: ExtraTreesClassifier, place: Indices) -> Forest:
         "roots": roots.astype(np.int32),
         "left": np.where(left < 0, -1, left + shift).astype(np.int32),
         "right": np.where(right < 0, -1, right + shift).astype(np.int32),
-        "feature": np.concatenate([tree.feature for tree in grown]).astype(np.int32),
+        "feature": (first + np.concatenate([tree.feature for tree in grown])).astype(np.int32),
         "threshold": np.concatenate([tree.threshold for tree in grown]),
         "value": value,
     }

@@ -92,6 +92,16 @@ def token_statistics(sequences: Sequences, unit: Floats) -> NDArray[np.float32]:
     return np.concatenate([means, *ends, spread], axis=1, dtype=np.float32, casting="same_kind")
 
 
+def token_fractions(sequences: Sequences, levels: Floats) -> NDArray[np.float32]:
+    """Return what fraction of each sequence's tokens exceeds each of the levels, (levels, d)."""
+    counts = [
+        np.add.reduceat((sequences.tokens > level).astype(np.float64), sequences.offsets[:-1])
+        for level in levels
+    ]
+    fractions = np.concatenate(counts, axis=1) / sequences.lengths[:, np.newaxis]
+    return fractions.astype(np.float32)
+
+
 def token_scores(tokens: Array, directions: Floats) -> Floats:
     """Return ⟨token, direction⟩ for one or several directions, computed in the tokens' type."""
     directions = directions.reshape(tokens.shape[1], -1)
