@@ -42,6 +42,7 @@ _SHRINKAGES = (1.0, 0.3)
 LARGEST_COVARIANCE = 1000  # features; the cost of whitening grows with their third power
 _TOLERANCE, _POOLED_TOLERANCE = 1e-5, 1e-7
 _POOLED_STEPS = 100
+_MORE_STEPS = 15  # on all samples, from heads of some of them
 
 
 class HeadSpec(NamedTuple):
@@ -125,7 +126,8 @@ class AttentionHeads(Member):
         tasks = [HeadTask(spec, c, 0) for spec in self.specs for c in range(n_classes)]
         objective = HeadObjective(training, tasks, training.weights[:, np.newaxis], self.pooled)
         start = objective.points_of(self.directions, self.intercepts)
-        directions, intercepts = objective.in_data(self._minimize(objective, start))
+        few = replace(self, steps=min(self.steps, _MORE_STEPS))
+        directions, intercepts = objective.in_data(few._minimize(objective, start))
         self.directions = directions.reshape(self.directions.shape)
         self.intercepts = intercepts.reshape(self.intercepts.shape)
 

@@ -134,14 +134,13 @@ class _Iteration:
             self.run(columns, steps)
             columns = columns.take(_best(columns, count))
         self.run(columns, _LAST)
-        results = [columns]
-        for n_signal in n_signals[1:]:
-            more = replace(
-                columns.take(slice(None)), n_signal=np.full(len(columns.group), n_signal)
-            )
+        count = len(columns.group)
+        more = columns.take(np.tile(np.arange(count), len(n_signals) - 1))
+        more.n_signal = np.repeat(n_signals[1:], count).astype(np.int64)
+        if len(n_signals) > 1:
             self.run(more, _MORE)
-            results.append(more)
-        return results
+        parts = np.arange(len(more.group)).reshape(-1, count)
+        return [columns, *(more.take(part) for part in parts)]
 
     def run(self, columns: _Columns, steps: int) -> None:
         """Iterate, at most so many times, and judge the columns at the end."""
@@ -306,13 +305,15 @@ class PosteriorHeads(AttentionHeads):
         vectors, offsets = self._exponents()
         with np.errstate(divide="ignore", invalid="ignore"):
             scaled = np.nan_to_num(vectors / training.scale, posinf=0.0, neginf=0.0)
-        weights = training.weights[:, np.newaxis]
-        for (k, spec), (c, sign) in product(enumerate(self.specs), enumerate(training.signs.T)):
-            iteration = _Iteration(training, weights, spec.temperature * sign > 0, self.contiguous)
-            start = training.standard.to_standard(scaled[k, c : c + 1], iteration.shrinkage)
-            columns = iteration.at(start, np.zeros(1, dtype=int), spec.n_signal)
+        weights, turns = training.weights[:, np.newaxis], self._temperatures
+        for turn, (c, sign) in product(np.unique(turns), enumerate(training.signs.T)):
+            iteration = _Iteration(training, weights, turn * sign > 0, self.contiguous)
+            heads = np.flatnonzero(turns == turn)
+            start = training.standard.to_standard(scaled[heads, c], iteration.shrinkage)
+            columns = iteration.at(start, np.zeros(len(heads), dtype=int), 1)
+            columns.n_signal = self._n_signal[heads]
             iteration.run(columns, _MORE)
-            (scaled[k, c],), (offsets[k, c],) = iteration.directions(columns)
+            scaled[heads, c], offsets[heads, c] = iteration.directions(columns)
         self.directions, self.intercepts = self._in_data(training, scaled, offsets)
 
     def half_fits(

@@ -27,7 +27,7 @@ Forest = dict[str, NDArray[Any]]
 """Trees as arrays: ``roots``, and for every node left, right, feature, threshold and value."""
 
 _TRIED = 0.1  # of the features, or their root if that is more, compete for a split
-_LEVELS = (-1.6, -0.8, 0.0, 0.8, 1.6, 2.4)  # deviations from a feature's mean
+_LEVELS = (-1.0, 0.0, 1.0, 2.0)  # deviations from a feature's mean
 _SURE = 0.02  # added to both probabilities: so many trees cannot be surer
 
 
