@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from evidence_bags import UNIT_TESTS
 from sklearn.metrics import roc_auc_score
 
 import sparsetoken as st
+from evidence_bags import UNIT_TESTS
 
 X, Y = st.SparseTokenProblem(12, signal=5.0).sample(120, 16, random_state=0)
 
