@@ -20,7 +20,7 @@ class CountingTrees(BaseEstimator):  # type: ignore[misc]
     pure, or no drawn feature divides them.
     """
 
-    def __init__(self, n_trees: int = 500, random_state: int = 0) -> None:
+    def __init__(self, n_trees: int = 200, random_state: int = 0) -> None:
         self.n_trees, self.random_state = n_trees, random_state
 
     def fit(self, X: Sequences, y: Labels) -> "CountingTrees":

@@ -213,3 +213,11 @@ def test_damage_is_said(tmp_path, ending):
             warnings.simplefilter("ignore")
             with contextlib.suppress(ValueError):
                 read_dataset(path, max_numbers=10**6)
+
+
+def test_a_damaged_column_name_is_said(tmp_path):
+    path = tmp_path / "x.feather"
+    feather.write_feather(pyarrow.table({"bag": [0, 0], "brightness": [1.0, 2.0]}), path)
+    path.write_bytes(path.read_bytes().replace(b"brightness", b"\xf3rightness"))
+    with pytest.raises(ValueError, match=r"x\.feather is not a \.feather file, or is damaged"):
+        read_dataset(path)

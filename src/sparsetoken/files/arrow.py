@@ -96,7 +96,8 @@ def _ipc_batches(paths: list[Path], names: list[str], size: int) -> Iterator[Any
 
 
 def _table(path: Path, schema: Any, batches: Batches) -> Table:
-    names = list(schema.names)
+    with damage(path):
+        names = list(schema.names)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{path} has two columns named {twice!r}")
