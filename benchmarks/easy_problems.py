@@ -50,8 +50,8 @@ class Judged(NamedTuple):
     best: float
     """Of the best single score at its best threshold."""
     one_class: bool
-    attention: float
-    """Weight of attention."""
+    leader: str
+    """The member of largest weight."""
     calibration: float
     seconds: float
 
@@ -73,7 +73,7 @@ def judge(model: Any, problem: Problem) -> Judged:
         float(np.mean((scores > 0) == y_new)),
         max(best_accuracy(column, y_new) for column in members.T),
         len(np.unique(scores > 0)) == 1,
-        model.members_["attention"],
+        max(model.members_, key=model.members_.get),
         calibration_error(expit(scores), y_new),
         seconds,
     )
@@ -94,9 +94,12 @@ def main(n_problems: int = 100, seed: int = 0) -> None:
     print(f"{'':<22} within {BOUND}  shortfall: mean  largest  one class  attention leads  "
           f"accuracy  off  CPU s")  # fmt: skip
     for name, each in judged.items():
-        accuracy, best, one_class, attention, off, seconds = np.array(each).T
-        short = best - accuracy
-        leads = np.mean(attention > 0.5)
+        short = np.array([one.best - one.accuracy for one in each])
+        one_class = sum(one.one_class for one in each)
+        leads = np.mean([one.leader == "attention" for one in each])
+        accuracy, off, seconds = np.mean(
+            [(one.accuracy, one.calibration, one.seconds) for one in each], axis=0
+        )
         print(f"{name:<22} {np.mean(short <= BOUND):>10.0%} {short.mean():>16.4f} "
-              f"{short.max():>8.3f} {one_class.sum():>10.0f} {leads:>16.0%} "
-              f"{accuracy.mean():>9.3f} {off.mean():>4.3f} {seconds.mean():>6.2f}")  # fmt: skip
+              f"{short.max():>8.3f} {one_class:>10} {leads:>16.0%} "
+              f"{accuracy:>9.3f} {off:>4.3f} {seconds:>6.2f}")  # fmt: skip
