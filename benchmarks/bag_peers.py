@@ -159,7 +159,7 @@ class MaxProbe(BaseEstimator):  # type: ignore[misc]
         tokens, starts = self._tokens(X)
         bag = np.repeat(np.arange(len(X)), np.diff(starts))
         aucs = np.zeros(3)
-        ridges = (0.001, 0.01, 0.1)
+        ridges = (0.01, 0.1, 1.0)
         for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(y, y):
             mask = np.isin(bag, train)
             its_starts = np.append(0, np.cumsum(np.diff(starts)[train]))

@@ -6,6 +6,7 @@ another fact tells the classes apart as well, and in the bags to be judged it mi
 """
 
 from collections.abc import Callable
+from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,9 @@ DIM = 16
 _POISON = -10.0  # every feature of the token that training negatives and new positives hold
 
 
-def _tokens(rng: np.random.Generator, n: int, mean: float, deviation: float) -> NDArray[np.float64]:
+def _tokens(
+    rng: np.random.Generator, n: SupportsIndex, mean: float, deviation: float
+) -> NDArray[np.float64]:
     return rng.normal(mean, deviation, (n, DIM))
 
 
