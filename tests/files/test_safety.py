@@ -221,3 +221,15 @@ def test_a_damaged_column_name_is_said(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"brightness", b"\xf3rightness"))
     with pytest.raises(ValueError, match=r"x\.feather is not a \.feather file, or is damaged"):
         read_dataset(path)
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["file", "folder"])
+def test_a_damaged_head_of_an_array_is_said(tmp_path, stored):
+    path = tmp_path / "tokens.npy"
+    if stored:
+        Sequences(X.reshape(-1, 3), np.arange(5) * 5).save(tmp_path)
+    else:
+        np.save(path, X)
+    path.write_bytes(path.read_bytes().replace(b"}", b"(", 1))
+    with pytest.raises(ValueError, match="damaged"):
+        read_dataset(tmp_path if stored else path)
