@@ -233,3 +233,14 @@ def test_a_damaged_head_of_an_array_is_said(tmp_path, stored):
     path.write_bytes(path.read_bytes().replace(b"}", b"(", 1))
     with pytest.raises(ValueError, match="damaged"):
         read_dataset(tmp_path if stored else path)
+
+
+def test_arrays_are_not_lost_from_a_damaged_list(tmp_path):
+    """A wrong length in the entry of X makes the entry of y look like its comment."""
+    path = tmp_path / "x.npz"
+    np.savez(path, X=X, y=[0, 1, 0, 1])
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 33] = 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(ValueError, match=r"x\.npz is not .* its list of arrays is damaged"):
+        read_dataset(path)
