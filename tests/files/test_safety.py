@@ -215,11 +215,23 @@ def test_damage_is_said(tmp_path, ending):
                 read_dataset(path, max_numbers=10**6)
 
 
-def test_a_damaged_column_name_is_said(tmp_path):
-    path = tmp_path / "x.feather"
-    feather.write_feather(pyarrow.table({"bag": [0, 0], "brightness": [1.0, 2.0]}), path)
-    path.write_bytes(path.read_bytes().replace(b"brightness", b"\xf3rightness"))
-    with pytest.raises(ValueError, match=r"x\.feather is not a \.feather file, or is damaged"):
+@pytest.mark.parametrize("ending", ["feather", "parquet", "h5ad"])
+def test_a_damaged_column_name_is_said(tmp_path, ending):
+    path = tmp_path / f"x.{ending}"
+    table = pyarrow.table({"bag": [0, 0], "brightness": [1.0, 2.0]})
+    if ending == "h5ad":
+        with h5py.File(path, "w") as file:
+            file["X"], file["obs/bag"], file["obs/brightness"] = np.ones((2, 3)), [0, 0], [1, 2]
+        damaged = path.read_bytes().replace(b"brightness", b"\xf3rightness")
+    elif ending == "feather":
+        feather.write_feather(table, path)
+        damaged = path.read_bytes().replace(b"brightness", b"\xf3rightness")
+    else:
+        parquet.write_table(table, path, store_schema=False)
+        before, last = path.read_bytes().rsplit(b"brightness", 1)  # that of its only chunk
+        damaged = before + b"\xf3rightness" + last
+    path.write_bytes(damaged)
+    with pytest.raises(ValueError, match=rf"x\.{ending} is not a \.{ending} file, or is damaged"):
         read_dataset(path)
 
 
