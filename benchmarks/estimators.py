@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from benchmarks.bags import EmbeddedABMIL, needle_digits
+from benchmarks.bag_networks import EmbeddedABMIL
+from benchmarks.bags import needle_digits
 from benchmarks.report import Row, at_least, at_most, cpu_seconds, peak_bytes, ratio
 from sparsetoken import (
     AttentionClassifier,

@@ -10,11 +10,14 @@ alone, by another quadrature than the solver's. It must also agree with half the
 more than their error bars. Two processors, or two versions, must agree.
 
 ``python -m benchmarks.robustness oracles [SETTINGS] [SEED]`` compares what each architecture can
-reach with the floor for any classifier.
+reach with the floor for any classifier. ``stack``, ``memory``, ``streams`` and ``files``, also with
+a number and a seed, try the classifiers on random easy problems, from folders with little memory
+and on harmless streams, and the readers on damaged files; each has a module of its own.
 """
 
 import argparse
 import csv
+import importlib
 import math
 import sys
 import time
@@ -39,6 +42,12 @@ POINTS = 16384
 SECONDS = 10.0
 RIDGELESS = 1e-10  # what stands for the limit of no ridge
 NUMBERS = ("test_error", "train_loss", "auc", "train_error", "test_loss")
+TRIALS = {
+    "stack": "easy_problems",
+    "memory": "memory_limits",
+    "streams": "harmless_streams",
+    "files": "mutated_files",
+}
 _DRAWN = 4000  # points of the second check, per class
 
 
@@ -342,6 +351,10 @@ def oracles(n_settings: int = 1000, seed: int = 0) -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["oracles"]:
         oracles(*map(int, sys.argv[2:]))
+        sys.exit()
+    if sys.argv[1:2] and sys.argv[1] in TRIALS:
+        trial = importlib.import_module(f"benchmarks.{TRIALS[sys.argv[1]]}")
+        trial.main(*map(int, sys.argv[2:]))
         sys.exit()
     parser = argparse.ArgumentParser(description="The risk solver on random settings.")
     parser.add_argument("settings", type=int, nargs="?", default=2000)

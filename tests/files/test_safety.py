@@ -213,3 +213,46 @@ def test_damage_is_said(tmp_path, ending):
             warnings.simplefilter("ignore")
             with contextlib.suppress(ValueError):
                 read_dataset(path, max_numbers=10**6)
+
+
+@pytest.mark.parametrize("ending", ["feather", "parquet", "h5ad"])
+def test_a_damaged_column_name_is_said(tmp_path, ending):
+    path = tmp_path / f"x.{ending}"
+    table = pyarrow.table({"bag": [0, 0], "brightness": [1.0, 2.0]})
+    if ending == "h5ad":
+        with h5py.File(path, "w") as file:
+            file["X"], file["obs/bag"], file["obs/brightness"] = np.ones((2, 3)), [0, 0], [1, 2]
+        damaged = path.read_bytes().replace(b"brightness", b"\xf3rightness")
+    elif ending == "feather":
+        feather.write_feather(table, path)
+        damaged = path.read_bytes().replace(b"brightness", b"\xf3rightness")
+    else:
+        parquet.write_table(table, path, store_schema=False)
+        before, last = path.read_bytes().rsplit(b"brightness", 1)  # that of its only chunk
+        damaged = before + b"\xf3rightness" + last
+    path.write_bytes(damaged)
+    with pytest.raises(ValueError, match=rf"x\.{ending} is not a \.{ending} file, or is damaged"):
+        read_dataset(path)
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["file", "folder"])
+def test_a_damaged_head_of_an_array_is_said(tmp_path, stored):
+    path = tmp_path / "tokens.npy"
+    if stored:
+        Sequences(X.reshape(-1, 3), np.arange(5) * 5).save(tmp_path)
+    else:
+        np.save(path, X)
+    path.write_bytes(path.read_bytes().replace(b"}", b"(", 1))
+    with pytest.raises(ValueError, match="damaged"):
+        read_dataset(tmp_path if stored else path)
+
+
+def test_arrays_are_not_lost_from_a_damaged_list(tmp_path):
+    """A wrong length in the entry of X makes the entry of y look like its comment."""
+    path = tmp_path / "x.npz"
+    np.savez(path, X=X, y=[0, 1, 0, 1])
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 33] = 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(ValueError, match=r"x\.npz is not .* its list of arrays is damaged"):
+        read_dataset(path)

@@ -7,6 +7,7 @@ that says to hold more than it can is refused.
 import math
 import os
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -73,6 +74,7 @@ _DAMAGE = (
     TypeError,
     ValueError,
     struct.error,
+    tokenize.TokenError,  # heads of .npy files are parsed as Python
     zipfile.BadZipFile,
     zlib.error,
 )

@@ -28,6 +28,8 @@ def open_h5ad(path: Path) -> Arrays:
         if not isinstance(obs, h5py.Group):
             raise UnreadableError("it was written before anndata 0.7: open it and write it again")
         for name, item in obs.items():
+            if not isinstance(name, str):  # h5py gives bytes that are no text as they are
+                raise ValueError(f"a column of obs is named {name!r}")
             if isinstance(item, h5py.Dataset):
                 arrays[name] = stored_dataset(path, item)
             elif "codes" in item:

@@ -24,6 +24,8 @@ def open_npz(path: Path) -> Arrays:
     arrays = {}
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
+            if b"PK\x01\x02" in entry.extra + entry.comment:  # zipfile takes no notice
+                raise ValueError("its list of arrays is damaged")
             with archive.open(entry) as file:
                 shape, dtype = _head(file)
             name = entry.filename.removesuffix(".npy")

@@ -7,6 +7,7 @@ folder without it is not complete, and one that was changed afterwards is refuse
 """
 
 import re
+import tokenize
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -193,7 +194,7 @@ class StoredSequences:
             arrays = {
                 name: self._load(name, header) for name in (_OFFSETS, _LABELS, _IDS, _DIGESTS)
             }
-        except (ValueError, OSError) as error:
+        except (ValueError, OSError, tokenize.TokenError) as error:
             raise ValueError(f"{self.folder} is damaged: {error}") from None
         self.offsets = _checked_offsets(arrays[_OFFSETS], tokens, self.folder)
         self.labels, self.ids = arrays[_LABELS], arrays[_IDS]

@@ -1,0 +1,247 @@
+"""What else people use on bags, with scikit-learn: each has ``fit`` and ``decision_function``."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from sklearn.base import BaseEstimator
+from sklearn.decomposition import PCA
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.metrics import roc_auc_score
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.svm import SVC
+
+from sparsetoken import Sequences
+from sparsetoken.losses import Logistic
+
+Labels = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def bag_means(values: Floats, X: Sequences) -> Floats:
+    """Return the mean over each bag's tokens of what belongs to a token."""
+    return np.add.reduceat(values, X.offsets[:-1]) / X.lengths[:, np.newaxis]
+
+
+class Embedded(BaseEstimator):  # type: ignore[misc]
+    """A classifier of one vector a bag, which ``embed`` makes of its tokens: here their mean."""
+
+    def __init__(self, model: Any = None) -> None:
+        self.model = model
+
+    def fit(self, X: Sequences, y: Labels) -> "Embedded":
+        """Fit the classifier; by default logistic regression with its ridge by inner folds."""
+        self.learn(X)
+        scores = {"Cs": 10, "cv": 5, "max_iter": 5000, "scoring": "roc_auc"}
+        extra = {"l1_ratios": (0.0,), "use_legacy_attributes": False}
+        ridge = make_pipeline(StandardScaler(), LogisticRegressionCV(**scores, **extra))
+        self.model_ = ridge if self.model is None else self.model
+        self.model_.fit(self.embed(X), y)
+        return self
+
+    def decision_function(self, X: Sequences) -> Floats:
+        """Return the classifier's score, or the probability of a positive bag less one half."""
+        rows = self.embed(X)
+        if hasattr(self.model_, "decision_function"):
+            return self.model_.decision_function(rows)
+        return self.model_.predict_proba(rows)[:, 1] - 0.5
+
+    def learn(self, X: Sequences) -> None:
+        """Learn what the embedding needs: nothing."""
+
+    def embed(self, X: Sequences) -> Floats:
+        """Return the mean token."""
+        return bag_means(X.tokens, X)
+
+
+class Statistics(Embedded):
+    """Mean, max, min and standard deviation of a bag's tokens."""
+
+    def embed(self, X: Sequences) -> Floats:
+        """Return the statistics side by side."""
+        tokens, starts = X.tokens.astype(float), X.offsets[:-1]
+        mean = bag_means(tokens, X)
+        spread = np.sqrt(bag_means((tokens - np.repeat(mean, X.lengths, axis=0)) ** 2, X))
+        ends = np.maximum.reduceat(tokens, starts), np.minimum.reduceat(tokens, starts)
+        return np.concatenate([mean, *ends, spread], axis=1)
+
+
+class Quantiles(Embedded):
+    """Quantiles of a bag's tokens, feature by feature."""
+
+    def embed(self, X: Sequences) -> Floats:
+        """Return seven quantiles from the smallest to the largest."""
+        levels = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+        return np.stack([np.quantile(bag, levels, axis=0).ravel() for bag in X])
+
+
+class FisherVectors(Embedded):
+    """miFV: how a bag would change the means and deviations of a small Gaussian mixture."""
+
+    components = 4
+
+    def learn(self, X: Sequences) -> None:
+        """Fit principal components and the mixture to all tokens."""
+        variance = make_pipeline(StandardScaler(), PCA(0.9, svd_solver="full"))
+        self.axes_ = variance.fit(X.tokens.astype(float))
+        mixture = GaussianMixture(self.components, covariance_type="diag", random_state=0)
+        self.mixture_ = mixture.fit(self.axes_.transform(X.tokens))
+
+    def embed(self, X: Sequences) -> Floats:
+        """Return Fisher vectors: square roots of entries, then of unit length."""
+        tokens = self.axes_.transform(X.tokens)
+        chances = self.mixture_.predict_proba(tokens)
+        entries = []
+        for k, weight in enumerate(self.mixture_.weights_):
+            z = (tokens - self.mixture_.means_[k]) / np.sqrt(self.mixture_.covariances_[k])
+            chance = chances[:, k : k + 1] / np.sqrt(weight)
+            entries += [bag_means(chance * z, X), bag_means(chance * (z**2 - 1) / np.sqrt(2), X)]
+        vectors = np.concatenate(entries, axis=1)
+        return Normalizer().transform(np.sign(vectors) * np.sqrt(np.abs(vectors)))
+
+
+class SetKernel(BaseEstimator):  # type: ignore[misc]
+    """The normalised set kernel with a support vector machine.
+
+    The kernel of two bags is the mean rbf kernel of their pairs of tokens, scaled to one for equal
+    bags: the product of mean Nyström features of the tokens, exact up to 1000 tokens. Its width and
+    C are chosen by inner folds.
+    """
+
+    def fit(self, X: Sequences, y: Labels) -> "SetKernel":
+        """Choose the width, and fit."""
+        self.scaler_ = StandardScaler().fit(X.tokens.astype(float))
+        tokens = self.scaler_.transform(X.tokens)
+        sample = tokens[:: max(1, len(tokens) // 500)]
+        width = 1.0 / np.median(euclidean_distances(sample, squared=True))
+        best: Any = None
+        for factor in (0.25, 1.0, 4.0):
+            landmarks = min(1000, len(tokens))
+            nystroem = Nystroem(gamma=factor * width, n_components=landmarks, random_state=0)
+            self.map_ = nystroem.fit(tokens)
+            machine = SVC(kernel="linear", class_weight="balanced")
+            search = GridSearchCV(machine, {"C": (1.0, 10.0, 100.0)}, scoring="roc_auc")
+            search.fit(self._embed(X), y)
+            if best is None or search.best_score_ > best[0]:
+                best = search.best_score_, self.map_, search
+        _, self.map_, self.model_ = best
+        return self
+
+    def decision_function(self, X: Sequences) -> Floats:
+        """Return the machine's score."""
+        return self.model_.decision_function(self._embed(X))
+
+    def _embed(self, X: Sequences) -> Floats:
+        features = self.map_.transform(self.scaler_.transform(X.tokens))
+        return Normalizer().transform(bag_means(features, X))
+
+
+class MaxProbe(BaseEstimator):  # type: ignore[misc]
+    """Σ over heads of the largest score w·x of a bag's tokens, as monitors of language models use.
+
+    With ``window`` tokens are first replaced by means of so many successive ones: the largest
+    rolling mean of a linear probe. Logistic loss, L-BFGS from small random weights; the ridge is
+    chosen by inner folds.
+    """
+
+    def __init__(self, heads: int = 4, window: int = 1) -> None:
+        self.heads, self.window = heads, window
+
+    def fit(self, X: Sequences, y: Labels) -> "MaxProbe":
+        """Choose the ridge, and fit."""
+        self.scaler_ = StandardScaler().fit(X.tokens.astype(float))
+        tokens, starts = self._tokens(X)
+        bag = np.repeat(np.arange(len(X)), np.diff(starts))
+        aucs = np.zeros(3)
+        ridges = (0.01, 0.1, 1.0)
+        for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(y, y):
+            mask = np.isin(bag, train)
+            its_starts = np.append(0, np.cumsum(np.diff(starts)[train]))
+            for index, ridge in enumerate(ridges):
+                probe = _fit_max(tokens[mask], its_starts, y[train], ridge, self.heads)
+                aucs[index] += roc_auc_score(y[test], probe.scores(tokens, starts)[test])
+        ridge = ridges[int(aucs.argmax())]
+        self.probe_ = _fit_max(tokens, starts, y, ridge, self.heads)
+        return self
+
+    def decision_function(self, X: Sequences) -> Floats:
+        """Return the log-odds."""
+        return self.probe_.scores(*self._tokens(X))
+
+    def _tokens(self, X: Sequences) -> tuple[Floats, Labels]:
+        """Return scaled tokens, or their rolling means, and where each bag begins."""
+        tokens = self.scaler_.transform(X.tokens)
+        if self.window == 1:
+            return tokens, X.offsets
+        sums = np.concatenate([np.zeros((1, X.dim)), np.cumsum(tokens, axis=0)])
+        size = np.minimum(X.lengths, self.window)
+        starts = np.append(0, np.cumsum(X.lengths - size + 1))
+        first = np.arange(starts[-1]) + np.repeat(X.offsets[:-1] - starts[:-1], np.diff(starts))
+        length = np.repeat(size, np.diff(starts))
+        return (sums[first + length] - sums[first]) / length[:, np.newaxis], starts
+
+
+class _Probe(NamedTuple):
+    weights: Floats
+    """(heads, d)."""
+    bias: float
+
+    def scores(self, tokens: Floats, starts: Labels) -> Floats:
+        largest = np.maximum.reduceat(tokens @ self.weights.T, starts[:-1], axis=0)
+        return largest.sum(axis=1) + self.bias
+
+
+def _fit_max(tokens: Floats, starts: Labels, y: Labels, ridge: float, heads: int) -> _Probe:
+    """Minimize the log-loss; the slope passes through the largest token of each head."""
+    rng, sign, dim = np.random.default_rng(0), np.where(y == 1, 1.0, -1.0), tokens.shape[1]
+
+    def objective(point: Floats) -> tuple[float, Floats]:
+        weights = point[:-1].reshape(heads, dim)
+        scores = np.split(tokens @ weights.T, starts[1:-1])
+        top = starts[:-1, np.newaxis] + np.array([one.argmax(axis=0) for one in scores])
+        chosen = tokens[top]  # (n, heads, d)
+        margin = np.einsum("nhd,hd->n", chosen, weights) + point[-1]
+        slope = Logistic.derivative(margin, sign) / len(y)
+        value = float(Logistic.value(margin, sign).mean()) + 0.5 * ridge * float((weights**2).sum())
+        by_weights = np.einsum("n,nhd->hd", slope, chosen) + ridge * weights
+        return value, np.append(by_weights.ravel(), slope.sum())
+
+    start = np.append(0.1 * rng.standard_normal(heads * dim) / np.sqrt(dim), 0.0)
+    point = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": 100}).x
+    return _Probe(point[:-1].reshape(heads, dim), float(point[-1]))
+
+
+class InstanceMachine(BaseEstimator):  # type: ignore[misc]
+    """MI-SVM: an rbf support vector machine on the instance of each positive bag it ranks first."""
+
+    def fit(self, X: Sequences, y: Labels) -> "InstanceMachine":
+        """Alternate between choosing instances and fitting, at most ten times."""
+        self.scaler_ = StandardScaler().fit(X.tokens)
+        tokens = self.scaler_.transform(X.tokens)
+        negative = np.repeat(y == 0, X.lengths)
+        mean = np.add.reduceat(tokens, X.offsets[:-1]) / X.lengths[:, np.newaxis]
+        chosen = mean[y == 1]
+        before: Any = None
+        for _ in range(10):
+            rows = np.concatenate([chosen, tokens[negative]])
+            labels = np.arange(len(rows)) < len(chosen)
+            self.model_ = SVC(class_weight="balanced").fit(rows, labels)
+            scores = self.model_.decision_function(tokens)
+            parts = np.split(scores, X.offsets[1:-1])
+            best = [int(low + part.argmax()) for low, part in zip(X.offsets, parts, strict=False)]
+            picked = np.array(best)[y == 1]
+            if before is not None and np.array_equal(picked, before):
+                break
+            before, chosen = picked, tokens[picked]
+        return self
+
+    def decision_function(self, X: Sequences) -> Floats:
+        """Return the largest score of a bag's instances."""
+        scores = self.model_.decision_function(self.scaler_.transform(X.tokens))
+        return np.maximum.reduceat(scores, X.offsets[:-1])
