@@ -73,8 +73,8 @@ class SparseTokenClassifier(StackClassifier):
     >>> X, y, truth = problem.sample(200, 20, random_state=0, return_truth=True)
     >>> X_new, y_new = problem.sample(500, 20, random_state=1, direction=truth.direction)
     >>> clf = st.SparseTokenClassifier(random_state=0).fit(X, y)
-    >>> clf.score(X_new, y_new)
-    0.98
+    >>> bool(clf.score(X_new, y_new) > 0.97)
+    True
     >>> max(clf.members_, key=clf.members_.get)
     'attention'
     """
@@ -103,9 +103,12 @@ class SparseTokenClassifier(StackClassifier):
         self.verbose = verbose
 
     def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
-        posterior = PosteriorHeads(adds=self.monotone, contiguous=self.contiguous)
         if self.monotone:
             steps = check_count("refine_steps", self.refine_steps)
-            return [AttentionHeads(steps=steps, adds=True), posterior]
-        heads = head_members("auto", "auto", self.refine_steps, n_tokens, mapped)
-        return [*heads, posterior, Trees(check_count("n_trees", self.n_trees))]
+            members: list[Member] = [AttentionHeads(steps=steps, adds=True)]
+            return [*members, PosteriorHeads(adds=True, contiguous=self.contiguous)]
+        members = head_members("auto", "auto", self.refine_steps, n_tokens, mapped)
+        for member in members:
+            if isinstance(member, PosteriorHeads):
+                member.contiguous = self.contiguous
+        return [*members, Trees(check_count("n_trees", self.n_trees))]

@@ -26,6 +26,7 @@ from sparsetoken.estimators.folds import (
     split,
 )
 from sparsetoken.estimators.members import Member, TrainingSamples
+from sparsetoken.estimators.posterior_heads import PosteriorHeads
 from sparsetoken.estimators.stack import Stack, fit_stack, log_losses
 from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.inspection import ScoreStream
@@ -475,7 +476,10 @@ def head_members(
     attention, pooled = AttentionHeads(ridge, shrinkages, steps), PooledHeads(None, shrinkages)
     if n_tokens == 1:  # nothing to attend to
         return [pooled]
-    return [attention] if "auto" not in (reg, shrinkage) else [attention, pooled]
+    if "auto" not in (reg, shrinkage):
+        return [attention]
+    chosen = reg == shrinkage == "auto" and not mapped
+    return [attention, *([PosteriorHeads()] if chosen else []), pooled]
 
 
 def _check_shrinkage(shrinkage: Any) -> float | None:
