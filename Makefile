@@ -17,7 +17,7 @@ help:
 
 .venv/base: pyproject.toml src/sparsetoken/__init__.py
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,plot]'
 	touch $@
 
 .venv/dev: .venv/base
