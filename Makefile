@@ -72,7 +72,7 @@ test-lowest: .venv-lowest/dev
 
 # What numba compiles cannot be seen: pyproject.toml leaves it out.
 coverage: .venv/dev .venv/browser
-	$(BIN)/pytest --cov $(TESTS)
+	$(BIN)/pytest --cov=sparsetoken $(TESTS)
 
 bench: .venv/dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
