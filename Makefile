@@ -2,13 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-portable test-lowest bench docs wheel format clean
+.PHONY: help demo test test-portable test-lowest coverage bench docs wheel format clean
 
 help:
 	@echo "make demo   the headline result, in a fresh environment"
 	@echo "make test   format check, lint, types, tests and doctests"
 	@echo "make test-portable  what fits classifiers, as an old processor would compute it"
 	@echo "make test-lowest  the tests with the oldest versions of the dependencies"
+	@echo "make coverage  the tests, and which lines of src they never reach"
 	@echo "make bench  speed and memory, as ratios within one run"
 	@echo "make docs   the documentation site, in docs/_build/html"
 	@echo "make wheel  sdist and wheel in dist/, tried out in an empty environment"
@@ -17,7 +18,7 @@ help:
 
 .venv/base: pyproject.toml src/sparsetoken/__init__.py
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,plot]'
 	touch $@
 
 .venv/dev: .venv/base
@@ -70,6 +71,10 @@ test-portable: .venv/dev
 test-lowest: .venv-lowest/dev
 	.venv-lowest/bin/pytest -W ignore::DeprecationWarning
 
+# What numba compiles cannot be seen: pyproject.toml leaves it out.
+coverage: .venv/dev .venv/browser
+	$(BIN)/pytest --cov=sparsetoken $(TESTS)
+
 bench: .venv/dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
@@ -90,4 +95,4 @@ format: .venv/dev
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv .venv-lowest docs/_build docs/gallery docs/pictures docs/reference/generated dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-lowest .coverage* docs/_build docs/gallery docs/pictures docs/reference/generated dist .mypy_cache .ruff_cache .pytest_cache

@@ -179,6 +179,10 @@ def test_demo_compares_theory_and_simulation(run, tmp_path):
     assert err == ""
     rows = json.loads(out)["rows"]
     assert len(rows) == 2 * (5 + 5 + 3) + 5  # the best possible learner has no training loss
+    best = {row["alpha"]: row["theory"] for row in rows if row["model"] == "optimal"}
+    assert best[2.0] == pytest.approx(0.0203, abs=1e-4)
+    for row in rows:
+        assert row["quantity"] != "test_error" or row["theory"] >= best[row["alpha"]]
     for row in rows:
         gap = abs(row["simulation"] - row["theory"])
         # At dim 60 the means are off by some percent of the theory's limit.
@@ -194,7 +198,8 @@ def test_demo_compares_theory_and_simulation(run, tmp_path):
     assert header.endswith("source,quantity,value,uncertainty,converged")
     code, out, _ = run(*arguments)  # drawn again from the store
     assert code == 0
-    assert "difference" in out
+    assert "best possible" in out
+    assert "sparsetoken plan" in out
     assert str(picture) in out
 
 

@@ -21,7 +21,7 @@ from sparsetoken.cli.options import (
     PopulationFile,
     given_population,
 )
-from sparsetoken.cli.output import print_json
+from sparsetoken.cli.output import check_output, print_json
 from sparsetoken.vocabulary import PARAMETERS
 
 if TYPE_CHECKING:
@@ -140,6 +140,8 @@ def plan(
     by_theory |= {"label_errors": label_errors, "population": population}
     aim: dict[str, Any] = {"metric": metric, "fpr": fpr}
     result: PlanResult
+    if plot is not None:
+        check_output(plot, st.plotting.FORMATS, "--plot")
     with _status() as progress:
         if width is not None:
             _refuse("--width", quantities | by_theory | {"error": error}, allowed="positive_rate")

@@ -1,5 +1,9 @@
 """Style and the pieces that several pictures share; nothing is computed here."""
 
+from sparsetoken._validation import import_extra
+
+import_extra("matplotlib", "a picture", "plot")  # before the modules below import it
+
 from sparsetoken.plotting.layers import draw_layers
 from sparsetoken.plotting.picture import (
     COLUMN,

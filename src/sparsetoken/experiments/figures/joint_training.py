@@ -143,7 +143,8 @@ def draw(rows: Rows) -> plotting.Picture:
         f"Against steps: all learning rates 1, α = {alpha:g}; the joint minimum is a level",
         "The theory of the same batch ends before its simulation",
         "Where rates are tuned λ = 0",
-        "Fresh batches share the samples: a small d shows most there",
+        "Fresh batches divide the samples among the steps: where few are left for each, a finite d "
+        "has larger errors than the limit",
     ]
     plotting.caption(drawn, steps, "Query, readout and bias trained together", notes)
     return drawn

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator
 
 from sparsetoken import plotting
 from sparsetoken.experiments.cell import SOURCES
@@ -126,4 +125,6 @@ def _plane(drawn: plotting.Picture, ax: Any, rows: Rows, name: str) -> None:
     image.set_rasterized(True)
     if min(map(min, grid("cosine"))) < 0.0:
         ax.contour(x, y, grid("cosine"), levels=[0.0], colors="white", linewidths=1.4)
-    drawn.colorbar(image, ax=ax, ticks=MaxNLocator(5)).set_label(name.replace("_", " "), labelpad=2)
+    bar = drawn.colorbar(image, ax=ax)
+    bar.ax.locator_params(axis="y", nbins=5)
+    bar.set_label(name.replace("_", " "), labelpad=2)
