@@ -31,7 +31,7 @@ def test_finds_the_signal(fitted):
     cosine = fitted.query_ @ TRUTH.direction / np.linalg.norm(fitted.query_)
     assert cosine > 0.9
     assert fitted.score(X_NEW, Y_NEW) > 0.91
-    assert fitted.chosen_["model"] == "attention"
+    assert fitted.chosen_["model"] in ("attention", "posterior")
     positions = TRUTH.positions[Y == 1].argmax(axis=1)
     assert np.mean(fitted.attention(X[Y == 1]).argmax(axis=1) == positions) > 0.9
     assert st.PooledClassifier().fit(X, Y).score(X_NEW, Y_NEW) < 0.8
@@ -164,9 +164,9 @@ def test_verbose(capsys):
     assert capsys.readouterr().out == ""
     st.AttentionClassifier(random_state=0, cv=2, refine_steps=3, verbose=1).fit(X[:60], Y[:60])
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 18  # twelve heads of attention, four of pooling, two members
+    assert len(lines) == 26  # twelve heads, eight posterior, four of pooling, two members
     assert all("weight" in line for line in lines)
-    assert all("AUC 0." in line or "AUC 1." in line for line in lines[:16])
+    assert all("AUC 0." in line or "AUC 1." in line for line in lines[:24])
 
 
 def test_your_own_folds():

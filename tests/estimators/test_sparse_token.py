@@ -11,7 +11,7 @@ from sparsetoken.estimators.members import TrainingSamples
 from sparsetoken.estimators.stack import weigh
 from sparsetoken.estimators.trees import Trees, check_forests
 from sparsetoken.sequences.data import MemoryData
-from sparsetoken.sequences.passes import token_statistics
+from sparsetoken.sequences.passes import token_fractions, token_statistics
 
 NEEDLE = st.SparseTokenProblem(12, 1, 4.0)
 X, Y, TRUTH = NEEDLE.sample(200, 10, random_state=0, return_truth=True)
@@ -155,11 +155,17 @@ def test_trees_are_those_of_scikit_learn():
     training = TrainingSamples(data, index, np.full(90, 1 / 90), [fold], np.arange(90), seed=7)
     member = Trees(500)
     scores = member.fit(training)[0]
-    rows = data.per_sample(token_statistics, member.unit)
+    rows = [
+        data.per_sample(token_statistics, member.unit),
+        data.per_sample(token_fractions, member.levels),
+    ]
     assert np.frexp(member.unit)[0] == pytest.approx(np.full(3, 0.5))  # powers of two
-    seed = int(np.random.default_rng(7).integers(2**31))
-    trees = ExtraTreesClassifier(500, max_features=3, random_state=seed).fit(rows[:60], index[:60])
-    expected = np.log(trees.predict_proba(rows[60:]) + 0.02)
+    rng, chances = np.random.default_rng(7), 0.0
+    for part in rows:
+        seed = int(rng.integers(2**31))
+        trees = ExtraTreesClassifier(250, max_features=3, random_state=seed)
+        chances = chances + 0.5 * trees.fit(part[:60], index[:60]).predict_proba(part[60:])
+    expected = np.log(chances + 0.02)
     assert scores[60:] == pytest.approx(expected, abs=1e-5)
     assert np.isnan(scores[:60]).all()
     assert member.scores(data)[60:, 0] == pytest.approx(expected, abs=1e-5)

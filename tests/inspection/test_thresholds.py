@@ -112,7 +112,7 @@ def test_scores_of_tokens_seen_in_fit_are_corrected():
         fitted.reference_.token_folds[:] = -1
         plain.append(np.mean(scores > fitted.threshold(0.1, n_tokens=10)))
     assert 0.1 / 1.35 < np.exp(np.mean(np.log(corrected))) < 1.35 * 0.1
-    assert np.mean(plain) > 0.3
+    assert np.mean(plain) > np.mean(corrected) + 0.02
 
 
 def test_bad_arguments(model):

@@ -1,5 +1,6 @@
 """Members weighed by how well their held-out scores explain the labels, and calibrated by them."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -94,7 +95,10 @@ def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, 
     """
     held_out = [member.fit(training) for member in members]
     scores = np.concatenate(held_out)
-    prior = np.concatenate([m.prior_of(len(s)) for m, s in zip(members, held_out, strict=True)])
+    alike = Counter(member.name for member in members)
+    prior = np.concatenate(
+        [m.prior_of(len(s)) / alike[m.name] for m, s in zip(members, held_out, strict=True)]
+    )
     prior = np.maximum(prior, _LEAST) / np.maximum(prior, _LEAST).sum()
     limits = score_limits(scores, training.index)
     clipped = np.clip(scores, *limits[..., np.newaxis, np.newaxis])

@@ -367,27 +367,27 @@ class StackClassifier(AttendingClassifier):
         """Learn from halves how reliable the leading head is, and whether more samples help."""
         self.half_auc_, self.query_reliability_ = None, 0.0
         columns = halves(training.index, training.weights, training.order, rng)
-        member, spec = self._leading()
-        if columns is not None and spec is not None and not member.pooled:
+        _, member, spec = self._leading()
+        if columns is not None and not member.pooled:
             queries, self.half_auc_ = member.half_fits(training, spec, columns)
             self.query_reliability_ = reliability(queries, 0.5 * fraction)
 
-    def _leading(self) -> tuple[Any, HeadSpec | None]:
-        """Return the member of the head with the largest weight, and what kind of head it is."""
+    def _leading(self) -> tuple[int, Any, HeadSpec]:
+        """Return the head of largest weight in the leading kind: its number, member and spec."""
         heads = [
-            (weight, member, spec)
+            (self.members_[member.name], weight, member, spec)
             for member, weights in zip(
                 self.stack_.members, self.stack_.split(self.stack_.weights), strict=True
             )
             if isinstance(member, AttentionHeads)
             for weight, spec in zip(weights, member.specs, strict=True)
         ]
-        _, member, spec = max(heads, key=lambda head: head[0])
-        return member, spec
+        number = max(range(len(heads)), key=lambda k: heads[k][:2])
+        return number, *heads[number][2:]
 
     def _name_the_leading_head(self) -> None:
         heads = self.heads_
-        leading = max(heads, key=lambda head: head.weight)
+        leading = heads[self._leading()[0]]
         self.query_, self.coef_, self.intercept_ = leading.query, leading.coef, leading.intercept
         self.chosen_ = {
             name: getattr(leading, name) for name in ("model", "shrinkage", "reg", "auc")

@@ -263,7 +263,7 @@ def _of_negatives(model: Any) -> Finding:
     """Compare sharp heads for either class, as they scored samples that were held out."""
     stack = getattr(model, "stack_", None)
     members = stack.members if stack else []
-    heads = [about for m in members if m.name == "attention" for about in m.describe()]
+    heads = [about for m in members for about in m.describe() if about.get("model") == "attention"]
     aucs = {
         turn: max(
             (about["auc"] or 0.0 for about in heads if about["temperature"] == turn),
