@@ -75,12 +75,12 @@ def fitted_errors(n_samples: int) -> list[float]:
 
 def draw_learners(axes: Axes) -> None:
     line, points = np.geomspace(0.4, 8.0, 40), [0.5, 1.0, 2.0, 4.0, 8.0]
-    two_step, best = look("two-step"), look("optimal")
+    best = look("optimal")
     errors = [
         two_step_risk(PROBLEM, alpha0=a / 2, alpha1=a / 2, reg=1e-2).test_error
         for a in line.tolist()
     ]
-    axes.plot(line, errors, color=two_step.color, label="published two-step protocol (theory)")
+    axes.plot(line, errors, color=COLORS[3], label="published two-step protocol (theory)")
     found = np.array([fitted_errors(round(alpha * DIM)) for alpha in points])
     bars = found.std(axis=1, ddof=1) / np.sqrt(DRAWS)
     axes.errorbar(
