@@ -22,6 +22,9 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
+COPIED = 2**23  # numbers of which a scaled copy costs little memory
+
+
 class TrainingSamples:
     """Labelled sequences, the folds that hold them out, and common coordinates of their tokens.
 
@@ -62,7 +65,7 @@ class TrainingSamples:
         self.data: Data = data
         self.mean, self.scale = self.standard.mean, self.standard.scale
         self.pass_scale: tuple[Any, Any] = (self.mean, self.scale)
-        if isinstance(data, MemoryData):  # once, instead of in every pass
+        if isinstance(data, MemoryData) and data.size <= COPIED:  # once, instead of in every pass
             self.data, self.pass_scale = data.scaled(self.mean, self.scale), (None, None)
             unlabelled = unlabelled and unlabelled.scaled(self.mean, self.scale)
         self.unlabelled = unlabelled

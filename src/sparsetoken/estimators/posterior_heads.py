@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import comb, gammaln, softmax
 
 from sparsetoken.estimators.attention_heads import LARGEST_COVARIANCE, AttentionHeads, HeadSpec
-from sparsetoken.estimators.members import Member, TokenPart, TrainingSamples
+from sparsetoken.estimators.members import COPIED, Member, TokenPart, TrainingSamples
 from sparsetoken.estimators.posterior_passes import (
     Directions,
     PosteriorSums,
@@ -119,7 +119,7 @@ class _Iteration:
         self.priors = np.where(carries, _CARRIES, 0.0)
         self.n_tokens = training.data.lengths @ self.weights
         self.carriers, self.rows = training.data, np.arange(len(carries))
-        if isinstance(training.data, MemoryData):
+        if isinstance(training.data, MemoryData) and training.data.size <= COPIED:
             self.rows = np.flatnonzero(carries & self.weights.any(axis=1))
             self.carriers = training.data.take(self.rows)
         self.unlabelled = training.unlabelled
