@@ -87,3 +87,14 @@ def test_streams_explains_and_leaves(tmp_path):
     again = st.load(tmp_path / "m.npz")
     assert again.decision_function(X[:5]) == pytest.approx(scores)
     assert again.model_fit_ == clf.model_fit_
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "dim", "n_tokens"), [(30, 100, 5), (40, 300, 3), (24, 400, 20)]
+)
+def test_few_tokens_are_no_clusters(n_samples, dim, n_tokens):
+    """A covariance of fewer tokens than features is no evidence against the model."""
+    X, y = st.SparseTokenProblem(n_tokens, signal=5.0).sample(n_samples, dim, random_state=1)
+    fit = st.BayesAttentionClassifier(random_state=0).fit(X, y).model_fit_
+    assert abs(np.log(fit.tails)) < 0.1 + 3.0 * np.sqrt(2.0 / fit.n_tokens)
+    assert "clusters" not in str(fit)

@@ -232,3 +232,14 @@ def test_names_of_features_decide(tmp_path):
         model.predict(other)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         model.predict(X[:2])
+
+
+def test_levels_keep_off_the_values_of_round_features():
+    """Half zeros and half ones have a deviation above their mean just at one: rounding decides."""
+    values = np.arange(240).reshape(40, 6, 1) % 2
+    data = MemoryData(st.Sequences.from_list(list(np.concatenate([values, 2.0 * values - 1.0], 2))))
+    training = TrainingSamples(data, np.arange(40) % 2, np.full(40, 1 / 40), [], np.arange(40), 0)
+    member = Trees(10)
+    member.fit(training)
+    tokens = data.sequences.tokens
+    assert np.abs(tokens - member.levels[:, np.newaxis]).min() > 1e-3

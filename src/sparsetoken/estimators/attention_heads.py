@@ -217,10 +217,8 @@ class AttentionHeads(Member):
         kinds = _KINDS if self.reg is None else ((1.0, self.reg),)
         if self.adds:  # soft heads would count how often a harmless token occurs
             kinds = kinds[:1]
-        other = (
-            training.signs.shape[1] == 1 and not self.adds
-        )  # of several classes each has its own
-        turns = (1.0, -1.0) if other else (1.0,)
+        # Of several classes each has heads of its own.
+        turns = (1.0, -1.0) if training.signs.shape[1] == 1 and not self.adds else (1.0,)
         return [
             HeadSpec(turn * temperature, shrinkage, reg)
             for shrinkage in _shrinkages(self.shrinkages, training)

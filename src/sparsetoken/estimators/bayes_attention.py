@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 _UNLABELLED = -1
+_OPERATIONS, _LEAST_TOKENS = 2**31, 1000  # to look at the tokens' noise
 
 
 class BayesAttentionClassifier(StackClassifier):
@@ -121,12 +122,18 @@ class BayesAttentionClassifier(StackClassifier):
 
     def _look_closer(self, training: TrainingSamples, held_out: Floats) -> None:
         heads: Any = self.stack_.members[0]
+        several = held_out.shape[1] > 1
+        classes = np.arange(held_out.shape[1]) if several else 1
+        carries = training.index[:, np.newaxis] == classes
+        order = training.order if several else training.order[~carries[training.order, 0]]
+        most = max(_OPERATIONS // training.raw.dim**2, _LEAST_TOKENS)
+        enough = np.searchsorted(np.cumsum(training.raw.lengths[order]), most)
         self.model_fit_ = describe_fit(
-            training.raw,
+            training.raw.take(np.sort(order[: enough + 1])).sequences,
             training.mean,
             training.standard.whitening(heads.specs[0].shrinkage),
             held_out,
-            training.index,
+            carries,
             float(self.stack_.weights @ self.stack_.scales),
         )
         self._report(str(self.model_fit_))

@@ -209,7 +209,7 @@ def _posterior(  # type: ignore[no-untyped-def]
                     own = norms[t] / precision[k] * chance[t - low]
                     trial[t - low] = sharpness[k] * (scores[t, k] + shifts[k] - own)
                 odds = _places(trial, n_signal[k], contiguous)
-                carries = 1.0 if prior == 1.0 else prior / (prior + (1.0 - prior) * np.exp(-odds))
+                carries = prior / (prior + (1.0 - prior) * np.exp(-odds))
                 for t in range(high - low):
                     new = carries * trial[t]
                     chance[t] = new if r == 0 else 0.5 * (chance[t] + new)

@@ -107,8 +107,5 @@ class SparseTokenClassifier(StackClassifier):
             steps = check_count("refine_steps", self.refine_steps)
             members: list[Member] = [AttentionHeads(steps=steps, adds=True)]
             return [*members, PosteriorHeads(adds=True, contiguous=self.contiguous)]
-        members = head_members("auto", "auto", self.refine_steps, n_tokens, mapped)
-        for member in members:
-            if isinstance(member, PosteriorHeads):
-                member.contiguous = self.contiguous
+        members = head_members("auto", "auto", self.refine_steps, n_tokens, mapped, self.contiguous)
         return [*members, Trees(check_count("n_trees", self.n_trees))]

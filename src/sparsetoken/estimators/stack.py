@@ -99,7 +99,8 @@ def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, 
     prior = np.concatenate(
         [m.prior_of(len(s)) / alike[m.name] for m, s in zip(members, held_out, strict=True)]
     )
-    prior = np.maximum(prior, _LEAST) / np.maximum(prior, _LEAST).sum()
+    prior = np.maximum(prior, _LEAST)
+    prior /= prior.sum()
     limits = score_limits(scores, training.index)
     clipped = np.clip(scores, *limits[..., np.newaxis, np.newaxis])
     weights, scales, shift = weigh(clipped, training.index, training.weights, prior)

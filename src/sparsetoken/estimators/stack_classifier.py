@@ -459,7 +459,12 @@ _KEYS = ("query", "coef", "intercept")
 
 
 def head_members(
-    reg: Any, shrinkage: Any, steps: int, n_tokens: int | None, mapped: bool
+    reg: Any,
+    shrinkage: Any,
+    steps: int,
+    n_tokens: int | None,
+    mapped: bool,
+    contiguous: bool = False,
 ) -> list[Member]:
     """Return the members with heads, for what a user asks of ``reg`` and ``shrinkage``."""
     steps = check_count("refine_steps", steps)
@@ -479,7 +484,8 @@ def head_members(
     if "auto" not in (reg, shrinkage):
         return [attention]
     chosen = reg == shrinkage == "auto" and not mapped
-    return [attention, *([PosteriorHeads()] if chosen else []), pooled]
+    posterior = [PosteriorHeads(contiguous=contiguous)] if chosen else []
+    return [attention, *posterior, pooled]
 
 
 def _check_shrinkage(shrinkage: Any) -> float | None:

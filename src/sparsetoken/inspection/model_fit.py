@@ -6,14 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.sequences import Sequences
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _FAR = 2.0  # a factor from what the model says
-_FAR_TAILS = 1.5  # thousands of tokens scatter by a few hundredths
+_FAR_TAILS = 1.5  # beside what so many tokens scatter by chance
 
 
 @dataclass(frozen=True)
@@ -36,6 +34,8 @@ class ModelFit:
     odds : float
         What the log-odds must be multiplied by to fit held-out labels. The model says one; near
         zero the odds mean little.
+    n_tokens : int
+        Tokens that ``tails`` and ``shared`` were computed from.
     """
 
     gain: float
@@ -43,6 +43,7 @@ class ModelFit:
     tails: float
     shared: float
     odds: float
+    n_tokens: int
 
     @property
     def holds(self) -> bool:
@@ -61,7 +62,8 @@ class ModelFit:
                 "The tokens of held-out negative sequences are likelier with the signal: something "
                 "in them resembles it."
             )
-        if not 1.0 / _FAR_TAILS < self.tails < _FAR_TAILS:
+        far = _FAR_TAILS * (1.0 + 3.0 * np.sqrt(2.0 / self.n_tokens))
+        if not 1.0 / far < self.tails < far:
             failures.append(
                 f"The squared lengths of tokens vary {self.tails:.2g} times as much as those of "
                 "Gaussian noise: there are clusters or outliers."
@@ -88,68 +90,45 @@ class ModelFit:
 
 
 def describe_fit(
-    data: Data, mean: Floats, whitening: Floats, scores: Floats, index: Indices, odds: float
+    noise: Sequences, mean: Floats, whitening: Floats, scores: Floats, carries: Any, odds: float
 ) -> ModelFit:
     """Return how well the model describes labelled sequences.
 
     Parameters
     ----------
-    data : Data
-        The sequences.
+    noise : Sequences
+        Some of the sequences that should not carry the signal.
     mean, whitening : ndarray of shape (d,), (d, d) or (d,)
         White coordinates of a token are (x − mean) times the whitening, a matrix or a scale.
     scores : ndarray of shape (n, C)
-        Log-odds of the sequences when they were held out, NaN where they never were.
-    index : ndarray of int, shape (n,)
-        The class of each.
+        Log-odds of all sequences when they were held out, NaN where they never were.
+    carries : ndarray of bool, shape (n, C)
+        Whether a sequence should carry the signal.
     odds : float
         The factor that made log-odds of the model's.
     """
-    n_columns = scores.shape[1]
-    carries = index[:, np.newaxis] == (np.arange(n_columns) if n_columns > 1 else 1)
     seen = np.isfinite(scores)
-    ratio = scores / odds
     gain, harmless = (
-        float(ratio[seen & which].mean()) if (seen & which).any() else np.nan
+        float(scores[seen & which].mean() / odds) if (seen & which).any() else np.nan
         for which in (carries, ~carries)
     )
-    without = ~carries[:, 0] if n_columns == 1 else np.ones(len(index), dtype=bool)
-    squares, fourths, means = data.per_sample(token_moments, mean, whitening)[without].T
-    lengths = data.lengths[without]
-    average = squares.sum() / lengths.sum()
-    variance = fourths.sum() / lengths.sum() - average**2
-    # Coordinates of variances e have squared lengths of mean Σe and variance 2Σe².
-    rows = (without / lengths.sum(),)
-    (second, first) = data.total(token_covariance, rows, mean, whitening)
-    expected = 2.0 * float(((second - np.outer(first, first)) ** 2).sum())
+    centered = noise.tokens - mean
+    white = centered * whitening if whitening.ndim == 1 else centered @ whitening
+    lengths, starts = noise.lengths, noise.offsets[:-1]
+    squared = np.einsum("td,td->t", white, white)
+    means = np.add.reduceat(white, starts) / lengths[:, np.newaxis]
+    shared = float(np.mean((means**2).sum(axis=1) * lengths))
+    # Coordinates of covariance C have squared lengths of mean tr C and variance 2 tr C². So few
+    # tokens show tr C² too large by (tr C)² / tokens.
+    white -= white.mean(axis=0)
+    gram = white.T @ white if len(white) > white.shape[1] else white @ white.T
+    count, trace = len(white) - 1.0, float(np.trace(gram))
+    expected = 2.0 * (float((gram**2).sum()) - trace**2 / count) / max(count, 1.0) ** 2
     return ModelFit(
         gain,
         harmless,
-        float(variance / expected) if expected > 0 else np.nan,
-        float(np.mean(means * lengths) / average) if average > 0 else np.nan,
+        float(squared.var() / expected) if expected > 0 else np.nan,
+        shared / float(squared.mean()) if squared.any() else np.nan,
         odds,
+        len(white),
     )
-
-
-def token_moments(sequences: Sequences, mean: Floats, whitening: Any) -> Floats:
-    """Return sums of squared lengths and of their squares, and the mean's squared length."""
-    white, starts = _white(sequences, mean, whitening), sequences.offsets[:-1]
-    squared = np.einsum("td,td->t", white, white)
-    average = np.add.reduceat(white, starts) / sequences.lengths[:, np.newaxis]
-    sums = (np.add.reduceat(part, starts) for part in (squared, squared**2))
-    return np.stack([*sums, np.einsum("nd,nd->n", average, average)], axis=1)
-
-
-def token_covariance(
-    sequences: Sequences, weights: Floats, mean: Floats, whitening: Any
-) -> tuple[Floats, Floats]:
-    """Return weighted sums of white tokens' outer products, and of the tokens."""
-    white = _white(sequences, mean, whitening)
-    weighted = white * np.repeat(weights, sequences.lengths)[:, np.newaxis]
-    return white.T @ weighted, weighted.sum(axis=0)
-
-
-def _white(sequences: Sequences, mean: Floats, whitening: Any) -> Floats:
-    centered = sequences.tokens - mean
-    white: Floats = centered * whitening if whitening.ndim == 1 else centered @ whitening
-    return white
