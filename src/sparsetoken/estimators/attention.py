@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from sparsetoken.estimators.head_members import head_members
 from sparsetoken.estimators.members import Member
-from sparsetoken.estimators.stack_classifier import StackClassifier, head_members
+from sparsetoken.estimators.stack_classifier import StackClassifier
 
 
 class AttentionClassifier(StackClassifier):

@@ -1,17 +1,10 @@
 """Heads that learn as well as anything can where the model of docs/theory holds.
 
-The direction v of the signal, in coordinates in which the noise is white, has the posterior mean
-
-    v = (Σ s·x − Σ(s − s²)·v) / (d/θ² + Σ s²)
-
-if s are the tokens' chances to carry the signal, and these follow from v without the token's own
-part of it (docs/theory, section 17). The iteration of both starts from the mean of the sequences
-that carry the signal and from their longest tokens, since signals are long; what explains the
-labels best goes on. The strength θ, the noise along v and the mean of the tokens without signal are
-found on the way. Nothing is minimized and there is no ridge.
+Their direction is the posterior mean that posterior_iteration.py finds. Nothing is minimized and
+there is no ridge.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, ClassVar
 
@@ -19,224 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb, gammaln, softmax
 
-from sparsetoken.estimators.attention_heads import LARGEST_COVARIANCE, AttentionHeads, HeadSpec
-from sparsetoken.estimators.members import COPIED, Member, TokenPart, TrainingSamples
-from sparsetoken.estimators.posterior_passes import (
-    Directions,
-    PosteriorSums,
-    join_subsets,
-    place_scores,
-    place_tokens,
-    posterior_sums,
-)
+from sparsetoken.estimators.attention_heads import AttentionHeads, HeadSpec
+from sparsetoken.estimators.members import Member, TokenPart, TrainingSamples
+from sparsetoken.estimators.posterior_iteration import MORE, Iteration, noise_shrinkage
+from sparsetoken.estimators.posterior_passes import join_subsets, place_scores, place_tokens
 from sparsetoken.inspection.measures import mean_auc
-from sparsetoken.sequences.data import Data, MemoryData
-from sparsetoken.sequences.passes import longest_tokens
+from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.sequences import Sequences
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 _N_SIGNALS = (1, 2, 3, 5, 8)
-_CARRIES = 0.99  # chance of a positive sample to carry the signal: labels may be wrong
-_LEAST_SHRINKAGE = 0.3  # as that of other heads
-_STARTS = 8  # tokens to start from, beside the mean
-_NUMBERS = 2**25  # in all tokens, times starts: with many samples the mean is a good start
-_ROUNDS = ((5, 2), (10, 1))  # iterations, after which so many of the starts go on
-_LAST = 20  # iterations of the best, at most
-_MORE = 8  # iterations from the direction of another number of signal tokens
-_TOLERANCE = 3e-4
-_DAMPING = 0.5
-_SHARPEST = 4.0  # the noise along v may have this part of the variance, or be so much larger
-
-
-@dataclass
-class _Columns:
-    """What columns know after some iterations, an entry or a row each."""
-
-    group: Indices
-    """Which priors and weights of samples a column has."""
-    n_signal: Indices
-    vectors: Floats
-    """v, in white coordinates."""
-    strength: Floats
-    """θ², what the squared length of v would be without doubt."""
-    precision: Floats
-    occupied: Floats
-    """Fraction of the tokens that carry the signal."""
-    sharpness: Floats
-    """Inverse variance of the noise along v."""
-    evidence: Floats
-    """Log-likelihood of the labels, when it was last computed."""
-
-    @property
-    def squared(self) -> Floats:
-        """Squared lengths of v."""
-        lengths: Floats = (self.vectors**2).sum(axis=1)
-        return lengths
-
-    @property
-    def offsets(self) -> Floats:
-        """What is added to ⟨z, v⟩ to center it, and to make log-odds of it."""
-        return (self.occupied - 0.5) * self.squared
-
-    def take(self, columns: Any) -> "_Columns":
-        """Return some of the columns."""
-        return _Columns(*(getattr(self, one.name)[columns].copy() for one in fields(self)))
-
-    def put(self, columns: Any, new: "_Columns") -> None:
-        """Replace some of the columns."""
-        for one in fields(self):
-            getattr(self, one.name)[columns] = getattr(new, one.name)
-
-
-class _Iteration:
-    """The iteration for one class and many columns: a step of all is one pass over the tokens.
-
-    Parameters
-    ----------
-    training : TrainingSamples
-        The samples.
-    weights : ndarray of shape (n, fits)
-        Their weights in each fit; a group of columns has those of one fit.
-    carries : ndarray of bool, shape (n,)
-        Which of them may carry the signal.
-    contiguous : bool
-        Whether the tokens that do are neighbors.
-    """
-
-    def __init__(
-        self,
-        training: TrainingSamples,
-        weights: Floats,
-        carries: NDArray[np.bool_],
-        contiguous: bool,
-    ) -> None:
-        self.contiguous = contiguous
-        self.training, self.dim = training, training.data.dim
-        self.shrinkage = _shrinkage(training)
-        self.weights = weights * np.count_nonzero(weights, axis=0)
-        self.priors = np.where(carries, _CARRIES, 0.0)
-        self.n_tokens = training.data.lengths @ self.weights
-        self.carriers, self.rows = training.data, np.arange(len(carries))
-        if isinstance(training.data, MemoryData) and training.data.size <= COPIED:
-            self.rows = np.flatnonzero(carries & self.weights.any(axis=1))
-            self.carriers = training.data.take(self.rows)
-        self.unlabelled = training.unlabelled
-        if self.unlabelled is not None:
-            self.rate = np.full(len(self.unlabelled), self.priors @ training.weights)
-            self.n_tokens = self.n_tokens + self.unlabelled.lengths.sum()
-
-    def solve(self, n_signals: list[int]) -> list[_Columns]:
-        """Return a column for each group, for each number of signal tokens."""
-        columns = self._begin()
-        for steps, count in _ROUNDS:
-            self.run(columns, steps)
-            columns = columns.take(_best(columns, count))
-        self.run(columns, _LAST)
-        count = len(columns.group)
-        more = columns.take(np.tile(np.arange(count), len(n_signals) - 1))
-        more.n_signal = np.repeat(n_signals[1:], count).astype(np.int64)
-        if len(n_signals) > 1:
-            self.run(more, _MORE)
-        parts = np.arange(len(more.group)).reshape(-1, count)
-        return [columns, *(more.take(part) for part in parts)]
-
-    def run(self, columns: _Columns, steps: int) -> None:
-        """Iterate, at most so many times, and judge the columns at the end."""
-        active = np.arange(len(columns.group))
-        for _ in range(steps):
-            moving = columns.take(active)
-            moved = self._step(moving)
-            columns.put(active, moving)
-            active = active[moved > _TOLERANCE]
-            if not active.size:
-                break
-        sums = self._sums(columns, self.training.data, (self.priors, self.weights), True)
-        columns.evidence = sums.evidence.max(axis=0)  # scores may be too sure of themselves
-        count, first, second = sums.noise
-        variance = np.maximum(second / count - (first / count) ** 2, 1e-300)
-        columns.sharpness = np.clip(columns.squared / variance, 1.0 / _SHARPEST, _SHARPEST)
-
-    def directions(self, columns: _Columns) -> tuple[Floats, Floats]:
-        """Return directions (columns, d) and offsets of log-odds, for scaled tokens."""
-        rows = self.training.standard.to_scaled(columns.vectors, self.shrinkage)
-        return rows * columns.sharpness[:, np.newaxis], columns.offsets * columns.sharpness
-
-    def at(self, vectors: Floats, group: Indices, n_signal: int) -> _Columns:
-        """Return columns that start from vectors in white coordinates."""
-        length = max(float(np.mean(self.training.data.lengths)) / n_signal, 1.0)
-        ones = np.ones(len(group))
-        strength = (9.0 + 2.0 * np.log(length)) * ones
-        counts = np.full(len(group), n_signal)
-        known = (self.dim / strength, 0.0 * ones, ones, -np.inf * ones)
-        return _Columns(group, counts, vectors, strength, *known)
-
-    def _begin(self) -> _Columns:
-        """Return columns that know nothing, and that start from the longest tokens."""
-        n_groups = self.weights.shape[1]
-        starts, group = [np.zeros((n_groups, self.dim))], [np.arange(n_groups)]
-        count = min(_STARTS, _NUMBERS // self.training.data.size)
-        if count > 0:
-            longest = self.carriers.per_sample(longest_tokens, *self.training.pass_scale)
-            longest = self.training.standard.from_scaled(longest, self.shrinkage)
-            order = np.argsort(-(longest**2).sum(axis=1), kind="stable")
-            for number, weights in enumerate(self.weights.T):
-                usable = (self.priors * weights)[self.rows[order]] > 0
-                starts.append(longest[order[usable][:count]])
-                group.append(np.full(len(starts[-1]), number))
-        columns = self.at(np.concatenate(starts), np.concatenate(group), 1)
-        columns.vectors /= (columns.precision + 1.0)[:, np.newaxis]
-        return columns
-
-    def _step(self, columns: _Columns) -> Floats:
-        """Make one step, and return by what part of its length each vector moved."""
-        rows = self.priors[self.rows], self.weights[self.rows]
-        sums = self._sums(columns, self.carriers, rows, False)
-        if self.unlabelled is not None:
-            ones = np.ones((len(self.rate), self.weights.shape[1]))
-            more = self._sums(columns, self.unlabelled, (self.rate, ones), False)
-            sums = PosteriorSums(*(a + b for a, b in zip(sums, more, strict=True)))
-        precision = self.dim / columns.strength + sums.squares
-        along = self.training.standard.from_scaled(sums.along.T, self.shrinkage)
-        own = sums.total * columns.occupied - (sums.total - sums.squares)
-        new = (along + own[:, np.newaxis] * columns.vectors) / precision[:, np.newaxis]
-        damping = np.where(columns.squared > 0, _DAMPING, 1.0)
-        step = damping[:, np.newaxis] * (new - columns.vectors)
-        columns.vectors, columns.precision = columns.vectors + step, precision
-        columns.strength = columns.squared + self.dim / precision
-        columns.occupied = sums.total / self.n_tokens[columns.group]
-        moved: Floats = np.linalg.norm(step, axis=1) / np.sqrt(np.maximum(columns.squared, 1e-300))
-        return moved
-
-    def _sums(
-        self, columns: _Columns, data: Data, rows: tuple[Floats, Floats], judge: bool
-    ) -> PosteriorSums:
-        vectors = self.training.standard.to_scaled(columns.vectors, self.shrinkage)
-        directions = Directions(
-            *self.training.pass_scale,
-            np.ascontiguousarray(vectors.T),
-            columns.offsets,
-            columns.sharpness,
-            columns.precision,
-            columns.n_signal,
-            columns.group,
-            self.contiguous,
-        )
-        return PosteriorSums(*data.total(posterior_sums, rows, directions, judge))
-
-
-def _best(columns: _Columns, count: int) -> Indices:
-    """Return the columns with the most evidence, so many of each group, group by group."""
-    order = np.lexsort((-columns.evidence, columns.group))
-    rank = np.arange(len(order)) - np.searchsorted(columns.group[order], columns.group[order])
-    return order[rank < count]
-
-
-def _shrinkage(training: TrainingSamples) -> float:
-    if training.data.dim > LARGEST_COVARIANCE:
-        return 1.0
-    return max(training.standard.noise_shrinkage, _LEAST_SHRINKAGE)
 
 
 @dataclass
@@ -264,7 +51,7 @@ class PosteriorHeads(AttentionHeads):
         turns = (1.0, -1.0) if self.both and n_classes == 1 and not self.adds else (1.0,)
         most = max(int(np.median(training.data.lengths)) // 2, 1)
         n_signals = [r for r in _N_SIGNALS if r <= most and not (self.adds and r > 1)]
-        shrinkage = _shrinkage(training)
+        shrinkage = noise_shrinkage(training)
         self.specs = [HeadSpec(turn, shrinkage, 0.0, r) for turn in turns for r in n_signals]
         parts = [
             [
@@ -294,7 +81,7 @@ class PosteriorHeads(AttentionHeads):
         n_signals: list[int],
     ) -> tuple[Floats, Floats, Floats]:
         """Return directions, offsets and evidence, by numbers of signal tokens and fits."""
-        iteration = _Iteration(training, weights, carries, self.contiguous)
+        iteration = Iteration(training, weights, carries, self.contiguous)
         results = iteration.solve(n_signals)
         directions = [iteration.directions(columns) for columns in results]
         vectors, offsets = (np.stack(part) for part in zip(*directions, strict=True))
@@ -307,12 +94,12 @@ class PosteriorHeads(AttentionHeads):
             scaled = np.nan_to_num(vectors / training.scale, posinf=0.0, neginf=0.0)
         weights, turns = training.weights[:, np.newaxis], self._temperatures
         for turn, (c, sign) in product(np.unique(turns), enumerate(training.signs.T)):
-            iteration = _Iteration(training, weights, turn * sign > 0, self.contiguous)
+            iteration = Iteration(training, weights, turn * sign > 0, self.contiguous)
             heads = np.flatnonzero(turns == turn)
             start = training.standard.to_standard(scaled[heads, c], iteration.shrinkage)
             columns = iteration.at(start, np.zeros(len(heads), dtype=int), 1)
             columns.n_signal = self._n_signal[heads]
-            iteration.run(columns, _MORE)
+            iteration.run(columns, MORE)
             scaled[heads, c], offsets[heads, c] = iteration.directions(columns)
         self.directions, self.intercepts = self._in_data(training, scaled, offsets)
 

@@ -4,9 +4,10 @@ from typing import Any
 
 from sparsetoken._validation import check_count
 from sparsetoken.estimators.attention_heads import AttentionHeads
+from sparsetoken.estimators.head_members import head_members
 from sparsetoken.estimators.members import Member
 from sparsetoken.estimators.posterior_heads import PosteriorHeads
-from sparsetoken.estimators.stack_classifier import StackClassifier, head_members
+from sparsetoken.estimators.stack_classifier import StackClassifier
 from sparsetoken.estimators.trees import Trees
 
 

@@ -1,0 +1,228 @@
+"""The iteration that finds the posterior mean of the direction of the signal.
+
+In coordinates in which the noise is white it is
+
+    v = (Σ s·x − Σ(s − s²)·v) / (d/θ² + Σ s²)
+
+if s are the tokens' chances to carry the signal, and these follow from v without the token's own
+part of it (docs/theory, section 17). The iteration of both starts from the mean of the sequences
+that carry the signal and from their longest tokens, since signals are long; what explains the
+labels best goes on. The strength θ, the noise along v and the mean of the tokens without signal are
+found on the way.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetoken.estimators.attention_heads import LARGEST_COVARIANCE
+from sparsetoken.estimators.members import COPIED, TrainingSamples
+from sparsetoken.estimators.posterior_passes import Directions, PosteriorSums, posterior_sums
+from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.passes import longest_tokens
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+_CARRIES = 0.99  # chance of a positive sample to carry the signal: labels may be wrong
+_LEAST_SHRINKAGE = 0.3  # as that of other heads
+_STARTS = 8  # tokens to start from, beside the mean
+_NUMBERS = 2**25  # in all tokens, times starts: with many samples the mean is a good start
+_ROUNDS = ((5, 2), (10, 1))  # iterations, after which so many of the starts go on
+_LAST = 20  # iterations of the best, at most
+MORE = 8  # iterations from the direction of another number of signal tokens
+_TOLERANCE = 3e-4
+_DAMPING = 0.5
+_SHARPEST = 4.0  # the noise along v may have this part of the variance, or be so much larger
+
+
+@dataclass
+class Columns:
+    """What columns know after some iterations, an entry or a row each."""
+
+    group: Indices
+    """Which priors and weights of samples a column has."""
+    n_signal: Indices
+    vectors: Floats
+    """v, in white coordinates."""
+    strength: Floats
+    """θ², what the squared length of v would be without doubt."""
+    precision: Floats
+    occupied: Floats
+    """Fraction of the tokens that carry the signal."""
+    sharpness: Floats
+    """Inverse variance of the noise along v."""
+    evidence: Floats
+    """Log-likelihood of the labels, when it was last computed."""
+
+    @property
+    def squared(self) -> Floats:
+        """Squared lengths of v."""
+        lengths: Floats = (self.vectors**2).sum(axis=1)
+        return lengths
+
+    @property
+    def offsets(self) -> Floats:
+        """What is added to ⟨z, v⟩ to center it, and to make log-odds of it."""
+        return (self.occupied - 0.5) * self.squared
+
+    def take(self, columns: Any) -> "Columns":
+        """Return some of the columns."""
+        return Columns(*(getattr(self, one.name)[columns].copy() for one in fields(self)))
+
+    def put(self, columns: Any, new: "Columns") -> None:
+        """Replace some of the columns."""
+        for one in fields(self):
+            getattr(self, one.name)[columns] = getattr(new, one.name)
+
+
+class Iteration:
+    """The iteration for one class and many columns: a step of all is one pass over the tokens.
+
+    Parameters
+    ----------
+    training : TrainingSamples
+        The samples.
+    weights : ndarray of shape (n, fits)
+        Their weights in each fit; a group of columns has those of one fit.
+    carries : ndarray of bool, shape (n,)
+        Which of them may carry the signal.
+    contiguous : bool
+        Whether the tokens that do are neighbors.
+    """
+
+    def __init__(
+        self,
+        training: TrainingSamples,
+        weights: Floats,
+        carries: NDArray[np.bool_],
+        contiguous: bool,
+    ) -> None:
+        self.contiguous = contiguous
+        self.training, self.dim = training, training.data.dim
+        self.shrinkage = noise_shrinkage(training)
+        self.weights = weights * np.count_nonzero(weights, axis=0)
+        self.priors = np.where(carries, _CARRIES, 0.0)
+        self.n_tokens = training.data.lengths @ self.weights
+        self.carriers, self.rows = training.data, np.arange(len(carries))
+        if isinstance(training.data, MemoryData) and training.data.size <= COPIED:
+            self.rows = np.flatnonzero(carries & self.weights.any(axis=1))
+            self.carriers = training.data.take(self.rows)
+        self.unlabelled = training.unlabelled
+        if self.unlabelled is not None:
+            self.rate = np.full(len(self.unlabelled), self.priors @ training.weights)
+            self.n_tokens = self.n_tokens + self.unlabelled.lengths.sum()
+
+    def solve(self, n_signals: list[int]) -> list[Columns]:
+        """Return a column for each group, for each number of signal tokens."""
+        columns = self._begin()
+        for steps, count in _ROUNDS:
+            self.run(columns, steps)
+            columns = columns.take(_best(columns, count))
+        self.run(columns, _LAST)
+        count = len(columns.group)
+        more = columns.take(np.tile(np.arange(count), len(n_signals) - 1))
+        more.n_signal = np.repeat(n_signals[1:], count).astype(np.int64)
+        if len(n_signals) > 1:
+            self.run(more, MORE)
+        parts = np.arange(len(more.group)).reshape(-1, count)
+        return [columns, *(more.take(part) for part in parts)]
+
+    def run(self, columns: Columns, steps: int) -> None:
+        """Iterate, at most so many times, and judge the columns at the end."""
+        active = np.arange(len(columns.group))
+        for _ in range(steps):
+            moving = columns.take(active)
+            moved = self._step(moving)
+            columns.put(active, moving)
+            active = active[moved > _TOLERANCE]
+            if not active.size:
+                break
+        sums = self._sums(columns, self.training.data, (self.priors, self.weights), True)
+        columns.evidence = sums.evidence.max(axis=0)  # scores may be too sure of themselves
+        count, first, second = sums.noise
+        variance = np.maximum(second / count - (first / count) ** 2, 1e-300)
+        columns.sharpness = np.clip(columns.squared / variance, 1.0 / _SHARPEST, _SHARPEST)
+
+    def directions(self, columns: Columns) -> tuple[Floats, Floats]:
+        """Return directions (columns, d) and offsets of log-odds, for scaled tokens."""
+        rows = self.training.standard.to_scaled(columns.vectors, self.shrinkage)
+        return rows * columns.sharpness[:, np.newaxis], columns.offsets * columns.sharpness
+
+    def at(self, vectors: Floats, group: Indices, n_signal: int) -> Columns:
+        """Return columns that start from vectors in white coordinates."""
+        length = max(float(np.mean(self.training.data.lengths)) / n_signal, 1.0)
+        ones = np.ones(len(group))
+        strength = (9.0 + 2.0 * np.log(length)) * ones
+        counts = np.full(len(group), n_signal)
+        known = (self.dim / strength, 0.0 * ones, ones, -np.inf * ones)
+        return Columns(group, counts, vectors, strength, *known)
+
+    def _begin(self) -> Columns:
+        """Return columns that know nothing, and that start from the longest tokens."""
+        n_groups = self.weights.shape[1]
+        starts, group = [np.zeros((n_groups, self.dim))], [np.arange(n_groups)]
+        count = min(_STARTS, _NUMBERS // self.training.data.size)
+        if count > 0:
+            longest = self.carriers.per_sample(longest_tokens, *self.training.pass_scale)
+            longest = self.training.standard.from_scaled(longest, self.shrinkage)
+            order = np.argsort(-(longest**2).sum(axis=1), kind="stable")
+            for number, weights in enumerate(self.weights.T):
+                usable = (self.priors * weights)[self.rows[order]] > 0
+                starts.append(longest[order[usable][:count]])
+                group.append(np.full(len(starts[-1]), number))
+        columns = self.at(np.concatenate(starts), np.concatenate(group), 1)
+        columns.vectors /= (columns.precision + 1.0)[:, np.newaxis]
+        return columns
+
+    def _step(self, columns: Columns) -> Floats:
+        """Make one step, and return by what part of its length each vector moved."""
+        rows = self.priors[self.rows], self.weights[self.rows]
+        sums = self._sums(columns, self.carriers, rows, False)
+        if self.unlabelled is not None:
+            ones = np.ones((len(self.rate), self.weights.shape[1]))
+            more = self._sums(columns, self.unlabelled, (self.rate, ones), False)
+            sums = PosteriorSums(*(a + b for a, b in zip(sums, more, strict=True)))
+        precision = self.dim / columns.strength + sums.squares
+        along = self.training.standard.from_scaled(sums.along.T, self.shrinkage)
+        own = sums.total * columns.occupied - (sums.total - sums.squares)
+        new = (along + own[:, np.newaxis] * columns.vectors) / precision[:, np.newaxis]
+        damping = np.where(columns.squared > 0, _DAMPING, 1.0)
+        step = damping[:, np.newaxis] * (new - columns.vectors)
+        columns.vectors, columns.precision = columns.vectors + step, precision
+        columns.strength = columns.squared + self.dim / precision
+        columns.occupied = sums.total / self.n_tokens[columns.group]
+        moved: Floats = np.linalg.norm(step, axis=1) / np.sqrt(np.maximum(columns.squared, 1e-300))
+        return moved
+
+    def _sums(
+        self, columns: Columns, data: Data, rows: tuple[Floats, Floats], judge: bool
+    ) -> PosteriorSums:
+        vectors = self.training.standard.to_scaled(columns.vectors, self.shrinkage)
+        directions = Directions(
+            *self.training.pass_scale,
+            np.ascontiguousarray(vectors.T),
+            columns.offsets,
+            columns.sharpness,
+            columns.precision,
+            columns.n_signal,
+            columns.group,
+            self.contiguous,
+        )
+        return PosteriorSums(*data.total(posterior_sums, rows, directions, judge))
+
+
+def _best(columns: Columns, count: int) -> Indices:
+    """Return the columns with the most evidence, so many of each group, group by group."""
+    order = np.lexsort((-columns.evidence, columns.group))
+    rank = np.arange(len(order)) - np.searchsorted(columns.group[order], columns.group[order])
+    return order[rank < count]
+
+
+def noise_shrinkage(training: TrainingSamples) -> float:
+    """Return the shrinkage of the tokens' correlations in white coordinates."""
+    if training.data.dim > LARGEST_COVARIANCE:
+        return 1.0
+    return max(training.standard.noise_shrinkage, _LEAST_SHRINKAGE)
