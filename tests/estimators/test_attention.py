@@ -164,7 +164,7 @@ def test_verbose(capsys):
     assert capsys.readouterr().out == ""
     st.AttentionClassifier(random_state=0, cv=2, refine_steps=3, verbose=1).fit(X[:60], Y[:60])
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 26  # twelve heads, eight posterior, four of pooling, two members
+    assert len(lines) == 28  # twelve heads, eight posterior, six of pooling, two members
     assert all("weight" in line for line in lines)
     assert all("AUC 0." in line or "AUC 1." in line for line in lines[:24])
 

@@ -112,11 +112,15 @@ def test_a_loaded_classifier_and_feature_names(tmp_path):
 
 def test_what_is_no_tensor_is_refused(tmp_path):
     clf = st.SparseTokenClassifier(n_trees=20, random_state=0).fit(X, Y)
-    trees = clf.stack_.split(np.arange(len(clf.stack_.weights)))[-1]
+    kernel, trees = clf.stack_.split(np.arange(len(clf.stack_.weights)))[-2:]
+    clf.stack_.weights[kernel] = 0.0
     clf.stack_.weights[trees] = 0.125
     with pytest.raises(ValueError, match=r"'statistics' \(weight 0\.1\d\) .* AttentionClassifier"):
         st.export(clf, tmp_path / "x")
-    clf.stack_.weights[trees] = 0.0  # then they say nothing
+    clf.stack_.weights[trees], clf.stack_.weights[kernel] = 0.0, 0.125
+    with pytest.raises(ValueError, match=r"'kernel' \(weight 0\.3\d\) .* AttentionClassifier"):
+        st.export(clf, tmp_path / "x")
+    clf.stack_.weights[kernel] = 0.0  # then they say nothing
     st.export(clf, tmp_path / "x")
     scores = [score(read(tmp_path / "x")[0], x)[0] for x in X]
     assert np.allclose(scores, clf.decision_function(X))

@@ -38,7 +38,11 @@ Indices = NDArray[np.int64]
 # to which few tokens matter, some, and many.
 _KINDS = ((1.0, 0.01), (3.0, 3e-3), (10.0, 3e-4))
 _POOLED_RIDGES = (0.1, 0.01)
-_SHRINKAGES = (1.0, 0.3)
+# Tokens as they are, up to one scale, and with their correlations mostly removed; a model of many
+# features has scaled ones instead of the latter.
+_SHRINKAGES: tuple[float | None, ...] = (None, 0.3)
+_MANY_FEATURES: tuple[float | None, ...] = (1.0, None)
+_POOLED_SHRINKAGES: tuple[float | None, ...] = (None, 1.0, 0.3)
 LARGEST_COVARIANCE = 1000  # features; the cost of whitening grows with their third power
 _TOLERANCE, _POOLED_TOLERANCE = 1e-5, 1e-7
 _POOLED_STEPS = 100
@@ -221,7 +225,7 @@ class AttentionHeads(Member):
         turns = (1.0, -1.0) if training.signs.shape[1] == 1 and not self.adds else (1.0,)
         return [
             HeadSpec(turn * temperature, shrinkage, reg)
-            for shrinkage in _shrinkages(self.shrinkages, training)
+            for shrinkage in _shrinkages(self.shrinkages, _SHRINKAGES, training)
             for temperature, reg in kinds
             for turn in turns
         ]
@@ -265,7 +269,7 @@ class PooledHeads(AttentionHeads):
         return scores
 
     def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
-        shrinkages = _shrinkages(self.shrinkages, training)
+        shrinkages = _shrinkages(self.shrinkages, _POOLED_SHRINKAGES, training)
         return [HeadSpec(1.0, s, reg) for s in shrinkages for reg in _POOLED_RIDGES]
 
     def _minimize(self, objective: "HeadObjective", start: Floats) -> Floats:
@@ -273,11 +277,13 @@ class PooledHeads(AttentionHeads):
 
 
 def _shrinkages(
-    asked: tuple[float | None, ...] | None, training: TrainingSamples
+    asked: tuple[float | None, ...] | None,
+    usual: tuple[float | None, ...],
+    training: TrainingSamples,
 ) -> tuple[float | None, ...]:
     if asked is not None:
         return asked
-    return _SHRINKAGES if training.data.dim <= LARGEST_COVARIANCE else _SHRINKAGES[:1]
+    return usual if training.data.dim <= LARGEST_COVARIANCE else _MANY_FEATURES
 
 
 class HeadObjective:

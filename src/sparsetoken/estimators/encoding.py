@@ -42,6 +42,7 @@ KNOWN = dict.fromkeys(CLASSIFIERS, OURS) | {
 RECORDS = {
     "AttentionHeads": f"{OURS}.attention_heads",
     "HeadSpec": f"{OURS}.attention_heads",
+    "KernelHeads": f"{OURS}.kernel_heads",
     "ModelFit": "sparsetoken.inspection.model_fit",
     "PooledHeads": f"{OURS}.attention_heads",
     "PosteriorHeads": f"{OURS}.posterior_heads",

@@ -223,8 +223,9 @@ def _heads_of(member: Member, weight: float) -> _Heads:
         zeros = np.zeros(len(member.coefs))
         return _Heads(member.queries, member.coefs, zeros, zeros + 1.0, member.intercepts)
     if not isinstance(member, AttentionHeads):
+        kind = member.describe()[0].get("model", member.name)
         raise ValueError(
-            f"the member {member.name!r} (weight {weight:.2f}) cannot be written as tensors: fit "
+            f"the member {kind!r} (weight {weight:.2f}) cannot be written as tensors: fit "
             "AttentionClassifier to the same data and export that; it has the other members"
         )
     if getattr(member, "contiguous", False) or member.adds:

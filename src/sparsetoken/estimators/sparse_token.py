@@ -5,6 +5,7 @@ from typing import Any
 from sparsetoken._validation import check_count
 from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.head_members import head_members
+from sparsetoken.estimators.kernel_heads import KernelHeads
 from sparsetoken.estimators.members import Member
 from sparsetoken.estimators.posterior_heads import PosteriorHeads
 from sparsetoken.estimators.stack_classifier import StackClassifier
@@ -109,4 +110,4 @@ class SparseTokenClassifier(StackClassifier):
             members: list[Member] = [AttentionHeads(steps=steps, adds=True)]
             return [*members, PosteriorHeads(adds=True, contiguous=self.contiguous)]
         members = head_members("auto", "auto", self.refine_steps, n_tokens, mapped, self.contiguous)
-        return [*members, Trees(check_count("n_trees", self.n_trees))]
+        return [*members, KernelHeads(), Trees(check_count("n_trees", self.n_trees))]

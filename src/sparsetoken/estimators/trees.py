@@ -58,7 +58,7 @@ class Trees(Member):
     def fit(self, training: TrainingSamples) -> Floats:
         """Grow a forest without each fold, or one of all samples if there are no folds."""
         magnitude = training.raw.per_sample(largest_magnitudes).max(axis=0)
-        self.unit = np.ldexp(1.0, -np.frexp(np.maximum(magnitude, 1e-290))[1])
+        self.unit = np.ldexp(1.0, -np.frexp(np.maximum(magnitude, 1e-290))[1]) * (magnitude > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             deviation = np.where(training.scale > 0, 1.0 / training.scale, np.inf)
             steps = np.outer(_LEVELS, deviation)

@@ -22,7 +22,8 @@ _DRAWS = 4000  # sequences that such a threshold is the quantile of
 _STREAMS = 400  # streams, whose scores are looked at many times each
 _BATCH_NUMBERS = 2**22
 _IN_TAIL = 10.0  # tokens or scores that are enough to tell how rare they are
-_LEAST_BEYOND = 0.25  # expected number of negatives' tokens beyond; with fewer it is a guess
+_FACTOR = 1.5  # by which a rate may be off in one of five cases, and be said to hold
+_LEAST_BEYOND = 0.25  # expected number of negatives that decide; with fewer there is a warning
 
 
 @dataclass
@@ -37,8 +38,10 @@ class Reference:
         Their classes.
     tokens : ndarray of shape (N, d), or None
         Training tokens as they were given; None in a model saved without them.
-    token_classes, token_folds : ndarray of int, shape (N,)
-        The class of each token's sequence, and the fold that held it out, or −1.
+    offsets : ndarray of int, shape (m + 1,)
+        Where the sequences of these tokens begin and end.
+    kept_classes, kept_folds : ndarray of int, shape (m,)
+        The class of each of these sequences, and the fold that held it out, or −1.
     lengths : ndarray of shape (2,)
         Tokens of a sequence: the mean, and the length that a tenth of them stays below.
     """
@@ -46,9 +49,15 @@ class Reference:
     scores: Any
     classes: Any
     tokens: Any
-    token_classes: Any
-    token_folds: Any
+    offsets: Any
+    kept_classes: Any
+    kept_folds: Any
     lengths: Any
+
+    @property
+    def sequences(self) -> Sequences:
+        """The kept training sequences."""
+        return Sequences(self.tokens, self.offsets)
 
 
 def remember(
@@ -65,8 +74,9 @@ def remember(
         held_out,
         index,
         kept.tokens,
-        np.repeat(index[rows], kept.lengths),
-        np.repeat(fold_of[rows], kept.lengths),
+        kept.offsets,
+        index[rows],
+        fold_of[rows],
         np.array([np.mean(data.lengths), np.quantile(data.lengths, 0.1)]),
     )
 
@@ -77,7 +87,9 @@ def held_out_threshold(
     """Return the score that a fraction of the held-out negatives exceeds."""
     seen = np.isfinite(reference.scores[:, column])
     chosen = negative[reference.classes] & seen
-    return upper_quantile(reference.scores[chosen, column], fpr)
+    scores = reference.scores[chosen, column]
+    quantile = upper_quantile(scores, fpr)
+    return _with_rate(quantile, quantile.uncertainty, scores, fpr, len(scores) * fpr)
 
 
 Scorer = Callable[[Any, MemoryData], Floats]
@@ -95,9 +107,9 @@ def drawn_threshold(
     direction: Floats | None,
     looks: int = 1,
 ) -> Estimate:
-    """Return the upper quantile of scores of sequences resampled from negatives' tokens.
+    """Return the upper quantile of scores of sequences made of negatives, one after the other.
 
-    These tokens were seen in ``fit``. How much higher new ones score is known from the fits without
+    Their tokens were seen in ``fit``. How much higher new ones score is known from the fits without
     a fold: by how much they rank the fold's tokens above the others, more than the fit to all does,
     which has seen both. ``looks`` is how often the scorer looks at a sequence.
     """
@@ -106,15 +118,17 @@ def drawn_threshold(
             "a threshold for another length needs training tokens, and this model was saved "
             "without them (tokens=False)"
         )
-    chosen = negative[reference.token_classes]
-    tokens, folds = reference.tokens[chosen], reference.token_folds[chosen]
+    chosen = np.flatnonzero(negative[reference.kept_classes])
+    negatives, folds = reference.sequences[chosen], reference.kept_folds[chosen]
+    if not len(negatives):
+        return upper_quantile(np.empty(0), fpr)
     rng = np.random.default_rng(0)
     draws = _DRAWS if looks == 1 else _STREAMS
-    batch = max(1, _BATCH_NUMBERS // (length * looks * max(1, tokens.shape[1])))
+    batch = max(1, _BATCH_NUMBERS // (length * looks * max(1, negatives.tokens.shape[1])))
 
-    def scores(tokens: Array, draws: int, *stacks: Any) -> Floats:
+    def scores(sequences: Sequences, draws: int, *stacks: Any) -> Floats:
         """Return the scores of the same sequences by several stacks, a row each."""
-        source, parts = TailResampler(tokens, direction), []
+        source, parts = TailResampler(sequences, direction), []
         for low in range(0, draws, batch):
             count = min(batch, draws - low)
             drawn = source.draw(count * length, rng)
@@ -122,38 +136,63 @@ def drawn_threshold(
             parts.append(np.stack([scorer(one, data)[:, column] for one in stacks]))
         return np.concatenate(parts, axis=1)
 
-    if not len(tokens):
-        return upper_quantile(np.empty(0), fpr)
-    enough = len(tokens) * fpr >= _LEAST_BEYOND * length
-    if not enough:
-        warnings.warn(
-            f"a threshold for fpr={fpr:g} at {length:,} tokens depends on tokens as rare as "
-            f"one in {length / fpr:,.0f}, but fit kept {len(tokens):,} tokens of negatives: "
-            "the rate can be several times off; the result is marked converged=False",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+    beyond = min(len(negatives.tokens) / length, len(negatives)) * fpr
+    if beyond < _LEAST_BEYOND:
+        _warn_of_rare_tokens(negatives, length, fpr)
+    drawn = scores(negatives, draws, stack)[0]
+    quantile = upper_quantile(drawn, fpr)
     gaps, levels = [], []
-    n_folds = int(reference.token_folds.max(initial=-1)) + 1
+    n_folds = int(reference.kept_folds.max(initial=-1)) + 1
     for fold in np.unique(folds[folds >= 0]):
         inside = folds == fold
         if not inside.all():
             stacks = stack.without_fold(int(fold)), stack
             fewer = draws // (2 * n_folds)
-            new, old = (scores(tokens[part], fewer, *stacks) for part in (inside, ~inside))
-            unseen, seen = (_upper_mean(part[0]) - _upper_mean(part[1]) for part in (new, old))
-            gaps.append(unseen - seen)
+            new, old = (scores(negatives[rows], fewer, *stacks) for rows in (inside, ~inside))
+            gaps.append(_gap(new, quantile) - _gap(old, quantile))
             levels.append(upper_quantile(new[1], fpr))
-    quantile = upper_quantile(scores(tokens, draws, stack)[0], fpr)
     if not gaps:
-        return Estimate(quantile, quantile.uncertainty, enough)
-    error = np.sqrt((np.var(gaps) + np.var(levels)) / max(1, len(gaps) - 1))
-    return Estimate(float(quantile + np.mean(gaps)), float(error), enough)
+        return _with_rate(quantile, quantile.uncertainty, drawn, fpr, beyond)
+    error = float(np.sqrt((np.var(gaps) + np.var(levels)) / max(1, len(gaps) - 1)))
+    return _with_rate(quantile + float(np.mean(gaps)), error, drawn, fpr, beyond)
 
 
-def _upper_mean(scores: Floats) -> float:
-    """Return the mean of the larger half, where thresholds lie: the gap grows with the score."""
-    return float(scores[scores >= np.median(scores)].mean())
+def _warn_of_rare_tokens(negatives: Sequences, length: int, fpr: float) -> None:
+    needed = _IN_TAIL * length / fpr / np.mean(negatives.lengths)
+    warnings.warn(
+        f"a threshold for fpr={fpr:g} at {length:,} tokens depends on tokens as rare as "
+        f"one in {length / fpr:,.0f}, but fit kept {len(negatives.tokens):,} tokens of negatives: "
+        "the rate can be several times off; the result is marked converged=False. "
+        f"About {needed:,.0f} negatives like those of fit would be enough",
+        ConvergenceWarning,
+        stacklevel=5,
+    )
+
+
+def _gap(scores: Floats, at: float) -> float:
+    """Return by how much quantiles of the first row exceed those of the second, which are ``at``.
+
+    It is the line through the larger half, where thresholds lie: the gap grows with the score.
+    """
+    one, other = np.sort(scores)[:, scores.shape[1] // 2 :]
+    spread = other - other.mean()
+    slope = float(spread @ one / max(float(spread @ spread), 1e-300))
+    return float(one.mean() + slope * (at - other.mean()) - at)
+
+
+def _with_rate(
+    threshold: float, error: float, scores: Floats, rate: float, beyond: float
+) -> Estimate:
+    """Return a threshold with the interval that the true rate lies in, in 8 of 10 cases.
+
+    The rate is as uncertain as the threshold, and as the number of negatives that tell.
+    """
+    factor = np.log(_FACTOR)
+    low, high = (float(upper_quantile(scores, min(rate * f, 0.99))) for f in (_FACTOR, 1 / _FACTOR))
+    of_log = max(error * 2.0 * factor / max(high - low, 1e-300), 1.0 / np.sqrt(beyond))
+    width = min(float(ndtri(0.9)) * of_log, 700.0)
+    interval = float(rate * np.exp(-width)), min(float(rate * np.exp(width)), 1.0)
+    return Estimate(threshold, error, bool(width <= factor), rate_interval=interval)
 
 
 def windowed_scores(score: Callable[[Data], Floats], data: Any, window: int | None) -> Floats:
@@ -191,14 +230,14 @@ def stream_scores(
 
 
 class TailResampler:
-    """Tokens to draw from; the rarest ones along a direction stand for others as rare.
+    """Sequences to draw from; the rarest tokens along a direction stand for others as rare.
 
     Long sequences hold rarer tokens than were seen. So with the probability that a new token is
     unseen (Good–Turing), a top token is moved to a score drawn from a normal tail.
     """
 
-    def __init__(self, tokens: Array, direction: Floats | None) -> None:
-        self.tokens = tokens
+    def __init__(self, sequences: Sequences, direction: Floats | None) -> None:
+        self.sequences, tokens = sequences, sequences.tokens
         n_tail = min(int(_IN_TAIL), len(tokens) // 20)
         if direction is None or n_tail < 2:
             self.rank = None
@@ -208,25 +247,41 @@ class TailResampler:
         self.rank = np.full(len(tokens), -1)
         self.rank[order[:n_tail]] = np.arange(n_tail)
         self.top = scores[order[:n_tail]]
-        self.tail = _normal_tail(scores, n_tail / len(tokens))
         self.rarity = n_tail / len(tokens)
+        # Of two slopes, of a line through the upper scores and of the normal law with the mean of
+        # the rarest, the steeper one: tails may be heavy.
+        usual = float(np.exp(-0.5 * ndtri(self.rarity) ** 2) / np.sqrt(2.0 * np.pi) / self.rarity)
+        rarest = (self.top[:-1].mean() - self.top[-1]) / (usual + ndtri(self.rarity))
+        self.slope = max(rarest, _normal_tail(scores, self.rarity)[0])
         seen = np.unique(scores, return_counts=True)[1]
         self.unseen_mass = float((seen == 1).sum()) / len(tokens)
         along = (scores - scores.mean()) @ (tokens - tokens.mean(axis=0))
         self.shift_direction = along / max(float(along @ direction), 1e-300)
 
     def draw(self, count: int, rng: np.random.Generator) -> Array:
-        """Return so many independent tokens."""
-        rows = rng.integers(len(self.tokens), size=count)
-        drawn = self.tokens[rows]
+        """Return so many tokens: whole sequences, one after the other."""
+        rows = self._rows(count, rng)
+        drawn = self.sequences.tokens[rows]
         if self.rank is None:
             return drawn
         moved = np.flatnonzero((self.rank[rows] >= 0) & (rng.random(count) < self.unseen_mass))
-        slope, start = self.tail
-        scores = start + slope * ndtri(1.0 - self.rarity * rng.random(len(moved)))
+        deviates = -ndtri(self.rarity * rng.random(len(moved)))
+        scores = self.top[-1] + self.slope * (deviates + ndtri(self.rarity))
         far = scores - self.top[self.rank[rows[moved]]]
         drawn[moved] += (far[:, np.newaxis] * self.shift_direction).astype(drawn.dtype)
         return drawn
+
+    def _rows(self, count: int, rng: np.random.Generator) -> Indices:
+        lengths, starts = self.sequences.lengths, self.sequences.offsets[:-1]
+        picked = rng.integers(len(lengths), size=2 + int(2 * count / lengths.mean()))
+        while lengths[picked].sum() < count + lengths.max():
+            picked = np.append(picked, rng.integers(len(lengths), size=len(picked)))
+        ends = np.cumsum(lengths[picked])
+        rows = np.arange(ends[-1]) - np.repeat(
+            ends - lengths[picked] - starts[picked], lengths[picked]
+        )
+        first = int(rng.integers(lengths[picked[0]]))
+        return rows[first : first + count]
 
 
 def _normal_tail(scores: Floats, rate: float) -> tuple[float, float]:

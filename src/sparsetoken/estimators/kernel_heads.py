@@ -1,0 +1,213 @@
+"""Heads on the mean of a kernel map of the tokens: for sequences whose whole distribution decides.
+
+The score is the mean over the tokens of f(x) = Σ coefₘ exp(−γ‖z(x) − landmarkₘ‖²), plus a constant,
+with z the scaled token: logistic regression with the set kernel, which compares two sequences by
+the mean kernel of their pairs of tokens, in the span of a few landmarks.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetoken.estimators.members import Member, TokenPart, TrainingSamples
+from sparsetoken.estimators.minimize import minimize_many
+from sparsetoken.losses import Logistic
+from sparsetoken.sequences.data import Data
+from sparsetoken.sequences.passes import scaled_tokens
+from sparsetoken.sequences.sequences import Sequences
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+_LANDMARKS = 200
+_WIDTHS = (0.25, 1.0, 4.0)  # γ, in units of one over the median squared distance of landmarks
+_RIDGE = 0.1  # over the number of samples, for features whose mean square is one
+_FLOOR = 1e-6  # of the landmarks' kernel matrix, in units of its largest eigenvalue
+_STEPS, _TOLERANCE = 100, 1e-9
+_AT_ONCE = 4096  # tokens whose kernels are in memory together
+
+
+@dataclass
+class KernelHeads(Member):
+    """Heads that score a sequence by the mean of a smooth function of its tokens."""
+
+    name: ClassVar[str] = "pooled"
+    mean: Any = None
+    scale: Any = None
+    """(d,): what scales a token."""
+    landmarks: Any = None
+    """(M, d), scaled tokens."""
+    gammas: Any = None
+    """(K,)."""
+    coefs: Any = None
+    """(K, C, M)."""
+    intercepts: Any = None
+    """(K, C)."""
+    folds: list[Any] = field(default_factory=list)
+    """Coefficients and intercepts of the fits without each fold."""
+
+    def fit(self, training: TrainingSamples) -> Floats:
+        """Fit all heads to all samples and without each fold, all of them together."""
+        self.mean, self.scale = training.mean, training.scale
+        self.landmarks = (_pick_tokens(training) - self.mean) * self.scale
+        squared = _squared_distances(self.landmarks, self.landmarks)
+        apart = squared[np.triu_indices(len(squared), 1)]
+        typical = float(np.median(apart)) if apart.size else 0.0
+        self.gammas = np.array(_WIDTHS) / (typical if typical > 0.0 else 1.0)
+        means = training.data.per_sample(
+            kernel_means, *training.pass_scale, self.landmarks, self.gammas
+        ).reshape(-1, len(self.gammas), len(self.landmarks))
+        roots = [_inverse_root(np.exp(-gamma * squared)) for gamma in self.gammas]
+        rows = np.stack([means[:, k] @ root for k, root in enumerate(roots)])  # (K, n, M)
+        rows -= (training.weights @ rows)[:, np.newaxis]
+        size = np.sqrt(np.einsum("n,knm->k", training.weights, rows**2))
+        rows /= np.where(size > 0.0, size, 1.0)[:, np.newaxis, np.newaxis]
+        points = _fit_all(rows, training)  # (fits, K, C, M + 1)
+        scores = np.einsum("knm,fkcm->fknc", rows, points[..., :-1])
+        scores += points[..., np.newaxis, :, -1]
+        coefs = np.einsum("kml,fkcl->fkcm", np.stack(roots), points[..., :-1])
+        coefs /= np.where(size > 0.0, size, 1.0)[:, np.newaxis, np.newaxis]
+        center = np.einsum("n,nkm,fkcm->fkc", training.weights, means, coefs)
+        heads = list(zip(coefs, points[..., -1] - center, strict=True))
+        (self.coefs, self.intercepts), self.folds = heads[0], [list(h) for h in heads[1:]]
+        return training.held_out(scores)
+
+    def scores(self, data: Data) -> Floats:
+        """Return the scores (n, K, C) of sequences."""
+        means = data.per_sample(
+            _mean_values, self.mean, self.scale, self.landmarks, self.gammas, self.coefs
+        )
+        return means.reshape(-1, *self.intercepts.shape) + self.intercepts
+
+    def without_fold(self, fold: int) -> Self:
+        """Return the heads that were fitted without a fold."""
+        coefs, intercepts = self.folds[fold]
+        return replace(self, coefs=coefs, intercepts=intercepts, folds=[])
+
+    def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
+        """Return equal attention, and each token's part of the mean."""
+        lengths = np.repeat(sequences.lengths, sequences.lengths)[:, np.newaxis]
+        values, usual = (
+            self._values(tokens)[..., column] for tokens in (sequences.tokens, center[np.newaxis])
+        )
+        attention = np.broadcast_to(1.0 / lengths, values.shape)
+        return TokenPart(
+            attention, (values - usual) / lengths, usual[0] + self.intercepts[:, column]
+        )
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Return the widths of the kernels."""
+        return [{"model": "kernel", "gamma": float(gamma)} for gamma in self.gammas]
+
+    def summarize(self, token: Array) -> Any:
+        """Return a token's values and the number of tokens."""
+        return self._values(token[np.newaxis])[0], 1
+
+    def join(self, earlier: Any, later: Any) -> Any:
+        """Return the summary of tokens followed by others."""
+        return earlier[0] + later[0], earlier[1] + later[1]
+
+    def scores_of(self, summary: Any) -> Floats:
+        """Return the scores (K, C) of the tokens of a summary."""
+        scores: Floats = summary[0] / summary[1] + self.intercepts
+        return scores
+
+    def _values(self, tokens: Array) -> Floats:
+        scaled = (tokens - self.mean) * self.scale
+        return kernel_values(scaled, self.landmarks, self.gammas, self.coefs)
+
+
+def kernel_means(
+    sequences: Sequences,
+    mean: Floats | None,
+    scale: Floats | None,
+    landmarks: Floats,
+    gammas: Floats,
+) -> Floats:
+    """Return the mean kernels of each sequence's tokens with the landmarks, (n, K·M)."""
+    tokens = scaled_tokens(sequences, mean, scale)
+    sums = np.zeros((len(sequences), len(gammas), len(landmarks)))
+    owner = np.repeat(np.arange(len(sequences)), sequences.lengths)
+    for low in range(0, len(tokens), _AT_ONCE):
+        squared = _squared_distances(tokens[low : low + _AT_ONCE], landmarks)
+        rows, starts = np.unique(owner[low : low + _AT_ONCE], return_index=True)
+        for k, gamma in enumerate(gammas):
+            sums[rows, k] += np.add.reduceat(np.exp(-gamma * squared), starts)
+    return sums.reshape(len(sums), -1) / sequences.lengths[:, np.newaxis]
+
+
+def kernel_values(scaled: Floats, landmarks: Floats, gammas: Floats, coefs: Floats) -> Floats:
+    """Return f of each scaled token, (tokens, K, C)."""
+    values = np.empty((len(scaled), *coefs.shape[:2]))
+    for low in range(0, len(scaled), _AT_ONCE):
+        squared = _squared_distances(scaled[low : low + _AT_ONCE], landmarks)
+        for k, gamma in enumerate(gammas):
+            values[low : low + _AT_ONCE, k] = np.exp(-gamma * squared) @ coefs[k].T
+    return values
+
+
+def _mean_values(sequences: Sequences, mean: Floats, scale: Floats, *kernels: Floats) -> Floats:
+    values = kernel_values(scaled_tokens(sequences, mean, scale), *kernels)
+    values = values.reshape(len(values), -1)
+    return np.add.reduceat(values, sequences.offsets[:-1]) / sequences.lengths[:, np.newaxis]
+
+
+def _squared_distances(tokens: Floats, landmarks: Floats) -> Floats:
+    squares = [np.einsum("td,td->t", rows, rows) for rows in (tokens, landmarks)]
+    distances = squares[0][:, np.newaxis] + squares[1] - 2.0 * tokens @ landmarks.T
+    return np.maximum(distances, 0.0)
+
+
+def _inverse_root(kernel: Floats) -> Floats:
+    """Return K^(−1/2), smooth where eigenvalues vanish: rounding must not decide."""
+    values, vectors = np.linalg.eigh(kernel)
+    root: Floats = (vectors / np.sqrt(np.maximum(values, 0.0) + _FLOOR * values[-1])) @ vectors.T
+    return root
+
+
+def _pick_tokens(training: TrainingSamples) -> Floats:
+    """Return random tokens that depend neither on the order of sequences nor of their tokens."""
+    rng = np.random.default_rng(training.seed)
+    order = training.order[training.weights[training.order] > 0]
+    order = order[rng.permutation(len(order))][:_LANDMARKS]
+    lengths = training.raw.lengths[order]
+    affordable = np.cumsum(lengths) * training.raw.dim <= training.raw.room
+    rows = order[: max(1, int(affordable.sum()))]
+    kept = training.raw.take(np.sort(rows)).sequences
+    sequences = [kept[int(place)] for place in np.argsort(np.argsort(rows))]
+    count = min(_LANDMARKS, len(kept.tokens))
+    picked = []
+    for k in range(len(sequences)):
+        tokens = sequences[k][np.lexsort(sequences[k].T)]
+        n_picked = len(range(k, count, len(sequences)))
+        picked.append(tokens[rng.permutation(len(tokens))[:n_picked]])
+    return np.concatenate(picked).astype(np.float64)
+
+
+def _fit_all(rows: Floats, training: TrainingSamples) -> Floats:
+    """Return weights and intercepts (fits, K, C, M + 1) of logistic regressions with a ridge."""
+    weights, signs = training.fit_weights, training.signs
+    n_kernels, size = rows.shape[0], rows.shape[2]
+    shape = (weights.shape[1], n_kernels, signs.shape[1])
+    fit_of, kernel_of, class_of = (part.ravel() for part in np.indices(shape))
+    ridge = _RIDGE / max(int((training.weights > 0).sum()), 1)
+
+    def objective(points: Floats, which: Indices) -> tuple[Floats, Floats]:
+        values, gradients = np.empty(len(which)), np.empty_like(points)
+        for k in range(n_kernels):
+            chosen = kernel_of[which] == k
+            one, tasks = points[chosen], which[chosen]
+            scores = one[:, :-1] @ rows[k].T + one[:, -1:]
+            sign, weight = signs[:, class_of[tasks]].T, weights[:, fit_of[tasks]].T
+            values[chosen] = np.einsum("tn,tn->t", weight, Logistic.value(scores, sign))
+            values[chosen] += 0.5 * ridge * np.einsum("tm,tm->t", one[:, :-1], one[:, :-1])
+            slopes = weight * Logistic.derivative(scores, sign)
+            gradients[chosen, :-1] = slopes @ rows[k] + ridge * one[:, :-1]
+            gradients[chosen, -1] = slopes.sum(axis=1)
+        return values, gradients
+
+    points = minimize_many(objective, np.zeros((fit_of.size, size + 1)), _STEPS, _TOLERANCE)
+    return points.reshape(*shape, size + 1)
