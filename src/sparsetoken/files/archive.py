@@ -2,17 +2,13 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsetoken.files.dataset import shorten
-from sparsetoken.files.formats import Arrays, check_size, damage, list_arrays
+from sparsetoken.files.formats import Array, Arrays, check_size, damage, list_arrays
 from sparsetoken.files.names import USUAL, Wanted, usual_names
 from sparsetoken.sequences.interop import find_name
-
-Array = NDArray[Any]
 
 _LAYER = re.compile(r"(?:^|[^a-z])(?:layers?[._\-/ ]?|blocks[./])(\d+)", re.IGNORECASE)
 

@@ -10,6 +10,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -82,8 +83,17 @@ _LIBRARIES = ("_pickle", "pickle", "pyarrow", "scipy")
 
 
 @contextmanager
+def naming(path: object) -> Iterator[None]:
+    """Say of which file it is that a ValueError speaks."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+@contextmanager
 def damage(path: Path) -> Iterator[None]:
-    """Say of which file it is that an error speaks."""
+    """Say which file is damaged where a library stumbles over it."""
     try:
         yield
     except (ImportError, FileNotFoundError, PermissionError):
@@ -126,9 +136,21 @@ def check_size(path: Path, numbers: int, itemsize: int, max_numbers: int | None)
 _POSIX = hasattr(os, "sysconf")
 
 
-def from_bfloat16(bits: Array) -> Array:
-    """Return numbers whose upper halves are given: NumPy has no bfloat16."""
-    return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+def bfloat16_array(shape: tuple[int, ...], read_bits: Callable[[], Array]) -> StoredArray:
+    """Return an array whose numbers are the upper halves of float32: NumPy has no bfloat16."""
+
+    def read() -> Array:
+        return (read_bits().view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+    return StoredArray(shape, np.dtype(np.float32), read)
+
+
+def column_kinds(path: Path, names: Sequence[str], kinds: Sequence[str]) -> dict[str, str]:
+    """Return what each column of a table holds; each name must be there once."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(f"{path} has two columns named {name!r}")
+    return dict(zip(names, kinds, strict=True))
 
 
 def list_arrays(arrays: Arrays) -> str:

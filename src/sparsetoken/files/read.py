@@ -111,16 +111,8 @@ def read_dataset(
     (['ill', 'well'], [0, 2, 1])
     """
     path = Path(path)
-    wanted = Wanted(
-        by,
-        label,
-        group,
-        None if features is None else _listed(features),
-        _listed(ignore),
-        layer,
-        max_numbers,
-        like or {},
-    )
+    columns = None if features is None else _listed(features)
+    wanted = Wanted(by, label, group, columns, _listed(ignore), layer, max_numbers, like or {})
     if path.is_dir() and labels is None and not is_saved_to_disk(path):
         tables = [path / f"labels{suffix}" for suffix in TABLES]
         labels = next((table for table in tables if table.exists()), None)
