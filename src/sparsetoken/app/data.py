@@ -11,10 +11,9 @@ import numpy as np
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from sparsetoken.app.content import Content, Line, Panel, PanelAxis, Progress, per_cent
+from sparsetoken.app.content import Content, Line, Panel, PanelAxis, Progress, weight_panel
+from sparsetoken.app.words import per_cent
 from sparsetoken.vocabulary import COLORS, SPEAKS
-
-__all__ = ["FIELDS", "MOST_BYTES", "Study", "in_page_words", "pilot_content", "save", "study"]
 
 MOST_BYTES = 200_000_000
 _MOST_NUMBERS = 20_000_000  # of all tokens; more would take minutes
@@ -230,22 +229,12 @@ def _sequences(classifier: Any, X: Any, y: Any) -> list[ShownSequence]:
 def _tokens(explanation: Any) -> Panel:
     """Return the weights of a sequence's tokens as bars, colored by what each speaks for."""
     order = np.argsort(explanation.tokens)
-    tokens, weights = explanation.tokens[order] + 1, explanation.weights[order]
     agrees = explanation.contributions[order] >= 0
-    return Panel(
-        x=PanelAxis(title="token", ends=(0.4, tokens.size + 0.6)),
-        y=PanelAxis(title="weight", ends=(0.0, 1.05 * float(weights.max() or 1.0))),
-        curves=[
-            Line(
-                name=f"speaks {side} {explanation.label}",
-                color=SPEAKS[side],
-                look="bars",
-                x=tokens[mask].tolist(),
-                y=weights[mask].tolist(),
-            )
-            for side, mask in (("for", agrees), ("against", ~agrees))
-        ],
-    )
+    sides = {
+        f"speaks {side} {explanation.label}": (SPEAKS[side], mask)
+        for side, mask in (("for", agrees), ("against", ~agrees))
+    }
+    return weight_panel("token", explanation.weights[order], sides)
 
 
 def pilot_content(planned: Any) -> Content:

@@ -11,18 +11,6 @@ from sparsetoken.app.content import Values
 from sparsetoken.losses import loss_names
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS, Quantity, group
 
-__all__ = [
-    "CONTROLS",
-    "GROUPS",
-    "PRESETS",
-    "describe",
-    "make_problem",
-    "population_values",
-    "select",
-    "spreads",
-    "values_model",
-]
-
 _LONGEST_TEXT = 4000
 _AXES = (*group("problem"), "alpha", "reg")
 _LABELS = {"split": "a fraction", "alpha0": "a fixed number"}
@@ -31,7 +19,7 @@ _LABELS |= {"reused": "the same at every step", "online": "one sample at a time"
 # The page has its own default where the vocabulary has none or one that takes too long.
 _DEFAULTS = {"alpha": 2.0, "alpha0": 2.0, "dim": 200, "trials": 4, "steps": 10}
 
-_OWN = (
+_OF_THE_PAGE = (
     Quantity(
         "signal_spread", "spread of strength", "",
         "Half of the sequences have a signal stronger by this fraction, half a weaker one.",
@@ -98,13 +86,12 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 def _control(name: str) -> Quantity:
-    own = {quantity.name: quantity for quantity in _OWN}
-    found = own.get(name) or PARAMETERS[name]
+    control = {quantity.name: quantity for quantity in _OF_THE_PAGE}.get(name) or PARAMETERS[name]
     if name == "loss":
-        found = replace(found, options=loss_names())
+        control = replace(control, options=loss_names())
     if name == "dim":  # the page has "features per token, d" of the visitor's own data too
-        found = replace(found, label="simulated dimension", symbol="")
-    return replace(found, default=_DEFAULTS.get(name, found.default))
+        control = replace(control, label="simulated dimension", symbol="")
+    return replace(control, default=_DEFAULTS.get(name, control.default))
 
 
 CONTROLS = {name: _control(name) for names in GROUPS.values() for name in names}
@@ -176,6 +163,18 @@ def values_model(
             kind = kind | None
         fields[control.name] = (Annotated[kind, Field(**limits)], default)
     return create_model(title, __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def controls(*names: str) -> tuple[str, ...]:
+    """Return names of controls: those under a heading of the page in its place."""
+    return tuple(name for heading in names for name in GROUPS.get(heading, (heading,)))
+
+
+def slider(name: str) -> tuple[float, float]:
+    """Return the ends of a control's slider."""
+    ends = CONTROLS[name].slider
+    assert ends is not None
+    return ends
 
 
 def select(values: Values, *groups: str) -> Values:

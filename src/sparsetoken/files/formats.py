@@ -84,10 +84,12 @@ _LIBRARIES = ("_pickle", "pickle", "pyarrow", "scipy")
 
 @contextmanager
 def naming(path: object) -> Iterator[None]:
-    """Say of which file it is that a ValueError speaks."""
+    """Say of which file it is that a ValueError speaks, unless it does."""
     try:
         yield
     except ValueError as error:
+        if str(error).startswith(str(path)):
+            raise
         raise ValueError(f"{path}: {error}") from None
 
 

@@ -5,23 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken.app.content import (
-    Content,
-    Line,
-    Map,
-    Mark,
-    Panel,
-    PanelAxis,
-    Values,
-    View,
-    samples,
-)
-from sparsetoken.app.parameters import CONTROLS, GROUPS, make_problem, select
+from sparsetoken.app.content import Content, Line, Map, Mark, Panel, Values, View, axis
+from sparsetoken.app.parameters import controls, make_problem, select, slider
 from sparsetoken.app.scripts import problem_code, theory_command, training_code
+from sparsetoken.app.words import samples
 from sparsetoken.theory import alignment, best_bias_rate
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
-
-__all__ = ["VIEW"]
 
 _LINE = 49  # alphas
 _SIZE = (33, 17)  # of the map
@@ -39,13 +28,12 @@ def align(values: Values, **changes: Any) -> Any:
 def draw(values: Values) -> Iterator[Content]:
     """Draw the cosine against samples, and over positive rate and bias step."""
     here = align(values)
-    ends = CONTROLS["alpha0"].slider or (0.0, 0.0)
-    grid = [float(f"{a:.6g}") for a in np.geomspace(*ends, _LINE)]
+    grid = [float(f"{a:.6g}") for a in np.geomspace(*slider("alpha0"), _LINE)]
     known: dict[tuple[float, float], float] = {}
     for stride in _STRIDES:
         line = grid[::stride]
         curve = [align(values, alpha0=alpha).cosine for alpha in line]
-        rates = _along(*(PARAMETERS["positive_rate"].slider or (0.0, 1.0)), _SIZE[0])[::stride]
+        rates = _along(*slider("positive_rate"), _SIZE[0])[::stride]
         steps = _along(*_BIAS_RATES, _SIZE[1])[::stride]
         for place in ((rate, step) for step in steps for rate in rates):
             if place not in known:
@@ -76,10 +64,9 @@ def _best(values: Values) -> float:
 
 
 def _curve_panel(values: Values, grid: list[float], curve: list[float]) -> Panel:
-    shown = MEASURED["cosine"]
     return Panel(
-        x=PanelAxis(title=PARAMETERS["alpha0"].axis, logarithmic=True, samples=True),
-        y=PanelAxis(title=shown.axis, ends=(-1.05, 1.05)),
+        x=axis(PARAMETERS["alpha0"]),
+        y=axis(MEASURED["cosine"], ends=(-1.05, 1.05)),
         curves=[Line(name="cosine", model="two-step", x=grid, y=curve)],
         marks=[
             Mark(text="now", x=values["alpha0"]),
@@ -96,18 +83,11 @@ def _map_panel(
     best: list[tuple[float, float]],
 ) -> Panel:
     shown = [(rate, step) for rate, step in best if step <= _BIAS_RATES[1]]
-    now = Line(
-        name="now",
-        look="cross",
-        x=[values["positive_rate"]],
-        y=[min(values["lr_bias"], _BIAS_RATES[1])],
-    )
-    suits = Line(
-        name="best bias step", look="dot", x=[r for r, _ in shown], y=[b for _, b in shown]
-    )
+    here = [values["positive_rate"]], [min(values["lr_bias"], _BIAS_RATES[1])]
+    x, y = [rate for rate, _ in shown], [step for _, step in shown]
     return Panel(
-        x=PanelAxis(title=PARAMETERS["positive_rate"].axis),
-        y=PanelAxis(title=PARAMETERS["lr_bias"].axis, ends=_BIAS_RATES),
+        x=axis(PARAMETERS["positive_rate"]),
+        y=axis(PARAMETERS["lr_bias"], ends=_BIAS_RATES),
         map=Map(
             x=rates,
             y=steps,
@@ -116,7 +96,10 @@ def _map_panel(
             ends=(-1.0, 1.0),
             ticks={"−1": -1.0, "0": 0.0, "1": 1.0},
         ),
-        curves=[suits, now],
+        curves=[
+            Line(name="best bias step", look="dot", x=x, y=y),
+            Line(name="now", look="cross", x=here[0], y=here[1]),
+        ],
     )
 
 
@@ -129,7 +112,7 @@ def _sentence(values: Values, here: Any) -> str:
         f"the signal, to a cosine of {here.cosine:.3f}"
     )
     if here.anti_aligned:
-        best, most = _best(values), (CONTROLS["lr_bias"].slider or (0.0, 0.0))[1]
+        best, most = _best(values), slider("lr_bias")[1]
         step = f"of {best:.3g} would be best" if best <= most else "above those shown would help"
         return f"{turned}: it attends to the wrong tokens; a bias step {step}."
     if here.misalignment < 0.1 * values["alpha0"]:
@@ -143,7 +126,7 @@ def _facts(here: Any) -> dict[str, str]:
 
 
 def _python(values: Values) -> str:
-    low, high = CONTROLS["alpha0"].slider or (0.0, 0.0)
+    low, high = slider("alpha0")
     return (
         problem_code(values)
         + training_code(values)
@@ -158,6 +141,6 @@ VIEW = View(
     "alignment",
     "Alignment",
     "What do two gradient steps teach the query?",
-    ("features", *GROUPS["Problem"], "alpha0", "loss", *GROUPS["Learning rates"]),
+    controls("features", "Problem", "alpha0", "loss", "Learning rates"),
     draw,
 )

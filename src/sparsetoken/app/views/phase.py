@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken.app.content import Content, Line, Map, Panel, PanelAxis, Values, View, per_cent
-from sparsetoken.app.parameters import CONTROLS, GROUPS, make_problem
+from sparsetoken.app.content import Content, Line, Map, Panel, Values, View, axis, by_column
+from sparsetoken.app.parameters import CONTROLS, controls, make_problem, slider
 from sparsetoken.app.scripts import attention_code, theory_command
 from sparsetoken.app.views.learning import curve, has_optimum
+from sparsetoken.app.words import per_cent
 from sparsetoken.estimate import Estimate
 from sparsetoken.planner.metric import get_metric
 from sparsetoken.planner.optimal import least_alpha
 from sparsetoken.vocabulary import COLORS, PARAMETERS
-
-__all__ = ["VIEW", "along"]
 
 _SIZE = (25, 17)
 _STRIDES = ((12, 16), (6, 4), (3, 2), (1, 1))  # how the map fills in
@@ -34,10 +33,10 @@ Places = dict[tuple[float, float], Errors | None]
 def along(name: str, size: int) -> list[Any]:
     """Return the values along an axis over a parameter."""
     control = CONTROLS[name]
-    low, high = _RANGES.get(name) or control.slider or (0.0, 0.0)
+    low, high = _RANGES.get(name) or slider(name)
     space = np.geomspace if control.logarithmic else np.linspace
-    found = [float(f"{v:.4g}") for v in space(low, high, size)]
-    return sorted({round(v) for v in found}) if control.whole else found
+    places = [float(f"{v:.4g}") for v in space(low, high, size)]
+    return sorted({round(v) for v in places}) if control.whole else places
 
 
 def errors(values: Values, places: list[tuple[float, float]]) -> list[Errors | None]:
@@ -50,10 +49,10 @@ def errors(values: Values, places: list[tuple[float, float]]) -> list[Errors | N
     if not cases or cases[0]["n_signal"] > cases[0]["n_tokens"]:
         return [None] * len(cases)
     if "alpha" not in axes and len(cases) > 1:
-        return [found for place in places for found in errors(values, [place])]
+        return [pair for place in places for pair in errors(values, [place])]
     alphas = [case["alpha"] for case in cases]
-    found = [curve(cases[0], model, alphas, 0)[1] for model in ("two-step", "pooled")]
-    return [(ours.test_error, theirs.test_error) for ours, theirs in zip(*found, strict=True)]
+    risks = [curve(cases[0], model, alphas, 0)[1] for model in ("two-step", "pooled")]
+    return [(ours.test_error, theirs.test_error) for ours, theirs in zip(*risks, strict=True)]
 
 
 def gain(pair: Errors | None) -> float | None:
@@ -149,7 +148,7 @@ def _content(
 ) -> Content:
     pairs = [[known[x, y] for x in columns] for y in rows]
     across, up = PARAMETERS[values["x_axis"]], PARAMETERS[values["y_axis"]]
-    table = [(x, y, *pair) for (x, y), pair in known.items() if pair is not None]
+    table = [(x, y, *map(float, pair)) for (x, y), pair in known.items() if pair is not None]
     shown = Map(
         x=columns,
         y=rows,
@@ -164,23 +163,14 @@ def _content(
     return Content(
         panels=[
             Panel(
-                x=PanelAxis(
-                    title=across.axis,
-                    logarithmic=across.logarithmic,
-                    samples=across.name == "alpha",
-                ),
-                y=PanelAxis(title=up.axis, logarithmic=up.logarithmic, samples=up.name == "alpha"),
+                x=axis(across),
+                y=axis(up),
                 map=shown,
                 curves=[cross, *([] if more else _best_possible(values))],
             )
         ],
         sentence=_sentence(values, known, here, more),
-        table={
-            across.name: [row[0] for row in table],
-            up.name: [row[1] for row in table],
-            "two-step": [float(row[2]) for row in table],
-            "pooled": [float(row[3]) for row in table],
-        },
+        table=by_column((across.name, up.name, "two-step", "pooled"), table),
         python=_python(values),
         command=theory_command("test_error", values, "alpha", "split"),
         more=more,
@@ -219,11 +209,7 @@ VIEW = View(
     "phase",
     "Phase diagram",
     "Where does attention beat pooling?",
-    (
-        *("x_axis", "y_axis", "error", "features"),
-        *GROUPS["Problem"],
-        *("alpha", "split", "loss", "reg"),
-        *GROUPS["Learning rates"],
-    ),
+    controls("x_axis", "y_axis", "error", "features", "Problem")
+    + controls("alpha", "split", "loss", "reg", "Learning rates"),
     draw,
 )
