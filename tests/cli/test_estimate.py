@@ -388,16 +388,16 @@ def test_recall_needs_enough_negatives(run, tmp_path):
 
 
 def test_waiting_shows_on_a_terminal_only(monkeypatch, capsys):
-    from sparsetoken.cli import waiting
+    from sparsetoken.cli import output
 
-    with waiting.waiting("fitting"):
+    with output.waiting("fitting"):
         pass
     monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
-    with waiting.waiting("fitting"):
+    with output.waiting("fitting"):
         pass  # too short to be worth it
     assert capsys.readouterr().err == ""
     started = threading.Event()
     monkeypatch.setattr(Progress, "start", lambda self: started.set())
-    monkeypatch.setattr(waiting, "_PATIENCE", 0.0)
-    with waiting.waiting("fitting"):
+    monkeypatch.setattr(output, "_PATIENCE", 0.0)
+    with output.waiting("fitting"):
         assert started.wait(10)
