@@ -36,8 +36,6 @@ _ROOM = 2**26  # numbers that may come to the client
 class ChunkedData(LazyData):
     """Chunks of whole sequences, each somewhere on a cluster."""
 
-    n_jobs = None
-
     def __init__(
         self,
         source: Any,
@@ -48,26 +46,25 @@ class ChunkedData(LazyData):
         passes: Passes | None = None,
         changes: tuple[Change, ...] = (),
     ) -> None:
-        super().__init__(source, passes, changes)
-        self.source, self.blocks, self.bounds = source, blocks, bounds
-        self.room, self.client = room, client
+        super().__init__(source, room, None, passes, changes)
+        self.source, self.blocks, self.bounds, self.client = source, blocks, bounds, client
         self._placed: tuple[tuple[Array, ...], list[Any]] | None = None
 
     def per_sample(self, function: Callable[..., Array], *arguments: Any) -> Array:
         """Map over the chunks, and bring one row per sample to the client."""
-        return np.concatenate(self._map("per_sample", (), function, *arguments))
+        return np.concatenate(self._run("per_sample", (), function, *arguments))
 
     def total(
         self, function: Callable[..., Any], rows: tuple[Array, ...], *arguments: Any
     ) -> tuple[Any, ...]:
         """Map over the chunks and add up what they return."""
-        return add_up(self._map("total", rows, function, *arguments))
+        return add_up(self._run("total", rows, function, *arguments))
 
     def take(self, rows: NDArray[np.int64]) -> MemoryData:
         """Bring some sequences to the client."""
         chosen = np.zeros(len(self), dtype=bool)
         chosen[rows] = True
-        parts = self._map("take", (chosen,))
+        parts = self._run("take", (chosen,))
         return MemoryData(Sequences.concatenate(parts), passes=self.passes)
 
     def changed(self, change: Change) -> "ChunkedData":
@@ -94,7 +91,7 @@ class ChunkedData(LazyData):
             meta=np.empty((0, 0)),
         )
 
-    def _map(self, what: str, rows: tuple[Array, ...], *arguments: Any) -> list[Any]:
+    def _run(self, what: str, rows: tuple[Array, ...], *arguments: Any) -> list[Any]:
         self.passes.count += 1
         from dask.base import compute
         from dask.delayed import delayed

@@ -8,7 +8,7 @@ folder without it is not complete, and one that was changed afterwards is refuse
 
 import re
 import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetoken.sequences.digests import BlockDigests, TokenFile
-from sparsetoken.sequences.forms import check_sequences, describe, offsets_of
+from sparsetoken.sequences.forms import Container, check_sequences, offsets_of
 from sparsetoken.sequences.header import check_file, read_header, write_header
 from sparsetoken.sequences.interop import as_names
 
@@ -159,7 +159,7 @@ class SequenceWriter:
             (self.folder / _TOKENS).unlink()  # nothing was added: the folder is free again
 
 
-class StoredSequences:
+class StoredSequences(Container):
     """Sequences in a folder: what :meth:`Sequences.open` returns.
 
     An integer gives one sequence as an array; a slice gives ``StoredSequences`` again, which reads
@@ -223,16 +223,6 @@ class StoredSequences:
         return self._file.dtype
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Number of tokens of each sequence."""
-        return np.diff(self.offsets)
-
-    @property
-    def shape(self) -> tuple[int]:
-        """``(n_sequences,)``."""
-        return (len(self),)
-
-    @property
     def size(self) -> int:
         """Numbers in all tokens together."""
         return int(self.offsets[-1] - self.offsets[0]) * self.dim
@@ -265,9 +255,6 @@ class StoredSequences:
                 )
         return sequences
 
-    def __len__(self) -> int:
-        return self.offsets.size - 1
-
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, int | np.integer):
             row = range(len(self))[key]
@@ -292,12 +279,6 @@ class StoredSequences:
         part.labels = None if self.labels is None else self.labels[first:last]
         part.ids = None if self.ids is None else self.ids[first:last]
         return part
-
-    def __iter__(self) -> Iterator[Array]:
-        return (self[i] for i in range(len(self)))
-
-    def __repr__(self) -> str:
-        return describe(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"client": None}  # a worker reads for itself
