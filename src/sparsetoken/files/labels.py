@@ -47,7 +47,7 @@ def _column_of_names(
         column: [numbers.get(str(name), numbers.get(Path(str(name)).stem)) for name in names]
         for column, names in columns.items()
     }
-    matches = {column: len({*found} - {None}) for column, found in places.items()}
+    matches = {column: len({*rows} - {None}) for column, rows in places.items()}
     best = by if by in columns else max(matches, key=lambda column: matches[column])
     if not matches[best]:
         raise ValueError(

@@ -66,9 +66,9 @@ def usual_names(usual: Sequence[str], names: Iterable[str]) -> list[str]:
 
     That is in capitals, in spaces and hyphens for underscores, and in the s of a plural.
     """
-    known = list(names)
+    present = list(names)
     plain = {_plain(name) for name in usual}
-    return [n for n in usual if n in known] or [n for n in known if _plain(n) in plain]
+    return [n for n in usual if n in present] or [n for n in present if _plain(n) in plain]
 
 
 def _plain(name: str) -> str:
