@@ -127,12 +127,12 @@ def _study(
     from sparsetoken.planner import plan
     from sparsetoken.reporting.evidence import gather
 
-    known = Study(read={})
+    study = Study(read={})
 
     def report(done: int, message: str, **results: Any) -> None:
-        nonlocal known
-        known = known.model_copy(update=results)
-        content = known if known.read else None
+        nonlocal study
+        study = study.model_copy(update=results)
+        content = study if study.read else None
         send(Progress(done=done, total=4, message=message, content=content))
 
     report(0, "reading")
@@ -177,11 +177,10 @@ def _read_file(path: Path, columns: dict[str, Any]) -> Any:
     """Read the sequences that have labels, unless there are too many numbers."""
     from sparsetoken.files import read_dataset
 
-    chosen = {name: value for name, value in columns.items() if value not in ("", None)}
-    for name in ("features", "ignore"):
-        if name in chosen:
-            chosen[name] = [pattern.strip() for pattern in chosen[name].split(",")]
-    return read_dataset(path, max_numbers=_MOST_NUMBERS, **chosen).with_labels()
+    options = {name: value for name, value in columns.items() if value not in ("", None)}
+    for name in {"features", "ignore"} & set(options):
+        options[name] = [pattern.strip() for pattern in options[name].split(",")]
+    return read_dataset(path, max_numbers=_MOST_NUMBERS, **options).with_labels()
 
 
 def _describe(X: Any, y: Any) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """What a visitor can set: quantities of the vocabulary, a few of the page, and typed values."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -112,18 +112,12 @@ PRESETS: dict[str, Values] = {
 def describe(control: Quantity) -> dict[str, Any]:
     """Return what the page needs to show a control."""
     low, high = control.slider or (0.0, 0.0)
-    return {
-        "name": control.name,
-        "label": control.label,
-        "symbol": control.symbol,
-        "help": control.help,
+    options = {name: _label(name) for name in control.options}
+    return asdict(control) | {
         "low": low,
         "high": high,
-        "default": control.default,
-        "whole": control.whole,
-        "logarithmic": control.logarithmic,
         "text": is_text(control),
-        "options": {name: _label(name) for name in control.options},
+        "options": options,
     }
 
 
@@ -148,20 +142,16 @@ def values_model(
     fields: dict[str, Any] = {}
     for control in (CONTROLS[name] for name in names):
         kind: Any = int if control.whole else float
-        limits: dict[str, Any] = {"description": control.help}
+        limits: dict[str, Any] = {} if control.whole else {"allow_inf_nan": False}
         if control.options:
-            kind = Literal[control.options]
+            kind, limits = Literal[control.options], {}
         elif is_text(control):
-            kind = str
-            limits["max_length"] = _LONGEST_TEXT
+            kind, limits = str, {"max_length": _LONGEST_TEXT}
         if control.slider:
             limits |= {"ge": control.slider[0], "le": control.slider[1]}
-        if kind is float:
-            limits["allow_inf_nan"] = False
         default = defaults.get(control.name, control.default)
-        if default is None:
-            kind = kind | None
-        fields[control.name] = (Annotated[kind, Field(**limits)], default)
+        kind = kind | None if default is None else kind
+        fields[control.name] = (Annotated[kind, Field(description=control.help, **limits)], default)
     return create_model(title, __config__=ConfigDict(extra="forbid"), **fields)
 
 

@@ -173,11 +173,11 @@ def _fit(classifier: Any, dataset: "Dataset", rows: Any) -> None:
     """Fit to some sequences; groups stay together in the folds of a classifier that has any."""
     from sklearn.utils.validation import has_fit_parameter
 
-    grouped = dataset.groups is not None and has_fit_parameter(classifier, "groups")
-    options: Any = {"groups": dataset.groups} if grouped else {}
-    chosen = {name: values[rows] for name, values in options.items()}
     labels: Any = dataset.labels
-    classifier.fit(dataset.sequences[rows], labels[rows], **chosen)
+    options = {}
+    if dataset.groups is not None and has_fit_parameter(classifier, "groups"):
+        options["groups"] = dataset.groups[rows]
+    classifier.fit(dataset.sequences[rows], labels[rows], **options)
 
 
 def _judge_held_out(
