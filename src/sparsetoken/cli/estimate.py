@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sparsetoken.cli.options import AsJson, Data, given, how_data_were_read, taking
+from sparsetoken.cli.options import AsJson, Data, how_data_were_read, set_options, taking
 from sparsetoken.cli.output import check_output, message, print_json, print_table, waiting
 from sparsetoken.cli.predictions import per_class, plain, predictions, token_columns, write_columns
 from sparsetoken.vocabulary import PARAMETERS
@@ -54,7 +54,7 @@ def fit(
         raise ValueError(f"--held-out must be a number in [0, 1), got {held_out:g}")
     check_output(out, [".npz"])
     with waiting(f"reading {data}"):
-        everything = read_dataset(data, **given(reading))
+        everything = read_dataset(data, **set_options(reading))
     dataset = everything.with_labels()
     if len(dataset) < len(everything):
         message(
@@ -116,7 +116,7 @@ def predict(
         raise ValueError(f"--tokens needs a model with attention, {model} has none")
     like = how_data_were_read(model, classifier)
     with waiting(f"reading {data}"):
-        dataset = read_dataset(data, **given(reading), like=like)
+        dataset = read_dataset(data, **set_options(reading), like=like)
     with waiting("predicting"):
         rows, measures = predictions(classifier, dataset, top)
     if tokens is not None:
@@ -165,7 +165,7 @@ def _classifier(kind: Kind, reg: float | None, random_state: int) -> Any:
     known = classifier.get_params()
     if reg is not None and "reg" not in known:
         raise ValueError(f"--reg is not for --model {kind}, which chooses it")
-    settings = given({"reg": reg, "random_state": random_state})
+    settings = set_options({"reg": reg, "random_state": random_state})
     return classifier.set_params(**{n: v for n, v in settings.items() if n in known})
 
 

@@ -122,8 +122,8 @@ def taking(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return decorate
 
 
-def given(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of :func:`taking` that were given."""
+def set_options(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were set, of those that :func:`taking` gave a command."""
     return {name: value for name, value in values.items() if value not in (None, [])}
 
 
@@ -163,7 +163,7 @@ def how_data_were_read(model: Path, classifier: Any) -> dict[str, Any]:
     return reading or getattr(classifier, "reading_", {})
 
 
-def given_population(
+def population_options(
     kinds: list[str] | None, label_errors: str | None, file: Path | None = None, prefix: str = ""
 ) -> dict[str, Any]:
     """Return ``kinds`` and ``label_errors`` as far as the options say them, checked."""
@@ -192,7 +192,7 @@ def _named(option: str, check: Callable[[str], Any], text: str) -> Any:
 
 
 @contextmanager
-def chosen_executor(
+def open_executor(
     workers: int | None, scheduler: str | None = None, cluster: str | None = None
 ) -> Iterator["Executor"]:
     """Provide the executor that the options ask for."""

@@ -10,8 +10,8 @@ from sparsetoken.cli.options import (
     Kinds,
     LabelErrors,
     PopulationFile,
-    given,
-    given_population,
+    population_options,
+    set_options,
     taking,
 )
 from sparsetoken.cli.output import check_output, print_json, waiting
@@ -122,7 +122,7 @@ def plan(
         "signal": signal,
         "positive_rate": positive_rate,
     }
-    rate = given({"positive_rate": positive_rate})
+    rate = set_options({"positive_rate": positive_rate})
     by_theory: dict[str, Any] = {"solve_for": solve_for, "model": model, "kind": kind}
     by_theory |= {"label_errors": label_errors, "population": population}
     aim: dict[str, Any] = {"metric": metric, "fpr": fpr}
@@ -141,12 +141,12 @@ def plan(
             result = _from_curve(curve, n_test, error=target, chance=chance, **aim)
         elif pilot is not None:
             aim["error"] = _target("--pilot", quantities | by_theory, error)
-            data: Any = st.read_dataset(pilot, **given(reading)).with_labels()
+            data: Any = st.read_dataset(pilot, **set_options(reading)).with_labels()
             options: Any = {"effort": effort, "random_state": random_state, "progress": progress}
             X, y, groups = data.sequences, data.labels, data.groups
             result = st.plan.from_pilot(X, y, groups=groups, **aim, **options)
         else:
-            many = given_population(kind, label_errors, population)
+            many = population_options(kind, label_errors, population)
             if many:
                 _refuse("with a population", {"solve_for": solve_for})
             quantities["error"] = error
@@ -156,11 +156,11 @@ def plan(
         if plot is not None:
             result.plot(plot)
         text = result.report(markdown=True).rstrip() if report else result.summary()
-        content = result.to_dict() if as_json else None
+        content = result.to_dict() if as_json else text
     if as_json:
         print_json(content)
     else:
-        typer.echo(text)
+        typer.echo(content)
 
 
 def _from_curve(path: Path, n_test: int | None, **options: Any) -> "PlanResult":
@@ -188,7 +188,7 @@ def _target(option: str, others: dict[str, Any], error: float | None) -> float:
 
 
 def _refuse(why: str, others: dict[str, Any]) -> None:
-    for name, value in given(others).items():
+    for name, value in set_options(others).items():
         raise ValueError(f"{_dashed(name)} must be left out {why}, got {value}")
 
 
@@ -201,7 +201,7 @@ def _of_problem(quantities: dict[str, Any], solve_for: str | None) -> dict[str, 
             f"{solve_for!r}; leave out any other quantity to solve for it"
         )
     defaults = {name: PARAMETERS[name].default for name in _SOLVABLE if name != unknown}
-    filled = quantities | defaults | given(quantities)
+    filled = quantities | defaults | set_options(quantities)
     missing = [_dashed(name) for name, value in filled.items() if value is None]
     if len(missing) != 1:
         always = [_dashed(name) for name in filled if name not in _SOLVABLE]
@@ -216,7 +216,7 @@ def _of_population(quantities: dict[str, Any], many: dict[str, Any]) -> dict[str
     """Return the arguments of a plan for a population."""
     from sparsetoken.population_text import read_population
 
-    of_one = given({name: quantities[name] for name in ("n_tokens", "n_signal", "signal")})
+    of_one = set_options({name: quantities[name] for name in ("n_tokens", "n_signal", "signal")})
     if "kinds" in many and of_one:
         raise ValueError(f"{_dashed(min(of_one))} must be left out: each kind has its own")
     if "kinds" not in many and not {"n_tokens", "signal"} <= set(of_one):

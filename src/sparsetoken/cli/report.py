@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sparsetoken.cli.options import Data, given, how_data_were_read, taking
+from sparsetoken.cli.options import Data, how_data_were_read, set_options, taking
 from sparsetoken.cli.output import check_output, message, waiting
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def report(
     classifier = load(model)
     like = how_data_were_read(model, classifier)
     with waiting(f"reading {data}"):
-        dataset = read_dataset(data, **given(reading), like=like).with_labels()
+        dataset = read_dataset(data, **set_options(reading), like=like).with_labels()
         texts = None if token_text is None else _texts(dataset, token_text)
     with waiting("judging; refits and the plan may take a minute"):
         evidence = write(

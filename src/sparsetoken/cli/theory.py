@@ -10,8 +10,8 @@ from sparsetoken.cli.options import (
     LabelErrors,
     PopulationFile,
     TestKinds,
-    given,
-    given_population,
+    population_options,
+    set_options,
     taking,
 )
 from sparsetoken.cli.output import message, print_json, print_table
@@ -70,8 +70,8 @@ def theory(
         return
     from sparsetoken.experiments import compute, make_cell
 
-    settings = given(values) | given_population(kind, label_errors, population)
-    tested = given_population(test_kind, test_label_errors, prefix="test-")
+    settings = set_options(values) | population_options(kind, label_errors, population)
+    tested = population_options(test_kind, test_label_errors, prefix="test-")
     settings |= {f"test_{name}": value for name, value in tested.items()}
     asked = quantity.split(",")
     cell = make_cell("theory", asked, settings)
