@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from files.bags import TOKENS, X, same
+from files.bags import X
 from sparsetoken import read_dataset
 from sparsetoken.sequences.forms import OneTokenWarning
 
@@ -25,12 +25,6 @@ def test_damaged_archives(tmp_path):
     (tmp_path / "bags.txt").touch()
     with pytest.raises(ValueError, match=r"a folder or a file ending in \.csv, .*got 'bags.txt'"):
         read_dataset(tmp_path / "bags.txt")
-
-
-def test_labels_beside_an_archive(tmp_path, labels):
-    path = tmp_path / "bags.npz"
-    np.savez(path, **TOKENS)
-    same(read_dataset(path, labels=labels), "bac", ["ill", "well", None])
 
 
 def test_what_a_model_remembers_need_not_be_there(tmp_path, engine):

@@ -137,30 +137,20 @@ def _study(
 
     report(0, "reading")
     data = _read_file(path, columns)
-    X, y = data.sequences, np.asarray(data.labels)
+    X, y, groups = data.sequences, np.asarray(data.labels), data.groups
     report(1, "fitting", read=_describe(X, y))
-    kept, tested = hold_out(y, data.groups, _HELD_OUT, random_state=0)
-    groups = None if data.groups is None else data.groups[kept]
-    classifier = SparseTokenClassifier(random_state=0).fit(X[kept], y[kept], groups=groups)
+    kept, tested = hold_out(y, groups, _HELD_OUT, random_state=0)
+    kept_groups = None if groups is None else groups[kept]
+    classifier = SparseTokenClassifier(random_state=0).fit(X[kept], y[kept], groups=kept_groups)
     evidence = gather(classifier, X[tested], y[tested], plan=False)
-    measures = {measure.name: str(measure) for measure in evidence.measures}
-    measures |= {"recall": evidence.no_recall} if evidence.no_recall else {}
-    report(
-        2,
-        "looking at tokens",
-        held_out=measures | {"always the larger class": f"{evidence.majority:.3f}"},
-        roc=_roc(evidence.roc),
-        members={member: f"{weight:.2f}" for member, weight in evidence.members.items()},
-        # Whether more samples help is what the plan says, from more than two sizes.
-        diagnosis="\n".join(line.partition(" More samples ")[0] for line in evidence.findings),
-    )
+    report(2, "looking at tokens", **_judgement(evidence))
     report(3, "planning", sequences=_sequences(classifier, X[tested[:_SHOWN]], y[tested[:_SHOWN]]))
     planned = plan.from_pilot(
         X=X,
         y=y,
         error=error,
         estimator=SparseTokenClassifier(n_trees=_TREES, random_state=0),
-        groups=data.groups,
+        groups=groups,
         effort=_EFFORT,
         progress=lambda words: report(3, words),
     )
@@ -171,6 +161,19 @@ def _study(
         f"larger class would be right in {per_cent(evidence.majority)}."
     )
     report(4, "", plan=pilot_content(planned), sentence=sentence)
+
+
+def _judgement(evidence: Any) -> dict[str, Any]:
+    """Return what a study says of held-out sequences."""
+    measures = {measure.name: str(measure) for measure in evidence.measures}
+    measures |= {"recall": evidence.no_recall} if evidence.no_recall else {}
+    return {
+        "held_out": measures | {"always the larger class": f"{evidence.majority:.3f}"},
+        "roc": _roc(evidence.roc),
+        "members": {member: f"{weight:.2f}" for member, weight in evidence.members.items()},
+        # Whether more samples help is what the plan says, from more than two sizes.
+        "diagnosis": "\n".join(line.partition(" More samples ")[0] for line in evidence.findings),
+    }
 
 
 def _read_file(path: Path, columns: dict[str, Any]) -> Any:

@@ -33,8 +33,7 @@ def read_archive(path: Path, arrays: Arrays, wanted: Wanted) -> Dataset:
     if alone and wanted.like.get("one_file"):
         return read_sequences(path, [(path.stem, archive)], wanted)
     label, group = archive.pick("label"), archive.pick("group")
-    with naming(path):
-        sequences, rows, total, codes = _divide(archive, name, by)
+    sequences, rows, total, codes = _divide(archive, name, by)
     order = archive.read("ids") if "ids" in arrays else None
     labels, groups = (
         None if array is None else _per_sequence(archive, array, sequences, codes, order)
@@ -138,22 +137,22 @@ def _per_sequence(
     these first appear. If the sorted order is another one, the file could mean either, and must
     say which by ``ids``, the names in the order of the values.
     """
-    path, values, count = archive.path, archive.read(name), len(sequences)
+    values, count = archive.read(name), len(sequences)
     if codes is not None and values.shape == codes.shape:
-        with naming(f"{path}: {name}"):
+        with naming(f"{archive.path}: {name}"):
             return list(one_per_group(values, np.asarray(sequences.ids), codes).tolist())
     if values.shape != (count,):
         shape = f"({count},)" if codes is None else f"({count},), or one per token ({len(codes)},)"
-        raise ValueError(f"{path}: {name} must have shape {shape}, got {values.shape}")
+        raise ValueError(f"{name} must have shape {shape}, got {values.shape}")
     if codes is None:
         return list(values.tolist())
     names = np.asarray(sequences.ids).tolist()
     ordered = sorted(names) if order is None else order.tolist()
     if sorted(ordered) != sorted(names):
-        raise ValueError(f"{path}: ids must hold each name in 'bag' once")
+        raise ValueError("ids must hold each name in 'bag' once")
     if order is None and ordered != names:
         raise ValueError(
-            f"{path}: {name} has one value a sequence, but the sequences appear in the order "
+            f"{name} has one value a sequence, but the sequences appear in the order "
             f"{shorten([repr(n) for n in names], 4)}, which is not the sorted one; say which is "
             f"meant by an array 'ids' with the names in the order of {name}, or give one value a "
             "token"
@@ -168,22 +167,24 @@ def read_sequences(path: Path, archives: Iterable[tuple[str, Archive]], wanted: 
     rows, coords, labels, groups = (list[Any]() for _ in range(4))
     used: set[str] = set()
     for title, archive in archives:
-        name = archive.tokens_name() or _only_matrix(archive)
-        sequence = _one_sequence(archive, name)
+        with naming(archive.path):
+            name = archive.tokens_name() or _only_matrix(archive)
+            sequence = _one_sequence(archive, name)
+            kept = _unmasked(archive, len(sequence))
+            coords.append(_coordinates(archive, kept, len(sequence)))
+            labels.append(_one_value(archive, "label"))
+            groups.append(_one_value(archive, "group"))
         total += sequence.size
         check_size(path, total, 4, wanted.max_numbers)
         if names and sequence.shape[1] != tokens.array.shape[1]:
             raise ValueError(
-                f"{path}: sequence {title!r} has {sequence.shape[1]} features per token, "
-                f"{names[0]!r} has {tokens.array.shape[1]}"
+                f"sequence {title!r} has {sequence.shape[1]} features per token, {names[0]!r} has "
+                f"{tokens.array.shape[1]}"
             )
         names.append(title)
         used.add(name)
-        rows.append(_unmasked(archive, len(sequence)))
-        tokens.add(sequence[rows[-1]])
-        coords.append(_coordinates(archive, rows[-1], len(sequence)))
-        labels.append(_one_value(archive, "label"))
-        groups.append(_one_value(archive, "group"))
+        rows.append(kept)
+        tokens.add(sequence[kept])
     reading = {
         "by": wanted.by,
         "label": wanted.label,
@@ -205,7 +206,7 @@ def read_sequences(path: Path, archives: Iterable[tuple[str, Archive]], wanted: 
 
 def _one_sequence(archive: Archive, name: str) -> Array:
     shape = archive.arrays[name].shape
-    title = f"{archive.path}: {'its array' if archive.path.suffix == '.npy' else name}"
+    title = "its array" if archive.path.suffix == ".npy" else name
     batch = len(shape) == 3 and shape[0] == 1  # some extractors write a batch of one
     if len(shape) != 2 and not batch:
         raise ValueError(f"{title} must have shape (L, d), got {shape}")
@@ -220,8 +221,7 @@ def _unmasked(archive: Archive, length: int) -> Array:
     mask = archive.read(name).reshape(-1)
     if mask.shape != (length,) or not np.isin(mask, (0, 1)).all():
         raise ValueError(
-            f"{archive.path}: {name} must hold 1 or 0 for each of the {length} tokens, got shape "
-            f"{mask.shape}"
+            f"{name} must hold 1 or 0 for each of the {length} tokens, got shape {mask.shape}"
         )
     return np.flatnonzero(mask)
 
@@ -251,7 +251,7 @@ def _sequences_inside(archive: Archive) -> list[tuple[str, Archive]]:
     for name, width in widths.items():
         if width != widths[first]:
             raise ValueError(
-                f"{path}: sequence {name!r} has {width} features per token, {first!r} has "
+                f"sequence {name!r} has {width} features per token, {first!r} has "
                 f"{widths[first]}; if one array holds the tokens, say which with features=. "
                 f"It holds {list_arrays(arrays)}"
             )

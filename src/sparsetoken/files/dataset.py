@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.files.formats import Array, naming
+from sparsetoken.files.formats import Array
 from sparsetoken.sequences.forms import warn_caller
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
@@ -111,20 +111,19 @@ def make_dataset(
 ) -> Dataset:
     """Check sequences, and leave out those without tokens."""
     names = np.array(list(ids))
-    with naming(path):
-        sequences = Sequences(sequences.tokens, sequences.offsets, sequences.feature_names, names)
-        unlabelled = np.zeros(len(sequences), dtype=bool)
-        dataset = Dataset(path, sequences, None, unlabelled, None, rows, coords, reading or {})
-        dataset = dataset.labelled_by(labels, groups)
-        empty = sequences.lengths == 0
-        if empty.any() and not empty.all():
-            warn_caller(
-                f"{path}: {empty.sum()} of {len(empty)} sequences have no tokens and are left out: "
-                f"{shorten(names[empty].tolist())}",
-                UserWarning,
-            )
-            dataset = dataset._subset(~empty)
-        as_sequences(dataset.sequences)
+    sequences = Sequences(sequences.tokens, sequences.offsets, sequences.feature_names, names)
+    unlabelled = np.zeros(len(sequences), dtype=bool)
+    dataset = Dataset(path, sequences, None, unlabelled, None, rows, coords, reading or {})
+    dataset = dataset.labelled_by(labels, groups)
+    empty = sequences.lengths == 0
+    if empty.any() and not empty.all():
+        warn_caller(
+            f"{path}: {empty.sum()} of {len(empty)} sequences have no tokens and are left out: "
+            f"{shorten(names[empty].tolist())}",
+            UserWarning,
+        )
+        dataset = dataset._subset(~empty)
+    as_sequences(dataset.sequences)
     return dataset
 
 

@@ -65,7 +65,7 @@ def naming(path: object) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        if str(error).startswith(str(path)):
+        if str(error).startswith((str(path), os.path.abspath(str(path)))):
             raise
         raise ValueError(f"{path}: {error}") from None
 

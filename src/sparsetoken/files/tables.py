@@ -25,9 +25,9 @@ class _ChosenColumns(NamedTuple):
 
 def read_table(path: Path, table: Table, wanted: Wanted) -> Dataset:
     """Read sequences from a table."""
-    columns = _choose(path, table, wanted)
+    columns = _choose(table, wanted)
     check_size(path, table.count(columns.features), 4, wanted.max_numbers)
-    rows = _TableRows(path, table, columns)
+    rows = _TableRows(table, columns)
     for block in table.blocks(list(rows.coded), columns.features):
         rows.add(block)
         check_size(path, rows.tokens.count * rows.tokens.array.shape[1], 4, wanted.max_numbers)
@@ -41,14 +41,14 @@ def read_table(path: Path, table: Table, wanted: Wanted) -> Dataset:
         for code, name in enumerate(ids):
             if name is None or name != name or name == "":
                 cell = table.where(int(numbers[codes == code][0]), columns.by)
-                raise ValueError(f"{path}, {cell} names no sequence")
+                raise ValueError(f"{cell} names no sequence")
     labels, groups = (
         None if name is None else rows.one_each(name, ids, codes, numbers)
         for name in (columns.label, columns.group)
     )
     tokens, of_token = rows.tokens.whole(), np.repeat(codes, lengths)
     if wanted.features is None and table.kinds[columns.features[0]] in ("any", "number"):
-        _check_no_label(path, columns, tokens, of_token)
+        _check_no_label(columns, tokens, of_token)
     numbers = np.repeat(numbers, lengths)
     if (np.diff(of_token) < 0).any():
         order = np.argsort(of_token, kind="stable")
@@ -88,8 +88,8 @@ class _Coded:
 class _TableRows:
     """Rows of a table, collected block by block."""
 
-    def __init__(self, path: Path, table: Table, columns: _ChosenColumns) -> None:
-        self.path, self.table, self.columns = path, table, columns
+    def __init__(self, table: Table, columns: _ChosenColumns) -> None:
+        self.table, self.columns = table, columns
         self.coded = {name: _Coded() for name in columns[:3] if isinstance(name, str)}
         self.tokens, self.next_row = Rows(), 0
         self.numbers, self.lengths = list[Array](), list[Array]()
@@ -110,11 +110,11 @@ class _TableRows:
                 self._check_finite(values, numbers, cells)
         for coded, column in zip(self.coded.values(), cells, strict=True):
             coded.add(column)
-        tokens = as_floats(values, f"{self.path}: {self.columns.features[0]!r}")
+        tokens = as_floats(values, repr(self.columns.features[0]))
         dim = self.tokens.array.shape[1]
         if self.tokens.count and len(tokens) and tokens.shape[1] != dim:
             raise ValueError(
-                f"{self.path}, row {numbers[0]}: {tokens.shape[1]} features per token, {dim} before"
+                f"row {numbers[0]}: {tokens.shape[1]} features per token, {dim} before"
             )
         if len(tokens):
             self.tokens.add(tokens)
@@ -131,7 +131,7 @@ class _TableRows:
         if differs.any():
             row = int(differs.argmax())
             raise ValueError(
-                f"{self.path}, {self.table.where(int(numbers[row]), name)}, but "
+                f"{self.table.where(int(numbers[row]), name)}, but "
                 f"{values[of_row[first[codes[row]]]]!r} before in sequence {ids[codes[row]]!r}"
             )
         return [values[code] for code in of_row[first]]
@@ -145,32 +145,31 @@ class _TableRows:
         sequence = f", in sequence {cells[0][row]!r}" if self.columns.by is not None else ""
         label = "" if self.columns.label is not None else f"label={name!r}, or "
         raise ValueError(
-            f"{self.path}, {self.table.where(int(numbers[row]), name)} is not a finite number"
-            f"{sequence}; if this column is no feature, say {label}ignore={name!r}"
+            f"{self.table.where(int(numbers[row]), name)} is not a finite number{sequence}; if "
+            f"this column is no feature, say {label}ignore={name!r}"
         )
 
 
-def _choose(path: Path, table: Table, wanted: Wanted) -> _ChosenColumns:
+def _choose(table: Table, wanted: Wanted) -> _ChosenColumns:
     """Decide what each column is."""
-    kinds, where = table.kinds, f"{path}, columns"
-    header = list(kinds)
-    by = wanted.pick("by", header, where)
-    label = wanted.pick("label", header, where, USUAL["label"][:2])
-    group = wanted.pick("group", header, where)
+    kinds, header = table.kinds, list(table.kinds)
+    by = wanted.pick("by", header)
+    label = wanted.pick("label", header, USUAL["label"][:2])
+    group = wanted.pick("group", header)
     for role, name in (("by", by), ("label", label), ("group", group)):
         if name is not None and any(word in kinds[name] for word in ("vector", "tokens", "<")):
-            raise ValueError(f"{path}: {role}={name!r} holds {kinds[name]}, not names")
-    ignored = find_names(wanted.ignore, header, where)
-    features = _features(path, kinds, wanted, {by, label, group, *ignored})
+            raise ValueError(f"{role}={name!r} holds {kinds[name]}, not names")
+    ignored = find_names(wanted.ignore, header)
+    features = _features(kinds, wanted, {by, label, group, *ignored})
     if by is None and kinds[features[0]] != "tokens":
         raise ValueError(
-            f"{path}: no column 'bag' or 'sequence' among {shorten(header, 8) or 'none'}; name the "
-            "column with the sequence of each token with by="
+            f"no column 'bag' or 'sequence' among {shorten(header, 8) or 'none'}; name the column "
+            "with the sequence of each token with by="
         )
     return _ChosenColumns(by, label, group, features)
 
 
-def _features(path: Path, kinds: dict[str, str], wanted: Wanted, taken: set[Any]) -> list[str]:
+def _features(kinds: dict[str, str], wanted: Wanted, taken: set[Any]) -> list[str]:
     patterns = wanted.features
     if patterns is None and wanted.like.get("table"):
         patterns = tuple(wanted.like["features"])
@@ -179,37 +178,34 @@ def _features(path: Path, kinds: dict[str, str], wanted: Wanted, taken: set[Any]
         lists = [name for name in free if kinds[name] == "tokens"]
         lists = lists or [name for name in free if kinds[name] == "vector"]
         if len(lists) > 1:
-            raise ValueError(
-                f"{path}: the tokens may be in {shorten(lists)}; say which with features="
-            )
+            raise ValueError(f"the tokens may be in {shorten(lists)}; say which with features=")
         features = lists or free
     else:
-        features = find_names(patterns, list(kinds), f"{path}, columns")
+        features = find_names(patterns, list(kinds))
         if any("*" in pattern for pattern in patterns):
             features = [name for name in features if name not in taken]
         for name in features:
             if name in taken:
-                raise ValueError(f"{path}: {name!r} cannot be a feature and something else too")
+                raise ValueError(f"{name!r} cannot be a feature and something else too")
     if not features:
-        raise ValueError(f"{path}, line 1: no columns with features")
+        raise ValueError("no columns with features")
     if len(features) == 1 and kinds[features[0]] in ("vector", "tokens"):
         return features
     for name in features:
         if kinds[name] not in ("any", "number"):
             held = "string" if kinds[name] == "text" else kinds[name]
             raise ValueError(
-                f"{path}: column {name!r} holds {held}, not numbers; leave it out with "
-                f"ignore={name!r}"
+                f"column {name!r} holds {held}, not numbers; leave it out with ignore={name!r}"
             )
     return features
 
 
-def _check_no_label(path: Path, columns: _ChosenColumns, tokens: Array, of_token: Array) -> None:
+def _check_no_label(columns: _ChosenColumns, tokens: Array, of_token: Array) -> None:
     """Refuse what looks like a second label among columns that nobody has called features."""
     constant = constant_columns(tokens, of_token)
     if constant.size:
         name = columns.features[constant[0]]
         raise ValueError(
-            f"{path}: column {name!r} has one value in each sequence, as a label has; leave it "
-            f"out with ignore={name!r}, or say features='*' if it is a feature"
+            f"column {name!r} has one value in each sequence, as a label has; leave it out with "
+            f"ignore={name!r}, or say features='*' if it is a feature"
         )
