@@ -18,7 +18,7 @@ def test_page_shows_the_tokens_and_says_what_each_speaks_for(tmp_path):
     check_page(text)
     assert "<h1>&lt;Needles&gt;</h1>" in text
     assert f"--main:{SPEAKS['for'].lower()};--other:{SPEAKS['against'].lower()}" in text
-    assert ".for{background:var(--main)}.against{background:var(--other)}" in text
+    assert ".for { background: var(--main); }\n.against { background: var(--other); }" in text
     found = gather(clf, NEW, NEW_Y, plan=False)
     for one in found.right:
         assert one.label == one.predicted

@@ -37,8 +37,8 @@ def capacity_at(values: Values, model: str, step: int) -> Any:
         attention = {"cosine": query.cosine, "sharpness": query.sharpness, "n_points": n_points}
     most = _capacity(make_problem(values), model, **attention)
     # A strong signal leaves almost nothing to go wrong: the number is then not known well.
-    known = most.converged and most.uncertainty < 0.3 * most and most <= _HIGHEST
-    return most if known else None
+    sure = most.converged and most.uncertainty < 0.3 * most and most <= _HIGHEST
+    return most if sure else None
 
 
 _capacity = lru_cache(maxsize=4096)(capacity)  # a move of what only attention knows changes little
@@ -59,7 +59,7 @@ def draw(values: Values) -> Iterator[Content]:
             for model in models(values)
             for x in sorted({*places, values[name]})
         ]
-        here = {model: most for model, x, most in rows if x == values[name]}
+        at_values = {model: most for model, x, most in rows if x == values[name]}
         shown = [row for row in rows if row[-1] is not None]
         curves = [[(x, float(y)) for m, x, y in shown if m == model] for model in models(values)]
         yield Content(
@@ -74,8 +74,10 @@ def draw(values: Values) -> Iterator[Content]:
                     marks=[Mark(text="now", x=values[name])],
                 )
             ],
-            sentence=_sentence(values, here),
-            facts={f"capacity of {MODELS[model].label}": _text(here[model]) for model in here},
+            sentence=_sentence(values, at_values),
+            facts={
+                f"capacity of {MODELS[model].label}": _text(at_values[model]) for model in at_values
+            },
             table=by_column(("model", name, "capacity"), rows),
             python=_python(values),
             command=theory_command("capacity", values, "alpha0"),
@@ -87,12 +89,12 @@ def _text(most: Any) -> str:
     return f"more than {_HIGHEST:g}" if most is None else f"{most:.3g}"
 
 
-def _sentence(values: Values, here: dict[str, Any]) -> str:
+def _sentence(values: Values, at_values: dict[str, Any]) -> str:
     counts = {
         model: f"{_text(None)} samples per dimension"
         if most is None
         else samples(most, values["features"])
-        for model, most in here.items()
+        for model, most in at_values.items()
     }
     more = (
         f"; a readout of all {values['n_tokens']} tokens, which has more weights, those of "

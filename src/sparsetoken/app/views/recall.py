@@ -23,7 +23,7 @@ def draw(values: Values) -> Iterator[Content]:
             model: curve(values, model, [values["alpha"]], step)[1][0] for model in models(values)
         }
         recalls = {m: [risk.recall(fpr=rate) for rate in rates] for m, risk in risks.items()}
-        here = {model: numbers[rates.index(fpr)] for model, numbers in recalls.items()}
+        at_fpr = {model: numbers[rates.index(fpr)] for model, numbers in recalls.items()}
         chance = Line(name="chance", look="dot", x=rates, y=rates)
         yield Content(
             panels=[
@@ -34,8 +34,8 @@ def draw(values: Values) -> Iterator[Content]:
                     marks=[Mark(text="now", x=fpr)],
                 )
             ],
-            sentence=_sentence(values, here),
-            facts={f"recall of {MODELS[model].label}": _text(here[model]) for model in here}
+            sentence=_sentence(values, at_fpr),
+            facts={f"recall of {MODELS[model].label}": _text(at_fpr[model]) for model in at_fpr}
             | {f"AUC of {MODELS[m].label}": _text(r.auc) for m, r in risks.items() if step},
             table={"fpr": rates} | recalls,
             python=_python(values),
@@ -48,14 +48,14 @@ def _text(number: Any) -> str:
     return f"{number:.4f} ± {number.uncertainty:.1g}"
 
 
-def _sentence(values: Values, here: dict[str, Any]) -> str:
+def _sentence(values: Values, at_fpr: dict[str, Any]) -> str:
     rate, fpr = values["positive_rate"], values["fpr"]
-    alarms = rate * here["two-step"] + (1.0 - rate) * fpr
-    right = rate * here["two-step"] / alarms if alarms else 0.0
+    alarms = rate * at_fpr["two-step"] + (1.0 - rate) * fpr
+    right = rate * at_fpr["two-step"] / alarms if alarms else 0.0
     return (
         f"With {samples(values['alpha'], values['features'])} and alarms for {per_cent(fpr)} of "
-        f"the negatives, attention finds {per_cent(here['two-step'])} of the positives and pooling "
-        f"{per_cent(here['pooled'])}; {per_cent(right)} of attention's alarms are right."
+        f"the negatives, attention finds {per_cent(at_fpr['two-step'])} of the positives and "
+        f"pooling {per_cent(at_fpr['pooled'])}; {per_cent(right)} of attention's alarms are right."
     )
 
 
