@@ -8,6 +8,7 @@ passed over by another one.
 import warnings
 from collections.abc import Callable, Iterable
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from sparsetoken.sequences.data import (
     block_bounds,
 )
 from sparsetoken.sequences.folder import StoredSequences
+from sparsetoken.sequences.forms import offsets_of
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
 Array = NDArray[Any]
@@ -127,8 +129,12 @@ def chunks_of_array(array: Any) -> ChunkedData:
         )
     if any(np.isnan(size) for size in array.chunks[0]):
         raise ValueError("a Dask X must know its chunk sizes; use X.compute_chunk_sizes()")
-    bounds = np.concatenate([[0], np.cumsum(array.chunks[0])]).astype(int)
-    return ChunkedData(_ArraySource(array), array.to_delayed().ravel().tolist(), bounds, _ROOM)
+    n, length, dim = map(int, array.shape)
+    source = SimpleNamespace(
+        array=array, dtype=array.dtype, dim=dim, lengths=np.full(n, length, dtype=np.int64)
+    )
+    bounds = offsets_of(array.chunks[0])
+    return ChunkedData(source, array.to_delayed().ravel().tolist(), bounds, _ROOM)
 
 
 def chunks_of_folder(stored: StoredSequences, changes: tuple[Change, ...] = ()) -> ChunkedData:
@@ -155,15 +161,6 @@ def place(parts: Iterable[Any], client: Any) -> list[Any]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sending large graph")
         return list(persist(*literals, scheduler=client))
-
-
-class _ArraySource:
-    """What there is to know about a Dask array of shape (n, L, d)."""
-
-    def __init__(self, array: Any) -> None:
-        self.array, self.dtype = array, array.dtype
-        self.dim = int(array.shape[2])
-        self.lengths = np.full(array.shape[0], int(array.shape[1]))
 
 
 def _run_block(block: Any, first: int, rows: tuple[Array, ...], shared: Any) -> Any:

@@ -22,13 +22,8 @@ from sparsetoken.sequences.interop import as_names
 
 Array = NDArray[Any]
 
-_TOKENS, _OFFSETS, _LABELS, _IDS, _DIGESTS = (
-    "tokens.npy",
-    "offsets.npy",
-    "labels.npy",
-    "ids.npy",
-    "digests.npy",
-)
+_TOKENS, _OFFSETS, _DIGESTS = "tokens.npy", "offsets.npy", "digests.npy"
+_LABELS, _IDS = "labels.npy", "ids.npy"
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
 
@@ -192,7 +187,10 @@ class StoredSequences(Container):
         try:
             tokens = np.load(self.folder / _TOKENS, mmap_mode="r")  # checks that the file is whole
             arrays = {
-                name: self._load(name, header) for name in (_OFFSETS, _LABELS, _IDS, _DIGESTS)
+                name: np.load(self.folder / name)
+                if check_file(self.folder / name, header)
+                else None
+                for name in (_OFFSETS, _LABELS, _IDS, _DIGESTS)
             }
         except (ValueError, OSError, tokenize.TokenError) as error:
             raise ValueError(f"{self.folder} is damaged: {error}") from None
@@ -206,11 +204,6 @@ class StoredSequences(Container):
             tokens.dtype,
             arrays[_DIGESTS],
         )
-
-    def _load(self, name: str, header: dict[str, Any]) -> Array | None:
-        """Return an array beside the tokens, None if there is none."""
-        path = self.folder / name
-        return np.load(path) if check_file(path, header) else None
 
     @property
     def dim(self) -> int:
