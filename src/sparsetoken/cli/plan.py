@@ -141,17 +141,13 @@ def plan(
             result = _from_curve(curve, n_test, error=target, chance=chance, **aim)
         elif pilot is not None:
             aim["error"] = _target("--pilot", quantities | by_theory, error)
+            aim |= {"effort": effort, "random_state": random_state, "progress": progress}
             data: Any = st.read_dataset(pilot, **set_options(reading)).with_labels()
-            options: Any = {"effort": effort, "random_state": random_state, "progress": progress}
-            X, y, groups = data.sequences, data.labels, data.groups
-            result = st.plan.from_pilot(X, y, groups=groups, **aim, **options)
+            result = st.plan.from_pilot(data.sequences, data.labels, groups=data.groups, **aim)
         else:
             many = population_options(kind, label_errors, population)
-            if many:
-                _refuse("with a population", {"solve_for": solve_for})
-            quantities["error"] = error
-            asked = _of_population(quantities, many) if many else _of_problem(quantities, solve_for)
-            asked["model"] = model or PARAMETERS["model"].default
+            asked = _asked(quantities | {"error": error}, many, solve_for)
+            aim["model"] = model or PARAMETERS["model"].default
             result = st.plan(**asked, **aim, progress=progress)
         if plot is not None:
             result.plot(plot)
@@ -190,6 +186,16 @@ def _target(option: str, others: dict[str, Any], error: float | None) -> float:
 def _refuse(why: str, others: dict[str, Any]) -> None:
     for name, value in set_options(others).items():
         raise ValueError(f"{_dashed(name)} must be left out {why}, got {value}")
+
+
+def _asked(
+    quantities: dict[str, Any], many: dict[str, Any], solve_for: str | None
+) -> dict[str, Any]:
+    """Return the quantities of a plan by theory, of a problem or of a population."""
+    if not many:
+        return _of_problem(quantities, solve_for)
+    _refuse("with a population", {"solve_for": solve_for})
+    return _of_population(quantities, many)
 
 
 def _of_problem(quantities: dict[str, Any], solve_for: str | None) -> dict[str, Any]:

@@ -113,19 +113,13 @@ def gather(
     correct = predicted == labels
     surest = np.argsort(-probability, kind="stable")
     lengths = sequences.lengths
+    target = error if error is not None else max(0.5 * float((~correct).mean()), 0.005)
+    pilot: Any = {"error": target, "groups": groups, "random_state": random_state}
+    pilot["estimator"] = clone(classifier)
 
     def show(rows: Indices) -> list[Shown]:
-        names = range(len(sequences)) if sequences.ids is None else sequences.ids
-        return [
-            Shown(
-                str(names[i]),
-                str(labels[i]),
-                str(predicted[i]),
-                float(probability[i]),
-                *_token_weights(classifier, sequences[[i]], predicted[i]),
-            )
-            for i in rows[:_SHOWN]
-        ]
+        shown = [(i, labels[i], predicted[i], probability[i]) for i in rows[:_SHOWN]]
+        return [_describe(classifier, sequences, *one) for one in shown]
 
     return Evidence(
         classifier=type(classifier).__name__,
@@ -145,16 +139,7 @@ def gather(
         findings=_findings(classifier, sequences, labels, judged, plan),
         right=show(surest[correct[surest]]),
         wrong=show(surest[~correct[surest]]),
-        plan=planner.plan.from_pilot(
-            X,
-            y,
-            error=error if error is not None else max(0.5 * float((~correct).mean()), 0.005),
-            estimator=clone(classifier),
-            groups=groups,
-            random_state=random_state,
-        )
-        if plan
-        else None,
+        plan=None if not plan else planner.plan.from_pilot(X, y, **pilot),
     )
 
 
@@ -244,10 +229,14 @@ def _findings(
     return str(replace(diagnosis, more_samples=None) if plan else diagnosis).splitlines()
 
 
-def _token_weights(classifier: Any, X: Sequences, label: Any) -> tuple[Floats, Floats]:
-    """Return weights and contributions of the tokens of one sequence; none without attention."""
-    if not hasattr(classifier, "explain"):
-        return np.empty(0), np.empty(0)
-    (explanation,) = classifier.explain(X, top=len(X.tokens), label=label)
-    order = np.argsort(explanation.tokens)
-    return explanation.weights[order], explanation.contributions[order]
+def _describe(
+    classifier: Any, X: Sequences, i: int, label: Any, predicted: Any, probability: float
+) -> Shown:
+    """Return a sequence with what its tokens say of the predicted class, if anything."""
+    name = str(i if X.ids is None else X.ids[i])
+    weights = contributions = np.empty(0)
+    if hasattr(classifier, "explain"):
+        (explanation,) = classifier.explain(X[[i]], top=int(X.lengths[i]), label=predicted)
+        order = np.argsort(explanation.tokens)
+        weights, contributions = explanation.weights[order], explanation.contributions[order]
+    return Shown(name, str(label), str(predicted), float(probability), weights, contributions)
