@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
-from sparsetoken.app.content import per_cent
 from sparsetoken.app.parameters import PRESETS, values_model
 from sparsetoken.app.views import VIEWS, attention_map, phase
+from sparsetoken.app.words import per_cent
 from sparsetoken.cli import main
 from sparsetoken.estimate import Estimate
 

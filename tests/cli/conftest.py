@@ -1,6 +1,11 @@
+import csv
+
 import pytest
 
+import sparsetoken as st
 from sparsetoken.cli import main
+
+PROBLEM = st.SparseTokenProblem(6, 1, 6.0)
 
 
 @pytest.fixture
@@ -30,3 +35,20 @@ def refused(run):
             assert part in err
 
     return call
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    X, y, truth = PROBLEM.sample(120, 8, random_state=0, return_truth=True)
+    return X, y, truth
+
+
+def write_csv(path, X, names, labels, header=("bag", "label"), **columns):
+    """Write one token a line; ``columns`` have one value a sequence."""
+    features = [f"x{j}" for j in range(X.shape[-1])]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*header, *columns, *features])
+        for i, sequence in enumerate(X):
+            extra = [values[i] for values in columns.values()]
+            writer.writerows([names[i], labels[i], *extra, *token] for token in sequence)

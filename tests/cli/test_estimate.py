@@ -1,33 +1,15 @@
+"""Fit and predict, from files of every kind."""
+
 import csv
 import json
-import threading
 
 import h5py
 import numpy as np
 import pytest
-from rich.progress import Progress
 
 import sparsetoken as st
+from cli.conftest import write_csv
 from sparsetoken.estimators.storage import load_notes
-
-PROBLEM = st.SparseTokenProblem(6, 1, 6.0)
-
-
-@pytest.fixture(scope="module")
-def drawn():
-    X, y, truth = PROBLEM.sample(120, 8, random_state=0, return_truth=True)
-    return X, y, truth
-
-
-def write_csv(path, X, names, labels, header=("bag", "label"), **columns):
-    """Write one token a line; ``columns`` have one value a sequence."""
-    features = [f"x{j}" for j in range(X.shape[-1])]
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([*header, *columns, *features])
-        for i, sequence in enumerate(X):
-            extra = [values[i] for values in columns.values()]
-            writer.writerows([names[i], labels[i], *extra, *token] for token in sequence)
 
 
 def test_every_format_gives_one_model(run, tmp_path, drawn):
@@ -190,51 +172,6 @@ def test_sequences_without_a_label(run, tmp_path, drawn):
     assert "accuracy" in err
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_one_row_a_token(run, tmp_path, drawn, ending):
-    X, y, _ = drawn
-    data, model, table = tmp_path / "data.csv", tmp_path / "model.npz", tmp_path / f"t.{ending}"
-    write_csv(data, X, [f"s{i}" for i in range(len(X))], np.where(y, "ill", "well"))
-    lines = data.read_text().splitlines()
-    order = np.random.default_rng(0).permutation(len(lines) - 1)  # tokens not together
-    data.write_text("\n".join([lines[0], *(lines[1 + i] for i in order)]))
-    assert run("fit", data, "--model", "two-step", "--held-out", 0, "--out", model)[0] == 0
-    code, out, err = run("predict", model, data, "--tokens", table, "--json")
-    assert code == 0, err
-    assert f"720 tokens: {table}" in err
-    if ending == "csv":
-        with table.open() as file:
-            rows = list(csv.DictReader(file))
-    else:
-        parquet = pytest.importorskip("pyarrow.parquet", reason="reads Parquet")
-        rows = parquet.read_table(table).to_pylist()
-    assert list(rows[0]) == ["sequence", "position", "row", "weight", "contribution", "towards"]
-    for row in rows:
-        assert row["sequence"] == lines[1 + order[int(row["row"])]].split(",")[0]
-    fitted = st.load(model)
-    first = st.Sequences(X[0], [0, 6], fitted.feature_names_in_)
-    explained = fitted.explain(first, top=6)[0]
-    predictions = {row["sequence"]: row for row in json.loads(out)}
-    own = [row for row in rows if row["sequence"] == "s0"]
-    assert [int(row["position"]) for row in own] == list(range(6))
-    total = sum(float(row["contribution"]) for row in own)
-    assert total + explained.baseline == pytest.approx(predictions["s0"]["score"])
-    assert sum(float(row["weight"]) for row in own) == pytest.approx(1.0)
-    for row in own:
-        assert row["towards"] == ("well" if float(row["contribution"]) >= 0 else "ill")
-
-
-def test_a_bad_output_fails_before_anything_is_read(refused, tmp_path):
-    data = tmp_path / "missing.csv"
-    refused(("fit", data, "--out", tmp_path / "no" / "model.npz"), 1, "there is no folder")
-    refused(("fit", data, "--out", tmp_path / "model.txt"), 2, "--out must end in .npz")
-    (tmp_path / "model.npz").mkdir()
-    refused(("fit", data, "--out", tmp_path / "model.npz"), 1, "may not be written to")
-    for option in ("--out", "--tokens"):
-        wrong = tmp_path / "table.txt"
-        refused(("predict", data, data, option, wrong), 2, f"{option} must end in .csv, .parquet")
-
-
 def test_what_is_wrong_is_said_in_one_line(refused, tmp_path, drawn):
     X, y, _ = drawn
     data = tmp_path / "data.csv"
@@ -300,23 +237,6 @@ def test_old_models_remember_by_an_attribute(run, tmp_path, slides):
     assert [row["sequence"] for row in rows] == ["s007"]
 
 
-def test_a_probability_for_each_class(run, tmp_path):
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((60, 4, 5)), np.array(["a", "b", "c"])[np.arange(60) % 3]
-    X[:, 0] += np.eye(3, 5)[np.arange(60) % 3] * 8
-    data, model, table = (tmp_path / name for name in ("x.npz", "model.npz", "out.csv"))
-    np.savez(data, X=X, y=y)
-    fitted = run("fit", data, "--out", model, "--held-out", 0, "--model", "attention")
-    assert fitted[0] == 0, fitted[2]
-    assert run("predict", model, data, "--out", table, "--top", 0)[0] == 0
-    with table.open() as file:
-        rows = list(csv.DictReader(file))
-    chances = st.load(model).predict_proba(X)
-    for j, name in enumerate("abc"):
-        found = [float(row[f"probability_{name}"]) for row in rows]
-        np.testing.assert_allclose(found, chances[:, j])
-
-
 def test_layers_and_options_in_messages(run, refused, tmp_path, drawn):
     X, y, _ = drawn
     data, model = tmp_path / "acts.npz", tmp_path / "model.npz"
@@ -330,42 +250,6 @@ def test_layers_and_options_in_messages(run, refused, tmp_path, drawn):
     refused(("fit", table, "--out", model), 2, "say --ignore ' site'")
 
 
-def test_cells_that_a_spreadsheet_would_run(run, tmp_path, drawn):
-    X, y, _ = drawn
-    data, model, table = (tmp_path / name for name in ("x.npz", "model.npz", "out.csv"))
-    names = ["=1+1", "@a", "+b", "-c", "-3", "d=1", *(f"s{i}" for i in range(114))]
-    np.savez(data, X=X, y=y, ids=names)
-    assert run("fit", data, "--out", model, "--model", "pooled", "--held-out", 0)[0] == 0
-    assert run("predict", model, data, "--out", table)[0] == 0
-    with table.open() as file:
-        shown = [row["sequence"] for row in csv.DictReader(file)]
-    assert shown[:6] == ["'=1+1", "'@a", "'+b", "'-c", "-3", "d=1"]
-
-
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_table_that_fails_leaves_the_old_one(monkeypatch, tmp_path, ending):
-    from sparsetoken.cli import predictions
-
-    path = tmp_path / f"out.{ending}"
-    predictions.write_columns({"a": [1, 2]}, path)
-    before = path.read_bytes()
-    monkeypatch.setattr("shutil.copymode", fail)
-    with pytest.raises(OSError, match="No space"):
-        predictions.write_columns({"a": [3, 4]}, path)
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def fail(*_):
-    raise OSError(28, "No space left on device")
-
-
-def test_a_place_that_cannot_be_written_is_found_before_the_fit(refused, monkeypatch, tmp_path):
-    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: fail())
-    model = tmp_path / "model.npz"
-    refused(("fit", tmp_path / "missing.csv", "--out", model), 1, "may not be written to: No space")
-
-
 def test_too_little_memory_is_said(refused, monkeypatch, tmp_path, drawn):
     np.savez(tmp_path / "x.npz", X=drawn[0], y=drawn[1])
 
@@ -375,29 +259,3 @@ def test_too_little_memory_is_said(refused, monkeypatch, tmp_path, drawn):
     monkeypatch.setattr("sparsetoken.files.npz.np.lib.format.read_array", too_much)
     model = ("--out", tmp_path / "model.npz")
     refused(("fit", tmp_path / "x.npz", *model), 1, "X of shape (120, 6, 8) does not fit into mem")
-
-
-def test_recall_needs_enough_negatives(run, tmp_path):
-    X, y = PROBLEM.sample(300, 8, random_state=1)
-    data, model = tmp_path / "data.npz", tmp_path / "model.npz"
-    np.savez(data, X=X, y=y)
-    fitted = run("fit", data, "--model", "two-step", "--out", model, "--held-out", 0.5, "--json")
-    assert 0.5 < json.loads(fitted[1])["held_out_auc"] <= 1.0
-    _, out, _ = run("predict", model, data)
-    assert "recall at 1 % false positives" in out
-
-
-def test_waiting_shows_on_a_terminal_only(monkeypatch, capsys):
-    from sparsetoken.cli import waiting
-
-    with waiting.waiting("fitting"):
-        pass
-    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
-    with waiting.waiting("fitting"):
-        pass  # too short to be worth it
-    assert capsys.readouterr().err == ""
-    started = threading.Event()
-    monkeypatch.setattr(Progress, "start", lambda self: started.set())
-    monkeypatch.setattr(waiting, "_PATIENCE", 0.0)
-    with waiting.waiting("fitting"):
-        assert started.wait(10)

@@ -4,23 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import BaseModel
 
-__all__ = [
-    "Content",
-    "Line",
-    "Map",
-    "Mark",
-    "Panel",
-    "PanelAxis",
-    "Progress",
-    "Values",
-    "View",
-    "majority",
-    "per_cent",
-    "plural",
-    "samples",
-]
+from sparsetoken.vocabulary import MODELS, Quantity
 
 Values = dict[str, Any]
 Numbers = list[float]
@@ -135,35 +122,30 @@ class View:
     """Values that differ from those of the other views."""
 
 
-def per_cent(fraction: float) -> str:
-    """Return a fraction in per cent, to two or three digits, that no line break divides."""
-    value = 100.0 * fraction
-    if 0.0 < value < 1e-3:
-        return "less than 0.001\N{NO-BREAK SPACE}%"
-    digits = f"{value:.3g}" if value < 10 or value > 99 else f"{value:.0f}"
-    return f"{digits}\N{NO-BREAK SPACE}%"
+def axis(quantity: Quantity, **looks: Any) -> PanelAxis:
+    """Return the axis of a quantity of the vocabulary."""
+    counts = quantity.name.startswith("alpha")
+    return PanelAxis(title=quantity.axis, logarithmic=quantity.logarithmic, samples=counts, **looks)
 
 
-def samples(alpha: float, dim: int | None = None) -> str:
-    """Return samples per dimension, and their number where the dimension is known."""
-    number = f"{alpha:.3g}" if alpha < 99.5 else f"{alpha:.0f}"
-    counted = f" (n = {alpha * dim:.0f})" if dim else ""
-    return f"{number} {'sample' if number == '1' else 'samples'} per dimension{counted}"
+def model_line(model: str, x: Any, y: Any) -> Line:
+    """Return the curve of a model, in its color."""
+    return Line(name=MODELS[model].label, model=model, x=x, y=y)
 
 
-def majority(values: Values, ends: list[float]) -> tuple[list[Line], str]:
-    """Return what always answering the larger class gives: a line, and words if it is good enough.
+def weight_panel(title: str, weights: Any, kinds: Mapping[str, tuple[str | None, Any]]) -> Panel:
+    """Return the weights of a sequence's tokens as bars: each kind has a color and a mask."""
+    curves = []
+    for name, (color, mask) in kinds.items():
+        x, y = (np.flatnonzero(mask) + 1.0).tolist(), weights[mask].tolist()
+        curves.append(Line(name=name, color=color, look="bars", x=x, y=y))
+    return Panel(
+        x=PanelAxis(title=title, ends=(0.4, weights.size + 0.6)),
+        y=PanelAxis(title="weight", ends=(0.0, 1.05 * float(weights.max() or 1.0))),
+        curves=curves,
+    )
 
-    There is nothing to say where the classes are equal.
-    """
-    error = min(values["positive_rate"], 1.0 - values["positive_rate"])
-    if error == 0.5:
-        return [], ""
-    words = f" Always answering the larger class errs on {per_cent(error)} without any data."
-    line = Line(name="always the larger class", look="dash", x=ends, y=[error] * 2)
-    return [line], words if error <= values.get("error", 0.0) else ""
 
-
-def plural(count: int, noun: str) -> str:
-    """Return a count with its noun."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def by_column(names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    """Return rows of numbers as a table."""
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}

@@ -11,10 +11,9 @@ import numpy as np
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from sparsetoken.app.content import Content, Line, Panel, PanelAxis, Progress, per_cent
+from sparsetoken.app.content import Content, Line, Panel, PanelAxis, Progress, weight_panel
+from sparsetoken.app.words import per_cent
 from sparsetoken.vocabulary import COLORS, SPEAKS
-
-__all__ = ["FIELDS", "MOST_BYTES", "Study", "in_page_words", "pilot_content", "save", "study"]
 
 MOST_BYTES = 200_000_000
 _MOST_NUMBERS = 20_000_000  # of all tokens; more would take minutes
@@ -128,40 +127,30 @@ def _study(
     from sparsetoken.planner import plan
     from sparsetoken.reporting.evidence import gather
 
-    known = Study(read={})
+    study = Study(read={})
 
     def report(done: int, message: str, **results: Any) -> None:
-        nonlocal known
-        known = known.model_copy(update=results)
-        content = known if known.read else None
+        nonlocal study
+        study = study.model_copy(update=results)
+        content = study if study.read else None
         send(Progress(done=done, total=4, message=message, content=content))
 
     report(0, "reading")
     data = _read_file(path, columns)
-    X, y = data.sequences, np.asarray(data.labels)
+    X, y, groups = data.sequences, np.asarray(data.labels), data.groups
     report(1, "fitting", read=_describe(X, y))
-    kept, tested = hold_out(y, data.groups, _HELD_OUT, random_state=0)
-    groups = None if data.groups is None else data.groups[kept]
-    classifier = SparseTokenClassifier(random_state=0).fit(X[kept], y[kept], groups=groups)
+    kept, tested = hold_out(y, groups, _HELD_OUT, random_state=0)
+    kept_groups = None if groups is None else groups[kept]
+    classifier = SparseTokenClassifier(random_state=0).fit(X[kept], y[kept], groups=kept_groups)
     evidence = gather(classifier, X[tested], y[tested], plan=False)
-    measures = {measure.name: str(measure) for measure in evidence.measures}
-    measures |= {"recall": evidence.no_recall} if evidence.no_recall else {}
-    report(
-        2,
-        "looking at tokens",
-        held_out=measures | {"always the larger class": f"{evidence.majority:.3f}"},
-        roc=_roc(evidence.roc),
-        members={member: f"{weight:.2f}" for member, weight in evidence.members.items()},
-        # Whether more samples help is what the plan says, from more than two sizes.
-        diagnosis="\n".join(line.partition(" More samples ")[0] for line in evidence.findings),
-    )
+    report(2, "looking at tokens", **_judgement(evidence))
     report(3, "planning", sequences=_sequences(classifier, X[tested[:_SHOWN]], y[tested[:_SHOWN]]))
     planned = plan.from_pilot(
         X=X,
         y=y,
         error=error,
         estimator=SparseTokenClassifier(n_trees=_TREES, random_state=0),
-        groups=data.groups,
+        groups=groups,
         effort=_EFFORT,
         progress=lambda words: report(3, words),
     )
@@ -174,15 +163,27 @@ def _study(
     report(4, "", plan=pilot_content(planned), sentence=sentence)
 
 
+def _judgement(evidence: Any) -> dict[str, Any]:
+    """Return what a study says of held-out sequences."""
+    measures = {measure.name: str(measure) for measure in evidence.measures}
+    measures |= {"recall": evidence.no_recall} if evidence.no_recall else {}
+    return {
+        "held_out": measures | {"always the larger class": f"{evidence.majority:.3f}"},
+        "roc": _roc(evidence.roc),
+        "members": {member: f"{weight:.2f}" for member, weight in evidence.members.items()},
+        # Whether more samples help is what the plan says, from more than two sizes.
+        "diagnosis": "\n".join(line.partition(" More samples ")[0] for line in evidence.findings),
+    }
+
+
 def _read_file(path: Path, columns: dict[str, Any]) -> Any:
     """Read the sequences that have labels, unless there are too many numbers."""
     from sparsetoken.files import read_dataset
 
-    chosen = {name: value for name, value in columns.items() if value not in ("", None)}
-    for name in ("features", "ignore"):
-        if name in chosen:
-            chosen[name] = [pattern.strip() for pattern in chosen[name].split(",")]
-    return read_dataset(path, max_numbers=_MOST_NUMBERS, **chosen).with_labels()
+    options = {name: value for name, value in columns.items() if value not in ("", None)}
+    for name in {"features", "ignore"} & set(options):
+        options[name] = [pattern.strip() for pattern in options[name].split(",")]
+    return read_dataset(path, max_numbers=_MOST_NUMBERS, **options).with_labels()
 
 
 def _describe(X: Any, y: Any) -> dict[str, str]:
@@ -230,22 +231,12 @@ def _sequences(classifier: Any, X: Any, y: Any) -> list[ShownSequence]:
 def _tokens(explanation: Any) -> Panel:
     """Return the weights of a sequence's tokens as bars, colored by what each speaks for."""
     order = np.argsort(explanation.tokens)
-    tokens, weights = explanation.tokens[order] + 1, explanation.weights[order]
     agrees = explanation.contributions[order] >= 0
-    return Panel(
-        x=PanelAxis(title="token", ends=(0.4, tokens.size + 0.6)),
-        y=PanelAxis(title="weight", ends=(0.0, 1.05 * float(weights.max() or 1.0))),
-        curves=[
-            Line(
-                name=f"speaks {side} {explanation.label}",
-                color=SPEAKS[side],
-                look="bars",
-                x=tokens[mask].tolist(),
-                y=weights[mask].tolist(),
-            )
-            for side, mask in (("for", agrees), ("against", ~agrees))
-        ],
-    )
+    sides = {
+        f"speaks {side} {explanation.label}": (SPEAKS[side], mask)
+        for side, mask in (("for", agrees), ("against", ~agrees))
+    }
+    return weight_panel("token", explanation.weights[order], sides)
 
 
 def pilot_content(planned: Any) -> Content:

@@ -7,8 +7,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Guard"]
-
 _HOSTS = ("127.0.0.1", "localhost", "::1")
 _SEAL = {
     "Content-Security-Policy": (

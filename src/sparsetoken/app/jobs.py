@@ -14,8 +14,6 @@ from pydantic import BaseModel
 from sparsetoken.app.content import Progress
 from sparsetoken.app.processes import CONTEXT, prepare, refusal
 
-__all__ = ["Jobs", "Status"]
-
 State = Literal["waiting", "running", "done", "cancelled", "failed"]
 
 

@@ -1,7 +1,7 @@
 """What a visitor can set: quantities of the vocabulary, a few of the page, and typed values."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -11,18 +11,6 @@ from sparsetoken.app.content import Values
 from sparsetoken.losses import loss_names
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS, Quantity, group
 
-__all__ = [
-    "CONTROLS",
-    "GROUPS",
-    "PRESETS",
-    "describe",
-    "make_problem",
-    "population_values",
-    "select",
-    "spreads",
-    "values_model",
-]
-
 _LONGEST_TEXT = 4000
 _AXES = (*group("problem"), "alpha", "reg")
 _LABELS = {"split": "a fraction", "alpha0": "a fixed number"}
@@ -31,7 +19,7 @@ _LABELS |= {"reused": "the same at every step", "online": "one sample at a time"
 # The page has its own default where the vocabulary has none or one that takes too long.
 _DEFAULTS = {"alpha": 2.0, "alpha0": 2.0, "dim": 200, "trials": 4, "steps": 10}
 
-_OWN = (
+_OF_THE_PAGE = (
     Quantity(
         "signal_spread", "spread of strength", "",
         "Half of the sequences have a signal stronger by this fraction, half a weaker one.",
@@ -98,13 +86,12 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 def _control(name: str) -> Quantity:
-    own = {quantity.name: quantity for quantity in _OWN}
-    found = own.get(name) or PARAMETERS[name]
+    control = {quantity.name: quantity for quantity in _OF_THE_PAGE}.get(name) or PARAMETERS[name]
     if name == "loss":
-        found = replace(found, options=loss_names())
+        control = replace(control, options=loss_names())
     if name == "dim":  # the page has "features per token, d" of the visitor's own data too
-        found = replace(found, label="simulated dimension", symbol="")
-    return replace(found, default=_DEFAULTS.get(name, found.default))
+        control = replace(control, label="simulated dimension", symbol="")
+    return replace(control, default=_DEFAULTS.get(name, control.default))
 
 
 CONTROLS = {name: _control(name) for names in GROUPS.values() for name in names}
@@ -125,18 +112,12 @@ PRESETS: dict[str, Values] = {
 def describe(control: Quantity) -> dict[str, Any]:
     """Return what the page needs to show a control."""
     low, high = control.slider or (0.0, 0.0)
-    return {
-        "name": control.name,
-        "label": control.label,
-        "symbol": control.symbol,
-        "help": control.help,
+    options = {name: _label(name) for name in control.options}
+    return asdict(control) | {
         "low": low,
         "high": high,
-        "default": control.default,
-        "whole": control.whole,
-        "logarithmic": control.logarithmic,
         "text": is_text(control),
-        "options": {name: _label(name) for name in control.options},
+        "options": options,
     }
 
 
@@ -161,21 +142,29 @@ def values_model(
     fields: dict[str, Any] = {}
     for control in (CONTROLS[name] for name in names):
         kind: Any = int if control.whole else float
-        limits: dict[str, Any] = {"description": control.help}
+        limits: dict[str, Any] = {} if control.whole else {"allow_inf_nan": False}
         if control.options:
-            kind = Literal[control.options]
+            kind, limits = Literal[control.options], {}
         elif is_text(control):
-            kind = str
-            limits["max_length"] = _LONGEST_TEXT
+            kind, limits = str, {"max_length": _LONGEST_TEXT}
         if control.slider:
             limits |= {"ge": control.slider[0], "le": control.slider[1]}
-        if kind is float:
-            limits["allow_inf_nan"] = False
         default = defaults.get(control.name, control.default)
-        if default is None:
-            kind = kind | None
-        fields[control.name] = (Annotated[kind, Field(**limits)], default)
+        kind = kind | None if default is None else kind
+        fields[control.name] = (Annotated[kind, Field(description=control.help, **limits)], default)
     return create_model(title, __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def controls(*names: str) -> tuple[str, ...]:
+    """Return names of controls: those under a heading of the page in its place."""
+    return tuple(name for heading in names for name in GROUPS.get(heading, (heading,)))
+
+
+def slider(name: str) -> tuple[float, float]:
+    """Return the ends of a control's slider."""
+    ends = CONTROLS[name].slider
+    assert ends is not None
+    return ends
 
 
 def select(values: Values, *groups: str) -> Values:

@@ -13,8 +13,6 @@ from sparsetoken.app.processes import CONTEXT, RefusedError, prepare, refusal
 from sparsetoken.app.views import VIEWS
 from sparsetoken.experiments.workers import available_workers
 
-__all__ = ["OvertakenError", "Pictures", "Pool"]
-
 _BEGUN = 32  # pictures that a process can go on with
 _begun: OrderedDict[str, tuple[list[bytes], Iterator[Content]]] = OrderedDict()  # in a process
 

@@ -8,8 +8,6 @@ from threadpoolctl import threadpool_limits
 from sparsetoken.app.parameters import CONTROLS
 from sparsetoken.experiments.workers import end_with_parent, process_context
 
-__all__ = ["CONTEXT", "RefusedError", "prepare", "refusal"]
-
 CONTEXT = process_context("sparsetoken.app.pictures")
 _LONGEST = 500  # characters of a refusal
 

@@ -4,12 +4,10 @@ from sparsetoken.app.content import Values
 from sparsetoken.app.parameters import population_values, select, spreads
 from sparsetoken.vocabulary import PARAMETERS, group
 
-__all__ = ["attention_code", "keywords", "problem_code", "theory_command", "training_code"]
 
-
-def keywords(given: Values) -> str:
+def keywords(arguments: Values) -> str:
     """Return values as keyword arguments."""
-    return ", ".join(f"{name}={value!r}" for name, value in given.items())
+    return ", ".join(f"{name}={value!r}" for name, value in arguments.items())
 
 
 def problem_code(values: Values) -> str:

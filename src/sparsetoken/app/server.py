@@ -7,13 +7,13 @@ do it.
 
 import asyncio
 import errno
-import importlib.util
 import signal
 import socket
 import threading
 import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,14 +36,11 @@ from sparsetoken.app.processes import RefusedError
 from sparsetoken.app.views import VIEWS
 from sparsetoken.vocabulary import MODELS
 
-__all__ = ["make_app", "serve"]
-
 _STATIC = Path(__file__).with_name("static")
 _MOST_STEPS = 100
 _MOST_BODY = 20_000
 _BACKLOG = 64  # connections taken at once; without descriptors asyncio complains of each
-Visitor = Annotated[str, Field(pattern="^[A-Za-z0-9-]{8,40}$", description="Who asks.")]
-VisitorQuery = Annotated[str, Query(pattern="^[A-Za-z0-9-]{8,40}$", description="Who asks.")]
+Visitor = Annotated[str, Query(pattern="^[A-Za-z0-9-]{8,40}$", description="Who asks.")]
 ColumnQuery = Annotated[str, Query(max_length=200, description="See `sparsetoken fit --help`.")]
 WELCOME = (
     "A few tokens of a sequence carry a weak signal; see here how many labelled sequences each "
@@ -59,19 +56,6 @@ class Asked(BaseModel):
     """Counts the visitor's requests: a newer one overtakes those before it."""
     step: Annotated[int, Field(ge=0, le=_MOST_STEPS)] = 0
     """0 is coarse and fast; each further step refines."""
-
-
-class Explorer(BaseModel):
-    """What the page needs to know of its controls, views and models."""
-
-    welcome: str
-    controls: dict[str, dict[str, Any]]
-    groups: dict[str, tuple[str, ...]]
-    views: dict[str, dict[str, Any]]
-    presets: dict[str, dict[str, Any]]
-    models: dict[str, dict[str, str]]
-    fields: dict[str, str]
-    most_bytes: int
 
 
 def make_app() -> FastAPI:
@@ -115,35 +99,29 @@ def _quiet(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 def _refuse(code: int, words: str) -> JSONResponse:
-    return JSONResponse({"detail": words}, code)
+    return JSONResponse({"detail": words.encode("utf-8", "replace").decode()}, code)
 
 
 def _explain(_: Request, error: Any) -> JSONResponse:
     """Say in a sentence which value is wrong and what it may be."""
     first = error.errors()[0]
     name = str(first["loc"][-1]) if first["loc"] else ""
-    got = shown(first.get("input"))[:60].encode("ascii", "replace").decode()
-    if name not in CONTROLS or first["type"] == "extra_forbidden":
-        return _refuse(422, f"{name[:40].encode('ascii', 'replace').decode()}: {first['msg']}.")
-    control = CONTROLS[name]
-    if first["type"] == "string_too_long":
-        return _refuse(422, f"{control.label}: {first['msg']}.")
-    if control.options:
-        allowed = f"one of {', '.join(control.options)}"
-    else:
-        kind = "a whole number" if control.whole else "a number"
+    control = CONTROLS.get(name)
+    if control is None or first["type"] in ("extra_forbidden", "string_too_long"):
+        return _refuse(422, f"{name[:40]}: {first['msg']}.")
+    allowed = f"one of {', '.join(control.options)}"
+    if not control.options:
         low, high = control.slider or (control.low, control.high)
-        allowed = f"{kind} from {low:g} to {high:g}"
+        allowed = f"{'a whole' if control.whole else 'a'} number from {low:g} to {high:g}"
     label = control.label[:1].upper() + control.label[1:]
-    return _refuse(422, f"{label} ({name}) must be {allowed}, got {got}.")
+    return _refuse(
+        422, f"{label} ({name}) must be {allowed}, got {shown(first.get('input'))[:60]}."
+    )
 
 
 def _add_pages(app: FastAPI) -> None:
     """Serve the page, plotly.js from the installed package, and what the page needs to know."""
-    found = importlib.util.find_spec("plotly")
-    assert found is not None
-    assert found.origin is not None
-    plotly = Path(found.origin).parent / "package_data" / "plotly.min.js"
+    plotly = files("plotly") / "package_data" / "plotly.min.js"
 
     @app.get("/", include_in_schema=False)
     async def page() -> FileResponse:
@@ -151,31 +129,30 @@ def _add_pages(app: FastAPI) -> None:
 
     @app.get("/static/plotly.js", include_in_schema=False)
     async def plotly_js() -> FileResponse:
-        return FileResponse(plotly, media_type="text/javascript")
+        return FileResponse(str(plotly), media_type="text/javascript")
 
     @app.get("/api/explorer", summary="Controls with their limits, views, examples and models")
-    async def explorer() -> Explorer:
-        views: dict[str, dict[str, Any]] = {
-            view.name: {
-                "title": view.title,
-                "question": view.question,
-                "controls": view.names,
-                "defaults": view.defaults,
-                "work": view.work is not None,
-                "button": view.button,
-            }
-            for view in VIEWS.values()
+    async def explorer() -> dict[str, Any]:
+        return {
+            "welcome": WELCOME,
+            "controls": {name: describe(control) for name, control in CONTROLS.items()},
+            "groups": GROUPS,
+            "views": {
+                view.name: {
+                    "title": view.title,
+                    "question": view.question,
+                    "controls": view.names,
+                    "defaults": view.defaults,
+                    "work": view.work is not None,
+                    "button": view.button,
+                }
+                for view in VIEWS.values()
+            },
+            "presets": PRESETS,
+            "models": {name: look._asdict() for name, look in MODELS.items()},
+            "fields": FIELDS,
+            "most_bytes": MOST_BYTES,
         }
-        return Explorer(
-            welcome=WELCOME,
-            controls={name: describe(control) for name, control in CONTROLS.items()},
-            groups=GROUPS,
-            views=views,
-            presets=PRESETS,
-            models={name: look._asdict() for name, look in MODELS.items()},
-            fields=FIELDS,
-            most_bytes=MOST_BYTES,
-        )
 
     app.mount("/static", StaticFiles(directory=_STATIC))
 
@@ -183,17 +160,14 @@ def _add_pages(app: FastAPI) -> None:
 def _add_view(app: FastAPI, view: View) -> None:
     """Add the routes of a view: its picture, and its work in the background if it has any."""
     title = view.title.title().replace(" ", "")
-    values = values_model(f"{title}Values", view.names, view.defaults)
-    asked_type = create_model(
-        f"{title}Request", __base__=Asked, values=(values, Field(default_factory=values))
-    )
+    values_type = values_model(f"{title}Values", view.names, view.defaults)
+    values_field = (values_type, Field(default_factory=values_type))
+    asked_type = create_model(f"{title}Request", __base__=Asked, values=values_field)
 
     async def picture(asked: Any) -> Response:
-        asked_values = asked.values.model_dump()
-        answer = await app.state.pictures.draw(
-            asked.visitor, asked.sequence, view.name, asked_values, asked.step
-        )
-        return Response(answer, media_type="application/json")
+        values = asked.values.model_dump()
+        request = asked.visitor, asked.sequence, view.name, values, asked.step
+        return Response(await app.state.pictures.draw(*request), media_type="application/json")
 
     async def start(asked: Any) -> Response:
         return _json(app.state.jobs.start(asked.visitor, view.work, asked.values.model_dump()))
@@ -249,7 +223,7 @@ def _add_data(app: FastAPI) -> None:
     )
     async def put_data(
         request: Request,
-        visitor: VisitorQuery,
+        visitor: Visitor,
         name: Annotated[str, Query(max_length=200, description="Name of the file.")],
         by: ColumnQuery = "",
         label: ColumnQuery = "",

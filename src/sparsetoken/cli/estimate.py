@@ -6,27 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sparsetoken.cli.options import (
-    AsJson,
-    By,
-    Data,
-    Features,
-    GroupColumn,
-    Ignore,
-    Label,
-    Labels,
-    Layer,
-    how_data_were_read,
-)
-from sparsetoken.cli.output import check_output, message, print_json, print_table
-from sparsetoken.cli.predictions import (
-    per_class,
-    plain,
-    predictions,
-    token_columns,
-    write_columns,
-)
-from sparsetoken.cli.waiting import waiting
+from sparsetoken.cli.options import AsJson, Data, how_data_were_read, set_options, taking
+from sparsetoken.cli.output import check_output, message, print_json, print_table, waiting
+from sparsetoken.cli.predictions import per_class, plain, predictions, token_columns, write_columns
 from sparsetoken.vocabulary import PARAMETERS
 
 if TYPE_CHECKING:  # numerics are imported when a command runs: its help needs none
@@ -35,28 +17,20 @@ if TYPE_CHECKING:  # numerics are imported when a command runs: its help needs n
 
 
 class Kind(StrEnum):
-    """The classifiers."""
+    """The classifiers, by the names of their classes."""
 
-    sparse_token = "sparse-token"
-    attention = "attention"
-    two_step = "two-step"
-    pooled = "pooled"
-    vectorized = "vectorized"
-
-
-_CLASSES = {
-    Kind.sparse_token: "SparseTokenClassifier",
-    Kind.attention: "AttentionClassifier",
-    Kind.two_step: "TwoStepAttentionClassifier",
-    Kind.pooled: "PooledClassifier",
-    Kind.vectorized: "VectorizedClassifier",
-}
+    SparseTokenClassifier = "sparse-token"
+    AttentionClassifier = "attention"
+    TwoStepAttentionClassifier = "two-step"
+    PooledClassifier = "pooled"
+    VectorizedClassifier = "vectorized"
 
 
+@taking("by", "label", "labels", "features", "ignore", "group", "layer")
 def fit(
     data: Data,
     out: Annotated[Path, typer.Option(help="Where the model goes.")] = Path("model.npz"),
-    model: Annotated[Kind, typer.Option(help="The classifier.")] = Kind.sparse_token,
+    model: Annotated[Kind, typer.Option(help="The classifier.")] = Kind.SparseTokenClassifier,
     reg: Annotated[
         float | None,
         typer.Option(help="Ridge. By default attention chooses it, others take 0.01."),
@@ -65,14 +39,8 @@ def fit(
         float, typer.Option(help="Share of the sequences kept back to judge the model; 0 for none.")
     ] = 0.2,
     random_state: Annotated[int, typer.Option(help=PARAMETERS["random_state"].help)] = 0,
-    by: By = None,
-    label: Label = None,
-    labels: Labels = None,
-    features: Features = None,
-    ignore: Ignore = None,
-    group: GroupColumn = None,
-    layer: Layer = None,
     as_json: AsJson = False,
+    **reading: Any,
 ) -> None:
     """Fit a classifier to labelled sequences and save it.
 
@@ -86,9 +54,7 @@ def fit(
         raise ValueError(f"--held-out must be a number in [0, 1), got {held_out:g}")
     check_output(out, [".npz"])
     with waiting(f"reading {data}"):
-        everything = read_dataset(
-            data, by, label, labels, features or None, layer, group=group, ignore=ignore or ()
-        )
+        everything = read_dataset(data, **set_options(reading))
     dataset = everything.with_labels()
     if len(dataset) < len(everything):
         message(
@@ -114,6 +80,7 @@ def fit(
         print_table(("fitted", ""), _lines(report))
 
 
+@taking("by", "label", "labels", "features", "layer")
 def predict(
     model: Annotated[Path, typer.Argument(help="A model that 'sparsetoken fit' has saved.")],
     data: Data,
@@ -130,12 +97,8 @@ def predict(
             "file, weight, contribution to the score, and the class that it speaks for."
         ),
     ] = None,
-    by: By = None,
-    label: Label = None,
-    labels: Labels = None,
-    features: Features = None,
-    layer: Layer = None,
     as_json: AsJson = False,
+    **reading: Any,
 ) -> None:
     """Score sequences with a saved model, and name the tokens that matter.
 
@@ -153,7 +116,7 @@ def predict(
         raise ValueError(f"--tokens needs a model with attention, {model} has none")
     like = how_data_were_read(model, classifier)
     with waiting(f"reading {data}"):
-        dataset = read_dataset(data, by, label, labels, features or None, layer, like=like)
+        dataset = read_dataset(data, **set_options(reading), like=like)
     with waiting("predicting"):
         rows, measures = predictions(classifier, dataset, top)
     if tokens is not None:
@@ -198,52 +161,44 @@ def _show(
 def _classifier(kind: Kind, reg: float | None, random_state: int) -> Any:
     from sparsetoken import estimators
 
-    made = getattr(estimators, _CLASSES[kind])()
-    given: dict[str, Any] = {}
-    if hasattr(made, "random_state"):
-        given["random_state"] = random_state
-    if reg is not None:
-        if "reg" not in made.get_params():
-            raise ValueError(f"--reg is not for --model {kind}, which chooses it")
-        given["reg"] = reg
-    return made.set_params(**given)
+    classifier = getattr(estimators, kind.name)()
+    known = classifier.get_params()
+    if reg is not None and "reg" not in known:
+        raise ValueError(f"--reg is not for --model {kind}, which chooses it")
+    settings = set_options({"reg": reg, "random_state": random_state})
+    return classifier.set_params(**{n: v for n, v in settings.items() if n in known})
 
 
 def _fit(classifier: Any, dataset: "Dataset", rows: Any) -> None:
     """Fit to some sequences; groups stay together in the folds of a classifier that has any."""
-    import inspect
+    from sklearn.utils.validation import has_fit_parameter
 
-    options = {}
-    if dataset.groups is not None and "groups" in inspect.signature(classifier.fit).parameters:
-        options["groups"] = dataset.groups[rows]
     labels: Any = dataset.labels
+    options = {}
+    if dataset.groups is not None and has_fit_parameter(classifier, "groups"):
+        options["groups"] = dataset.groups[rows]
     classifier.fit(dataset.sequences[rows], labels[rows], **options)
 
 
 def _judge_held_out(
-    classifier: Any, dataset: "Dataset", share: float, random_state: int
+    classifier: Any, dataset: "Dataset", fraction: float, random_state: int
 ) -> dict[str, Any]:
     """Return measures on held-out sequences of a fit to the others."""
     from sparsetoken.inspection.measures import hold_out, judge
 
     labels: Any = dataset.labels
     try:
-        kept, tested = hold_out(labels, dataset.groups, share, random_state)
+        kept, tested = hold_out(labels, dataset.groups, fraction, random_state)
     except ValueError as error:
         raise ValueError(f"{error}: --held-out 0 holds none out") from None
     _fit(classifier, dataset, kept)
     held = dataset.sequences[tested]
-    found: dict[str, Any] = {"held_out": len(tested)}
-    for measure in judge(
-        labels[tested],
-        classifier.predict(held),
-        classifier.decision_function(held),
-        classifier.classes_,
-    ):
+    predicted, scores = classifier.predict(held), classifier.decision_function(held)
+    report: dict[str, Any] = {"held_out": len(tested)}
+    for measure in judge(labels[tested], predicted, scores, classifier.classes_):
         name = f"held_out_{measure.name.lower().replace(' ', '_').replace('%', 'percent')}"
-        found[name] = measure.value
-        found[f"{name}_interval"] = [measure.low, measure.high]
-    return found
+        report |= {name: measure.value, f"{name}_interval": [measure.low, measure.high]}
+    return report
 
 
 def _lines(report: dict[str, Any]) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sparsetoken.cli.options import AsJson, Cluster, Scheduler, Workers, chosen_executor
+from sparsetoken.cli.options import AsJson, Cluster, Scheduler, Workers, open_executor
 from sparsetoken.cli.output import check_output, message, print_json, print_table, progress_bar
 from sparsetoken.experiments.figures import WIDTHS, figure_names, get_recipe
 
@@ -94,13 +94,13 @@ def make_figure(
     check_output(picture, FORMATS)
     with (
         Store(picture.with_suffix(".db")) as store,
-        chosen_executor(**executor) as chosen,
+        open_executor(**executor) as opened,
         progress_bar(name) as bar,
     ):
         if not quick:
             minutes = get_recipe(name).minutes
             message(f"{name} takes about {minutes:g} min on two processors; a look: --quick")
-        rows = figure_rows(name, store, chosen, quick=quick, progress=bar, **settings)
+        rows = figure_rows(name, store, opened, quick=quick, progress=bar, **settings)
     doubtful = sum(not row.get("converged", True) for row in rows)
     if doubtful:
         message(f"{doubtful} of {len(rows)} numbers did not converge: column 'converged'")

@@ -24,44 +24,28 @@ Data = Annotated[
         "file a sequence, or one from Sequences.writer or from save_to_disk of datasets."
     ),
 ]
-By = Annotated[
-    str | None,
-    typer.Option(
-        help="Column or array that names each token's sequence. [default: bag or sequence]"
+# How a file is read: arguments of ``read_dataset``, each with its type and help.
+_READING: dict[str, tuple[Any, str]] = {
+    "by": (str, "Column or array that names each token's sequence. [default: bag or sequence]"),
+    "label": (str, "Column or array with the label. [default: label or labels; in arrays y]"),
+    "labels": (
+        Path,
+        "Table of labels; the column with the sequences' names is found, or is --by. A folder's "
+        "labels.csv is found by itself.",
     ),
-]
-Label = Annotated[
-    str | None,
-    typer.Option(help="Column or array with the label. [default: label or labels; in arrays y]"),
-]
-Labels = Annotated[
-    Path | None,
-    typer.Option(
-        help="Table of labels; the column with the sequences' names is found, or is --by. A "
-        "folder's labels.csv is found by itself."
+    "features": (
+        list[str],
+        "Column with a feature, or a pattern such as 'px*'; may be repeated. By default all other "
+        "columns. In arrays: the one with the tokens.",
     ),
-]
-Features = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Column with a feature, or a pattern such as 'px*'; may be repeated. By default all "
-        "other columns. In arrays: the one with the tokens."
+    "ignore": (list[str], "Column that is no feature, or a pattern; may be repeated."),
+    "group": (
+        str,
+        "Column or array with the group, such as the patient. A group is never split between "
+        "training and held-out sequences.",
     ),
-]
-Layer = Annotated[
-    int | None, typer.Option(help="Which layer, in a file with activations of several.")
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option(help="Column that is no feature, or a pattern; may be repeated."),
-]
-GroupColumn = Annotated[
-    str | None,
-    typer.Option(
-        help="Column or array with the group, such as the patient. A group is never split "
-        "between training and held-out sequences."
-    ),
-]
+    "layer": (int, "Which layer, in a file with activations of several."),
+}
 Workers = Annotated[
     int | None,
     typer.Option(min=1, help="Processes on this machine; by default one per processor."),
@@ -103,37 +87,44 @@ PopulationFile = Annotated[
 
 
 def taking(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command that ends in ``**values`` an option for each of these parameters.
+    """Give a command that ends in ``**values`` an option for each of these names.
 
-    Those that are not given have the value None.
+    They are quantities of the vocabulary, also by their former names, and arguments of
+    ``read_dataset``. Those that are not given have the value None.
     """
+    options = {
+        name: Annotated[kind | None, typer.Option(help=text)]
+        for name, (kind, text) in _READING.items()
+        if name in names
+    }
+    options |= {name: _option(q) for name, q in PARAMETERS.items() if name in names}
+    options |= {
+        former: _option(replace(PARAMETERS[name], name=former), hidden=True)
+        for former, name in FORMER.items()
+        if name in names
+    }
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command)
-        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        added = [
-            inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_option(q)
-            )
-            for name, q in PARAMETERS.items()
-            if name in names
-        ]
-        added += [
-            inspect.Parameter(
-                former,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=None,
-                annotation=_option(replace(PARAMETERS[name], name=former), hidden=True),
-            )
-            for former, name in FORMER.items()
-            if name in names
-        ]
+        parameters = signature.parameters.values()
+        keyword = inspect.Parameter.KEYWORD_ONLY
         command.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[p.replace(kind=p.KEYWORD_ONLY) for p in own] + added
+            parameters=[
+                *(p.replace(kind=keyword) for p in parameters if p.kind is not p.VAR_KEYWORD),
+                *(
+                    inspect.Parameter(n, keyword, default=None, annotation=o)
+                    for n, o in options.items()
+                ),
+            ]
         )
         return command
 
     return decorate
+
+
+def set_options(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were set, of those that :func:`taking` gave a command."""
+    return {name: value for name, value in values.items() if value not in (None, [])}
 
 
 def _option(quantity: Quantity, hidden: bool = False) -> Any:
@@ -172,7 +163,7 @@ def how_data_were_read(model: Path, classifier: Any) -> dict[str, Any]:
     return reading or getattr(classifier, "reading_", {})
 
 
-def given_population(
+def population_options(
     kinds: list[str] | None, label_errors: str | None, file: Path | None = None, prefix: str = ""
 ) -> dict[str, Any]:
     """Return ``kinds`` and ``label_errors`` as far as the options say them, checked."""
@@ -183,14 +174,14 @@ def given_population(
             if value:
                 raise ValueError(f"{option} must be left out with --population, which has it")
         return load_population(file)
-    found: dict[str, Any] = {}
+    population: dict[str, Any] = {}
     for text in kinds or ():
         _named(f"--{prefix}kind", parse_kind, text)
     if kinds:
-        found["kinds"] = _named(f"--{prefix}kind", kinds_text, "; ".join(kinds))
+        population["kinds"] = _named(f"--{prefix}kind", kinds_text, "; ".join(kinds))
     if label_errors is not None:
-        found["label_errors"] = _named(f"--{prefix}label-errors", errors_text, label_errors)
-    return found
+        population["label_errors"] = _named(f"--{prefix}label-errors", errors_text, label_errors)
+    return population
 
 
 def _named(option: str, check: Callable[[str], Any], text: str) -> Any:
@@ -201,7 +192,7 @@ def _named(option: str, check: Callable[[str], Any], text: str) -> Any:
 
 
 @contextmanager
-def chosen_executor(
+def open_executor(
     workers: int | None, scheduler: str | None = None, cluster: str | None = None
 ) -> Iterator["Executor"]:
     """Provide the executor that the options ask for."""

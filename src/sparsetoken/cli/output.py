@@ -4,7 +4,8 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 import typer
 
 from sparsetoken._validation import import_extra
+
+_PATIENCE = 2.0  # seconds before anything is shown
 
 
 class CommandError(Exception):
@@ -113,3 +116,30 @@ def progress_bar(what: str) -> Iterator[Any]:
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[Callable[[str], None]]:
+    """Show what is being done and for how long, on a terminal and after two seconds.
+
+    Provides a function that says what is being done next.
+    """
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda words: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    shown = Progress(*columns, console=console, transient=True)
+    task = shown.add_task(what, total=None)
+    timer = threading.Timer(_PATIENCE, shown.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield lambda words: shown.update(task, description=words)
+    finally:
+        timer.cancel()
+        timer.join()
+        shown.stop()

@@ -1,7 +1,5 @@
 """``sparsetoken plan``: how many samples, how to use them, and when no number will do."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,29 +7,22 @@ import typer
 
 import sparsetoken as st
 from sparsetoken.cli.options import (
-    By,
-    Features,
-    GroupColumn,
-    Ignore,
     Kinds,
-    Label,
     LabelErrors,
-    Labels,
-    Layer,
     PopulationFile,
-    given_population,
+    population_options,
+    set_options,
+    taking,
 )
-from sparsetoken.cli.output import check_output, print_json
+from sparsetoken.cli.output import check_output, print_json, waiting
 from sparsetoken.vocabulary import PARAMETERS
 
 if TYPE_CHECKING:
-    from sparsetoken.planner.request import Progress
     from sparsetoken.planner.result import PlanResult
 
 __all__ = ["plan"]
 
-_OF_ONE = ("n_tokens", "n_signal", "signal")
-_SOLVABLE = ("n-signal", "positive-rate")  # they have defaults, so leaving them out is not asking
+_SOLVABLE = ("n_signal", "positive_rate")  # they have defaults, so leaving them out is not asking
 
 
 def _option(name: str, more: str = "") -> Any:
@@ -42,6 +33,7 @@ def _default(name: str) -> str:
     return f" [default: {PARAMETERS[name].default}]"
 
 
+@taking("by", "label", "labels", "features", "ignore", "group", "layer")
 def plan(
     n_samples: Annotated[int | None, _option("n_samples")] = None,
     dim: Annotated[int | None, _option("dim")] = None,
@@ -102,19 +94,13 @@ def plan(
     effort: Annotated[
         float, typer.Option(help="With --pilot: more trainings, for a narrower interval.")
     ] = 1.0,
-    by: By = None,
-    label: Label = None,
-    labels: Labels = None,
-    features: Features = None,
-    ignore: Ignore = None,
-    group: GroupColumn = None,
-    layer: Layer = None,
     random_state: Annotated[int, _option("random_state", " With --pilot.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw the curve into this file.")] = None,
     report: Annotated[
         bool, typer.Option("--report", help="Print paragraphs for a protocol, as Markdown.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    **reading: Any,
 ) -> None:
     """Plan a study: leave out one quantity, and the plan finds it.
 
@@ -136,74 +122,41 @@ def plan(
         "signal": signal,
         "positive_rate": positive_rate,
     }
+    rate = set_options({"positive_rate": positive_rate})
     by_theory: dict[str, Any] = {"solve_for": solve_for, "model": model, "kind": kind}
     by_theory |= {"label_errors": label_errors, "population": population}
     aim: dict[str, Any] = {"metric": metric, "fpr": fpr}
     result: PlanResult
     if plot is not None:
         check_output(plot, st.plotting.FORMATS, "--plot")
-    with _status() as progress:
+    with waiting("planning") as progress:
         if width is not None:
-            _refuse("--width", quantities | by_theory | {"error": error}, allowed="positive_rate")
+            others = quantities | by_theory | {"error": error}
+            _refuse("with --width", others | {"positive_rate": None})
             if value is None:
                 raise ValueError("--value must be given with --width: the value expected")
-            rate: dict[str, Any] = {} if positive_rate is None else {"positive_rate": positive_rate}
             result = st.plan.test_size(**aim, value=value, width=width, other=other, **rate)
         elif curve is not None:
             target = _target("--curve", quantities | by_theory, error)
             result = _from_curve(curve, n_test, error=target, chance=chance, **aim)
         elif pilot is not None:
             aim["error"] = _target("--pilot", quantities | by_theory, error)
-            data = _read(pilot, labels, by, label, group, features, ignore, layer)
-            options: dict[str, Any] = {
-                "effort": effort,
-                "random_state": random_state,
-                "progress": progress,
-            }
-            result = st.plan.from_pilot(**data, **aim, **options)
+            aim |= {"effort": effort, "random_state": random_state, "progress": progress}
+            data: Any = st.read_dataset(pilot, **set_options(reading)).with_labels()
+            result = st.plan.from_pilot(data.sequences, data.labels, groups=data.groups, **aim)
         else:
-            asked = _asked(quantities, given_population(kind, label_errors, population), solve_for)
-            asked["error"] = error
-            if "problem" not in asked:
-                _check_one_missing(asked)
-            asked["model"] = model or PARAMETERS["model"].default
+            many = population_options(kind, label_errors, population)
+            asked = _asked(quantities | {"error": error}, many, solve_for)
+            aim["model"] = model or PARAMETERS["model"].default
             result = st.plan(**asked, **aim, progress=progress)
         if plot is not None:
             result.plot(plot)
         text = result.report(markdown=True).rstrip() if report else result.summary()
-        content = result.to_dict() if as_json else None
+        content = result.to_dict() if as_json else text
     if as_json:
         print_json(content)
     else:
-        typer.echo(text)
-
-
-@contextmanager
-def _status() -> "Iterator[Progress]":
-    """Provide a function that shows what is being done, on a terminal only."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    with console.status("planning") as status:
-        yield lambda doing: status.update(doing)
-
-
-def _read(
-    path: Path,
-    labels: Path | None,
-    by: str | None,
-    label: str | None,
-    group: str | None,
-    features: list[str] | None,
-    ignore: list[str] | None,
-    layer: int | None,
-) -> dict[str, Any]:
-    from sparsetoken.files import read_dataset
-
-    data = read_dataset(
-        path, by, label, labels, features or None, layer, group=group, ignore=ignore or ()
-    ).with_labels()
-    return {"X": data.sequences, "y": data.labels, "groups": data.groups}
+        typer.echo(content)
 
 
 def _from_curve(path: Path, n_test: int | None, **options: Any) -> "PlanResult":
@@ -222,71 +175,65 @@ def _from_curve(path: Path, n_test: int | None, **options: Any) -> "PlanResult":
     return st.plan.from_curve(**table, **options)
 
 
-def _target(option: str, given: dict[str, Any], error: float | None) -> float:
+def _target(option: str, others: dict[str, Any], error: float | None) -> float:
     """Return the target; refuse what does not go with data, which tell the rest."""
     if error is None:
         raise ValueError(f"--error must be given with {option}: the error to plan for")
-    _refuse(option, given)
+    _refuse(f"with {option}", others)
     return error
 
 
-def _refuse(option: str, given: dict[str, Any], allowed: str = "") -> None:
-    for name, value in given.items():
-        if value is not None and name != allowed:
-            raise ValueError(f"{_dashed(name)} must be left out with {option}, got {value}")
+def _refuse(why: str, others: dict[str, Any]) -> None:
+    for name, value in set_options(others).items():
+        raise ValueError(f"{_dashed(name)} must be left out {why}, got {value}")
 
 
-def _asked(given: dict[str, Any], many: dict[str, Any], solve_for: str | None) -> dict[str, Any]:
-    """Return the quantities of a plan by theory, of a problem or of a population."""
-    return _with_population(given, many, solve_for) if many else _with_defaults(given, solve_for)
-
-
-def _with_defaults(given: dict[str, Any], solve_for: str | None) -> dict[str, Any]:
-    """Fill what has a default, unless it is to be solved for."""
-    if solve_for is not None and solve_for.replace("_", "-") not in _SOLVABLE:
-        raise ValueError(
-            f"--solve-for must be one of {', '.join(_SOLVABLE)}, got {solve_for!r}; "
-            "leave out any other quantity to solve for it"
-        )
-    filled = dict(given)
-    for option in _SOLVABLE:
-        name = option.replace("-", "_")
-        if given[name] is None and (solve_for or "").replace("_", "-") != option:
-            filled[name] = PARAMETERS[name].default
-    return filled
-
-
-def _with_population(
-    given: dict[str, Any], many: dict[str, Any], solve_for: str | None
+def _asked(
+    quantities: dict[str, Any], many: dict[str, Any], solve_for: str | None
 ) -> dict[str, Any]:
-    """Return the arguments of a plan for a population."""
-    from sparsetoken.population_text import read_population
-
-    if solve_for is not None:
-        raise ValueError(f"--solve-for must be left out with a population, got {solve_for!r}")
-    if "kinds" in many:
-        for name in _OF_ONE:
-            if given[name] is not None:
-                raise ValueError(f"{_dashed(name)} must be left out: each kind has its own")
-    elif given["n_tokens"] is None or given["signal"] is None:
-        raise ValueError("--label-errors needs --n-tokens and --signal, or kinds of sequences")
-    else:
-        many = many | {"kinds": [{"share": 1.0} | {n: given[n] for n in _OF_ONE if given[n]}]}
-    rate = given["positive_rate"]
-    if rate is None:
-        rate = PARAMETERS["positive_rate"].default
-    problem = read_population(many["kinds"], many.get("label_errors", "0,0"), rate)
-    return {"n_samples": given["n_samples"], "dim": given["dim"], "problem": problem}
+    """Return the quantities of a plan by theory, of a problem or of a population."""
+    if not many:
+        return _of_problem(quantities, solve_for)
+    _refuse("with a population", {"solve_for": solve_for})
+    return _of_population(quantities, many)
 
 
-def _check_one_missing(given: dict[str, Any]) -> None:
-    missing = [_dashed(name) for name, value in given.items() if value is None]
+def _of_problem(quantities: dict[str, Any], solve_for: str | None) -> dict[str, Any]:
+    """Fill what has a default, unless it is to be solved for; one quantity must be missing."""
+    unknown = None if solve_for is None else solve_for.replace("-", "_")
+    if unknown is not None and unknown not in _SOLVABLE:
+        raise ValueError(
+            f"--solve-for must be one of {', '.join(_SOLVABLE).replace('_', '-')}, got "
+            f"{solve_for!r}; leave out any other quantity to solve for it"
+        )
+    defaults = {name: PARAMETERS[name].default for name in _SOLVABLE if name != unknown}
+    filled = quantities | defaults | set_options(quantities)
+    missing = [_dashed(name) for name, value in filled.items() if value is None]
     if len(missing) != 1:
-        always = [name for name in map(_dashed, given) if name[2:] not in _SOLVABLE]
+        always = [_dashed(name) for name in filled if name not in _SOLVABLE]
         raise ValueError(
             f"leave out exactly one of {', '.join(always)}, or name another with --solve-for; "
             f"left out: {', '.join(missing) or 'none'}"
         )
+    return filled
+
+
+def _of_population(quantities: dict[str, Any], many: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a plan for a population."""
+    from sparsetoken.population_text import read_population
+
+    of_one = set_options({name: quantities[name] for name in ("n_tokens", "n_signal", "signal")})
+    if "kinds" in many and of_one:
+        raise ValueError(f"{_dashed(min(of_one))} must be left out: each kind has its own")
+    if "kinds" not in many and not {"n_tokens", "signal"} <= set(of_one):
+        raise ValueError("--label-errors needs --n-tokens and --signal, or kinds of sequences")
+    rate = quantities["positive_rate"]
+    problem = read_population(
+        many.get("kinds") or [{"share": 1.0} | of_one],
+        many.get("label_errors", "0,0"),
+        PARAMETERS["positive_rate"].default if rate is None else rate,
+    )
+    return {name: quantities[name] for name in ("n_samples", "dim", "error")} | {"problem": problem}
 
 
 def _dashed(name: str) -> str:

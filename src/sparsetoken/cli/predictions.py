@@ -31,40 +31,34 @@ def predictions(
             "has seen their labels, so its scores here are too good"
         )
     scores, chances = classifier.decision_function(X), classifier.predict_proba(X)
-    best = chances.argmax(axis=1)
-    predicted = classifier.predict(X)
-    rows: list[dict[str, Any]] = []
+    predicted, names = classifier.predict(X), [str(name) for name in classes]
     two = len(classes) == 2
-    for i, name in enumerate(dataset.ids):
+    rows: list[dict[str, Any]] = []
+    for i, sequence in enumerate(dataset.ids):
+        shown = 1 if two else chances[i].argmax()
         rows.append(
             {
-                "sequence": name,
+                "sequence": sequence,
                 "predicted": plain(predicted[i]),
-                "probability": float(chances[i, 1 if two else best[i]]),
-                "probabilities": {
-                    str(label): float(chance)
-                    for label, chance in zip(classes, chances[i], strict=True)
-                },
-                "score": float(scores[i] if two else scores[i, best[i]]),
+                "probability": float(chances[i, shown]),
+                "probabilities": dict(zip(names, chances[i].tolist(), strict=True)),
+                "score": float(scores[i] if two else scores[i, shown]),
             }
         )
     if top and hasattr(classifier, "explain"):
-        for row, found in zip(rows, classifier.explain(X, top=top), strict=True):
-            row["top_tokens"] = [
-                {"token": int(token), "weight": float(weight)}
-                for token, weight in zip(found.tokens, found.weights, strict=True)
-            ]
+        for row, explanation in zip(rows, classifier.explain(X, top=top), strict=True):
+            pairs = zip(explanation.tokens.tolist(), explanation.weights.tolist(), strict=True)
+            row["top_tokens"] = [{"token": token, "weight": weight} for token, weight in pairs]
     if dataset.labels is None:
         return rows, []
-    for row, known in zip(rows, dataset.labels, strict=True):
-        row["label"] = plain(known)
-    named = {str(name): name for name in classes.tolist()}
-    known = [i for i, row in enumerate(rows) if str(row["label"]) in named]
-    if not known:
-        message(f"the labels of {dataset.path} are none of the model's: {', '.join(named)}")
+    for row, label in zip(rows, dataset.labels, strict=True):
+        row["label"] = plain(label)
+    labelled = [i for i, row in enumerate(rows) if str(row["label"]) in names]
+    if not labelled:
+        message(f"the labels of {dataset.path} are none of the model's: {', '.join(names)}")
         return rows, []
-    labels = classes[[list(named).index(str(rows[i]["label"])) for i in known]]
-    return rows, judge(labels, predicted[known], scores[known], classes)
+    labels = classes[[names.index(str(rows[i]["label"])) for i in labelled]]
+    return rows, judge(labels, predicted[labelled], scores[labelled], classes)
 
 
 def per_class(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
@@ -95,14 +89,14 @@ def token_columns(classifier: Any, dataset: "Dataset") -> dict[str, list[Any]]:
             table[axis] = places.tolist()
     table |= {"weight": [], "contribution": [], "towards": []}
     two = [str(name) for name in classifier.classes_]
-    for found in classifier.explain(dataset.sequences, top=int(lengths.max())):
-        order = np.argsort(found.tokens)
-        own = str(found.label)
-        other = two[0] if len(two) == 2 and own == two[1] else f"not {own}"
-        contribution = found.contributions[order]
-        table["weight"] += found.weights[order].tolist()
-        table["contribution"] += contribution.tolist()
-        table["towards"] += [own if part >= 0 else other for part in contribution]
+    for explanation in classifier.explain(dataset.sequences, top=int(lengths.max())):
+        order = np.argsort(explanation.tokens)
+        label = str(explanation.label)
+        other = two[0] if len(two) == 2 and label == two[1] else f"not {label}"
+        contributions = explanation.contributions[order].tolist()
+        table["weight"] += explanation.weights[order].tolist()
+        table["contribution"] += contributions
+        table["towards"] += [label if number >= 0 else other for number in contributions]
     return table
 
 

@@ -1,26 +1,18 @@
 """``sparsetoken report``: one page about a model and labelled sequences."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sparsetoken.cli.options import (
-    By,
-    Data,
-    Features,
-    Label,
-    Labels,
-    Layer,
-    how_data_were_read,
-)
-from sparsetoken.cli.output import check_output, message
-from sparsetoken.cli.waiting import waiting
+from sparsetoken.cli.options import Data, how_data_were_read, set_options, taking
+from sparsetoken.cli.output import check_output, message, waiting
 
 if TYPE_CHECKING:
     from sparsetoken.files import Dataset
 
 
+@taking("by", "label", "labels", "features", "group", "layer")
 def report(
     model: Annotated[Path, typer.Argument(help="A model that 'sparsetoken fit' has saved.")],
     data: Data,
@@ -36,16 +28,8 @@ def report(
         str | None, typer.Option(help="Column with a text for each token, shown beside it.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Heading; by default the file's name.")] = None,
-    by: By = None,
-    label: Label = None,
-    labels: Labels = None,
-    features: Features = None,
-    group: Annotated[
-        str | None,
-        typer.Option(help="Column with the group, such as the patient, which is never split."),
-    ] = None,
-    layer: Layer = None,
     random_state: Annotated[int, typer.Option(help="Seed of the folds.")] = 0,
+    **reading: Any,
 ) -> None:
     """Write a page that a colleague can read: how good, which signal, which tokens, what next.
 
@@ -61,9 +45,7 @@ def report(
     classifier = load(model)
     like = how_data_were_read(model, classifier)
     with waiting(f"reading {data}"):
-        dataset = read_dataset(
-            data, by, label, labels, features or None, layer, group=group, like=like
-        ).with_labels()
+        dataset = read_dataset(data, **set_options(reading), like=like).with_labels()
         texts = None if token_text is None else _texts(dataset, token_text)
     with waiting("judging; refits and the plan may take a minute"):
         evidence = write(

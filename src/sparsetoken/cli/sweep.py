@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sparsetoken.cli.options import AsJson, Cluster, Scheduler, Workers, chosen_executor
+from sparsetoken.cli.options import AsJson, Cluster, Scheduler, Workers, open_executor
 from sparsetoken.cli.output import (
     CommandError,
     check_output,
@@ -65,7 +65,7 @@ def run_sweep(
             message(
                 f"{opened.damaged} lines of {path} are damaged: what they held is computed again"
             )
-        with chosen_executor(workers, scheduler, cluster) as executor, progress_bar("cells") as bar:
+        with open_executor(workers, scheduler, cluster) as executor, progress_bar("cells") as bar:
             report = run(sweep, opened, executor, progress=bar)
         failed = opened.failures(sweep.cells())
     if as_json:

@@ -10,7 +10,8 @@ from sparsetoken.cli.options import (
     LabelErrors,
     PopulationFile,
     TestKinds,
-    given_population,
+    population_options,
+    set_options,
     taking,
 )
 from sparsetoken.cli.output import message, print_json, print_table
@@ -69,28 +70,27 @@ def theory(
         return
     from sparsetoken.experiments import compute, make_cell
 
-    given = {name: value for name, value in values.items() if value is not None}
-    given |= given_population(kind, label_errors, population)
-    tested = given_population(test_kind, test_label_errors, prefix="test-")
-    given |= {f"test_{name}": value for name, value in tested.items()}
+    settings = set_options(values) | population_options(kind, label_errors, population)
+    tested = population_options(test_kind, test_label_errors, prefix="test-")
+    settings |= {f"test_{name}": value for name, value in tested.items()}
     asked = quantity.split(",")
-    cell = make_cell("theory", asked, given)
+    cell = make_cell("theory", asked, settings)
     missing = sorted(set(asked) - set(cell.quantities if cell else ()))
     if cell is None or missing:
-        model = given.get("model", PARAMETERS["model"].default)
+        model = settings.get("model", PARAMETERS["model"].default)
         raise ValueError(
             f"{', '.join(missing)} does not exist for model {model!r} and these values"
         )
-    found = compute(cell)
+    numbers = compute(cell)
     if as_json:
-        numbers = {
+        listed = {
             name: {"value": float(n), "uncertainty": n.uncertainty, "converged": n.converged}
-            for name, n in found.items()
+            for name, n in numbers.items()
         }
-        print_json({"values": cell.values} | numbers)
+        print_json({"values": cell.values} | listed)
         return
-    lines = [(name, f"{n:.6g}", f"± {n.uncertainty:.1g}") for name, n in found.items()]
+    lines = [(name, f"{n:.6g}", f"± {n.uncertainty:.1g}") for name, n in numbers.items()]
     print_table(("quantity", "value", "uncertainty"), lines)
-    doubtful = [name for name, number in found.items() if not number.converged]
+    doubtful = [name for name, number in numbers.items() if not number.converged]
     if doubtful:
         message(f"not converged: {', '.join(doubtful)}")

@@ -2,17 +2,13 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsetoken.files.dataset import shorten
-from sparsetoken.files.formats import Arrays, check_size, damage, list_arrays
+from sparsetoken.files.formats import Array, Arrays, check_size, damage, list_arrays
 from sparsetoken.files.names import USUAL, Wanted, usual_names
 from sparsetoken.sequences.interop import find_name
-
-Array = NDArray[Any]
 
 _LAYER = re.compile(r"(?:^|[^a-z])(?:layers?[._\-/ ]?|blocks[./])(\d+)", re.IGNORECASE)
 
@@ -22,15 +18,14 @@ class Archive:
 
     def __init__(self, path: Path, arrays: Arrays, wanted: Wanted) -> None:
         self.path, self.arrays, self.wanted = path, arrays, wanted
-        self.names = list(arrays)
 
     def read(self, name: str) -> Array:
         """Read an array."""
         array = self.arrays[name]
         if array.dtype.kind == "V":
             raise ValueError(
-                f"{self.path}: {name} holds raw bytes ({array.dtype}), as NumPy writes bfloat16: "
-                "save it as float32"
+                f"{name} holds raw bytes ({array.dtype}), as NumPy writes bfloat16: save it as "
+                "float32"
             )
         size = int(np.prod(array.shape, dtype=object))
         check_size(self.path, size, max(array.dtype.itemsize, 1), self.wanted.max_numbers)
@@ -44,18 +39,16 @@ class Archive:
 
     def pick(self, role: str) -> str | None:
         """Return the array for a role, None if there is none."""
-        return self.wanted.pick(role, self.names, str(self.path))
+        return self.wanted.pick(role, list(self.arrays))
 
     def tokens_name(self) -> str | None:
         """Return the array that holds the tokens; None if each array, or group, is a sequence."""
         wanted, arrays = self.wanted, self.arrays
         if wanted.features is not None:
             if len(wanted.features) > 1:
-                raise ValueError(f"{self.path}: features= must name one array")
-            inside = any(name.endswith(f"/{wanted.features[0]}") for name in self.names)
-            if not inside:
-                return find_name(wanted.features[0], self.names, str(self.path))
-            return None
+                raise ValueError("features= must name one array")
+            inside = any(name.endswith(f"/{wanted.features[0]}") for name in arrays)
+            return None if inside else find_name(wanted.features[0], list(arrays), "arrays")
         if not wanted.like.get("table") and (wanted.like.get("features") or [""])[0] in arrays:
             return str(wanted.like["features"][0])
         if "X" in arrays:
@@ -65,8 +58,8 @@ class Archive:
         usual = [n for n in usual if arrays[n].dtype.kind == "f"] or usual
         if len(usual) > 1:
             raise ValueError(
-                f"{self.path}: the tokens may be in {' or '.join(usual)}; say which with "
-                f"features=. It holds {list_arrays(arrays)}"
+                f"the tokens may be in {' or '.join(usual)}; say which with features=. It holds "
+                f"{list_arrays(arrays)}"
             )
         return usual[0] if usual else self._layer_name()
 
@@ -90,10 +83,8 @@ class Archive:
                 f"{list_arrays(self.arrays)}"
             )
         if len(layers[wanted]) > 1:
-            raise ValueError(
-                f"{self.path}: layer {wanted} has {' and '.join(layers[wanted])}; say which with "
-                "features="
-            )
+            arrays = " and ".join(layers[wanted])
+            raise ValueError(f"layer {wanted} has {arrays}; say which with features=")
         return layers[wanted][0]
 
     def read_tokens(self, name: str) -> Array:
@@ -103,25 +94,21 @@ class Archive:
         extra = len(held.shape) - (2 if "offsets" in self.arrays else 3)
         if extra == 1 and not layered:
             raise ValueError(
-                f"{self.path}: {name} of shape {held.shape} has one axis too many: if it is that "
-                "of layers, number these in an array 'layers', and say which with layer="
+                f"{name} of shape {held.shape} has one axis too many: if it is that of layers, "
+                "number these in an array 'layers', and say which with layer="
             )
         if not layered or extra != 1:
             if self.wanted.layer is not None and not _LAYER.search(name):
                 raise ValueError(
-                    f"{self.path}: layer={self.wanted.layer}, but {name} of shape {held.shape} "
-                    "has no layers: there is no array 'layers' that numbers one of its axes"
+                    f"layer={self.wanted.layer}, but {name} of shape {held.shape} has no layers: "
+                    "there is no array 'layers' that numbers one of its axes"
                 )
             return self.read(name)
         layers, wanted = self.read("layers").tolist(), self.wanted.chosen_layer
         if wanted not in layers and len(layers) > 1:
-            raise ValueError(
-                f"{self.path}: {name} has the layers {shorten(layers, 40)}; say which with layer="
-            )
+            raise ValueError(f"{name} has the layers {shorten(layers, 40)}; say which with layer=")
         place = 0 if len(layers) == 1 else layers.index(wanted)
         axes = [i for i, size in enumerate(held.shape[:-1]) if size == len(layers)]
         if not axes:
-            raise ValueError(
-                f"{self.path}: no axis of {name} {held.shape} has the {len(layers)} 'layers'"
-            )
+            raise ValueError(f"no axis of {name} {held.shape} has the {len(layers)} 'layers'")
         return self.read(name).take(place, axis=1 if 1 in axes else axes[0])

@@ -1,24 +1,19 @@
 """Named arrays: which of them are tokens, where sequences start, which are labels."""
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsetoken.files.archive import Archive
-from sparsetoken.files.dataset import Dataset, make_dataset, shorten, stack_sequences
-from sparsetoken.files.formats import Arrays, check_size, list_arrays
+from sparsetoken.files.dataset import Dataset, Rows, make_dataset, shorten
+from sparsetoken.files.formats import Array, Arrays, check_size, list_arrays, naming
 from sparsetoken.files.names import USUAL, Wanted, usual_names
-from sparsetoken.sequences.forms import OneTokenWarning
+from sparsetoken.sequences.forms import OneTokenWarning, offsets_of, warn_caller
 from sparsetoken.sequences.grouping import group_rows, one_per_group
 from sparsetoken.sequences.interop import as_floats
 from sparsetoken.sequences.sequences import Sequences
-
-Array = NDArray[Any]
 
 
 def read_archive(path: Path, arrays: Arrays, wanted: Wanted) -> Dataset:
@@ -33,114 +28,202 @@ def read_archive(path: Path, arrays: Arrays, wanted: Wanted) -> Dataset:
     name = archive.tokens_name()
     if name is None:
         return read_sequences(path, _sequences_inside(archive), wanted)
-    by, label, group = (archive.pick(role) for role in ("by", "label", "group"))
-    shape = arrays[name].shape
+    by, shape = archive.pick("by"), arrays[name].shape
     alone = by is None and "offsets" not in arrays and (len(shape) == 2 or shape[0] == 1)
     if alone and wanted.like.get("one_file"):
-        return read_sequences(path, {path.stem: lambda: archive}, wanted)
-    X = archive.read_tokens(name)
-    coords = archive.pick("coords")
-    places = None if coords is None else archive.read(coords)
-    codes = None
-    with _naming(path):
-        if by is not None:
-            sequences, codes = _bags(X, archive.read(by), by)
-        else:
-            sequences, places = _divided(archive, name, X, places)
-    divided = by is not None or "offsets" in arrays
-    _warn_of_masks(archive, None if divided else archive.pick("mask"))
-    ids = archive.read("ids") if "ids" in arrays else None
+        return read_sequences(path, [(path.stem, archive)], wanted)
+    label, group = archive.pick("label"), archive.pick("group")
+    sequences, rows, total, codes = _divide(archive, name, by)
+    order = archive.read("ids") if "ids" in arrays else None
     labels, groups = (
-        None
-        if what is None
-        else _per_sequence(path, what, archive.read(what), sequences, codes, ids)
-        for what in (label, group)
+        None if array is None else _per_sequence(archive, array, sequences, codes, order)
+        for array in (label, group)
     )
-    order = np.arange(len(sequences.tokens)) if codes is None else np.argsort(codes, kind="stable")
-    if places is not None:
-        places = places[order] if len(places) == len(order) else None
-    if sequences.ids is not None:
-        ids = sequences.ids
+    ids = order if sequences.ids is None else sequences.ids
     if "feature_names" in arrays and arrays["feature_names"].shape == (sequences.dim,):
-        named = archive.read("feature_names").tolist()
-        sequences = Sequences(sequences.tokens, sequences.offsets, named)
-    reading = {"by": by, "label": label, "features": [name], "table": False}
+        feature_names = archive.read("feature_names").tolist()
+        sequences = Sequences(sequences.tokens, sequences.offsets, feature_names)
     return make_dataset(
         path,
         sequences,
         range(len(sequences)) if ids is None else ids.tolist(),
-        order,
+        rows,
         labels,
         groups,
-        places,
-        reading | {"layer": wanted.chosen_layer},
+        _coordinates(archive, rows, total),
+        {"by": by, "label": label, "features": [name], "layer": wanted.chosen_layer},
     )
 
 
-def read_sequences(
-    path: Path, opened: Mapping[str, Callable[[], Archive]], wanted: Wanted
-) -> Dataset:
+class _Divided(NamedTuple):
+    sequences: Sequences
+    rows: Array
+    """Where each token was among the ``total`` rows of the array."""
+    total: int
+    codes: Array | None = None
+    """The sequence of each row, where an array names it."""
+
+
+def _divide(archive: Archive, name: str, by: str | None) -> _Divided:
+    """Divide tokens into sequences as bags, offsets, a mask or their shape say."""
+    arrays = archive.arrays
+    X = archive.read_tokens(name)
+    total, mask = int(np.prod(X.shape[:-1])), None
+    if by is not None:
+        bag = archive.read(by)
+        if X.ndim != 2 or bag.shape != (len(X),):
+            raise ValueError(
+                f"with {by!r}, X must have shape (tokens, d) and {by} (tokens,), "
+                f"got {X.shape} and {bag.shape}"
+            )
+        codes = group_rows(bag)[1]
+        rows = np.argsort(codes, kind="stable")
+        divided = _Divided(Sequences.from_stacked(X, bag), rows, total, codes)
+    elif archive.path.suffix == ".h5ad":
+        columns = [column for column, array in arrays.items() if len(array.shape) == 1]
+        raise ValueError(
+            "name the column of obs with the sequence of each cell with by=; it holds "
+            f"{shorten(columns, 12)}"
+        )
+    elif "offsets" in arrays:
+        divided = _Divided(Sequences(X, archive.read("offsets")), np.arange(total), total)
+    elif mask := archive.pick("mask"):
+        there = archive.read(mask)
+        if X.ndim != 3 or there.shape != X.shape[:2]:
+            raise ValueError(
+                f"{mask} of shape {there.shape} does not go with {name} of shape {X.shape}: "
+                "(n, L) and (n, L, d)"
+            )
+        divided = _Divided(Sequences.from_padded(X, there), np.flatnonzero(there), total)
+    else:
+        divided = _Divided(_by_shape(archive.path, name, X), np.arange(total), total)
+    unused = [other for other in arrays if "mask" in other.lower() and other != mask]
+    if unused:
+        warn_caller(f"{archive.path}: {shorten(unused)} is not used", UserWarning)
+    return divided
+
+
+def _by_shape(path: Path, name: str, X: Array) -> Sequences:
+    tokens = as_floats(X, name)
+    if tokens.ndim == 2:
+        warn_caller(
+            f"{path}: each of the {len(tokens)} rows of {name} was taken as a sequence of one "
+            "token; name the array with the sequence of each row with by=",
+            OneTokenWarning,
+        )
+        tokens = tokens[:, np.newaxis]
+    if tokens.ndim != 3:
+        raise ValueError(f"{name} must have shape (n, L, d), got {tokens.shape}. Reshape your data")
+    n, length, dim = tokens.shape
+    return Sequences(tokens.reshape(n * length, dim), np.arange(n + 1) * length)
+
+
+def _coordinates(archive: Archive, rows: Array, total: int) -> Array | None:
+    """Return the coordinates of tokens in some of all rows, None if there is not one for each."""
+    name = archive.pick("coords")
+    if name is None:
+        return None
+    coords = np.atleast_2d(archive.read(name))
+    coords = coords.reshape(int(np.prod(coords.shape[:-1])), coords.shape[-1])
+    return coords[rows] if len(coords) == total else None
+
+
+def _per_sequence(
+    archive: Archive, name: str, sequences: Sequences, codes: Array | None, order: Array | None
+) -> list[Any]:
+    """Return one value a sequence, from one a token or one a sequence.
+
+    Values per sequence come in the order of the sequences; with ``bag`` that is the order in which
+    these first appear. If the sorted order is another one, the file could mean either, and must
+    say which by ``ids``, the names in the order of the values.
+    """
+    values, count = archive.read(name), len(sequences)
+    if codes is not None and values.shape == codes.shape:
+        with naming(f"{archive.path}: {name}"):
+            return list(one_per_group(values, np.asarray(sequences.ids), codes).tolist())
+    if values.shape != (count,):
+        shape = f"({count},)" if codes is None else f"({count},), or one per token ({len(codes)},)"
+        raise ValueError(f"{name} must have shape {shape}, got {values.shape}")
+    if codes is None:
+        return list(values.tolist())
+    names = np.asarray(sequences.ids).tolist()
+    ordered = sorted(names) if order is None else order.tolist()
+    if sorted(ordered) != sorted(names):
+        raise ValueError("ids must hold each name in 'bag' once")
+    if order is None and ordered != names:
+        raise ValueError(
+            f"{name} has one value a sequence, but the sequences appear in the order "
+            f"{shorten([repr(n) for n in names], 4)}, which is not the sorted one; say which is "
+            f"meant by an array 'ids' with the names in the order of {name}, or give one value a "
+            "token"
+        )
+    by_name = dict(zip(ordered, values.tolist(), strict=True))
+    return [by_name[sequence] for sequence in names]
+
+
+def read_sequences(path: Path, archives: Iterable[tuple[str, Archive]], wanted: Wanted) -> Dataset:
     """Read archives that hold one sequence each, with its coordinates and its label if there."""
-    beside: dict[str, list[Any]] = {"coords": [], "label": [], "group": []}
-    rows: list[Array] = []
+    tokens, names, total = Rows(), list[str](), 0
+    rows, coords, labels, groups = (list[Any]() for _ in range(4))
     used: set[str] = set()
-
-    def sequences() -> Iterator[tuple[str, Array]]:
-        total = 0
-        for title, open_archive in opened.items():
-            archive = open_archive()
+    for title, archive in archives:
+        with naming(archive.path):
             name = archive.tokens_name() or _only_matrix(archive)
-            tokens = _one_sequence(archive, name)
-            total += tokens.size
-            check_size(path, total, 4, wanted.max_numbers)
-            there = _tokens_there(archive, len(tokens))
-            beside["coords"].append(_coordinates(archive, there))
-            for role in ("label", "group"):
-                beside[role].append(_one_value(archive, role))
-            used.add(name)
-            rows.append(np.flatnonzero(there))
-            yield title, tokens[there]
-
-    names, stacked = stack_sequences(path, sequences())
-    complete = all(places is not None for places in beside["coords"])
-    coords = np.concatenate(beside["coords"]) if complete else None
-    labels, groups = (
-        None if all(value is None for value in beside[role]) else beside[role]
-        for role in ("label", "group")
-    )
+            sequence = _one_sequence(archive, name)
+            kept = _unmasked(archive, len(sequence))
+            coords.append(_coordinates(archive, kept, len(sequence)))
+            labels.append(_one_value(archive, "label"))
+            groups.append(_one_value(archive, "group"))
+        total += sequence.size
+        check_size(path, total, 4, wanted.max_numbers)
+        if names and sequence.shape[1] != tokens.array.shape[1]:
+            raise ValueError(
+                f"sequence {title!r} has {sequence.shape[1]} features per token, {names[0]!r} has "
+                f"{tokens.array.shape[1]}"
+            )
+        names.append(title)
+        used.add(name)
+        rows.append(kept)
+        tokens.add(sequence[kept])
     reading = {
         "by": wanted.by,
         "label": wanted.label,
         "features": list(used) if len(used) == 1 else None,
         "layer": wanted.chosen_layer,
-        "table": False,
         "one_file": True,
     }
-    order = np.concatenate(rows)
-    return make_dataset(path, stacked, names, order, labels, groups, coords, reading)
+    return make_dataset(
+        path,
+        Sequences(tokens.whole(), offsets_of([len(places) for places in rows])),
+        names,
+        np.concatenate(rows),
+        None if all(label is None for label in labels) else labels,
+        None if all(group is None for group in groups) else groups,
+        None if any(places is None for places in coords) else np.concatenate(coords),
+        reading,
+    )
 
 
-def _tokens_there(archive: Archive, length: int) -> NDArray[np.bool_]:
+def _one_sequence(archive: Archive, name: str) -> Array:
+    shape = archive.arrays[name].shape
+    title = "its array" if archive.path.suffix == ".npy" else name
+    batch = len(shape) == 3 and shape[0] == 1  # some extractors write a batch of one
+    if len(shape) != 2 and not batch:
+        raise ValueError(f"{title} must have shape (L, d), got {shape}")
+    return as_floats(archive.read(name)[0] if batch else archive.read(name), title)
+
+
+def _unmasked(archive: Archive, length: int) -> Array:
     """Return which tokens of a padded sequence are there: all without a mask."""
     name = archive.pick("mask")
     if name is None:
-        return np.ones(length, dtype=bool)
+        return np.arange(length)
     mask = archive.read(name).reshape(-1)
     if mask.shape != (length,) or not np.isin(mask, (0, 1)).all():
         raise ValueError(
-            f"{archive.path}: {name} must hold 1 or 0 for each of the {length} tokens, got shape "
-            f"{mask.shape}"
+            f"{name} must hold 1 or 0 for each of the {length} tokens, got shape {mask.shape}"
         )
-    return mask.astype(bool)
-
-
-def _coordinates(archive: Archive, there: NDArray[np.bool_]) -> Array | None:
-    name = archive.pick("coords")
-    if name is None:
-        return None
-    coords = archive.read(name)
-    coords = coords[0] if coords.ndim == 3 else coords
-    return coords[there] if len(coords) == len(there) else None
+    return np.flatnonzero(mask)
 
 
 def _one_value(archive: Archive, role: str) -> Any:
@@ -151,167 +234,40 @@ def _one_value(archive: Archive, role: str) -> Any:
     return archive.read(name).reshape(-1).tolist()[0]
 
 
-def _sequences_inside(archive: Archive) -> dict[str, Callable[[], Archive]]:
+def _sequences_inside(archive: Archive) -> list[tuple[str, Archive]]:
     """Return the sequences of a file that has an array, or a group of arrays, for each."""
     path, wanted, arrays = archive.path, archive.wanted, archive.arrays
     groups: dict[str, dict[str, Any]] = {}
     for name, array in arrays.items():
         home, _, leaf = name.rpartition("/")
         groups.setdefault(home, {})[leaf] = array
-    if (
-        groups
-        and "" not in groups
-        and all(usual_names(USUAL["features"], g) for g in groups.values())
-    ):
-        return {home: _later(path, inside, wanted) for home, inside in groups.items()}
-    if wanted.features is not None and "" not in groups:
-        return {home: _later(path, inside, wanted) for home, inside in groups.items()}
-    matrices = {name: array for name, array in arrays.items() if len(array.shape) == 2}
-    if matrices and all(len(array.shape) != 3 for array in arrays.values()):
-        if len({array.shape[1] for array in matrices.values()}) == 1:
-            return {name: _later(path, {"X": array}, wanted) for name, array in matrices.items()}
-        name, odd = next(
-            (n, a)
-            for n, a in matrices.items()
-            if a.shape[1] != next(iter(matrices.values())).shape[1]
-        )
-        first = next(iter(matrices))
-        raise ValueError(
-            f"{path}: sequence {name!r} has {odd.shape[1]} features per token, {first!r} has "
-            f"{matrices[first].shape[1]}; if one array holds the tokens, say which with "
-            f"features=. It holds {list_arrays(arrays)}"
-        )
-    raise ValueError(
-        f"{path} must hold an array 'X' with the tokens; name another with features=. It holds "
-        f"{list_arrays(arrays)}"
-    )
-
-
-def _later(path: Path, inside: Arrays, wanted: Wanted) -> Callable[[], Archive]:
-    return lambda: Archive(path, inside, wanted)
+    tokens_in_each = all(usual_names(USUAL["features"], inside) for inside in groups.values())
+    if groups and "" not in groups and (tokens_in_each or wanted.features is not None):
+        return [(home, Archive(path, inside, wanted)) for home, inside in groups.items()]
+    widths = {name: array.shape[1] for name, array in arrays.items() if len(array.shape) == 2}
+    if not widths or any(len(array.shape) == 3 for array in arrays.values()):
+        raise _no_tokens(archive)
+    first = next(iter(widths))
+    for name, width in widths.items():
+        if width != widths[first]:
+            raise ValueError(
+                f"sequence {name!r} has {width} features per token, {first!r} has "
+                f"{widths[first]}; if one array holds the tokens, say which with features=. "
+                f"It holds {list_arrays(arrays)}"
+            )
+    return [(name, Archive(path, {"X": arrays[name]}, wanted)) for name in widths]
 
 
 def _only_matrix(archive: Archive) -> str:
     """Return the one array that can be the tokens of a sequence."""
     matrices = [name for name, array in archive.arrays.items() if len(array.shape) in (2, 3)]
     if len(matrices) != 1:
-        raise ValueError(
-            f"{archive.path} must hold an array 'X' with the tokens; name another with features=. "
-            f"It holds {list_arrays(archive.arrays)}"
-        )
+        raise _no_tokens(archive)
     return matrices[0]
 
 
-def _one_sequence(archive: Archive, name: str) -> Array:
-    shape = archive.arrays[name].shape
-    called = "its array" if archive.path.suffix == ".npy" else name
-    if len(shape) == 3 and shape[0] == 1:  # some extractors write a batch of one
-        return as_floats(archive.read(name)[0], f"{archive.path}: {called}")
-    if len(shape) != 2:
-        raise ValueError(f"{archive.path}: {called} must have shape (L, d), got {shape}")
-    return as_floats(archive.read(name), f"{archive.path}: {called}")
-
-
-def _bags(X: Array, bag: Array, by: str) -> tuple[Sequences, Array]:
-    if X.ndim != 2 or bag.shape != (len(X),):
-        raise ValueError(
-            f"with {by!r}, X must have shape (tokens, d) and {by} (tokens,), "
-            f"got {X.shape} and {bag.shape}"
-        )
-    return Sequences.from_stacked(X, bag), group_rows(bag)[1]
-
-
-def _divided(
-    archive: Archive, name: str, X: Array, places: Array | None
-) -> tuple[Sequences, Array | None]:
-    """Divide tokens into sequences as a mask, offsets or their shape say; coordinates too."""
-    arrays, mask = archive.arrays, archive.pick("mask")
-    if archive.path.suffix == ".h5ad":
-        columns = [n for n, array in arrays.items() if len(array.shape) == 1]
-        raise ValueError(
-            "name the column of obs with the sequence of each cell with by=; it holds "
-            f"{shorten(columns, 12)}"
-        )
-    if "offsets" in arrays:
-        return Sequences(X, archive.read("offsets")), places
-    if mask is not None:
-        there = archive.read(mask)
-        if X.ndim != 3 or there.shape != X.shape[:2]:
-            raise ValueError(
-                f"{mask} of shape {there.shape} does not go with {name} of shape {X.shape}: "
-                "(n, L) and (n, L, d)"
-            )
-        if places is not None:
-            places = places[there.astype(bool)] if places.shape[:2] == there.shape else None
-        return Sequences.from_padded(X, there), places
-    tokens = as_floats(X, name)
-    if tokens.ndim == 2:
-        warnings.warn(
-            f"{archive.path}: each of the {len(tokens)} rows of {name} was taken as a sequence of "
-            "one token; name the array with the sequence of each row with by=",
-            OneTokenWarning,
-            stacklevel=5,
-        )
-        tokens = tokens[:, np.newaxis]
-    if tokens.ndim != 3:
-        raise ValueError(f"{name} must have shape (n, L, d), got {tokens.shape}. Reshape your data")
-    n, length, dim = tokens.shape
-    if places is not None:
-        places = places.reshape(n * length, -1) if len(places) in (n, n * length) else None
-    return Sequences(tokens.reshape(n * length, dim), np.arange(n + 1) * length), places
-
-
-def _warn_of_masks(archive: Archive, used: str | None) -> None:
-    unused = [name for name in archive.names if "mask" in name.lower() and name != used]
-    if unused:
-        warnings.warn(f"{archive.path}: {shorten(unused)} is not used", stacklevel=5)
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Say of which file an error speaks."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-
-
-def _per_sequence(
-    path: Path,
-    name: str,
-    values: Array,
-    sequences: Sequences,
-    codes: Array | None,
-    ids: Array | None,
-) -> list[Any]:
-    """Return one value a sequence, from one a token or one a sequence.
-
-    Values per sequence come in the order of the sequences; with ``bag`` that is the order in which
-    these first appear. If the sorted order is another one, the file could mean either, and must
-    say which by ``ids``, the names in the order of the values.
-    """
-    count = len(sequences)
-    if codes is not None and values.shape == codes.shape:
-        with _naming(Path(f"{path}: {name}")):
-            return list(one_per_group(values, np.asarray(sequences.ids), codes).tolist())
-    if values.shape != (count,):
-        wanted = f"({count},)" if codes is None else f"({count},), or one per token ({len(codes)},)"
-        raise ValueError(f"{path}: {name} must have shape {wanted}, got {values.shape}")
-    if codes is None:
-        return list(values.tolist())
-    names: Sequence[Any] = np.asarray(sequences.ids).tolist()
-    if ids is not None:
-        order = np.asarray(ids).tolist()
-        if sorted(order) != sorted(names):
-            raise ValueError(f"{path}: ids must hold each name in 'bag' once")
-    elif names == sorted(names):
-        order = names
-    else:
-        raise ValueError(
-            f"{path}: {name} has one value a sequence, but the sequences appear in the order "
-            f"{shorten([repr(n) for n in names], 4)}, which is not the sorted one; say which is "
-            f"meant by an array 'ids' with the names in the order of {name}, or give one value a "
-            "token"
-        )
-    keyed = dict(zip(order, values.tolist(), strict=True))
-    return [keyed[name] for name in names]
+def _no_tokens(archive: Archive) -> ValueError:
+    return ValueError(
+        f"{archive.path} must hold an array 'X' with the tokens; name another with features=. It "
+        f"holds {list_arrays(archive.arrays)}"
+    )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._validation import import_extra
-from sparsetoken.files.formats import Block, Table, UnreadableError, damage
+from sparsetoken.files.formats import Block, Table, UnreadableError, column_kinds, damage
 from sparsetoken.sequences.interop import split_lists
 
 _CELLS = 2**18  # cells that are read at a time
@@ -97,10 +97,7 @@ def _ipc_batches(paths: list[Path], names: list[str], size: int) -> Iterator[Any
 def _table(path: Path, schema: Any, batches: Batches) -> Table:
     with damage(path):
         names = list(schema.names)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{path} has two columns named {twice!r}")
-    kinds = {column.name: _kind(column.type) for column in schema}
+    kinds = column_kinds(path, names, [_kind(column.type) for column in schema])
 
     def blocks(texts: Sequence[str], features: Sequence[str]) -> Iterator[Block]:
         nested = [kinds[name] for name in features if kinds[name] in ("vector", "tokens")]

@@ -15,7 +15,7 @@ from typing import TextIO
 
 import numpy as np
 
-from sparsetoken.files.formats import Array, Block, Table
+from sparsetoken.files.formats import Array, Block, Table, column_kinds
 
 CELLS = 2**18  # cells that are read at a time
 _TEXT = 2**19  # bytes of text that Arrow reads at a time; it reads several blocks ahead
@@ -23,16 +23,14 @@ _TEXT = 2**19  # bytes of text that Arrow reads at a time; it reads several bloc
 
 def open_csv(path: Path) -> Table:
     """Open a table with the names of its columns in the first line."""
-    header = next(_rows(path), [])
-    if len(set(header)) < len(header):
-        twice = next(name for name in header if header.count(name) > 1)
-        raise ValueError(f"{path} has two columns named {twice!r}")
+    _, header = next(_rows(path), (0, []))
 
     def where(row: int, column: str) -> str:
-        line, text = _find_cell(path, row, header.index(column))
-        return f"line {line}, column {column!r}: {text!r}"
+        line, cells = next(islice(_rows(path), row + 1, None))
+        return f"line {line}, column {column!r}: {cells[header.index(column)]!r}"
 
-    return Table(dict.fromkeys(header, "any"), partial(_blocks, path, header), where)
+    kinds = column_kinds(path, header, ["any"] * len(header))
+    return Table(kinds, partial(_blocks, path, header), where)
 
 
 def _blocks(
@@ -80,7 +78,7 @@ def _csv_blocks(
     """Yield the rows from ``first`` on; a cell that is no number becomes NaN."""
     place = {name: i for i, name in enumerate(header)}
     columns = [place[name] for name in features]
-    rows = islice(_rows(path), 1 + first, None)
+    rows = (cells for _, cells in islice(_rows(path), 1 + first, None))
     while chunk := list(islice(rows, max(1, CELLS // len(header)))):
         try:
             values = np.array([[row[i] or "nan" for i in columns] for row in chunk], float)
@@ -99,8 +97,8 @@ def _narrow(values: Array) -> Array:
     return narrow if np.array_equal(narrow, values, equal_nan=True) else values
 
 
-def _rows(path: Path) -> Iterator[list[str]]:
-    """Yield the lines that are not blank, the first being the header; all of one length."""
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield number and cells of the lines that are not blank, all of one length: header first."""
     with _open(path) as file:
         reader = csv.reader(file, delimiter=_delimiter(path), strict=True)
         width = None
@@ -113,21 +111,13 @@ def _rows(path: Path) -> Iterator[list[str]]:
                     raise ValueError(
                         f"{path}, line {reader.line_num}: {len(cells)} columns instead of {width}"
                     )
-                yield cells
+                yield reader.line_num, cells
         except csv.Error as error:
             raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
         except UnicodeDecodeError:
             raise ValueError(f"{path} is not text in UTF-8") from None
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{path} is damaged: {error}") from None
-
-
-def _find_cell(path: Path, row: int, column: int) -> tuple[int, str]:
-    """Return the line and the text of a cell; row 0 is the first after the header."""
-    with _open(path) as file:
-        reader = csv.reader(file, delimiter=_delimiter(path))
-        cells = next(islice((cells for cells in reader if cells), row + 1, None))
-        return reader.line_num, cells[column]
 
 
 def _number(text: str) -> float:

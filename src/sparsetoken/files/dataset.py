@@ -1,7 +1,6 @@
 """What is read from a file."""
 
 import re
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken.sequences.forms import offsets_of
+from sparsetoken.files.formats import Array
+from sparsetoken.sequences.forms import warn_caller
 from sparsetoken.sequences.sequences import Sequences, as_sequences
-
-Array = NDArray[Any]
 
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "NULL", "null"}
 _WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))(?:\.0*)?")  # within the range of int64
@@ -63,26 +61,37 @@ class Dataset:
 
     def with_labels(self) -> "Dataset":
         """Return the sequences that have a label, or raise ValueError if there are none."""
-        if self.labels is None or not self.labelled.any():
-            name = self.reading.get("label")
-            table = "name a table of labels with labels="
-            if name is not None:
-                raise ValueError(f"{self.path} has no labels in {name!r}; {table}")
-            remedy = f"say which array or column is the label with label=, or {table}"
-            raise ValueError(
-                f"{self.path} has no labels: {table if self.path.is_dir() else remedy}"
-            )
-        return self if self.labelled.all() else self._subset(self.labelled)
+        if self.labelled.all():
+            return self
+        if self.labelled.any():
+            return self._subset(self.labelled)
+        name, table = self.reading.get("label"), "name a table of labels with labels="
+        if name is not None:
+            raise ValueError(f"{self.path} has no labels in {name!r}; {table}")
+        column = "" if self.path.is_dir() else "say which array or column is the label with label="
+        raise ValueError(
+            f"{self.path} has no labels: {', or '.join(filter(None, (column, table)))}"
+        )
+
+    def labelled_by(self, labels: Any, groups: Any = None) -> "Dataset":
+        """Return the same sequences with labels, some of which may be missing, and groups."""
+        labelled = np.zeros(len(self), dtype=bool)
+        if labels is not None:
+            labelled = np.array([not is_missing(label) for label in labels])
+            labels = _as_labels(labels)
+        if groups is not None:
+            for name, group in zip(self.ids, groups, strict=True):
+                if is_missing(group):
+                    raise ValueError(f"sequence {name!r} has no group")
+            groups = _as_labels(groups)
+        return replace(self, labels=labels, labelled=labelled, groups=groups)
 
     def _subset(self, kept: NDArray[np.bool_]) -> "Dataset":
         of_token = np.repeat(kept, self.sequences.lengths)
-        labels = None if self.labels is None else self.labels[kept]
-        if labels is not None and self.labelled[kept].all():
-            labels = _as_labels(labels.tolist())
         return replace(
             self,
             sequences=self.sequences[kept],
-            labels=labels,
+            labels=None if self.labels is None else _as_labels(self.labels[kept].tolist()),
             labelled=self.labelled[kept],
             groups=None if self.groups is None else self.groups[kept],
             rows=self.rows[of_token],
@@ -100,46 +109,21 @@ def make_dataset(
     coords: Array | None = None,
     reading: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    """Check sequences, and leave out those without tokens.
-
-    Labels that are missing are told from others, and labels that are numbers from text.
-    """
-    ids = np.array(list(ids))
-    labelled = np.zeros(len(sequences), dtype=bool)
-    if labels is not None:
-        labelled = np.array([not is_missing(label) for label in labels])
-        labels = _labels(labels, labelled)
-    if groups is not None:
-        lacking = [i for i, group in enumerate(groups) if is_missing(group)]
-        if lacking:
-            raise ValueError(f"{path}: sequence {ids.tolist()[lacking[0]]!r} has no group")
-        groups = _as_labels(groups)
-    try:
-        sequences = Sequences(sequences.tokens, sequences.offsets, sequences.feature_names, ids)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    dataset = Dataset(
-        path,
-        sequences,
-        labels,
-        labelled,
-        groups,
-        rows,
-        coords,
-        dict(reading or {}),
-    )
+    """Check sequences, and leave out those without tokens."""
+    names = np.array(list(ids))
+    sequences = Sequences(sequences.tokens, sequences.offsets, sequences.feature_names, names)
+    unlabelled = np.zeros(len(sequences), dtype=bool)
+    dataset = Dataset(path, sequences, None, unlabelled, None, rows, coords, reading or {})
+    dataset = dataset.labelled_by(labels, groups)
     empty = sequences.lengths == 0
     if empty.any() and not empty.all():
-        warnings.warn(
+        warn_caller(
             f"{path}: {empty.sum()} of {len(empty)} sequences have no tokens and are left out: "
-            f"{shorten(ids[empty].tolist())}",
-            stacklevel=4,
+            f"{shorten(names[empty].tolist())}",
+            UserWarning,
         )
         dataset = dataset._subset(~empty)
-    try:
-        as_sequences(dataset.sequences)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+    as_sequences(dataset.sequences)
     return dataset
 
 
@@ -153,29 +137,19 @@ def shorten(names: Sequence[Any], most: int = 6) -> str:
     return ", ".join(str(name) for name in names[:most]) + (", …" if len(names) > most else "")
 
 
-def _labels(labels: Sequence[Any], labelled: NDArray[np.bool_]) -> Array:
-    """Return labels of one type; those that are missing stay None."""
-    if not labelled.any():
-        return np.full(len(labels), None, dtype=object)
-    known = _as_labels([label for label, there in zip(labels, labelled, strict=True) if there])
-    if labelled.all():
-        return known
-    mixed = np.full(len(labels), None, dtype=object)
-    mixed[labelled] = known.tolist()
-    return mixed
-
-
 def _as_labels(values: Sequence[Any]) -> Array:
     """Return labels as integers if all are whole numbers, also as text, and as they are if not.
 
     Labels that differ stay different: ``01`` is no 1, and neither are ``1`` and ``1.0`` together.
+    Those that are missing become None.
     """
-    distinct = dict.fromkeys(values)
-    numbers = {value: _whole(value) for value in distinct}
-    if None not in numbers.values() and len(set(numbers.values())) == len(distinct):
-        return np.array([numbers[value] for value in values])
-    kinds = {type(value) for value in distinct}
-    return np.array(values if len(kinds) == 1 else [str(value) for value in values])
+    present = dict.fromkeys(value for value in values if not is_missing(value))
+    labels: dict[Any, Any] = {value: _whole(value) for value in present}
+    if None in labels.values() or len(set(labels.values())) < len(labels):
+        one_type = len({type(value) for value in present}) == 1
+        labels = {value: value if one_type else str(value) for value in present}
+    listed = [None if is_missing(value) else labels[value] for value in values]
+    return np.array(listed, dtype=object if None in listed else None)
 
 
 def _whole(value: Any) -> int | None:
@@ -195,16 +169,14 @@ class Rows:
     """Rows that are put into one growing array: hardly anything is held twice."""
 
     def __init__(self) -> None:
-        self.array: Array | None = None
+        self.array: Array = np.empty((0, 0), np.float32)
         self.count = 0
 
     def add(self, block: Array) -> None:
         """Append a block; the type becomes that of the widest."""
-        if self.array is None:
-            self.array = np.empty((len(block), *block.shape[1:]), block.dtype)
-        dtype = np.result_type(self.array, block)
-        if dtype != self.array.dtype:
-            self.array = self.array.astype(dtype)
+        if not self.count:
+            self.array = np.empty(block.shape, block.dtype)
+        self.array = self.array.astype(np.result_type(self.array, block), copy=False)
         needed = self.count + len(block)
         if needed > len(self.array):
             room = max(needed, len(self.array) * 5 // 4)
@@ -214,24 +186,5 @@ class Rows:
 
     def whole(self) -> Array:
         """Return the array; no more can be added."""
-        if self.array is None:
-            raise ValueError("there are no rows")
         self.array.resize((self.count, *self.array.shape[1:]), refcheck=False)
         return self.array
-
-
-def stack_sequences(path: Path, named: Iterable[tuple[str, Array]]) -> tuple[list[str], Sequences]:
-    """Put arrays of shape (L_i, d) together, one after the other, and return their names too."""
-    tokens = Rows()
-    names: list[str] = []
-    lengths: list[int] = []
-    for name, sequence in named:
-        if tokens.array is not None and sequence.shape[1] != tokens.array.shape[1]:
-            raise ValueError(
-                f"{path}: sequence {name!r} has {sequence.shape[1]} features per token, "
-                f"{names[0]!r} has {tokens.array.shape[1]}"
-            )
-        tokens.add(sequence)
-        names.append(name)
-        lengths.append(len(sequence))
-    return names, Sequences(tokens.whole(), offsets_of(lengths))

@@ -1,8 +1,7 @@
 """Folders with one file a sequence: side by side, in folders of their own, or by class."""
 
-import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,10 @@ import numpy as np
 
 from sparsetoken.files.archive import Archive
 from sparsetoken.files.arrays import read_sequences
-from sparsetoken.files.dataset import Dataset, make_dataset
+from sparsetoken.files.dataset import Dataset
 from sparsetoken.files.formats import Arrays
 from sparsetoken.files.names import USUAL, Wanted
+from sparsetoken.sequences.forms import warn_caller
 from sparsetoken.sequences.sequences import Sequences
 
 Opener = Callable[[Path], Arrays]
@@ -30,30 +30,18 @@ def read_folder(
     rest.
     """
     home = next((folder / n for n in USUAL["features"] if (folder / n).is_dir()), folder)
-    files = _files(home, endings)
-    names = _names(home, files)
-
-    def opened(file: Path) -> Callable[[], Archive]:
-        return lambda: Archive(file, _with_siblings(file, home, folder, open_arrays), wanted)
-
-    each = {name: opened(file) for name, file in zip(names, files, strict=True)}
-    dataset = read_sequences(folder, each, wanted)
-    if {file.name for file in files} == {"features.npy"}:
+    files = dict(_named(home, _files(home, endings)))
+    archives = (
+        (name, Archive(file, _with_siblings(file, home, folder, open_arrays), wanted))
+        for name, file in files.items()
+    )
+    dataset = read_sequences(folder, archives, wanted)
+    if {file.name for file in files.values()} == {"features.npy"}:
         dataset = _without_places(dataset)
-    classes = _classes(home, files, names)
+    classes = _classes(home, files)
     if dataset.labels is not None or classes is None:
         return dataset
-    labels = dict(zip(names, classes, strict=True))
-    return make_dataset(
-        folder,
-        dataset.sequences,
-        dataset.ids,
-        dataset.rows,
-        [labels[name] for name in dataset.ids],
-        dataset.groups,
-        dataset.coords,
-        dataset.reading,
-    )
+    return dataset.labelled_by([classes[name] for name in dataset.ids], dataset.groups)
 
 
 def _files(folder: Path, endings: Mapping[str, Any]) -> list[Path]:
@@ -66,11 +54,9 @@ def _files(folder: Path, endings: Mapping[str, Any]) -> list[Path]:
     files = [path for path in every if path.suffix in endings]
     files = [path for path in files if not path.name.endswith(".index.npz")]  # Slideflow's tiles
     files = [path for path in files if path.parent == folder] or files
-    kinds = Counter(path.suffix for path in files)
+    kinds = {path.suffix for path in files}
     if len(kinds) != 1:
-        held = Counter(
-            path.suffix or path.name for path in every if path.suffix in kinds or not kinds
-        )
+        held = Counter(p.suffix or p.name for p in every if p.suffix in kinds or not kinds)
         listed = " and ".join(f"{n} {kind}" for kind, n in held.most_common(5)) or "nothing"
         raise ValueError(
             f"{folder} must hold files of one kind, {', '.join(endings)}; it holds {listed}; save "
@@ -79,23 +65,26 @@ def _files(folder: Path, endings: Mapping[str, Any]) -> list[Path]:
     return files
 
 
-def _names(folder: Path, files: list[Path]) -> list[str]:
-    stems = [file.stem for file in files]
-    if len(set(stems)) == len(stems) and len(stems) > 1:
-        return stems
-    paths = [file.relative_to(folder).with_suffix("") for file in files]
-    if len(set(stems)) == 1 and all(path.parent.name for path in paths):
-        return [path.parent.as_posix() for path in paths]
-    return [path.as_posix() for path in paths]
+def _named(folder: Path, files: list[Path]) -> Iterator[tuple[str, Path]]:
+    """Yield each file with the shortest name that tells it from the others."""
+    stems = {file.stem for file in files}
+    for file in files:
+        path = file.relative_to(folder).with_suffix("")
+        if 1 < len(files) == len(stems):
+            yield file.stem, file
+        elif len(stems) == 1 and all(other.parent != folder for other in files):
+            yield path.parent.as_posix(), file
+        else:
+            yield path.as_posix(), file
 
 
-def _classes(folder: Path, files: list[Path], names: list[str]) -> list[str] | None:
+def _classes(folder: Path, files: dict[str, Path]) -> dict[str, str] | None:
     """Return the folder that each file is in, if folders can be classes."""
-    homes = [file.relative_to(folder).parent.as_posix() for file in files]
-    distinct = set(homes)
-    if distinct == {"."} or len(distinct) < 2 or any("/" in home for home in distinct):
+    homes = {name: file.relative_to(folder).parent.as_posix() for name, file in files.items()}
+    distinct = set(homes.values())
+    if len(distinct) < 2 or any("/" in home for home in distinct):
         return None
-    if len(distinct) == len(files) or names != [file.stem for file in files]:
+    if len(distinct) == len(files) or any(name != file.stem for name, file in files.items()):
         return None  # a folder a sequence
     if {home.lower() for home in distinct} & _SPLITS:
         raise ValueError(
@@ -110,10 +99,10 @@ def _without_places(dataset: Dataset) -> Dataset:
     whole = (X.tokens == np.round(X.tokens)).all(axis=0)
     if not whole[:3].all() or len(whole) < 4 or whole[3:].mean() > 0.5:  # some may always be zero
         return dataset
-    warnings.warn(
+    warn_caller(
         f"{dataset.path}: the first three columns hold whole numbers: taken as level, x and y of "
         "a tile, not as features",
-        stacklevel=5,
+        UserWarning,
     )
     sequences = Sequences(X.tokens[:, 3:], X.offsets, ids=X.ids)
     return replace(dataset, sequences=sequences, coords=X.tokens[:, 1:3])
@@ -122,11 +111,9 @@ def _without_places(dataset: Dataset) -> Dataset:
 def _with_siblings(file: Path, home: Path, folder: Path, open_arrays: Opener) -> Arrays:
     """Return the arrays of a file, and its label and coordinates from folders beside its own."""
     arrays = dict(open_arrays(file))
-    if home != folder:
-        for role in ("labels", "coords"):
-            beside = folder / role / file.relative_to(home)
-            if beside.exists():
-                inside = open_arrays(beside)
-                if len(inside) == 1:
-                    arrays.setdefault(role, next(iter(inside.values())))
+    for role in ("labels", "coords") if home != folder else ():
+        beside = folder / role / file.relative_to(home)
+        if beside.exists():
+            for array in open_arrays(beside).values():
+                arrays.setdefault(role, array)
     return arrays

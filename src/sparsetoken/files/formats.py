@@ -6,10 +6,7 @@ that says to hold more than it can is refused.
 
 import math
 import os
-import struct
-import tokenize
-import zipfile
-import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,38 +59,27 @@ class UnreadableError(ValueError):
     """A file is whole, but holds something that is not read."""
 
 
-# Whatever a file that is not what its name says can raise.
-_DAMAGE = (
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    NotImplementedError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    struct.error,
-    tokenize.TokenError,  # heads of .npy files are parsed as Python
-    zipfile.BadZipFile,
-    zlib.error,
-)
-_LIBRARIES = ("_pickle", "pickle", "pyarrow", "scipy")
+@contextmanager
+def naming(path: object) -> Iterator[None]:
+    """Say of which file it is that a ValueError speaks, unless it does."""
+    try:
+        yield
+    except ValueError as error:
+        if str(error).startswith((str(path), os.path.abspath(str(path)))):
+            raise
+        raise ValueError(f"{path}: {error}") from None
 
 
 @contextmanager
 def damage(path: Path) -> Iterator[None]:
-    """Say of which file it is that an error speaks."""
+    """Say which file is damaged where a library stumbles over it."""
     try:
         yield
-    except (ImportError, FileNotFoundError, PermissionError):
+    except (ImportError, FileNotFoundError, PermissionError, MemoryError):
         raise
     except UnreadableError as error:
         raise ValueError(f"{path}: {error}") from None
-    except Exception as error:
-        library = type(error).__module__.partition(".")[0]
-        if not isinstance(error, _DAMAGE) and library not in _LIBRARIES:
-            raise
+    except Exception as error:  # libraries raise whatever comes to their minds
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         kind = "a NumPy archive" if path.suffix == ".npz" else f"a {path.suffix} file"
         raise ValueError(f"{path} is not {kind}, or is damaged: {reason}") from None
@@ -126,9 +112,21 @@ def check_size(path: Path, numbers: int, itemsize: int, max_numbers: int | None)
 _POSIX = hasattr(os, "sysconf")
 
 
-def from_bfloat16(bits: Array) -> Array:
-    """Return numbers whose upper halves are given: NumPy has no bfloat16."""
-    return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+def bfloat16_array(shape: tuple[int, ...], read_bits: Callable[[], Array]) -> StoredArray:
+    """Return an array whose numbers are the upper halves of float32: NumPy has no bfloat16."""
+
+    def read() -> Array:
+        return (read_bits().view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+    return StoredArray(shape, np.dtype(np.float32), read)
+
+
+def column_kinds(path: Path, names: Sequence[str], kinds: Sequence[str]) -> dict[str, str]:
+    """Return what each column of a table holds; each name must be there once."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(f"{path} has two columns named {name!r}")
+    return dict(zip(names, kinds, strict=True))
 
 
 def list_arrays(arrays: Arrays) -> str:

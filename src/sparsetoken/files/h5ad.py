@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError
-from sparsetoken.files.hdf5 import import_h5py, stored_dataset
+from sparsetoken.files.hdf5 import import_h5py, read_item, stored_dataset
 
 
 def open_h5ad(path: Path) -> Arrays:
@@ -54,11 +54,9 @@ def _read_sparse(path: Path, name: str) -> Array:
 
 
 def _read_categories(path: Path, name: str) -> Array:
-    h5py = import_h5py(path)
-    with h5py.File(path, "r") as file:
-        codes, categories = file[name]["codes"][()], file[name]["categories"]
-        text = h5py.check_string_dtype(categories.dtype) is not None
-        values: list[Any] = [*(categories.asstr()[()] if text else categories[()]), None]
+    with import_h5py(path).File(path, "r") as file:
+        codes = file[name]["codes"][()]
+        values: list[Any] = [*read_item(file[name]["categories"]), None]
     column = np.empty(len(codes), dtype=object)
     column[:] = [values[code] for code in codes]  # -1 is a missing value
     return column

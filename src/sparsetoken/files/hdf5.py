@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._validation import import_extra
-from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError, from_bfloat16
+from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError, bfloat16_array
 
 
 def open_hdf5(path: Path) -> Arrays:
@@ -37,14 +37,19 @@ def stored_dataset(path: Path, item: Any) -> StoredArray:
         raise UnreadableError(f"{item.name} was never written")
     written = str(item.attrs.get("dtype", item.file.attrs.get("dtype", "")))
     halves = "bfloat16" in written and item.dtype.kind in "ui" and item.dtype.itemsize == 2
-    dtype = np.dtype(np.float32) if halves else item.dtype
-    return StoredArray(item.shape, dtype, partial(_read, path, item.name, halves))
+    read = partial(_read, path, item.name)
+    if halves:
+        return bfloat16_array(item.shape, read)
+    return StoredArray(item.shape, item.dtype, read)
 
 
-def _read(path: Path, name: str, halves: bool) -> Array:
-    h5py = import_h5py(path)
-    with h5py.File(path, "r") as file:
-        item = file[name]
-        text = h5py.check_string_dtype(item.dtype) is not None
-        array = np.asarray(item.asstr()[()] if text else item[()])
-    return from_bfloat16(array) if halves else array
+def read_item(item: Any) -> Array:
+    """Read a dataset, also of text."""
+    h5py = import_extra("h5py", "HDF5")
+    text = h5py.check_string_dtype(item.dtype) is not None
+    return np.asarray(item.asstr()[()] if text else item[()])
+
+
+def _read(path: Path, name: str) -> Array:
+    with import_h5py(path).File(path, "r") as file:
+        return read_item(file[name])

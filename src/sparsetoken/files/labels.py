@@ -1,81 +1,56 @@
 """A table with the label of each sequence, beside the file that has the tokens."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sparsetoken.files.dataset import Dataset, is_missing, make_dataset, shorten
+from sparsetoken.files.dataset import Dataset, shorten
 from sparsetoken.files.formats import Table
 from sparsetoken.files.names import USUAL, Wanted
 from sparsetoken.files.tables import read_columns
 
 
-def with_table(dataset: Dataset, path: Path, table: Table, wanted: Wanted) -> Dataset:
+def with_table(dataset: Dataset, table: Table, wanted: Wanted) -> Dataset:
     """Look the label and the group of each sequence up in a table."""
     columns = read_columns(table)
-    names, usual = list(columns), USUAL["label"]
-    if not names or not columns[names[0]]:
-        raise ValueError(f"{path} has no rows")
-    place = {str(name): i for i, name in enumerate(dataset.ids)}
-    by = _column_of_names(dataset, path, columns, place, wanted)
-    label = wanted.pick("label", names, str(path), [name for name in usual if name != by])
+    if not any(columns.values()):
+        raise ValueError("it has no rows")
+    by, places = _column_of_names(dataset, columns, wanted.by)
+    usual = [name for name in USUAL["label"] if name != by]
+    label = wanted.pick("label", list(columns), usual)
     if label is None:
-        others = [name for name in names if name != by]
-        raise ValueError(
-            f"{path}: name the column with the label with label=, one of {shorten(others, 20)}"
-        )
-    group = wanted.pick("group", names, str(path))
-    used = [columns[name] for name in (label, group) if name is not None]
-    rows: dict[int, int] = {}
-    for number, name in enumerate(columns[by]):
-        found = _place(name, place)
-        if found is None:
-            continue
-        before = rows.setdefault(found, number)
-        if any(column[number] != column[before] for column in used):
-            raise ValueError(f"{path}, row {number}: another label or group for {name!r}")
-
-    def looked_up(name: str) -> list[Any]:
-        return [columns[name][rows[i]] if i in rows else None for i in range(len(dataset))]
-
-    groups = None if group is None else looked_up(group)
-    if groups is not None and any(map(is_missing, groups)):
-        without = next(i for i, value in enumerate(groups) if is_missing(value))
-        raise ValueError(f"{path}: sequence {dataset.ids[without]!r} has no {group!r}")
-    return make_dataset(
-        dataset.path,
-        dataset.sequences,
-        dataset.ids,
-        dataset.rows,
-        looked_up(label),
-        groups,
-        dataset.coords,
-        dict(dataset.reading) | {"label": label},
-    )
-
-
-def _place(name: Any, place: dict[str, int]) -> int | None:
-    """Return the number of the sequence of a name, which may end as a file does."""
-    return place.get(str(name), place.get(Path(str(name)).stem))
+        others = shorten([name for name in columns if name != by], 20)
+        raise ValueError(f"name the column with the label with label=, one of {others}")
+    group = wanted.pick("group", list(columns))
+    values = {name: [None] * len(dataset) for name in (label, group) if name is not None}
+    first: dict[int, int] = {}  # the row of each sequence
+    for row, place in enumerate(places):
+        for name, looked_up in values.items() if place is not None else ():
+            before = first.setdefault(place, row)
+            if before != row and columns[name][row] != columns[name][before]:
+                raise ValueError(f"row {row}: another label or group for {columns[by][row]!r}")
+            looked_up[place] = columns[name][row]
+    labelled = dataset.labelled_by(values[label], values.get(group or ""))
+    return replace(labelled, reading={**dataset.reading, "label": label})
 
 
 def _column_of_names(
-    dataset: Dataset,
-    path: Path,
-    columns: dict[str, list[Any]],
-    place: dict[str, int],
-    wanted: Wanted,
-) -> str:
-    """Return the column that names sequences: the one that is told, or has most of the names."""
-    matches = {
-        name: len({_place(cell, place) for cell in cells} - {None})
-        for name, cells in columns.items()
+    dataset: Dataset, columns: dict[str, list[Any]], by: str | None
+) -> tuple[str, list[Any]]:
+    """Return the column that names sequences, and the number of the sequence in each row.
+
+    It is the column that ``by`` names, or the one that has most of the sequences.
+    """
+    numbers = {str(name): i for i, name in enumerate(dataset.ids)}
+    places = {
+        column: [numbers.get(str(name), numbers.get(Path(str(name)).stem)) for name in names]
+        for column, names in columns.items()
     }
-    by = max(matches, key=lambda name: matches[name])
-    if wanted.by in columns:
-        by = str(wanted.by)
-    if not matches[by]:
+    matches = {column: len({*rows} - {None}) for column, rows in places.items()}
+    best = by if by in columns else max(matches, key=lambda column: matches[column])
+    if not matches[best]:
         raise ValueError(
-            f"{path} names none of the sequences: it has {columns[by][0]!r} in {by!r}, "
+            f"it names none of the sequences: it has {columns[best][0]!r} in {best!r}, "
             f"{dataset.path} has {dataset.ids[0]!r}; the column of names is by="
         )
-    return by
+    return best, places[best]

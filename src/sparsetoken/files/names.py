@@ -47,17 +47,17 @@ class Wanted:
         """The layer that was named, or used in a file like this."""
         return self.like.get("layer") if self.layer is None else self.layer
 
-    def pick(self, role: str, names: Sequence[str], where: str, usual: Any = None) -> str | None:
+    def pick(self, role: str, names: Sequence[str], usual: Any = None) -> str | None:
         """Return what was named for a role, was used in a file like this, or has a usual name."""
         named = getattr(self, role, None)
         if named is not None:
-            return find_name(named, names, where)
+            return find_name(named, names, f"{role}=")
         if self.like.get(role) in names:
             return str(self.like[role])
         present = usual_names(usual or USUAL[role], names)
         if len(present) > 1:
             listed = " and ".join(repr(name) for name in present)
-            raise ValueError(f"{where}: there are {listed}; say which is meant with {role}=")
+            raise ValueError(f"there are {listed}; say which is meant with {role}=")
         return present[0] if present else None
 
 
@@ -66,20 +66,20 @@ def usual_names(usual: Sequence[str], names: Iterable[str]) -> list[str]:
 
     That is in capitals, in spaces and hyphens for underscores, and in the s of a plural.
     """
-    known = list(names)
+    present = list(names)
     plain = {_plain(name) for name in usual}
-    return [n for n in usual if n in known] or [n for n in known if _plain(n) in plain]
+    return [n for n in usual if n in present] or [n for n in present if _plain(n) in plain]
 
 
 def _plain(name: str) -> str:
     return name.lower().replace(" ", "_").replace("-", "_").removesuffix("s")
 
 
-def find_names(patterns: Iterable[str], known: Sequence[str], where: str) -> list[str]:
+def find_names(patterns: Iterable[str], known: Sequence[str]) -> list[str]:
     """Return the names that patterns stand for, each once; every pattern must stand for some."""
     names: dict[str, None] = {}
     exact = set(known)
     for pattern in patterns:
         matched = [pattern] if pattern in exact else [n for n in known if fnmatchcase(n, pattern)]
-        names.update(dict.fromkeys(matched or [find_name(pattern, known, where)]))
+        names.update(dict.fromkeys(matched or [find_name(pattern, known, "columns")]))
     return list(names)

@@ -12,7 +12,7 @@ from sparsetoken.files.arrow import is_saved_to_disk, open_ipc, open_parquet, op
 from sparsetoken.files.csv import open_csv
 from sparsetoken.files.dataset import Dataset, make_dataset
 from sparsetoken.files.folders import read_folder
-from sparsetoken.files.formats import Arrays, Table, check_size, damage
+from sparsetoken.files.formats import Arrays, Table, check_size, damage, naming
 from sparsetoken.files.h5ad import open_h5ad
 from sparsetoken.files.hdf5 import open_hdf5
 from sparsetoken.files.labels import with_table
@@ -111,16 +111,8 @@ def read_dataset(
     (['ill', 'well'], [0, 2, 1])
     """
     path = Path(path)
-    wanted = Wanted(
-        by,
-        label,
-        group,
-        None if features is None else _listed(features),
-        _listed(ignore),
-        layer,
-        max_numbers,
-        like or {},
-    )
+    columns = None if features is None else _listed(features)
+    wanted = Wanted(by, label, group, columns, _listed(ignore), layer, max_numbers, like or {})
     if path.is_dir() and labels is None and not is_saved_to_disk(path):
         tables = [path / f"labels{suffix}" for suffix in TABLES]
         labels = next((table for table in tables if table.exists()), None)
@@ -130,7 +122,9 @@ def read_dataset(
     if not is_table(path):  # the name of a column may be that of the table
         inside = replace(inside, by=None, like={**wanted.like, **({"by": by} if by else {})})
     dataset = _read(path, inside)
-    return with_table(dataset, Path(labels), open_table(labels, "labels"), wanted)
+    table = open_table(labels, "labels")
+    with naming(labels):
+        return with_table(dataset, table, wanted)
 
 
 def is_table(path: str | Path) -> bool:
@@ -146,22 +140,24 @@ def open_table(path: str | Path, what: str = "path") -> Table:
 
 
 def _read(path: Path, wanted: Wanted) -> Dataset:
-    if is_stored(path):
-        return _read_stored(path, wanted)
-    if path.is_dir():
-        if is_saved_to_disk(path):
-            return read_table(path, open_saved_to_disk(path), wanted)
-        return read_folder(path, wanted, ARRAYS, _open_arrays)
-    if path.suffix and not is_table(path) and path.suffix not in ARRAYS:
+    """Read a file or a folder by what it is; whatever is wrong is said with its name."""
+    if path.suffix and not path.is_dir() and not is_table(path) and path.suffix not in ARRAYS:
         raise ValueError(
             f"data must be a folder or a file ending in {', '.join([*TABLES, *ARRAYS])}, "
             f"got {path.name!r}; save other arrays with numpy.savez"
         )
     if not path.exists():
         raise FileNotFoundError(2, "there is no such file or folder", str(path))
-    if is_table(path):
-        return read_table(path, open_table(path), wanted)
-    return read_archive(path, _open_arrays(path), wanted)
+    with naming(path):
+        if is_stored(path):
+            return _read_stored(path, wanted)
+        if is_saved_to_disk(path):
+            return read_table(path, open_saved_to_disk(path), wanted)
+        if path.is_dir():
+            return read_folder(path, wanted, ARRAYS, _open_arrays)
+        if is_table(path):
+            return read_table(path, open_table(path), wanted)
+        return read_archive(path, _open_arrays(path), wanted)
 
 
 def _open_arrays(path: Path) -> Arrays:

@@ -4,10 +4,11 @@ import json
 import math
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError, from_bfloat16
+from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError, bfloat16_array
 
 _TYPES = {"BOOL": "?", "BF16": "<u2"} | {
     f"{kind.upper()}{bits}": f"<{kind}{bits // 8}"
@@ -35,14 +36,11 @@ def open_safetensors(path: Path) -> Arrays:
             raise ValueError(f"{name} is not inside the file")
         if math.prod(shape) * dtype.itemsize != last - first:
             raise ValueError(f"{name} of shape {shape} does not fill its place")
-        read = partial(_read, path, 8 + length + first, dtype, shape, kind == "BF16")
-        dtype = np.dtype(np.float32) if kind == "BF16" else dtype
-        arrays[name] = StoredArray(shape, dtype, read)
+        read = partial(_read, path, 8 + length + first, dtype, shape)
+        halves = kind == "BF16"
+        arrays[name] = bfloat16_array(shape, read) if halves else StoredArray(shape, dtype, read)
     return arrays
 
 
-def _read(
-    path: Path, start: int, dtype: "np.dtype[np.generic]", shape: tuple[int, ...], halves: bool
-) -> Array:
-    array = np.fromfile(path, dtype, math.prod(shape), offset=start).reshape(shape)
-    return from_bfloat16(array) if halves else array
+def _read(path: Path, start: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    return np.fromfile(path, dtype, math.prod(shape), offset=start).reshape(shape)

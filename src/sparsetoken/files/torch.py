@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError, from_bfloat16
+from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError, bfloat16_array
 
 _STORAGES = {
     "DoubleStorage": "<f8",
@@ -90,14 +90,13 @@ class _Unpickler(pickle.Unpickler):
         self.home = home
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
-            return _rebuild
-        if (module, name) == ("torch._utils", "_rebuild_parameter"):
-            return lambda tensor, *_: tensor
-        if (module, name) == ("collections", "OrderedDict"):
-            return OrderedDict
-        if module == "torch" and name in _STORAGES:
-            return partial(_Storage, kind=name)
+        known = {
+            "torch._utils._rebuild_tensor_v2": _rebuild,
+            "torch._utils._rebuild_parameter": lambda tensor, *_: tensor,
+            "collections.OrderedDict": OrderedDict,
+        } | {f"torch.{kind}": partial(_Storage, kind=kind) for kind in _STORAGES}
+        if f"{module}.{name}" in known:
+            return known[f"{module}.{name}"]
         raise UnreadableError(f"it holds {module}.{name}; only tensors, dicts and lists are read")
 
     def persistent_load(self, pid: Any) -> Any:
@@ -147,15 +146,15 @@ def _stored(tensor: _Tensor, name: str, path: Path, sizes: dict[str, int]) -> St
     dtype = np.dtype(_STORAGES[kind])
     if sizes.get(tensor.storage.member, -1) != tensor.storage.size * dtype.itemsize:
         raise ValueError(f"the numbers of tensor {name} are not there")
-    halves = kind == "BFloat16Storage"
-    shown = np.dtype(np.float32) if halves else dtype
-    return StoredArray(tensor.shape, shown, partial(_read, path, tensor, halves))
+    read = partial(_read, path, tensor)
+    if kind == "BFloat16Storage":
+        return bfloat16_array(tensor.shape, read)
+    return StoredArray(tensor.shape, dtype, read)
 
 
-def _read(path: Path, tensor: _Tensor, halves: bool) -> Array:
+def _read(path: Path, tensor: _Tensor) -> Array:
     with zipfile.ZipFile(path) as archive:
         flat = np.frombuffer(archive.read(tensor.storage.member), _STORAGES[tensor.storage.kind])
     strides = [step * flat.itemsize for step in tensor.strides]
     view = np.lib.stride_tricks.as_strided(flat[tensor.start :], tensor.shape, strides)
-    array = np.ascontiguousarray(view)
-    return from_bfloat16(array) if halves else array
+    return np.ascontiguousarray(view)

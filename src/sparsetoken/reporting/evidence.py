@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.metrics import confusion_matrix, roc_curve
 from sklearn.utils.validation import has_fit_parameter
 
+from sparsetoken import planner
 from sparsetoken.estimators import Sequences
 from sparsetoken.estimators.folds import check_groups, natural_order, split
 from sparsetoken.inspection.diagnose import diagnose
@@ -105,16 +106,20 @@ def gather(
     random_state: int = 0,
 ) -> Evidence:
     """Score the sequences by fits that did not see them, and collect what the page shows."""
-    everything, labels_of_all, classes = as_sequences(X), np.asarray(y), classifier.classes_
-    judged = _judged(classifier, everything, labels_of_all, groups, random_state)
-    sequences, labels = everything[judged.rows], labels_of_all[judged.rows]
-    predicted = classes[judged.probability.argmax(axis=1)]
+    X, y, classes = as_sequences(X), np.asarray(y), classifier.classes_
+    judged = _judged(classifier, X, y, groups, random_state)
+    sequences, labels = X[judged.rows], y[judged.rows]
+    predicted, probability = classes[judged.probability.argmax(axis=1)], judged.probability.max(1)
     correct = predicted == labels
-    surest = np.argsort(-judged.probability.max(axis=1), kind="stable")
-    lengths = np.diff(sequences.offsets)
+    surest = np.argsort(-probability, kind="stable")
+    lengths = sequences.lengths
+    target = error if error is not None else max(0.5 * float((~correct).mean()), 0.005)
+    pilot: Any = {"error": target, "groups": groups, "random_state": random_state}
+    pilot["estimator"] = clone(classifier)
 
-    def describe(rows: Indices) -> list[Shown]:
-        return [_describe(classifier, sequences, labels, predicted, judged, i) for i in rows]
+    def show(rows: Indices) -> list[Shown]:
+        shown = [(i, labels[i], predicted[i], probability[i]) for i in rows[:_SHOWN]]
+        return [_describe(classifier, sequences, *one) for one in shown]
 
     return Evidence(
         classifier=type(classifier).__name__,
@@ -128,15 +133,13 @@ def gather(
         majority=max(float((labels == c).mean()) for c in classes),
         roc=_roc(labels, classes, judged.scores),
         confusion=confusion_matrix(labels, predicted, labels=classes),
-        calibration=_binned(judged.probability.max(axis=1), correct),
+        calibration=_binned(probability, correct),
         by_length=_binned(lengths.astype(float), ~correct),
         members=dict(getattr(classifier, "members_", {})),
         findings=_findings(classifier, sequences, labels, judged, plan),
-        right=describe(surest[correct[surest]][:_SHOWN]),
-        wrong=describe(surest[~correct[surest]][:_SHOWN]),
-        plan=_plan(classifier, everything, labels_of_all, groups, error, correct, random_state)
-        if plan
-        else None,
+        right=show(surest[correct[surest]]),
+        wrong=show(surest[~correct[surest]]),
+        plan=None if not plan else planner.plan.from_pilot(X, y, **pilot),
     )
 
 
@@ -206,13 +209,9 @@ def _roc(
 def _binned(x: Floats, hits: NDArray[np.bool_]) -> list[Step]:
     """Return the rate of hits in bins of about equal size."""
     edges = np.unique(np.quantile(x, np.linspace(0.0, 1.0, _BINS + 1)))
-    if len(edges) < 2:
-        return [Step(float(x[0]), fraction("", hits))]
-    which = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, len(edges) - 2)
+    which = np.searchsorted(edges[1:-1], x, side="right")
     return [
-        Step(float(x[which == k].mean()), fraction("", hits[which == k]))
-        for k in range(len(edges) - 1)
-        if (which == k).any()
+        Step(float(x[which == k].mean()), fraction("", hits[which == k])) for k in np.unique(which)
     ]
 
 
@@ -231,36 +230,13 @@ def _findings(
 
 
 def _describe(
-    classifier: Any,
-    X: Sequences,
-    y: NDArray[Any],
-    predicted: NDArray[Any],
-    judged: Judged,
-    i: int,
+    classifier: Any, X: Sequences, i: int, label: Any, predicted: Any, probability: float
 ) -> Shown:
+    """Return a sequence with what its tokens say of the predicted class, if anything."""
     name = str(i if X.ids is None else X.ids[i])
     weights = contributions = np.empty(0)
     if hasattr(classifier, "explain"):
-        length = int(X.offsets[i + 1] - X.offsets[i])
-        (explanation,) = classifier.explain(X[[i]], top=length, label=predicted[i])
+        (explanation,) = classifier.explain(X[[i]], top=int(X.lengths[i]), label=predicted)
         order = np.argsort(explanation.tokens)
         weights, contributions = explanation.weights[order], explanation.contributions[order]
-    chance = float(judged.probability[i].max())
-    return Shown(name, str(y[i]), str(predicted[i]), chance, weights, contributions)
-
-
-def _plan(
-    classifier: Any,
-    X: Sequences,
-    y: NDArray[Any],
-    groups: Any,
-    error: float | None,
-    correct: NDArray[np.bool_],
-    random_state: int,
-) -> Any:
-    from sparsetoken.planner import plan
-
-    target = error if error is not None else max(0.5 * float((~correct).mean()), 0.005)
-    return plan.from_pilot(
-        X, y, error=target, estimator=clone(classifier), groups=groups, random_state=random_state
-    )
+    return Shown(name, str(label), str(predicted), float(probability), weights, contributions)

@@ -1,6 +1,7 @@
 """The report as one page: no script, no network, light and dark."""
 
 from html import escape
+from pathlib import Path
 
 import numpy as np
 
@@ -16,35 +17,12 @@ _MEANING = {
     "statistics": "the spread and extremes of all tokens decide",
 }
 _CLASS_COLORS = dict(enumerate((*COLORS[:-1], "var(--ink)")))  # black would vanish in the dark
-_STYLE = """
-:root{color-scheme:light dark;--ink:#1a1d21;--soft:#5c6670;--line:#d8dde2;--paper:#fff;
---card:#f6f8fa;--main:FOR;--other:AGAINST;--band:FOR33}
-@media(prefers-color-scheme:dark){:root{--ink:#e8eaed;--soft:#a3adb8;--line:#3a424b;
---paper:#14171a;--card:#1d2226;--main:#56b4e9;--other:#f0924c;--band:#56b4e933}}
-*{box-sizing:border-box}body{margin:0 auto;max-width:62rem;padding:1.5rem;background:var(--paper);
-color:var(--ink);font:16px/1.5 system-ui,sans-serif}h1{font-size:1.6rem;margin:.2rem 0}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(24rem,100%),1fr));gap:1rem}
-h2{font-size:1.15rem;margin:2rem 0 .4rem;border-bottom:1px solid var(--line)}p{margin:.4rem 0}
-.soft{color:var(--soft)}.row{display:flex;flex-wrap:wrap;gap:1rem}.card{background:var(--card);
-border:1px solid var(--line);border-radius:8px;padding:.8rem 1rem;flex:1 1 12rem}
-.card b{display:block;font-size:1.5rem}
-figure{margin:0;flex:1 1 20rem;max-width:30rem;overflow-x:auto}
-figcaption{color:var(--soft);font-size:.85rem}.chart{width:100%;height:auto}
-.chart text{fill:var(--soft);font-size:11px}.grid{stroke:var(--line)}
-polyline{fill:none;stroke-width:2}.main{stroke:var(--main)}.other{stroke:var(--soft);
-stroke-dasharray:4 4}.key{display:inline-block;width:1.2rem;height:3px;margin:0 .3rem 3px 0}
-.band{fill:var(--band)}
-.point circle{fill:var(--main)}.point line{stroke:var(--main)}table{border-collapse:collapse}
-td,th{border:1px solid var(--line);padding:.3rem .7rem;text-align:right}th{color:var(--soft);
-font-weight:500}.bar{display:grid;grid-template-columns:8rem 1fr 3.5rem;gap:.6rem;
-align-items:center}.bar div{background:var(--line);border-radius:4px}
-.bar div i{display:block;height:.7rem;border-radius:4px;background:var(--main)}
-.strip{display:flex;align-items:flex-end;
-flex-wrap:wrap;gap:2px;min-height:44px;padding:.2rem 0}.strip i{width:9px;border-radius:2px}
-.for{background:var(--main)}.against{background:var(--other)}.wrong{color:var(--other)}
-.sequence{margin:.7rem 0}@media print{body{max-width:none}}
-""".replace("FOR", SPEAKS["for"].lower()).replace("AGAINST", SPEAKS["against"].lower())
-_STYLE += "".join(f".c{k}{{stroke:{color}}}" for k, color in _CLASS_COLORS.items())
+_MAIN, _OTHER = SPEAKS["for"].lower(), SPEAKS["against"].lower()
+_STYLE = (
+    f":root{{--main:{_MAIN};--other:{_OTHER};--band:{_MAIN}33}}\n"
+    + Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+    + "".join(f".c{k}{{stroke:{color}}}" for k, color in _CLASS_COLORS.items())
+)
 
 
 def render(evidence: Evidence, title: str, token_texts: dict[str, list[str]] | None = None) -> str:

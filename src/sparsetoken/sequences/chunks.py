@@ -8,6 +8,7 @@ passed over by another one.
 import warnings
 from collections.abc import Callable, Iterable
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from sparsetoken.sequences.data import (
     block_bounds,
 )
 from sparsetoken.sequences.folder import StoredSequences
+from sparsetoken.sequences.forms import offsets_of
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
 Array = NDArray[Any]
@@ -36,8 +38,6 @@ _ROOM = 2**26  # numbers that may come to the client
 class ChunkedData(LazyData):
     """Chunks of whole sequences, each somewhere on a cluster."""
 
-    n_jobs = None
-
     def __init__(
         self,
         source: Any,
@@ -48,26 +48,25 @@ class ChunkedData(LazyData):
         passes: Passes | None = None,
         changes: tuple[Change, ...] = (),
     ) -> None:
-        super().__init__(source, passes, changes)
-        self.source, self.blocks, self.bounds = source, blocks, bounds
-        self.room, self.client = room, client
+        super().__init__(source, room, None, passes, changes)
+        self.source, self.blocks, self.bounds, self.client = source, blocks, bounds, client
         self._placed: tuple[tuple[Array, ...], list[Any]] | None = None
 
     def per_sample(self, function: Callable[..., Array], *arguments: Any) -> Array:
         """Map over the chunks, and bring one row per sample to the client."""
-        return np.concatenate(self._map("per_sample", (), function, *arguments))
+        return np.concatenate(self._run("per_sample", (), function, *arguments))
 
     def total(
         self, function: Callable[..., Any], rows: tuple[Array, ...], *arguments: Any
     ) -> tuple[Any, ...]:
         """Map over the chunks and add up what they return."""
-        return add_up(self._map("total", rows, function, *arguments))
+        return add_up(self._run("total", rows, function, *arguments))
 
     def take(self, rows: NDArray[np.int64]) -> MemoryData:
         """Bring some sequences to the client."""
         chosen = np.zeros(len(self), dtype=bool)
         chosen[rows] = True
-        parts = self._map("take", (chosen,))
+        parts = self._run("take", (chosen,))
         return MemoryData(Sequences.concatenate(parts), passes=self.passes)
 
     def changed(self, change: Change) -> "ChunkedData":
@@ -94,7 +93,7 @@ class ChunkedData(LazyData):
             meta=np.empty((0, 0)),
         )
 
-    def _map(self, what: str, rows: tuple[Array, ...], *arguments: Any) -> list[Any]:
+    def _run(self, what: str, rows: tuple[Array, ...], *arguments: Any) -> list[Any]:
         self.passes.count += 1
         from dask.base import compute
         from dask.delayed import delayed
@@ -130,8 +129,12 @@ def chunks_of_array(array: Any) -> ChunkedData:
         )
     if any(np.isnan(size) for size in array.chunks[0]):
         raise ValueError("a Dask X must know its chunk sizes; use X.compute_chunk_sizes()")
-    bounds = np.concatenate([[0], np.cumsum(array.chunks[0])]).astype(int)
-    return ChunkedData(_ArraySource(array), array.to_delayed().ravel().tolist(), bounds, _ROOM)
+    n, length, dim = map(int, array.shape)
+    source = SimpleNamespace(
+        array=array, dtype=array.dtype, dim=dim, lengths=np.full(n, length, dtype=np.int64)
+    )
+    bounds = offsets_of(array.chunks[0])
+    return ChunkedData(source, array.to_delayed().ravel().tolist(), bounds, _ROOM)
 
 
 def chunks_of_folder(stored: StoredSequences, changes: tuple[Change, ...] = ()) -> ChunkedData:
@@ -158,15 +161,6 @@ def place(parts: Iterable[Any], client: Any) -> list[Any]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sending large graph")
         return list(persist(*literals, scheduler=client))
-
-
-class _ArraySource:
-    """What there is to know about a Dask array of shape (n, L, d)."""
-
-    def __init__(self, array: Any) -> None:
-        self.array, self.dtype = array, array.dtype
-        self.dim = int(array.shape[2])
-        self.lengths = np.full(array.shape[0], int(array.shape[1]))
 
 
 def _run_block(block: Any, first: int, rows: tuple[Array, ...], shared: Any) -> Any:

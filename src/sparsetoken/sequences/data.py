@@ -3,7 +3,7 @@
 An estimator only asks for results per sample or for sums over the samples; where the tokens are
 does not concern it. A pass is a map over blocks that fit into the cache: the same ones in memory
 and from a folder, and for any number of threads, so that sums round alike. From a folder a few
-megabytes of blocks are in memory at a time, and the next are read meanwhile. ``chunked`` maps over
+megabytes of blocks are in memory at a time, and the next are read meanwhile. ``chunks`` maps over
 the workers of a Dask cluster.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -25,40 +25,8 @@ Array = NDArray[Any]
 Block = tuple[slice, Sequences]
 Change = Callable[[Sequences], Sequences]
 
-
-class Data(Protocol):
-    """Sequences that can be passed over."""
-
-    dim: int
-    n_tokens: int | None
-    """Tokens per sequence, None if they differ."""
-    lengths: NDArray[np.int64]
-    """Tokens of each sequence."""
-    size: int
-    """Numbers in all tokens together."""
-    room: float
-    """Numbers that may be held in memory beside them."""
-    passes: "Passes"
-    """How often the tokens were read."""
-
-    def __len__(self) -> int: ...
-
-    def per_sample(self, function: Callable[..., Array], *arguments: Any) -> Array:
-        """Return ``function(block, *arguments)`` stacked over the blocks."""
-
-    def total(
-        self, function: Callable[..., Any], rows: tuple[Array, ...], *arguments: Any
-    ) -> tuple[Any, ...]:
-        """Return the sum of ``function(block, *rows of the block, *arguments)``, entry by entry."""
-
-    def take(self, rows: NDArray[np.int64]) -> "MemoryData":
-        """Return the sequences of increasing ``rows``, in memory."""
-
-    def mapped(self, token_map: Any) -> "Data":
-        """Return the same sequences with a fitted transformer applied to every token."""
-
-    def pooled(self) -> "Data":
-        """Return each sequence's mean token, as a sequence of one."""
+_BLOCK = 2**17  # numbers: what the second-level cache holds in single precision
+_PART = 2**22  # numbers that are read from a folder at a time
 
 
 class Passes:
@@ -68,21 +36,63 @@ class Passes:
         self.count = 0
 
 
-class _Blocks:
-    """Passes over blocks of whole sequences, by one thread or several."""
+class Data:
+    """Sequences that can be passed over, in blocks of whole sequences.
 
-    n_jobs: int | None
-    passes: Passes
+    Parameters
+    ----------
+    lengths : ndarray of int
+        Tokens of each sequence.
+    dim : int
+        Features of a token.
+    room : float
+        Numbers that may be held in memory beside them.
+    n_jobs : int or None
+        Threads that pass over blocks.
+    passes : Passes or None
+        How often the tokens were read.
+    """
+
+    def __init__(
+        self,
+        lengths: NDArray[np.int64],
+        dim: int,
+        room: float,
+        n_jobs: int | None,
+        passes: Passes | None,
+    ) -> None:
+        self.lengths, self.dim, self.room, self.n_jobs = lengths, dim, room, n_jobs
+        self.passes = Passes() if passes is None else passes
+        self.size = int(lengths.sum()) * dim
+        """Numbers in all tokens together."""
+        self.n_tokens = int(lengths[0]) if len(lengths) and np.ptp(lengths) == 0 else None
+        """Tokens per sequence, None if they differ."""
+
+    def __len__(self) -> int:
+        return len(self.lengths)
 
     def per_sample(self, function: Callable[..., Array], *arguments: Any) -> Array:
-        """Return the results of the blocks in one array."""
+        """Return ``function(block, *arguments)`` stacked over the blocks."""
         return np.concatenate(list(self._map(function, (), arguments)))
 
     def total(
         self, function: Callable[..., Any], rows: tuple[Array, ...], *arguments: Any
     ) -> tuple[Any, ...]:
-        """Return the sum over the blocks."""
+        """Return the sum of ``function(block, *rows of the block, *arguments)``, entry by entry."""
         return add_up(self._map(function, rows, arguments))
+
+    def take(self, rows: NDArray[np.int64]) -> "MemoryData":
+        """Return the sequences of increasing ``rows``, in memory."""
+        raise NotImplementedError
+
+    def mapped(self, token_map: Any) -> "Data":
+        """Return the same sequences with a fitted transformer applied to every token."""
+        raise NotImplementedError
+
+    def pooled(self) -> "Data":
+        """Return each sequence's mean token, as a sequence of one: no pass over the tokens."""
+        means = self.per_sample(pooled_features)
+        return MemoryData(Sequences(means, np.arange(len(means) + 1)), self.n_jobs)
 
     def _map(
         self, function: Callable[..., Any], rows: tuple[Array, ...], arguments: tuple[Any, ...]
@@ -106,49 +116,34 @@ class _Blocks:
         raise NotImplementedError
 
 
-class MemoryData(_Blocks):
+class MemoryData(Data):
     """Sequences in memory."""
-
-    room = np.inf
 
     def __init__(
         self, sequences: Sequences, n_jobs: int | None = None, passes: Passes | None = None
     ) -> None:
+        super().__init__(sequences.lengths, sequences.dim, np.inf, n_jobs, passes)
         self.sequences = sequences
-        self.n_jobs = n_jobs
-        self.passes = Passes() if passes is None else passes
-        self.dim = sequences.dim
-        self.size = sequences.tokens.size
-        self.lengths = sequences.lengths
-        self.n_tokens = _common(self.lengths)
-
-    def __len__(self) -> int:
-        return len(self.sequences)
 
     def take(self, rows: NDArray[np.int64]) -> "MemoryData":
         """Return some sequences; all of them are not copied."""
-        if len(rows) == len(self):
-            return self
-        return MemoryData(self.sequences[rows], self.n_jobs, self.passes)
+        return self if len(rows) == len(self) else self._with(self.sequences[rows])
 
     def mapped(self, token_map: Any) -> "MemoryData":
         """Return the sequences of mapped tokens."""
-        if token_map is None:
-            return self
-        return MemoryData(_map_tokens(self.sequences, token_map), self.n_jobs, self.passes)
-
-    def pooled(self) -> "MemoryData":
-        """Return mean tokens; reading them is no pass over the tokens."""
-        return _means_of(self)
+        return self if token_map is None else self._with(_map_tokens(self.sequences, token_map))
 
     def scaled(self, mean: Array, scale: Array) -> "MemoryData":
         """Return the sequences of tokens (x − mean)·scale."""
         tokens = self.per_sample(scaled_tokens, mean, scale)
-        return MemoryData(Sequences(tokens, self.sequences.offsets), self.n_jobs, self.passes)
+        return self._with(Sequences(tokens, self.sequences.offsets))
 
     def cut(self, offsets: NDArray[np.int64]) -> "MemoryData":
         """Return the same tokens cut at other places."""
-        return MemoryData(Sequences(self.sequences.tokens, offsets), self.n_jobs, self.passes)
+        return self._with(Sequences(self.sequences.tokens, offsets))
+
+    def _with(self, sequences: Sequences) -> "MemoryData":
+        return MemoryData(sequences, self.n_jobs, self.passes)
 
     @cached_property
     def _blocks(self) -> list[Block]:
@@ -161,25 +156,23 @@ class MemoryData(_Blocks):
         yield self._blocks
 
 
-class LazyData:
+class LazyData(Data):
     """What sequences that are not in memory share: ``changes`` are made when they are read."""
 
-    room: float
-    n_jobs: int | None
-
-    def __init__(self, source: Any, passes: Passes | None, changes: tuple[Change, ...]) -> None:
-        self.passes = Passes() if passes is None else passes
+    def __init__(
+        self,
+        source: Any,
+        room: float,
+        n_jobs: int | None,
+        passes: Passes | None,
+        changes: tuple[Change, ...],
+    ) -> None:
         self.changes = changes
         # What the changes do to one sequence of two tokens they do to all.
         probe = self.change(Sequences(np.zeros((2, source.dim), source.dtype), [0, 2]))
-        self.dim = probe.dim
         lengths = np.asarray(source.lengths)
-        self.lengths = lengths if len(probe.tokens) == 2 else np.ones_like(lengths)
-        self.n_tokens = _common(self.lengths)
-        self.size = int(self.lengths.sum()) * self.dim
-
-    def __len__(self) -> int:
-        return len(self.lengths)
+        kept = lengths if len(probe.tokens) == 2 else np.ones_like(lengths)
+        super().__init__(kept, probe.dim, room, n_jobs, passes)
 
     def change(self, sequences: Sequences) -> Sequences:
         """Return what the estimator sees of sequences that were read."""
@@ -191,18 +184,16 @@ class LazyData:
 
     def mapped(self, token_map: Any) -> Self:
         """Return the sequences of tokens that are mapped whenever they are read."""
-        return (
-            self if token_map is None else self.changed(partial(_map_tokens, token_map=token_map))
-        )
+        change = partial(_map_tokens, token_map=token_map)
+        return self if token_map is None else self.changed(change)
 
-    def pooled(self) -> Any:
+    def pooled(self) -> Data:
         """Return mean tokens: in memory if there is room, else taken whenever they are read."""
-        if len(self) * self.dim <= self.room:
-            return _means_of(self)
-        return self.changed(_mean_tokens)
+        fits = len(self) * self.dim <= self.room
+        return super().pooled() if fits else self.changed(_mean_tokens)
 
 
-class StoredData(LazyData, _Blocks):
+class StoredData(LazyData):
     """Sequences in a folder."""
 
     def __init__(
@@ -212,8 +203,8 @@ class StoredData(LazyData, _Blocks):
         passes: Passes | None = None,
         changes: tuple[Change, ...] = (),
     ) -> None:
-        super().__init__(stored, passes, changes)
-        self.stored, self.n_jobs, self.room = stored, n_jobs, stored.room
+        super().__init__(stored, stored.room, n_jobs, passes, changes)
+        self.stored = stored
 
     def take(self, rows: NDArray[np.int64]) -> MemoryData:
         """Read some sequences."""
@@ -233,16 +224,14 @@ class StoredData(LazyData, _Blocks):
         bounds = block_bounds(self.stored.offsets, self.stored.dim, _BLOCK)
         most = min(_PART, self.stored.room // 4)
         number = _numbers(self.stored.offsets, self.stored.dim)[bounds[:-1]] // most
-        parts = np.split(bounds[:-1], np.flatnonzero(np.diff(number)) + 1)
-        ends = [int(part[0]) for part in parts[1:]] + [int(bounds[-1])]
-        tasks = [[*part.tolist(), end] for part, end in zip(parts, ends, strict=True)]
+        ends = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(bounds) - 1]
+        parts = [bounds[low : high + 1].tolist() for low, high in pairwise(ends)]
         with ThreadPoolExecutor(1) as reader:  # reads one part ahead
-            ahead = [reader.submit(self._read, tasks[0])]
-            for task in [*tasks[1:], None]:
-                blocks = ahead.pop().result()
-                if task is not None:
-                    ahead.append(reader.submit(self._read, task))
+            ahead = reader.submit(self._read, parts[0])
+            for part in parts[1:]:
+                blocks, ahead = ahead.result(), reader.submit(self._read, part)
                 yield blocks
+            yield ahead.result()
 
     def _read(self, bounds: list[int]) -> Iterator[Block]:
         sequences = self.stored.read(bounds[0], bounds[-1])
@@ -259,10 +248,6 @@ def apply_changes(sequences: Sequences, changes: Iterable[Change]) -> Sequences:
     return sequences
 
 
-_BLOCK = 2**17  # numbers: what the second-level cache holds in single precision
-_PART = 2**22  # numbers that are read from a folder at a time
-
-
 def add_up(parts: Iterable[Any]) -> tuple[Any, ...]:
     """Return the sum of results that are arrays, numbers or tuples of them, entry by entry."""
     total: tuple[Any, ...] = ()
@@ -270,10 +255,6 @@ def add_up(parts: Iterable[Any]) -> tuple[Any, ...]:
         entries = part if isinstance(part, tuple) else (part,)
         total = tuple(a + b for a, b in zip(total, entries, strict=True)) if total else entries
     return total
-
-
-def _common(lengths: NDArray[np.int64]) -> int | None:
-    return int(lengths[0]) if len(lengths) and np.ptp(lengths) == 0 else None
 
 
 def _numbers(offsets: NDArray[np.int64], dim: int) -> NDArray[np.int64]:
@@ -285,11 +266,6 @@ def block_bounds(offsets: NDArray[np.int64], dim: int, size: int) -> NDArray[np.
     """Return where blocks of whole sequences, of about ``size`` numbers each, start and end."""
     number = _numbers(offsets, dim)[:-1] // size
     return np.append(np.flatnonzero(np.diff(number, prepend=-1)), len(number))
-
-
-def _means_of(data: Any) -> MemoryData:
-    means = data.per_sample(pooled_features)
-    return MemoryData(Sequences(means, np.arange(len(means) + 1)), data.n_jobs)
 
 
 def _mean_tokens(sequences: Sequences) -> Sequences:

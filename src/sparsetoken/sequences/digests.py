@@ -17,24 +17,23 @@ class BlockDigests:
     """The digests of a stream of bytes, one a block; the last block may be shorter."""
 
     def __init__(self) -> None:
-        self._complete: list[int] = []
-        self._digest = self._filled = 0
+        self._digests: list[int] = []
+        self._filled = BLOCK  # bytes of the last block
 
     def update(self, content: memoryview) -> None:
         """Take more bytes."""
         while len(content):
+            if self._filled == BLOCK:
+                self._digests.append(0)
+                self._filled = 0
             piece = content[: BLOCK - self._filled]
-            self._digest = zlib.crc32(piece, self._digest)
+            self._digests[-1] = zlib.crc32(piece, self._digests[-1])
             self._filled += len(piece)
             content = content[len(piece) :]
-            if self._filled == BLOCK:
-                self._complete.append(self._digest)
-                self._digest = self._filled = 0
 
     def values(self) -> NDArray[np.uint32]:
         """Return the digests of all blocks."""
-        last = [self._digest] if self._filled else []
-        return np.array(self._complete + last, dtype=np.uint32)
+        return np.array(self._digests, dtype=np.uint32)
 
 
 class TokenFile(NamedTuple):
@@ -56,15 +55,15 @@ class TokenFile(NamedTuple):
         width = self.dim * self.dtype.itemsize
         tokens = np.empty((sum(last - first for first, last in spans), self.dim), self.dtype)
         place, content, done, whole = 0, memoryview(b""), 0, True
-        out = tokens.reshape(-1).view(np.uint8)
-        with self.path.open("rb", buffering=0) as file:
+        out = tokens.reshape(-1).view(np.uint8).data
+        with self.path.open("rb") as file:
             for first, last in spans:
                 at, end = first * width, last * width
                 while at < end:
                     if not place <= at < place + len(content):
                         place = at // BLOCK * BLOCK
                         content = self._blocks(file, place, end)
-                        whole = whole and self._as_written(content, place)
+                        whole = whole and self._as_written(content, place // BLOCK)
                     piece = content[at - place : end - place]
                     out[done : done + len(piece)] = piece
                     at, done = at + len(piece), done + len(piece)
@@ -73,21 +72,16 @@ class TokenFile(NamedTuple):
     def _blocks(self, file: Any, place: int, end: int) -> memoryview:
         """Read the blocks from ``place`` on that hold the bytes up to ``end``, not all at once."""
         blocks = min(_READ, -(-(end - place) // BLOCK))
-        size = self.n_tokens * self.dim * self.dtype.itemsize
-        content = memoryview(bytearray(min(blocks * BLOCK, size - place)))
+        size = min(blocks * BLOCK, self.n_tokens * self.dim * self.dtype.itemsize - place)
         file.seek(self.start + place)
-        left = content
-        while len(left):
-            count = file.readinto(left)
-            if not count:
-                raise ValueError(f"{self.path} is shorter than it was when it was opened")
-            left = left[count:]
+        content = memoryview(file.read(size))
+        if len(content) < size:
+            raise ValueError(f"{self.path} is shorter than it was when it was opened")
         return content
 
-    def _as_written(self, content: memoryview, place: int) -> bool:
-        if self.digests is None:
-            return False
+    def _as_written(self, content: memoryview, first: int) -> bool:
         blocks = range(0, len(content), BLOCK)
         read = [zlib.crc32(content[start : start + BLOCK]) for start in blocks]
-        first = place // BLOCK
-        return read == self.digests[first : first + len(read)].tolist()
+        return self.digests is not None and (
+            read == self.digests[first : first + len(read)].tolist()
+        )

@@ -8,7 +8,7 @@ folder without it is not complete, and one that was changed afterwards is refuse
 
 import re
 import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,19 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetoken.sequences.digests import BlockDigests, TokenFile
-from sparsetoken.sequences.forms import check_sequences, describe, offsets_of
+from sparsetoken.sequences.forms import Container, check_sequences, offsets_of
 from sparsetoken.sequences.header import check_file, read_header, write_header
 from sparsetoken.sequences.interop import as_names
 
 Array = NDArray[Any]
 
-_TOKENS, _OFFSETS, _LABELS, _IDS, _DIGESTS = (
-    "tokens.npy",
-    "offsets.npy",
-    "labels.npy",
-    "ids.npy",
-    "digests.npy",
-)
+_TOKENS, _OFFSETS, _DIGESTS = "tokens.npy", "offsets.npy", "digests.npy"
+_LABELS, _IDS = "labels.npy", "ids.npy"
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
 
@@ -159,7 +154,7 @@ class SequenceWriter:
             (self.folder / _TOKENS).unlink()  # nothing was added: the folder is free again
 
 
-class StoredSequences:
+class StoredSequences(Container):
     """Sequences in a folder: what :meth:`Sequences.open` returns.
 
     An integer gives one sequence as an array; a slice gives ``StoredSequences`` again, which reads
@@ -192,7 +187,10 @@ class StoredSequences:
         try:
             tokens = np.load(self.folder / _TOKENS, mmap_mode="r")  # checks that the file is whole
             arrays = {
-                name: self._load(name, header) for name in (_OFFSETS, _LABELS, _IDS, _DIGESTS)
+                name: np.load(self.folder / name)
+                if check_file(self.folder / name, header)
+                else None
+                for name in (_OFFSETS, _LABELS, _IDS, _DIGESTS)
             }
         except (ValueError, OSError, tokenize.TokenError) as error:
             raise ValueError(f"{self.folder} is damaged: {error}") from None
@@ -207,11 +205,6 @@ class StoredSequences:
             arrays[_DIGESTS],
         )
 
-    def _load(self, name: str, header: dict[str, Any]) -> Array | None:
-        """Return an array beside the tokens, None if there is none."""
-        path = self.folder / name
-        return np.load(path) if check_file(path, header) else None
-
     @property
     def dim(self) -> int:
         """Number of features per token."""
@@ -221,16 +214,6 @@ class StoredSequences:
     def dtype(self) -> np.dtype[Any]:
         """Type of the tokens, float64 or float32."""
         return self._file.dtype
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Number of tokens of each sequence."""
-        return np.diff(self.offsets)
-
-    @property
-    def shape(self) -> tuple[int]:
-        """``(n_sequences,)``."""
-        return (len(self),)
 
     @property
     def size(self) -> int:
@@ -265,9 +248,6 @@ class StoredSequences:
                 )
         return sequences
 
-    def __len__(self) -> int:
-        return self.offsets.size - 1
-
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, int | np.integer):
             row = range(len(self))[key]
@@ -292,12 +272,6 @@ class StoredSequences:
         part.labels = None if self.labels is None else self.labels[first:last]
         part.ids = None if self.ids is None else self.ids[first:last]
         return part
-
-    def __iter__(self) -> Iterator[Array]:
-        return (self[i] for i in range(len(self)))
-
-    def __repr__(self) -> str:
-        return describe(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"client": None}  # a worker reads for itself

@@ -1,11 +1,11 @@
 """Whatever holds sequences, as stacked tokens with the places where sequences start.
 
-Nothing in this file knows the container: conversions give arrays, checks take them.
+Conversions give arrays, checks take them: this file knows of a container only what all have.
 """
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -162,19 +162,46 @@ def warn_caller(text: str, kind: type[Warning]) -> None:
     warnings.warn(text, kind, stacklevel=level)
 
 
-def describe(X: Any) -> str:
-    """Return what sequences hold, in a line."""
-    total = int(X.offsets[-1] - X.offsets[0])
-    parts = [f"n_sequences={len(X)}", f"total_tokens={total}", f"dim={X.dim}"]
-    if len(X):
-        low, high = X.lengths.min(), X.lengths.max()
-        parts.append(f"lengths={low}" if low == high else f"lengths={low}…{high}")
-    parts.append(f"dtype={X.dtype}")
-    for name, held in (("features", X.feature_names), ("ids", X.ids)):
-        if held is not None:
-            shown = ", ".join(str(value) for value in held[:3])
-            parts.append(f"{name}=[{shown}{', …' if len(held) > 3 else ''}]")
-    return f"{type(X).__name__}({', '.join(parts)})"
+class Container:
+    """What sequences in memory and in a folder have in common."""
+
+    offsets: Offsets
+    ids: Array | None
+    feature_names: Array | None
+    dim: Any
+    dtype: Any
+
+    @property
+    def lengths(self) -> Offsets:
+        """Number of tokens of each sequence."""
+        return np.diff(self.offsets)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(n_sequences,)``: what scikit-learn asks of anything it indexes."""
+        return (len(self),)
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    def __getitem__(self, key: Any) -> Any:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        total = int(self.offsets[-1] - self.offsets[0])
+        parts = [f"n_sequences={len(self)}", f"total_tokens={total}", f"dim={self.dim}"]
+        if len(self):
+            low, high = self.lengths.min(), self.lengths.max()
+            parts.append(f"lengths={low}" if low == high else f"lengths={low}…{high}")
+        parts.append(f"dtype={self.dtype}")
+        for name, held in (("features", self.feature_names), ("ids", self.ids)):
+            if held is not None:
+                shown = ", ".join(str(value) for value in held[:3])
+                parts.append(f"{name}=[{shown}{', …' if len(held) > 3 else ''}]")
+        return f"{type(self).__name__}({', '.join(parts)})"
 
 
 def _stack_array(array: Array) -> Stacked:

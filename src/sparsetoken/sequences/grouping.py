@@ -101,7 +101,7 @@ def constant_columns(tokens: Array, codes: Codes) -> Codes:
     """
     first = first_rows(codes)
     long = np.bincount(codes) > 1
-    found = []
+    constant = []
     for column in range(tokens.shape[1]):
         values = tokens[:, column]
         shared = values[first]
@@ -109,8 +109,8 @@ def constant_columns(tokens: Array, codes: Codes) -> Codes:
             continue
         counts = np.unique(shared[long], return_counts=True)[1]
         if (counts > 1).sum() > 1:
-            found.append(column)
-    return np.array(found, dtype=np.int64)
+            constant.append(column)
+    return np.array(constant, dtype=np.int64)
 
 
 def first_rows(codes: Codes) -> Codes:

@@ -1,6 +1,6 @@
 """Sequences of any length in one array of tokens, without padding."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsetoken.sequences.folder import SequenceWriter, StoredSequences
 from sparsetoken.sequences.forms import (
+    Container,
     check_sequences,
-    describe,
     join_tokens,
     offsets_of,
     stack,
@@ -32,7 +32,7 @@ from sparsetoken.sequences.interop import (
 Array = NDArray[Any]
 
 
-class Sequences:
+class Sequences(Container):
     """Sequences of any length: all tokens stacked, and where each sequence starts.
 
     Indexing works as for an array over the sequences: an integer gives one sequence, an array of
@@ -374,22 +374,9 @@ class Sequences:
         return int(self.tokens.shape[1])
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Number of tokens of each sequence."""
-        return np.diff(self.offsets)
-
-    @property
-    def shape(self) -> tuple[int]:
-        """``(n_sequences,)``: what scikit-learn asks of anything it indexes."""
-        return (len(self),)
-
-    @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the tokens, float64 or float32."""
         return self.tokens.dtype
-
-    def __len__(self) -> int:
-        return self.offsets.size - 1
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
@@ -410,12 +397,6 @@ class Sequences:
             tokens = self.tokens[np.repeat(starts, lengths) + within]
         ids = None if self.ids is None else self.ids[rows]
         return Sequences(tokens, offsets, self.feature_names, ids)
-
-    def __iter__(self) -> Iterator[Array]:
-        return (self[i] for i in range(len(self)))
-
-    def __repr__(self) -> str:
-        return describe(self)
 
 
 def as_sequences(X: Any, first: int = 0) -> Sequences:

@@ -11,7 +11,5 @@ from sparsetoken.app.views import (
     training,
 )
 
-__all__ = ["VIEWS"]
-
 _ORDER = (learning, recall, alignment, training, phase, capacity, attention_map, planner)
 VIEWS = {module.VIEW.name: module.VIEW for module in _ORDER}

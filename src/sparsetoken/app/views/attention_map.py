@@ -1,28 +1,17 @@
 """Attention map: two drawn sequences, and the weights that the trained query gives their tokens."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import sparsetoken as st
-from sparsetoken.app.content import (
-    Content,
-    Line,
-    Mark,
-    Panel,
-    PanelAxis,
-    Values,
-    View,
-    per_cent,
-    plural,
-)
-from sparsetoken.app.parameters import GROUPS, select
+from sparsetoken.app.content import Content, Mark, Panel, PanelAxis, Values, View, weight_panel
+from sparsetoken.app.parameters import controls, select
 from sparsetoken.app.scripts import keywords, problem_code, theory_command
+from sparsetoken.app.words import per_cent, plural
 from sparsetoken.experiments.token_weights import TokenWeights, draw_token_weights
 from sparsetoken.vocabulary import MEASURED, SPEAKS
-
-__all__ = ["VIEW"]
 
 _MOST_SAMPLES = 200_000  # for the query
 
@@ -54,8 +43,8 @@ def draw(values: Values) -> Iterator[Content]:
     tokens = list(range(1, n_tokens + 1))
     yield Content(
         panels=[
-            _panel("positive sequence", carries_signal, positive, top),
-            _panel("negative sequence", np.zeros(n_tokens, dtype=bool), negative, top),
+            _panel("positive", positive, carries_signal, top),
+            _panel("negative", negative, np.zeros(n_tokens, dtype=bool), top),
         ],
         sentence=(
             f"After two steps on {plural(n_samples, 'sample')} the query has a cosine of "
@@ -79,27 +68,13 @@ def draw(values: Values) -> Iterator[Content]:
     )
 
 
-def _panel(
-    title: str, carries: NDArray[np.bool_], weights: NDArray[np.float64], top: float
-) -> Panel:
-    tokens = np.arange(1, weights.size + 1)
-    kinds = [("signal tokens", SPEAKS["for"], carries), ("noise tokens", None, ~carries)]
-    return Panel(
-        x=PanelAxis(title=f"token of the {title}", ends=(0.4, weights.size + 0.6)),
-        y=PanelAxis(title="attention weight", ends=(0.0, top)),
-        curves=[
-            Line(
-                name=name,
-                color=color,
-                look="bars",
-                x=tokens[mask].tolist(),
-                y=weights[mask].tolist(),
-            )
-            for name, color, mask in kinds
-            if mask.any()
-        ],
-        marks=[Mark(text="before: all alike", y=1.0 / weights.size)],
-    )
+def _panel(sequence: str, weights: Any, carries: Any, top: float) -> Panel:
+    kinds = {"signal tokens": (SPEAKS["for"], carries), "noise tokens": (None, ~carries)}
+    present = {name: kind for name, kind in kinds.items() if kind[1].any()}
+    panel = weight_panel(f"token of the {sequence} sequence", weights, present)
+    panel.y = PanelAxis(title="attention weight", ends=(0.0, top))
+    panel.marks = [Mark(text="before: all alike", y=1.0 / weights.size)]
+    return panel
 
 
 def _python(values: Values, n_samples: int) -> str:
@@ -125,10 +100,7 @@ VIEW = View(
     "attention-map",
     "Attention map",
     "Which tokens does the trained query look at?",
-    (
-        *("n_tokens", "n_signal", "signal", "positive_rate", "alpha0", "loss"),
-        *GROUPS["Learning rates"],
-        *("dim", "random_state"),
-    ),
+    controls("n_tokens", "n_signal", "signal", "positive_rate", "alpha0", "loss")
+    + controls("Learning rates", "dim", "random_state"),
     draw,
 )

@@ -4,37 +4,44 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from sparsetoken.app.content import Content, Line, Mark, Panel, PanelAxis, Values, View, samples
-from sparsetoken.app.parameters import GROUPS, make_problem
+from sparsetoken.app.content import (
+    Content,
+    Mark,
+    Panel,
+    PanelAxis,
+    Values,
+    View,
+    axis,
+    by_column,
+    model_line,
+)
+from sparsetoken.app.parameters import controls, make_problem
 from sparsetoken.app.scripts import problem_code, theory_command, training_code
 from sparsetoken.app.views.alignment import align
 from sparsetoken.app.views.learning import models
 from sparsetoken.app.views.phase import along
+from sparsetoken.app.words import samples
 from sparsetoken.theory import capacity
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS
 
-__all__ = ["VIEW"]
-
 _HIGHEST = 1000.0  # of what is shown
 _GRID = 17
+_TITLE = f"{MEASURED['capacity'].axis}, samples per dimension"
 
 
 def capacity_at(values: Values, model: str, step: int) -> Any:
     """Return the capacity of a model, or None where it is not known."""
-    query = align(values) if model == "two-step" else None
-    given = query and (query.cosine, query.sharpness, _points(values, step))
-    found = _capacity(make_problem(values), model, given)
+    attention = {}
+    if model == "two-step":
+        query, model, n_points = align(values), "attention", _points(values, step)
+        attention = {"cosine": query.cosine, "sharpness": query.sharpness, "n_points": n_points}
+    most = _capacity(make_problem(values), model, **attention)
     # A strong signal leaves almost nothing to go wrong: the number is then not known well.
-    known = found.converged and found.uncertainty < 0.3 * found and found <= _HIGHEST
-    return found if known else None
+    sure = most.converged and most.uncertainty < 0.3 * most and most <= _HIGHEST
+    return most if sure else None
 
 
-@lru_cache(maxsize=4096)  # a move along the axis, or of what only attention knows, changes little
-def _capacity(problem: Any, model: str, given: tuple[float, float, int] | None) -> Any:
-    if given is None:
-        return capacity(problem, model)
-    cosine, sharpness, n_points = given
-    return capacity(problem, "attention", cosine=cosine, sharpness=sharpness, n_points=n_points)
+_capacity = lru_cache(maxsize=4096)(capacity)  # a move of what only attention knows changes little
 
 
 def _points(values: Values, step: int) -> int:
@@ -52,50 +59,42 @@ def draw(values: Values) -> Iterator[Content]:
             for model in models(values)
             for x in sorted({*places, values[name]})
         ]
-        here = {model: found for model, x, found in rows if x == values[name]}
+        at_values = {model: most for model, x, most in rows if x == values[name]}
+        shown = [row for row in rows if row[-1] is not None]
+        curves = [[(x, float(y)) for m, x, y in shown if m == model] for model in models(values)]
         yield Content(
-            panels=[_panel(values, rows)],
-            sentence=_sentence(values, here),
-            facts={f"capacity of {MODELS[model].label}": _text(here[model]) for model in here},
-            table={
-                "model": [model for model, _, _ in rows],
-                name: [x for _, x, _ in rows],
-                "capacity": [None if found is None else float(found) for _, _, found in rows],
+            panels=[
+                Panel(
+                    x=axis(PARAMETERS[name]),
+                    y=PanelAxis(title=_TITLE, logarithmic=True, samples=True),
+                    curves=[
+                        model_line(model, [x for x, _ in curve], [y for _, y in curve])
+                        for model, curve in zip(models(values), curves, strict=True)
+                    ],
+                    marks=[Mark(text="now", x=values[name])],
+                )
+            ],
+            sentence=_sentence(values, at_values),
+            facts={
+                f"capacity of {MODELS[model].label}": _text(at_values[model]) for model in at_values
             },
+            table=by_column(("model", name, "capacity"), rows),
             python=_python(values),
             command=theory_command("capacity", values, "alpha0"),
             more=places is not grid,
         )
 
 
-def _panel(values: Values, rows: list[tuple[str, float, Any]]) -> Panel:
-    name = values["capacity_axis"]
-    curves = []
-    for model in models(values):
-        shown = [(x, float(y)) for own, x, y in rows if own == model and y is not None]
-        xs, ys = [x for x, _ in shown], [y for _, y in shown]
-        curves.append(Line(name=MODELS[model].label, model=model, x=xs, y=ys))
-    shown_as = MEASURED["capacity"]
-    return Panel(
-        x=PanelAxis(title=PARAMETERS[name].axis, logarithmic=PARAMETERS[name].logarithmic),
-        y=PanelAxis(
-            title=f"{shown_as.axis}, samples per dimension", logarithmic=True, samples=True
-        ),
-        curves=curves,
-        marks=[Mark(text="now", x=values[name])],
-    )
+def _text(most: Any) -> str:
+    return f"more than {_HIGHEST:g}" if most is None else f"{most:.3g}"
 
 
-def _text(found: Any) -> str:
-    return f"more than {_HIGHEST:g}" if found is None else f"{found:.3g}"
-
-
-def _sentence(values: Values, here: dict[str, Any]) -> str:
+def _sentence(values: Values, at_values: dict[str, Any]) -> str:
     counts = {
-        model: f"more than {_HIGHEST:g} samples per dimension"
-        if found is None
-        else samples(found, values["features"])
-        for model, found in here.items()
+        model: f"{_text(None)} samples per dimension"
+        if most is None
+        else samples(most, values["features"])
+        for model, most in at_values.items()
     }
     more = (
         f"; a readout of all {values['n_tokens']} tokens, which has more weights, those of "
@@ -126,11 +125,6 @@ VIEW = View(
     "capacity",
     "Capacity",
     "How many samples can each classifier fit perfectly?",
-    (
-        *("capacity_axis", "features"),
-        *GROUPS["Problem"],
-        *("alpha0", "loss"),
-        *GROUPS["Learning rates"],
-    ),
+    controls("capacity_axis", "features", "Problem", "alpha0", "loss", "Learning rates"),
     draw,
 )

@@ -15,17 +15,16 @@ from sparsetoken.app.content import (
     Progress,
     Values,
     View,
-    majority,
-    per_cent,
-    samples,
+    axis,
+    by_column,
+    model_line,
 )
-from sparsetoken.app.parameters import GROUPS, make_problem, population_values, select, spreads
+from sparsetoken.app.parameters import controls, make_problem, population_values, select, spreads
 from sparsetoken.app.scripts import problem_code, theory_command, training_code
+from sparsetoken.app.words import majority, per_cent, samples
 from sparsetoken.experiments import compute, make_cell
 from sparsetoken.theory import optimal_curve, oracle_error, risk_curve, two_step_curve
-from sparsetoken.vocabulary import MEASURED, MODELS
-
-__all__ = ["VIEW", "curve", "models"]
+from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS
 
 THREE = ("two-step", "pooled", "vectorized")
 _CALLED = {"two-step": "attention", "pooled": "pooling", "optimal": "the best learner"}
@@ -63,6 +62,11 @@ def has_optimum(values: Values) -> bool:
     return values.get("quantity") != "train_loss" and (exact or size <= _MOST_OPTIMUM)
 
 
+def query_samples(values: Values, alpha: float) -> float:
+    """Return the samples per dimension that the query gets of all."""
+    return values["alpha0"] if by_number(values) else values["split"] * alpha
+
+
 def curve(values: Values, model: str, alphas: list[float], step: int) -> tuple[list[float], Any]:
     """Return the alphas at which a model can be trained, and its risk there."""
     shared = {"reg": values["reg"], "loss": values["loss"]}
@@ -73,32 +77,23 @@ def curve(values: Values, model: str, alphas: list[float], step: int) -> tuple[l
         return alphas, risk_curve(problem, model, alphas=alphas[::-1], **shared)[::-1]
     if by_number(values):
         alphas = [alpha for alpha in alphas if alpha > 1.02 * values["alpha0"]]
-        first = [values["alpha0"]] * len(alphas)
-    else:
-        first = [values["split"] * alpha for alpha in alphas]
-    second = [
-        math.inf if math.isinf(alpha) else alpha - own
-        for alpha, own in zip(alphas, first, strict=True)
-    ]
     if not alphas:
         return [], []
     # From many samples to few: half the time of the other way.
-    found = two_step_curve(
-        problem,
-        alphas0=first[::-1],
-        alphas1=second[::-1],
-        n_points=points(values, step),
-        **shared,
-        **select(values, "two steps"),
+    first = [query_samples(values, alpha) for alpha in alphas[::-1]]
+    second = [a if math.isinf(a) else a - b for a, b in zip(alphas[::-1], first, strict=True)]
+    rates = select(values, "two steps")
+    risks = two_step_curve(
+        problem, alphas0=first, alphas1=second, n_points=points(values, step), **shared, **rates
     )
-    return alphas, found[::-1]
+    return alphas, risks[::-1]
 
 
-def value(result: Any, values: Values) -> Any:
+def value(risk: Any, values: Values) -> float:
     """Return what is shown of a risk."""
     if values["quantity"] == "recall":
-        return result.recall(fpr=values["fpr"])
-    return getattr(result, values["quantity"])
+        return float(risk.recall(fpr=values["fpr"]))
+    return float(getattr(risk, values["quantity"]))
 
 
 def draw(values: Values) -> Iterator[Content]:
@@ -107,20 +102,25 @@ def draw(values: Values) -> Iterator[Content]:
     The best possible curve comes last.
     """
     grid = [float(f"{a:.6g}") for a in np.geomspace(_LOWEST, values["alpha_max"], _GRID)]
-    found: dict[str, Any] = {}
+    risks: dict[str, Any] = {}
     stages = (grid[::_STRIDE], THREE, 0), (grid, THREE, 0), (grid, ("two-step",), 1)
     for alphas, fresh, step in stages:
-        found |= {m: curve(values, m, alphas, step) for m in models(values) if m in fresh}
+        risks |= {m: curve(values, m, alphas, step) for m in models(values) if m in fresh}
         if step and has_optimum(values):
-            found["optimal"] = curve(values, "optimal", alphas, step)
-        curves = [
-            Line(name=MODELS[model].label, model=model, x=x, y=[float(value(r, values)) for r in y])
-            for model, (x, y) in found.items()
+            risks["optimal"] = curve(values, "optimal", alphas, step)
+        rows = [
+            (model, alpha, value(risk, values), getattr(risk, "converged", True))
+            for model, curves in risks.items()
+            for alpha, risk in zip(*curves, strict=True)
+        ]
+        lines = [
+            model_line(m, x, [shown for model, _, shown, _ in rows if model == m])
+            for m, (x, _) in risks.items()
         ]
         yield Content(
-            panels=[_panel(values, curves + _lines(values, step))],
-            sentence=_sentence(values, curves, step),
-            table=_table(values, found),
+            panels=[_panel(values, lines + _levels(values, step))],
+            sentence=_sentence(values, lines, step),
+            table=by_column(("model", "alpha", values["quantity"], "converged"), rows),
             python=_python(values),
             command=_command(values),
             more=not step,
@@ -133,31 +133,26 @@ def _panel(values: Values, curves: list[Line]) -> Panel:
     if values["quantity"] == "recall":
         title += f" at {per_cent(values['fpr'])} false positives"
     return Panel(
-        x=PanelAxis(
-            title="samples per dimension, α",
-            logarithmic=True,
-            ends=(_LOWEST, values["alpha_max"]),
-            samples=True,
-        ),
+        x=axis(PARAMETERS["alpha"], ends=(_LOWEST, values["alpha_max"])),
         y=PanelAxis(title=title, logarithmic=shown.logarithmic),
         curves=curves,
     )
 
 
-def _lines(values: Values, step: int) -> list[Line]:
+def _levels(values: Values, step: int) -> list[Line]:
     """Return the target, what a constant answer gives, and the least error of any classifier."""
     if values["quantity"] != "test_error":
         return []
     ends = [_LOWEST, values["alpha_max"]]
-    found = [Line(name="target", look="dot", x=ends, y=[values["error"]] * 2)]
-    found += majority(values, ends)[0]
+    lines = [Line(name="target", look="dot", x=ends, y=[values["error"]] * 2)]
+    lines += majority(values, ends)[0]
     size = values["n_tokens"] * values["n_signal"] * 2 ** len(spreads(values))
     if step and size <= _MOST_FLOOR:
         n_points = 256 if size > 2000 else 1024
         floor = float(oracle_error(make_problem(values), "bayes", n_points=n_points))
         label = f"{MODELS['bayes'].label} floor"
-        found.append(Line(name=label, model="bayes", look="dash", x=ends, y=[floor] * 2))
-    return found
+        lines.append(Line(name=label, model="bayes", look="dash", x=ends, y=[floor] * 2))
+    return lines
 
 
 def _sentence(values: Values, curves: list[Line], step: int) -> str:
@@ -173,9 +168,7 @@ def _sentence(values: Values, curves: list[Line], step: int) -> str:
 
 def _reach(values: Values, drawn: Line, step: int) -> str:
     """Say how many samples a model needs for the target, or why none will do."""
-    target, name = values["error"], _CALLED[drawn.model or ""]
-    x: Any = drawn.x
-    y: Any = drawn.y
+    target, name, x, y = values["error"], _CALLED[drawn.model or ""], drawn.x, drawn.y
     for (a, b), (above, below) in zip(pairwise(x), pairwise(y), strict=True):
         if above > target >= below:
             way = math.log(above / target) / math.log(above / below)
@@ -190,37 +183,24 @@ def _reach(values: Values, drawn: Line, step: int) -> str:
     return f"{name} needs more than {samples(values['alpha_max'])} for {per_cent(target)} error"
 
 
-def _table(values: Values, found: dict[str, Any]) -> dict[str, list[Any]]:
-    rows = [
-        (model, x, r)
-        for model, (alphas, y) in found.items()
-        for x, r in zip(alphas, y, strict=True)
-    ]
-    shown = [value(result, values) for _, _, result in rows]
-    return {
-        "model": [model for model, _, _ in rows],
-        "alpha": [alpha for _, alpha, _ in rows],
-        values["quantity"]: [float(number) for number in shown],
-        "converged": [getattr(result, "converged", True) for _, _, result in rows],
-    }
-
-
 def simulate(values: Values, send: Callable[[Progress], None]) -> None:
     """Train classifiers on drawn samples, and send the points as they come."""
     cells = _cells(values)
-    curves: dict[str, Line] = {}
+    lines: dict[str, Line] = {}
     send(Progress(done=0, total=len(cells)))
     for done, (model, alpha, cell) in enumerate(cells, 1):
         result = compute(cell)[values["quantity"]]
-        label = f"{MODELS[model].label}, simulated"
-        drawn = curves.setdefault(
-            model, Line(name=label, model=model, look="points", x=[], y=[], error=[])
+        name, before = f"{MODELS[model].label}, simulated", lines.get(model)
+        x, y, error = (before.x, before.y, before.error or []) if before else ([], [], [])
+        lines[model] = Line(
+            name=name,
+            model=model,
+            look="points",
+            x=[*x, alpha],
+            y=[*y, float(result)],
+            error=[*error, float(result.uncertainty)],
         )
-        drawn.x.append(alpha)
-        drawn.y.append(float(result))
-        assert drawn.error is not None
-        drawn.error.append(float(result.uncertainty))
-        content = Content(panels=[_panel(values, list(curves.values()))], sentence="")
+        content = Content(panels=[_panel(values, list(lines.values()))], sentence="")
         send(Progress(done=done, total=len(cells), content=content))
 
 
@@ -238,47 +218,49 @@ def _cells(values: Values) -> list[tuple[str, float, Any]]:
     shared |= {name: values[name] for name in ("dim", "trials", "fpr")}
     cells = []
     for alpha in np.geomspace(lowest, highest, _SIMULATED).tolist():
-        tokens = alpha * values["dim"] * values["positive_rate"] * values["n_tokens"]
-        optimum = has_optimum(values) and tokens <= _MOST_TOKENS
+        tokens = alpha * values["dim"] * values["n_tokens"]
+        optimum = has_optimum(values) and tokens * values["positive_rate"] <= _MOST_TOKENS
+        first = query_samples(values, alpha)
         for model in (*models(values), "optimal") if optimum else models(values):
-            samples_of = {"alpha": alpha, "split": values["split"]}
-            fewest = alpha
+            counts, fewest = {"alpha": alpha, "split": values["split"]}, alpha
             if model == "two-step":
-                first = values["alpha0"] if by_number(values) else values["split"] * alpha
-                samples_of = {"alpha0": first, "alpha1": alpha - first}
-                fewest = min(first, alpha - first)
-            numbers = alpha * values["n_tokens"] * values["dim"] ** 2
-            if fewest * rarer < _FEWEST or (model == "vectorized" and numbers > _MOST_NUMBERS):
-                continue
-            chosen = shared | samples_of | {"model": model}
-            cells.append((model, alpha, make_cell("simulation", values["quantity"], chosen)))
+                counts, fewest = (
+                    {"alpha0": first, "alpha1": alpha - first},
+                    min(first, alpha - first),
+                )
+            large = model == "vectorized" and tokens * values["dim"] > _MOST_NUMBERS
+            if fewest * rarer >= _FEWEST and not large:
+                cell = make_cell(
+                    "simulation", values["quantity"], shared | counts | {"model": model}
+                )
+                cells.append((model, alpha, cell))
     return cells
 
 
 def _python(values: Values) -> str:
-    ends = f"{_LOWEST}, {values['alpha_max']!r}, {_GRID}"
-    shown = values["quantity"]
+    shown, reg = values["quantity"], repr(values["reg"])
     if shown == "recall":
         shown = f"recall(fpr={values['fpr']!r})"
     first = f"{values['split']!r} * alphas"
-    lines = [f"alphas = np.geomspace({ends})[::-1]  # each point starts from the one before"]
-    lines += [
+    lines = [
+        f"alphas = np.geomspace({_LOWEST}, {values['alpha_max']!r}, {_GRID})[::-1]"
+        "  # each point starts from the one before",
         "curves = {",
-        f"    model: st.theory.risk_curve(problem, model, alphas=alphas, reg={values['reg']!r}, "
+        f"    model: st.theory.risk_curve(problem, model, alphas=alphas, reg={reg}, "
         "loss=training['loss'])",
         f"    for model in {models(values)[1:]!r}",
         "}",
     ]
     if has_optimum(values):
-        points_of = f"n_points={_OPTIMUM_POINTS}"
-        lines.append(f'curves["optimal"] = st.theory.optimal_curve(problem, alphas, {points_of})')
+        best = f"st.theory.optimal_curve(problem, alphas, n_points={_OPTIMUM_POINTS})"
+        lines.append(f'curves["optimal"] = {best}')
     if by_number(values):
         lines.append(f"alphas = alphas[alphas > {1.02 * values['alpha0']:.12g}]")
         first = f"np.full(alphas.size, {values['alpha0']!r})"
     lines += [
         f"first = {first}",
         'curves["two-step"] = st.theory.two_step_curve(',
-        f"    problem, alphas0=first, alphas1=alphas - first, reg={values['reg']!r},",
+        f"    problem, alphas0=first, alphas1=alphas - first, reg={reg},",
         f"    n_points={points(values, 1)}, **training",
         ")",
         "for model, curve in curves.items():",
@@ -302,13 +284,8 @@ VIEW = View(
     "learning",
     "Learning curves",
     "How fast does each classifier learn?",
-    (
-        *("quantity", "error", "fpr", "alpha_max", "features"),
-        *GROUPS["Problem"],
-        *("query_by", "split", "alpha0", "loss", "reg"),
-        *GROUPS["Learning rates"],
-        *("dim", "trials"),
-    ),
+    controls("quantity", "error", "fpr", "alpha_max", "features", "Problem")
+    + controls("query_by", "split", "alpha0", "loss", "reg", "Learning rates", "dim", "trials"),
     draw,
     simulate,
     "Add simulated points",

@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken.app.content import Content, Line, Map, Panel, PanelAxis, Values, View, per_cent
-from sparsetoken.app.parameters import CONTROLS, GROUPS, make_problem
+from sparsetoken.app.content import Content, Line, Map, Panel, Values, View, axis, by_column
+from sparsetoken.app.parameters import CONTROLS, controls, make_problem, slider
 from sparsetoken.app.scripts import attention_code, theory_command
 from sparsetoken.app.views.learning import curve, has_optimum
+from sparsetoken.app.words import per_cent
 from sparsetoken.estimate import Estimate
 from sparsetoken.planner.metric import get_metric
 from sparsetoken.planner.optimal import least_alpha
 from sparsetoken.vocabulary import COLORS, PARAMETERS
-
-__all__ = ["VIEW", "along"]
 
 _SIZE = (25, 17)
 _STRIDES = ((12, 16), (6, 4), (3, 2), (1, 1))  # how the map fills in
@@ -34,10 +33,10 @@ Places = dict[tuple[float, float], Errors | None]
 def along(name: str, size: int) -> list[Any]:
     """Return the values along an axis over a parameter."""
     control = CONTROLS[name]
-    low, high = _RANGES.get(name) or control.slider or (0.0, 0.0)
+    low, high = _RANGES.get(name) or slider(name)
     space = np.geomspace if control.logarithmic else np.linspace
-    found = [float(f"{v:.4g}") for v in space(low, high, size)]
-    return sorted({round(v) for v in found}) if control.whole else found
+    places = [float(f"{v:.4g}") for v in space(low, high, size)]
+    return sorted({round(v) for v in places}) if control.whole else places
 
 
 def errors(values: Values, places: list[tuple[float, float]]) -> list[Errors | None]:
@@ -50,10 +49,10 @@ def errors(values: Values, places: list[tuple[float, float]]) -> list[Errors | N
     if not cases or cases[0]["n_signal"] > cases[0]["n_tokens"]:
         return [None] * len(cases)
     if "alpha" not in axes and len(cases) > 1:
-        return [found for place in places for found in errors(values, [place])]
+        return [pair for place in places for pair in errors(values, [place])]
     alphas = [case["alpha"] for case in cases]
-    found = [curve(cases[0], model, alphas, 0)[1] for model in ("two-step", "pooled")]
-    return [(ours.test_error, theirs.test_error) for ours, theirs in zip(*found, strict=True)]
+    risks = [curve(cases[0], model, alphas, 0)[1] for model in ("two-step", "pooled")]
+    return [(ours.test_error, theirs.test_error) for ours, theirs in zip(*risks, strict=True)]
 
 
 def gain(pair: Errors | None) -> float | None:
@@ -75,7 +74,7 @@ def shade(gained: float) -> float:
 
 @lru_cache(maxsize=16)
 def _remembered(fixed: tuple[Any, ...]) -> Places:
-    """Return what is known of a map, given all but its axes: a move along them changes nothing."""
+    """Return what was computed of a map, which a move along its axes does not change."""
     return {}
 
 
@@ -84,14 +83,14 @@ def draw(values: Values) -> Iterator[Content]:
     across, up = values["x_axis"], values["y_axis"]
     if across == up:
         raise ValueError("the two axes must differ")
-    (here,) = errors(values, [(values[across], values[up])])
-    if here is None:
+    (at_cross,) = errors(values, [(values[across], values[up])])
+    if at_cross is None:
         raise ValueError(
             f"n_signal must be an integer in [1, {values['n_tokens']}], got {values['n_signal']}"
         )
     xs, ys = along(across, _SIZE[0]), along(up, _SIZE[1])
     grids = [(_every(xs, right), _every(ys, above)) for right, above in _STRIDES]
-    known = _remembered(tuple((n, v) for n, v in values.items() if n not in (across, up)))
+    pairs_at = _remembered(tuple((n, v) for n, v in values.items() if n not in (across, up)))
     shown: tuple[list[float], list[float]] | None = None
     for grid in grids:
         lines = [[(x, y) for x in grid[0]] for y in grid[1]]
@@ -99,15 +98,15 @@ def draw(values: Values) -> Iterator[Content]:
             lines = list(map(list, zip(*lines, strict=True)))
         fresh = 0
         for line in lines:
-            new = [place for place in line if place not in known]
-            known |= zip(new, errors(values, new), strict=True)
+            new = [place for place in line if place not in pairs_at]
+            pairs_at |= zip(new, errors(values, new), strict=True)
             fresh += len(new)
             if shown and fresh >= _CHUNK:  # others may want the processor
-                yield _content(values, *shown, known, here, more=True)
+                yield _content(values, *shown, pairs_at, at_cross, more=True)
                 fresh = 0
         shown = grid
         if fresh or grid is grids[-1]:
-            yield _content(values, *grid, known, here, more=grid is not grids[-1])
+            yield _content(values, *grid, pairs_at, at_cross, more=grid is not grids[-1])
 
 
 def _best_possible(values: Values) -> list[Line]:
@@ -143,13 +142,13 @@ def _content(
     values: Values,
     columns: list[float],
     rows: list[float],
-    known: Places,
-    here: Errors,
+    pairs_at: Places,
+    at_cross: Errors,
     more: bool,
 ) -> Content:
-    pairs = [[known[x, y] for x in columns] for y in rows]
+    pairs = [[pairs_at[x, y] for x in columns] for y in rows]
     across, up = PARAMETERS[values["x_axis"]], PARAMETERS[values["y_axis"]]
-    table = [(x, y, *pair) for (x, y), pair in known.items() if pair is not None]
+    table = [(x, y, *map(float, pair)) for (x, y), pair in pairs_at.items() if pair is not None]
     shown = Map(
         x=columns,
         y=rows,
@@ -164,23 +163,14 @@ def _content(
     return Content(
         panels=[
             Panel(
-                x=PanelAxis(
-                    title=across.axis,
-                    logarithmic=across.logarithmic,
-                    samples=across.name == "alpha",
-                ),
-                y=PanelAxis(title=up.axis, logarithmic=up.logarithmic, samples=up.name == "alpha"),
+                x=axis(across),
+                y=axis(up),
                 map=shown,
                 curves=[cross, *([] if more else _best_possible(values))],
             )
         ],
-        sentence=_sentence(values, known, here, more),
-        table={
-            across.name: [row[0] for row in table],
-            up.name: [row[1] for row in table],
-            "two-step": [float(row[2]) for row in table],
-            "pooled": [float(row[3]) for row in table],
-        },
+        sentence=_sentence(values, pairs_at, at_cross, more),
+        table=by_column((across.name, up.name, "two-step", "pooled"), table),
         python=_python(values),
         command=theory_command("test_error", values, "alpha", "split"),
         more=more,
@@ -193,16 +183,18 @@ def _text(pair: Errors | None) -> str:
     return f"attention {per_cent(pair[0])}, pooled {per_cent(pair[1])}"
 
 
-def _sentence(values: Values, known: Places, here: Errors, more: bool) -> str:
-    errors_here = f"attention's error is {per_cent(here[0])}, that of pooling {per_cent(here[1])}"
+def _sentence(values: Values, pairs_at: Places, at_cross: Errors, more: bool) -> str:
+    errors_there = (
+        f"attention's error is {per_cent(at_cross[0])}, that of pooling {per_cent(at_cross[1])}"
+    )
     if more:  # a part of the map would give another fraction
-        return f"At the cross {errors_here}; the map is being drawn."
-    gains = [number for pair in known.values() if (number := gain(pair)) is not None]
+        return f"At the cross {errors_there}; the map is being drawn."
+    gains = [number for pair in pairs_at.values() if (number := gain(pair)) is not None]
     won, lost = (per_cent(sum(g * s > _EDGE for g in gains) / len(gains)) for s in (1, -1))
     across, up = PARAMETERS[values["x_axis"]].label, PARAMETERS[values["y_axis"]].label
     return (
         f"Over {across} and {up}, attention beats pooling on {won} of the map and pooling beats "
-        f"attention on {lost}; at the cross {errors_here}."
+        f"attention on {lost}; at the cross {errors_there}."
     )
 
 
@@ -219,11 +211,7 @@ VIEW = View(
     "phase",
     "Phase diagram",
     "Where does attention beat pooling?",
-    (
-        *("x_axis", "y_axis", "error", "features"),
-        *GROUPS["Problem"],
-        *("alpha", "split", "loss", "reg"),
-        *GROUPS["Learning rates"],
-    ),
+    controls("x_axis", "y_axis", "error", "features", "Problem")
+    + controls("alpha", "split", "loss", "reg", "Learning rates"),
     draw,
 )

@@ -8,21 +8,20 @@ from sparsetoken.app.content import (
     Content,
     Line,
     Panel,
-    PanelAxis,
     Progress,
     Values,
     View,
-    majority,
-    per_cent,
+    axis,
+    by_column,
+    model_line,
 )
 from sparsetoken.app.data import pilot_content
 from sparsetoken.app.parameters import select
 from sparsetoken.app.processes import refusal
 from sparsetoken.app.scripts import keywords
+from sparsetoken.app.words import majority, per_cent
 from sparsetoken.planner import read_curve
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS, group
-
-__all__ = ["VIEW"]
 
 _CLASSIFIERS = ("two-step", "pooled", "vectorized", "optimal")
 
@@ -47,16 +46,11 @@ def _plan_curve(values: Values, send: Callable[[Progress], None]) -> None:
     """Plan from the numbers of a learning curve."""
     send(Progress(done=0, total=1, message="looking for curves that agree"))
     try:
-        table = curve_arguments(values)
+        table = {"n_test": values["test_samples"]} | read_curve(values["curve"])
         content = pilot_content(st.plan.from_curve(**table, error=values["error"]))
     except ValueError as impossible:
         content = Content(panels=[], sentence=str(refusal(impossible)))
     send(Progress(done=1, total=1, content=content.model_copy(update=_code(values))))
-
-
-def curve_arguments(values: Values) -> Values:
-    """Return what a pasted table says, as :func:`sparsetoken.plan.from_curve` takes it."""
-    return {"n_test": values["test_samples"]} | read_curve(values["curve"])
 
 
 def _plan_by_theory(values: Values, send: Callable[[Progress], None]) -> None:
@@ -76,64 +70,51 @@ def _plan_by_theory(values: Values, send: Callable[[Progress], None]) -> None:
     curves: dict[str, Any] = {}
     others = [model for model in _CLASSIFIERS if model != plan.model]
     for done, model in enumerate([plan.model, *others], 1):
-        report(done, f"drawing {MODELS[model].label}", _content(values, plan, curves))
-        if model != plan.model:
-            budget = asked | {"n_samples": plan.n_samples, "error": None, "model": model}
-            curves[model] = st.plan(**budget).curve
-        else:
-            curves[model] = plan.curve
-    report(5, "comparing", _content(values, plan, curves))
+        report(done, f"drawing {MODELS[model].label}", _content(values, plan, curves, {}))
+        budget = asked | {"n_samples": plan.n_samples, "error": None, "model": model}
+        curves[model] = (plan if model == plan.model else st.plan(**budget)).curve
+    report(5, "comparing", _content(values, plan, curves, {}))
     alternatives = {name: float(error) for name, error in plan.alternatives.items()}
     report(6, content=_content(values, plan, curves, alternatives))
 
 
 def _content(
-    values: Values,
-    plan: Any,
-    curves: dict[str, Any] | None = None,
-    alternatives: dict[str, float] | None = None,
+    values: Values, plan: Any, curves: dict[str, Any], alternatives: dict[str, float]
 ) -> Content:
     rows = [
         (model, n, float(error))
-        for model, curve in (curves or {}).items()
+        for model, curve in curves.items()
         for n, error in zip(curve.values, curve.errors, strict=True)
     ]
-    rows += [(model, plan.n_samples, float(e)) for model, e in (alternatives or {}).items()]
+    rows += [(model, plan.n_samples, error) for model, error in alternatives.items()]
     settings = {
         PARAMETERS[name].axis: value if isinstance(value, str) else f"{value:.4g}"
         for name, value in plan.settings.items()
     }
     return Content(
-        panels=[_panel(values, plan, curves or {}, alternatives or {})],
+        panels=[_panel(values, plan, curves, alternatives)],
         sentence=_sentence(values, plan, alternatives),
         facts={"samples": str(plan.n_samples), "classifier": MODELS[plan.model].label} | settings,
-        table={
-            "model": [model for model, _, _ in rows],
-            "n_samples": [n for _, n, _ in rows],
-            "test_error": [error for _, _, error in rows],
-        },
+        table=by_column(("model", "n_samples", "test_error"), rows),
         **_code(values),
     )
 
 
-def _sentence(values: Values, plan: Any, alternatives: dict[str, float] | None) -> str:
+def _sentence(values: Values, plan: Any, alternatives: dict[str, float]) -> str:
+    name = "The best learner" if plan.model == "optimal" else MODELS[plan.model].label.capitalize()
     sentence = (
-        f"{_called(plan.model)} needs {plan.n_samples} labelled sequences for an error of "
+        f"{name} needs {plan.n_samples} labelled sequences for an error of "
         f"{per_cent(plan.error)}; no learner does with fewer than {plan.least_samples}"
     )
-    if alternatives is not None:
-        others = dict(alternatives)
-        floor = others.pop("bayes")
-        others.pop("optimal", None)
+    if alternatives:
         listed = " and ".join(
-            f"{per_cent(error)} with {MODELS[model].label}" for model, error in others.items()
+            f"{per_cent(error)} with {MODELS[model].label}"
+            for model, error in alternatives.items()
+            if model not in ("bayes", "optimal")
         )
-        sentence += f"; the same number gives {listed}; no classifier gets below {per_cent(floor)}"
+        floor = per_cent(alternatives["bayes"])
+        sentence += f"; the same number gives {listed}; no classifier gets below {floor}"
     return f"{sentence}.{majority(values, [])[1]}{f' {plan.caution}.' if plan.caution else ''}"
-
-
-def _called(model: str) -> str:
-    return "The best learner" if model == "optimal" else MODELS[model].label.capitalize()
 
 
 def _panel(
@@ -143,7 +124,7 @@ def _panel(
     drawn = []
     for model, curve in curves.items():
         x, y = list(curve.values), [float(error) for error in curve.errors]
-        drawn.append(Line(name=MODELS[model].label, model=model, x=x, y=y))
+        drawn.append(model_line(model, x, y))
         ends = [min(ends[0], x[0]), max(ends[1], x[-1])]
     drawn.append(Line(name="target", look="dot", x=ends, y=[values["error"]] * 2))
     drawn += majority(values, ends)[0]
@@ -153,33 +134,28 @@ def _panel(
         floor = [alternatives["bayes"]] * 2
         drawn.append(Line(name="Bayes floor", model="bayes", look="dash", x=ends, y=floor))
     return Panel(
-        x=PanelAxis(title=PARAMETERS["n_samples"].axis, logarithmic=True),
-        y=PanelAxis(title=MEASURED["test_error"].axis, logarithmic=True),
+        x=axis(PARAMETERS["n_samples"]),
+        y=axis(MEASURED["test_error"]),
         curves=drawn,
     )
 
 
 def _code(values: Values) -> dict[str, Any]:
-    if values["curve"].strip():
-        return _curve_code(values)
-    asked = arguments(values)
-    options = " ".join(f"{PARAMETERS[name].option} {value}" for name, value in asked.items())
-    python = (
-        f"import sparsetoken as st\n\nplan = st.plan({keywords(asked)})\nprint(plan.summary())\n"
-    )
+    error, n_test, curve = (values[name] for name in ("error", "test_samples", "curve"))
+    if curve.strip():
+        python = (
+            "import sparsetoken as st\nfrom sparsetoken.planner import read_curve\n\n"
+            f"text = {curve!r}\n"
+            f"measured = {{'n_test': {n_test}}} | read_curve(text)\n"
+            f"print(st.plan.from_curve(**measured, error={error!r}).summary())\n"
+        )
+        options = f"--curve curve.csv --n-test {n_test} --error {error}"
+    else:
+        asked = arguments(values)
+        python = f"import sparsetoken as st\n\nplan = st.plan({keywords(asked)})\n"
+        python += "print(plan.summary())\n"
+        options = " ".join(f"{PARAMETERS[name].option} {value}" for name, value in asked.items())
     return {"python": python, "command": f"sparsetoken plan {options}"}
-
-
-def _curve_code(values: Values) -> dict[str, Any]:
-    error, n_test = values["error"], values["test_samples"]
-    python = (
-        "import sparsetoken as st\nfrom sparsetoken.planner import read_curve\n\n"
-        f"text = {values['curve']!r}\n"
-        f"measured = {{'n_test': {n_test}}} | read_curve(text)\n"
-        f"print(st.plan.from_curve(**measured, error={error!r}).summary())\n"
-    )
-    command = f"sparsetoken plan --curve curve.csv --n-test {n_test} --error {error}"
-    return {"python": python, "command": command}
 
 
 VIEW = View(

@@ -3,23 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sparsetoken.app.content import (
-    Content,
-    Line,
-    Panel,
-    PanelAxis,
-    Values,
-    View,
-    majority,
-    per_cent,
-    plural,
-)
-from sparsetoken.app.parameters import GROUPS, make_problem, select
+from sparsetoken.app.content import Content, Line, Panel, PanelAxis, Values, View, axis
+from sparsetoken.app.parameters import controls, make_problem, select
 from sparsetoken.app.scripts import keywords, problem_code
+from sparsetoken.app.words import majority, per_cent, plural
 from sparsetoken.theory import training
 from sparsetoken.vocabulary import COLORS, MEASURED
-
-__all__ = ["VIEW"]
 
 
 def arguments(values: Values) -> Values:
@@ -32,10 +21,10 @@ def draw(values: Values) -> Iterator[Content]:
     """Draw cosines and test error against the steps, from few points and then from more."""
     coarse, fine = _points(values)
     for n_points in (coarse, fine):
-        found = training(make_problem(values), n_points=n_points, **arguments(values))
-        if not found.cosine.size:
+        path = training(make_problem(values), n_points=n_points, **arguments(values))
+        if not path.cosine.size:
             raise ValueError("the first step already runs away: the learning rates are too large")
-        yield _content(values, found, more=n_points == coarse)
+        yield _content(values, path, more=n_points == coarse)
 
 
 def _points(values: Values) -> tuple[int, int]:
@@ -43,8 +32,8 @@ def _points(values: Values) -> tuple[int, int]:
     return (256, 2048) if values["batches"] == "online" else (2048, 16384)
 
 
-def _content(values: Values, found: Any, more: bool) -> Content:
-    series = found.cosine, found.readout_cosine, found.test_error
+def _content(values: Values, path: Any, more: bool) -> Content:
+    series = path.cosine, path.readout_cosine, path.test_error
     cosine, readout, error = (list(map(float, values)) for values in series)
     steps = len(cosine)  # fewer than asked for if it cannot be followed to the end
     stops = " Further steps cannot be followed." if steps < values["steps"] else ""
@@ -66,11 +55,7 @@ def _content(values: Values, found: Any, more: bool) -> Content:
                     Line(name="readout", color=COLORS[3], look="marked", x=x, y=readout),
                 ],
             ),
-            Panel(
-                x=title,
-                y=PanelAxis(title=MEASURED["test_error"].axis, logarithmic=True),
-                curves=learned,
-            ),
+            Panel(x=title, y=axis(MEASURED["test_error"]), curves=learned),
         ],
         sentence=(
             f"After {plural(steps, 'step')} the query has a cosine of {cosine[-1]:.3f} with the "
@@ -91,12 +76,7 @@ VIEW = View(
     "training",
     "Training",
     "What happens when all parameters learn at once?",
-    (
-        *("steps", "batches", "alpha"),
-        *GROUPS["Problem"],
-        *("loss", "reg"),
-        *GROUPS["Learning rates"],
-    ),
+    controls("steps", "batches", "alpha", "Problem", "loss", "reg", "Learning rates"),
     draw,
     defaults={"lr_query": 2.0, "reg": 1e-6},
 )

@@ -1,0 +1,37 @@
+"""Numbers in the sentences of the page."""
+
+from sparsetoken.app.content import Line, Values
+
+
+def per_cent(fraction: float) -> str:
+    """Return a fraction in per cent, to two or three digits, that no line break divides."""
+    value = 100.0 * fraction
+    if 0.0 < value < 1e-3:
+        return "less than 0.001\N{NO-BREAK SPACE}%"
+    digits = f"{value:.3g}" if value < 10 or value > 99 else f"{value:.0f}"
+    return f"{digits}\N{NO-BREAK SPACE}%"
+
+
+def samples(alpha: float, dim: int | None = None) -> str:
+    """Return samples per dimension, and their number where the dimension is known."""
+    number = f"{alpha:.3g}" if alpha < 99.5 else f"{alpha:.0f}"
+    counted = f" (n = {alpha * dim:.0f})" if dim else ""
+    return f"{number} {'sample' if number == '1' else 'samples'} per dimension{counted}"
+
+
+def majority(values: Values, ends: list[float]) -> tuple[list[Line], str]:
+    """Return what always answering the larger class gives: a line, and words if it is good enough.
+
+    There is nothing to say where the classes are equal.
+    """
+    error = min(values["positive_rate"], 1.0 - values["positive_rate"])
+    if error == 0.5:
+        return [], ""
+    words = f" Always answering the larger class errs on {per_cent(error)} without any data."
+    line = Line(name="always the larger class", look="dash", x=ends, y=[error] * 2)
+    return [line], words if error <= values.get("error", 0.0) else ""
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

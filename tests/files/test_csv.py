@@ -1,0 +1,100 @@
+"""Text, read by Arrow and without it."""
+
+import gzip
+
+import pytest
+
+from files.bags import SITES, lines, same
+from sparsetoken import read_dataset
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(lines()) + "\n",
+        "\n".join(lines()),
+        "\r\n".join(lines()) + "\r\n",
+        "\ufeff" + "\r\n".join(lines()) + "\r\n",
+        "\n".join(lines()) + "\n\n\r\n\n",
+        "\n".join(lines()) + "\n,,,,\n,,,,\n",
+        "\n".join(lines()[:3]) + "\n\n" + "\n".join(lines()[3:]),
+        "\n".join(lines()).replace("ill", '"ill"').replace("bag", '"bag"'),
+    ],
+    ids=["plain", "no end", "CRLF", "BOM", "blank end", "empty cells", "blank line", "quotes"],
+)
+def test_text(tmp_path, engine, text):
+    path = tmp_path / "bags.csv"
+    path.write_bytes(text.encode())
+    data = read_dataset(path, **SITES)
+    same(data)
+    assert data.sequences.feature_names.tolist() == ["x", "y"]
+    assert data.groups.tolist() == ["p", "q", "p"]
+    assert data.rows.tolist() == [0, 2, 5, 1, 4, 3]
+    assert data.labelled.all()
+
+
+def test_text_in_many_blocks(tmp_path, engine, monkeypatch):
+    monkeypatch.setattr("sparsetoken.files.csv.CELLS", 10)
+    path = tmp_path / "bags.csv"
+    path.write_text("\n".join(lines()))
+    same(read_dataset(path, **SITES))
+
+
+def test_other_ways_to_write_text(tmp_path, engine):
+    (tmp_path / "bags.tsv").write_text("\n".join(lines("\t")))
+    same(read_dataset(tmp_path / "bags.tsv", **SITES))
+    with gzip.open(tmp_path / "bags.csv.gz", "wt") as file:
+        file.write("\n".join(lines()))
+    same(read_dataset(tmp_path / "bags.csv.gz", **SITES))
+    quoted = 'bag,label,"a, b"\n"one\ntwo",1,2\n"say ""x""",0,3\n'
+    (tmp_path / "quoted.csv").write_text(quoted)
+    data = read_dataset(tmp_path / "quoted.csv")
+    assert data.ids == ["one\ntwo", 'say "x"']
+    assert data.sequences.feature_names.tolist() == ["a, b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bag,label,x\na,0,1\n\na,0,two\n", "line 4, column 'x': 'two' is not a finite number, in"),
+        ("bag,label,x\na,0,1\na,0,\n", "line 3, column 'x': '' is not a finite number"),
+        ("bag,label,x\na,0,1\nb,1,nan\n", "line 3, column 'x': 'nan' is not a finite .* 'b'"),
+        ("bag,label,x\na,0,1\nb,1,1e999\n", "line 3, column 'x': '1e999' is not a finite number"),
+        ("bag,label,x\na,0\n", "line 2: 2 columns instead of 3"),
+        (
+            "bag,label,x\na,0,1\nb,0,1\na,1,1\n",
+            "line 4, column 'label': '1', but '0' before in .*a'",
+        ),
+        ("bag,label,x\na,0,1\na,,1\n", "line 3, column 'label': '', but '0' before in sequence"),
+        ("bag,label,x\na,0,1\n,0,1\n", "line 3, column 'bag': '' names no sequence"),
+        (
+            "id,label,x\na,0,1\n",
+            "no column 'bag' or 'sequence' among id, label, x; name .* with by=",
+        ),
+        (
+            "bag,sequence,label,x\na,b,0,1\n",
+            "there are 'bag' and 'sequence'; say which is meant with by=",
+        ),
+        ("bag,label\na,0\n", "no columns with features"),
+        ("bag,label,x\n", "no tokens"),
+        ("", "no columns with features"),
+        ('bag,label,x\na,0,"1\n', "line 2"),
+        ("bag,label,x,label\na,0,1,1\n", "two columns named 'label'"),
+    ],
+)
+def test_what_is_wrong_with_text(tmp_path, engine, text, message):
+    path = tmp_path / "bags.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_dataset(path)
+
+
+def test_text_that_is_none(tmp_path, engine):
+    path = tmp_path / "bags.csv"
+    path.write_bytes("bag,label,x\nä,0,1\n".encode("latin-1"))
+    with pytest.raises(ValueError, match="not text in UTF-8"):
+        read_dataset(path)
+    packed = tmp_path / "bags.csv.gz"
+    packed.write_bytes(gzip.compress(b"bag,label,x\na,0,1\n" * 1000)[:-30])
+    with pytest.raises(ValueError, match="damaged"):
+        read_dataset(packed)

@@ -1,0 +1,53 @@
+"""Which columns of a table are what."""
+
+import numpy as np
+import pytest
+
+from files.bags import TOKENS, lines
+from sparsetoken import read_dataset
+
+
+def test_columns_can_be_named(tmp_path, engine):
+    path = tmp_path / "bags.csv"
+    path.write_text("\n".join(lines()).replace("bag", "patient").replace("label", "state"))
+    chosen = {"by": "patient", "label": "state", "features": ("y", "x"), "ignore": "site"}
+    data = read_dataset(path, **chosen)
+    assert data.sequences.feature_names.tolist() == ["y", "x"]
+    assert np.array_equal(data.sequences[1], TOKENS["a"][:, ::-1])
+    by_pattern = read_dataset(path, "patient", "state", ignore=("si*",))
+    assert by_pattern.sequences.feature_names.tolist() == ["x", "y"]
+    assert by_pattern.reading["features"] == ["x", "y"]
+    text = "sequence,label,px0,px1,id\na,0,1,2,9\nb,1,3,4,8\n"
+    path.write_text(text)
+    assert read_dataset(path, features=("px*",)).sequences.dim == 2
+
+
+@pytest.mark.parametrize(
+    ("selection", "message"),
+    [
+        (dict(by="bags"), "no 'bags'; the nearest names are 'bag', "),
+        (dict(label="lable"), "no 'lable'; the nearest names are 'label', "),
+        (dict(group="sites"), "no 'sites'; the nearest names are 'site', "),
+        (dict(features=("z",)), "no 'z'; the nearest names are "),
+        (dict(ignore=("sit",)), "no 'sit'; the nearest names are 'site', "),
+        (dict(features=("x", "label")), "'label' cannot be a feature and something else"),
+        (dict(ignore=("x", "y", "site")), "no columns with features"),
+        (dict(), "line 2, column 'site': 'p' is not a finite number, in sequence 'b'; if t"),
+    ],
+)
+def test_columns_that_are_not_there(tmp_path, engine, selection, message):
+    path = tmp_path / "bags.csv"
+    path.write_text("\n".join(lines()))
+    with pytest.raises(ValueError, match=message):
+        read_dataset(path, **selection)
+
+
+def test_a_second_label_is_no_feature(tmp_path, engine):
+    path = tmp_path / "bags.csv"
+    rng = np.random.default_rng(0)
+    rows = [f"s{i // 3},{i // 3 % 2},{i // 6 % 2},{rng.standard_normal()}" for i in range(24)]
+    path.write_text("\n".join(["bag,label,stage,x", *rows]))
+    with pytest.raises(ValueError, match=r"'stage' has one value in each sequence.*ignore=.stage"):
+        read_dataset(path)
+    assert read_dataset(path, ignore=("stage",)).sequences.dim == 1
+    assert read_dataset(path, features=("*",)).sequences.dim == 2

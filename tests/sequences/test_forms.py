@@ -1,0 +1,204 @@
+"""Whatever holds sequences, and what is wrong with it."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.model_selection import cross_val_score
+
+import sparsetoken as st
+from sequences.small import LENGTHS, frame, ragged
+from sparsetoken import Sequences
+from sparsetoken.sequences.forms import (
+    EmptySequenceWarning,
+    OneTokenWarning,
+    PaddingWarning,
+)
+from sparsetoken.sequences.sequences import as_sequences
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_become_sequences_without_a_copy(dtype):
+    X = np.random.default_rng(0).standard_normal((6, 3, 2)).astype(dtype)
+    X.flags.writeable = False
+    sequences = as_sequences(X)
+    assert np.shares_memory(sequences.tokens, X)
+    assert sequences.dtype == dtype
+    assert sequences.lengths.tolist() == [3] * 6
+    assert np.array_equal(sequences[4], X[4])
+    with pytest.warns(OneTokenWarning, match="each of the 6 rows of X was taken as a sequence"):
+        single = as_sequences(X[:, 0])
+    assert single.lengths.tolist() == [1] * 6
+    assert np.array_equal(single.tokens, X[:, 0])
+
+
+def test_every_form_of_the_same_data():
+    parts = ragged()
+    as_objects = np.empty(4, dtype=object)
+    as_objects[:] = parts
+    wanted = np.concatenate(parts)
+    for X in (
+        parts,
+        tuple(parts),
+        as_objects,
+        Sequences.from_list(parts),
+        [p.tolist() for p in parts],
+    ):
+        sequences = as_sequences(X)
+        assert np.array_equal(sequences.tokens, wanted)
+        assert sequences.lengths.tolist() == LENGTHS
+
+
+def test_types_of_the_tokens():
+    assert Sequences.from_list(ragged(np.float32)).dtype == np.float32
+    assert Sequences.from_list([ragged(np.float32)[0], ragged()[1]]).dtype == np.float64
+    assert Sequences.from_list([np.ones((2, 3), dtype=int)]).dtype == np.float64
+    assert as_sequences(np.ones((2, 3, 1), dtype=np.int8)).dtype == np.float64
+    assert as_sequences(np.ones((2, 3, 1), dtype=np.float16)).dtype == np.float32
+
+
+def test_strided_arrays():
+    X = np.random.default_rng(0).standard_normal((8, 6, 4))
+    strided = np.asfortranarray(X)[::2, ::-1, ::2]
+    sequences = as_sequences(strided)
+    assert sequences.tokens.flags.c_contiguous
+    assert np.array_equal(sequences[1], X[2, ::-1, ::2])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_the_token_that_is_not_finite_is_named(value):
+    parts = ragged()
+    parts[2][3, 1] = value
+    kind = "NaN" if np.isnan(value) else "infinity"
+    with pytest.raises(ValueError, match=f"X contains {kind} in sequence 2, token 3, feature 1"):
+        as_sequences(parts)
+    with pytest.raises(ValueError, match="in sequence 102, token 3"):
+        as_sequences(parts, first=100)
+
+
+def test_large_finite_values_are_finite():
+    X = np.full((2, 2, 2), 1e308)  # their sum overflows
+    assert as_sequences(X).dim == 2
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([], "X must hold at least one sequence"),
+        (np.empty((0, 3, 2)), "X must hold at least one sequence"),
+        ([np.ones((2, 3)), np.ones((0, 3))], "sequence 1 of X has no tokens"),
+        (np.empty((3, 0, 2)), "sequence 0 of X has no tokens"),
+        (np.empty((3, 2, 0)), "at least one feature"),
+        ([np.ones((2, 3)), np.ones((2, 4))], "sequence 1 of X has tokens of dimension 4, .* 3"),
+        ([np.ones((2, 3)), np.ones(3)], r"sequence 1 of X must have shape \(length, dim\)"),
+        ([np.ones(3), np.ones(2)], "rows of unequal shape"),
+        (np.ones((2, 2, 2, 2)), r"shape \(n, L, d\)"),
+        (np.ones(4), "Reshape your data"),
+        ("tokens", "got str"),
+        (7, "got int"),
+        ([["a", "b"], ["c", "d"]], "X must hold numbers"),
+        ([np.array([["a"]])], "sequence 0 of X must hold numbers"),
+        ([np.ones((1, 1), dtype=complex)], "Complex data not supported"),
+        (np.ones((2, 2, 2), dtype="datetime64[s]"), "must hold numbers"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_wrong_is_said(X, message):
+    with pytest.raises(ValueError, match=message):
+        as_sequences(X)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_lists_of_frames_are_matched_by_name(kind):
+    df = frame(kind)
+    first, other = df[["x", "count"]], df[["count", "x"]]
+    X = as_sequences([first, other])
+    assert X.feature_names.tolist() == ["x", "count"]
+    assert np.array_equal(X[0], X[1])
+    with pytest.raises(ValueError, match="sequence 1 of X lacks the feature 'count', unlike seq"):
+        as_sequences([first, df[["x"]]])
+    with pytest.raises(
+        ValueError, match="sequence 1 of X has the feature 'ill', unlike sequence 0"
+    ):
+        as_sequences([first, df[["x", "count", "ill"]]])
+    with pytest.raises(ValueError, match="sequence 1 of X has no names of features, but others"):
+        as_sequences([first, np.ones((2, 2))])
+
+
+def test_a_frame_without_a_grouping_is_one_token_a_row_and_says_so():
+    df = frame("pandas")[["x", "count"]]
+    with pytest.warns(OneTokenWarning, match="each of the 5 rows"):
+        X = as_sequences(df)
+    assert X.feature_names.tolist() == ["x", "count"]
+    assert X.lengths.tolist() == [1] * 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(as_sequences(df.to_numpy()[:, None])) == 5
+    assert as_sequences(df.set_axis([0, 1], axis=1)).feature_names is None  # numbered columns
+
+
+def test_padding_is_left_out():
+    padded = np.arange(24.0, dtype=np.float32).reshape(2, 4, 3)
+    mask = np.array([[0, 1, 1, 0], [1, 1, 1, 1]])
+    for given in (mask, mask.astype(bool), mask.tolist()):
+        X = Sequences.from_padded(padded, given)
+        assert X.dtype == np.float32
+        assert np.array_equal(X[0], padded[0, 1:3])
+        assert np.array_equal(X[1], padded[1])
+    own = np.ma.MaskedArray(padded, mask=np.repeat(mask[..., None] == 0, 3, axis=2))
+    assert Sequences.from_padded(own).lengths.tolist() == [2, 4]
+    own[1, 1, 1] = np.ma.masked
+    with pytest.raises(ValueError, match="some features masked"):
+        Sequences.from_padded(own)
+    for wrong in (mask[:, :3], mask + 1):
+        with pytest.raises(
+            ValueError, match=r"mask must hold True or False, 1 or 0, of shape \(2, 4"
+        ):
+            Sequences.from_padded(padded, wrong)
+    with pytest.raises(ValueError, match="mask must say"):
+        Sequences.from_padded(padded)
+
+
+def test_a_mask_that_leaves_nothing_is_said():
+    padded, mask = np.ones((3, 2, 2)), np.array([[1, 1], [1, 0], [1, 1]])
+    with pytest.warns(EmptySequenceWarning, match="mask leaves 2 of 3 sequences without .* ~mask"):
+        assert Sequences.from_padded(padded, 1 - mask).lengths.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_zero_padding_is_said(side):
+    padded = np.random.default_rng(0).standard_normal((6, 9, 4))
+    cut = slice(0, 3) if side == "left" else slice(6, 9)
+    padded[1:, cut] = 0.0
+    with pytest.warns(PaddingWarning, match=r"15 of 54 tokens are exactly zero \(28%\): is that"):
+        as_sequences(padded)
+    with pytest.warns(PaddingWarning):
+        st.PooledClassifier().fit(list(padded), [0, 1] * 3)
+    padded[1:, cut, 1] = 1e-9
+    as_sequences(padded)
+    padded[3] = 0.0  # a token that is zero may be a token: few are no padding
+    padded[3, 2:] = 1.0
+    as_sequences(padded)
+
+
+def test_the_warning_names_the_line_of_the_caller():
+    X, y = np.random.default_rng(0).standard_normal((20, 3)), np.arange(20) % 2
+    for call in (
+        lambda: st.PooledClassifier().fit(X, y),
+        lambda: cross_val_score(st.PooledClassifier(), X, y, cv=2),
+        lambda: st.estimators.PerToken().fit(X),
+    ):
+        with pytest.warns(OneTokenWarning) as caught:
+            call()
+        assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_masked_values_are_never_used():
+    array = np.ma.MaskedArray(np.ones((2, 2, 2)), mask=False)
+    assert as_sequences(array).dim == 2  # nothing is masked
+    array[1, 0, 0] = np.ma.masked
+    for X in (array, [array[0], array[1]], array[:, 0]):
+        with pytest.raises(ValueError, match="masked values"):
+            as_sequences(X)
+        with pytest.raises(ValueError, match="masked values"):
+            st.PooledClassifier().fit(X, [0, 1])
