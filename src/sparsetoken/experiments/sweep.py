@@ -60,6 +60,22 @@ class Grid:
                     yield cell
 
 
+def line_and_points(
+    quantities: Sequence[str],
+    axis: str,
+    lines: Sequence[Any],
+    points: Sequence[Any],
+    fixed: Mapping[str, Any],
+    axes: Mapping[str, Sequence[Any]] | None = None,
+    columns: Mapping[str, Any] | None = None,
+) -> list[Grid]:
+    """Return the theory on ``lines`` and ``points`` of an axis, the simulation on ``points``."""
+    return [
+        Grid(quantities, {**(axes or {}), axis: values}, fixed, sources, columns or {})
+        for values, sources in ((lines, ["theory"]), (points, SOURCES))
+    ]
+
+
 @dataclass(frozen=True)
 class Sweep:
     """Grids to be computed together.
@@ -87,15 +103,14 @@ class Sweep:
     @cached_property
     def parts(self) -> list[tuple[Grid, list[Cell]]]:
         """The grids with their cells, made once; a cell that a grid repeats is left out."""
-        seen: set[tuple[str, str]] = set()
-        found = []
+        seen: dict[str, set[Cell]] = {}
+        parts = []
         for grid in self.grids:
-            mark = repr(dict(grid.columns))
-            cells = [cell for cell in grid.cells() if (cell.key, mark) not in seen]
-            cells = list(dict.fromkeys(cells))
-            seen |= {(cell.key, mark) for cell in cells}
-            found.append((grid, cells))
-        return found
+            known = seen.setdefault(repr(dict(grid.columns)), set())
+            cells = [cell for cell in dict.fromkeys(grid.cells()) if cell not in known]
+            known.update(cells)
+            parts.append((grid, cells))
+        return parts
 
 
 def load_sweep(path: str | PathLike[str]) -> Sweep:

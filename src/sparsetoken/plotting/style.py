@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from sparsetoken.plotting.picture import Picture, with_subscripts
-from sparsetoken.vocabulary import COLORS, MARKERS, MEASURED, PARAMETERS, quantity
+from sparsetoken.vocabulary import COLORS, MARKERS, MEASURED, MODELS, PARAMETERS, look, quantity
 
 Rows = Sequence[dict[str, Any]]
 
@@ -103,6 +103,24 @@ def curve(
             markeredgewidth=0.8,
             label=label,
         )
+
+
+def family(axes: Axes, rows: Rows, x: str, by: str) -> list[tuple[Any, list[dict[str, Any]], str]]:
+    """Draw a curve for each value of the column ``by``; return value, rows and color of each."""
+    symbol, drawn = with_subscripts(PARAMETERS[by].short), []
+    for value, (color, marker) in looks(present(rows, by)):
+        members = select(rows, **{by: value})
+        curve(axes, members, x, color, marker, f"{symbol} = {value:g}")
+        drawn.append((value, members, color))
+    return drawn
+
+
+def model_curves(axes: Axes, rows: Rows, x: str, styles: Mapping[str, dict[str, Any]]) -> None:
+    """Draw the curve of each model as it looks everywhere, but for what ``styles`` has of it."""
+    for model in present(rows, "model", MODELS):
+        known = look(model)
+        style = {"color": known.color, "marker": known.marker, "label": known.label}
+        curve(axes, select(rows, model=model), x, **(style | styles.get(model, {})))
 
 
 def caption(figure: Picture, rows: Rows, title: str, notes: Sequence[str] = ()) -> None:
