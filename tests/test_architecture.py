@@ -15,6 +15,7 @@ import sparsetoken
 
 ROOT = Path(sparsetoken.__file__).parent
 CORE = {
+    "_types",
     "_validation",
     "vocabulary",
     "estimate",
@@ -27,6 +28,7 @@ CORE = {
     "performance",
 }
 MAY_IMPORT = {
+    "_types": set(),
     "_validation": set(),
     "_replace": set(),
     "vocabulary": {"_validation"},
@@ -36,8 +38,8 @@ MAY_IMPORT = {
     "estimate": set(),
     "population": {"_validation", "problem"},
     "population_text": {"_validation", "vocabulary", "problem", "population"},
-    "law": {"problem", "population"},
-    "performance": {"_validation", "estimate", "law", "losses"},
+    "law": {"_types", "problem", "population"},
+    "performance": {"_types", "_validation", "estimate", "law", "losses"},
     "sampling": CORE,
     "theory": CORE,
     "sequences": {"_validation"},

@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken._types import Array
 from sparsetoken.population import AnyProblem
-
-Array = NDArray[np.float64]
 
 
 class Points(NamedTuple):

@@ -8,17 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.integrate import trapezoid
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
+from sparsetoken._types import Array
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.law import FeatureLaw, Points, Readout, score_mean
 from sparsetoken.losses import Loss
-
-Array = NDArray[np.float64]
 
 LEAST_UNCERTAINTY = 1e-8  # sums of single points are not better than this
 _MOST_PAIRS = 100_000

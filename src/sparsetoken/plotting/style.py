@@ -62,29 +62,22 @@ def curve(
     """
     transform = transform or (lambda value: value)
     style = dashes or _DASHES.get(marker, "-")
-    theory = sorted(select(rows, source="theory"), key=lambda row: row[x])
+    points: Any = {"color": color, "markerfacecolor": face, "markeredgewidth": 0.8}
+    theory, simulation = (
+        sorted(select(rows, source=source), key=lambda row: row[x])
+        for source in ("theory", "simulation")
+    )
+
+    def columns(drawn: Rows) -> tuple[list[float], list[float]]:
+        return [row[x] for row in drawn], [transform(row["value"]) for row in drawn]
+
     if theory:
-        axes.plot(
-            [row[x] for row in theory],
-            [transform(row["value"]) for row in theory],
-            ls=style,
-            color=color,
-            **line,
-        )
-    simulation = sorted(select(rows, source="simulation"), key=lambda row: row[x])
+        axes.plot(*columns(theory), ls=style, color=color, **line)
     if simulation:
-        axes.errorbar(
-            [row[x] for row in simulation],
-            [transform(row["value"]) for row in simulation],
-            yerr=[row["uncertainty"] for row in simulation],
-            fmt=marker,
-            color=color,
-            markerfacecolor=face,
-            markeredgewidth=0.8,
-            elinewidth=0.8,
-            capsize=1.5,
-            zorder=3,
-        )
+        bars: Any = {"elinewidth": 0.8, "capsize": 1.5, "zorder": 3}
+        errors = [row["uncertainty"] for row in simulation]
+        x_values, means = columns(simulation)
+        axes.errorbar(x_values, means, yerr=errors, fmt=marker, **points, **bars)
     expected = {row[x]: row for row in theory}
     for row in simulation:
         if row[x] in expected and isinstance(axes.figure, Picture) and row["uncertainty"]:
@@ -92,17 +85,8 @@ def curve(
             error = math.hypot(row["uncertainty"], expected[row[x]]["uncertainty"])
             axes.figure.gaps.append(gap / error)
     if label is not None:
-        axes.plot(
-            [],
-            [],
-            ls=style if theory else "none",
-            **line,
-            marker=marker if simulation else "",
-            color=color,
-            markerfacecolor=face,
-            markeredgewidth=0.8,
-            label=label,
-        )
+        ls, shown = style if theory else "none", marker if simulation else ""
+        axes.plot([], [], ls=ls, marker=shown, label=label, **points, **line)
 
 
 def family(axes: Axes, rows: Rows, x: str, by: str) -> list[tuple[Any, list[dict[str, Any]], str]]:

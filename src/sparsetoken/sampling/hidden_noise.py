@@ -7,9 +7,8 @@ iteration that uses nothing but products has its exact law without the matrix.
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sparsetoken._types import Array
 
 
 class Noise(Protocol):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparsetoken._types import Array
 from sparsetoken._validation import check_choice, check_count
 from sparsetoken.estimate import Estimate
 from sparsetoken.population import AnyProblem, check_problem
@@ -19,9 +20,6 @@ from sparsetoken.sampling.hidden_noise import HiddenNoise, Noise
 from sparsetoken.sampling.places import weigh_places
 
 __all__ = ["PosteriorMean", "sample_posterior_mean"]
-
-Array = NDArray[np.float64]
-
 _TOLERANCE = 1e-6  # of the squared length, between two iterations
 
 

@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import trapezoid
 from scipy.optimize import brentq
 
+from sparsetoken._types import Array
 from sparsetoken.estimate import Estimate
 from sparsetoken.performance import Roc
 from sparsetoken.population import AnyProblem
@@ -23,8 +23,6 @@ from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.points import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, SingleTokenRatio
 from sparsetoken.theory.token_scores import error_shares, standard_error, token_scores
-
-Array = NDArray[np.float64]
 
 _EXACT = 1e-10  # accuracy of the probabilities of a single signal token
 _GRID = 129  # thresholds over which an area is integrated

@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sparsetoken._types import Array
 
 _MOST_MEANS = 1000  # grid points; a wider range is averaged point by point
 _WIDEST = 1.2  # range of log c on one grid

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+from sparsetoken._types import Array
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.law import score_mean
@@ -25,8 +25,6 @@ from sparsetoken.theory.dynamics.train import check_smooth
 from sparsetoken.theory.joint_prox import Objective, minimize, responses
 from sparsetoken.theory.models import DEFAULT_POINTS
 from sparsetoken.theory.trained import Risk
-
-Array = NDArray[np.float64]
 
 _SCRAMBLINGS = 4
 _DAMPING = 0.25  # larger steps may end in a cycle

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.special import expit, log_softmax, logsumexp
 
+from sparsetoken._types import Array
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.likelihood import log_mean_over_places
 from sparsetoken.theory.points import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, single_token_precision
 from sparsetoken.theory.token_scores import draw_positives
-
-Array = NDArray[np.float64]
 
 _TOLERANCE = 3e-5  # of the interpolation, relative: it converges by a factor of 16 a step
 _TILT = 1e-3  # of the signal's tokens, to see how likely they are chosen

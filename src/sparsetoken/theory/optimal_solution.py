@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from sparsetoken._types import Array
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.performance import LEAST_UNCERTAINTY, Roc
@@ -22,8 +22,6 @@ from sparsetoken.population import AnyProblem, map_kinds
 from sparsetoken.theory.bayes import BayesRule, bayes_rule
 from sparsetoken.theory.optimal_precision import Precision, tabulate_precision
 from sparsetoken.theory.points import BATCHES
-
-Array = NDArray[np.float64]
 
 _SCAN = 4001  # places where signs are compared, so that no pair of solutions is missed
 _RELATIVE = 1e-6  # of the tabulated precision

@@ -7,11 +7,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr, ndtr
 from scipy.stats import hypergeom
 
+from sparsetoken._types import Array
 from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.performance import LEAST_UNCERTAINTY
@@ -27,8 +27,6 @@ from sparsetoken.theory.token_scores import (
     standard_error,
     token_scores,
 )
-
-Array = NDArray[np.float64]
 
 _LARGEST_SIGNAL = 1e6
 

@@ -13,13 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array
 from sparsetoken.law import Points, Readout, score_mean
 from sparsetoken.losses import Loss
 from sparsetoken.theory.smoothing import Moments, envelope_moments
-
-Array = NDArray[np.float64]
 
 
 class ReadoutObjective(NamedTuple):

@@ -3,16 +3,14 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from sparsetoken._types import Array
 from sparsetoken.estimate import Estimate, warn_not_converged
 from sparsetoken.law import FeatureLaw, Points
 from sparsetoken.pooling import Pooling
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
-
-Array = NDArray[np.float64]
 
 
 def capacity(

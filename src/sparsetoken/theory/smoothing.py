@@ -15,13 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from sparsetoken._types import Array
 from sparsetoken.losses import Logistic, Loss, gaussian_rule
 from sparsetoken.theory.interpolation import interpolate
-
-Array = NDArray[np.float64]
 
 _ROOT_2PI = 2.5066282746310002
 _GAUSS = tuple(

@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array
 from sparsetoken.law import Readout
 from sparsetoken.theory.saddle import Pass, ReadoutObjective, evaluate
 from sparsetoken.theory.smoothing import Moments
-
-Array = NDArray[np.float64]
 
 LARGEST = 1e100  # entry of a step: a method that asks for more has lost its way
 _MOST_PASSES = 150

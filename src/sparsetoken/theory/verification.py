@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken._types import Array
 from sparsetoken.law import FeatureLaw, Points, Readout
 from sparsetoken.theory.saddle import ReadoutObjective, score_moments
 from sparsetoken.theory.smoothing import Moments
 
-Array = NDArray[np.float64]
 Index = NDArray[np.signedinteger[Any]]
 
 _BLOCKS = 8

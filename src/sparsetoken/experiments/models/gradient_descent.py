@@ -5,8 +5,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array
 from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.readout import LinearReadout
 from sparsetoken.experiments.cell import Cell
@@ -17,7 +17,6 @@ from sparsetoken.experiments.models.base import (
     Rng,
     WayOfTraining,
     count_samples,
-    refuse_testing_elsewhere,
 )
 from sparsetoken.experiments.models.shared_samples import (
     DESCENT_QUANTITIES,
@@ -30,8 +29,6 @@ from sparsetoken.population import AnyProblem
 from sparsetoken.sampling import LearnedQuery
 from sparsetoken.sequences.sequences import as_sequences
 
-Floats = NDArray[np.float64]
-
 _RATES = frozenset({"lr_readout", "lr_bias", "lr_query"})
 _SETTINGS = ("steps", "batches", "beta", "reg")
 
@@ -41,6 +38,7 @@ class GradientDescentModel(WayOfTraining):
 
     name = "training"
     predicted = simulated = DESCENT_QUANTITIES
+    tested_elsewhere = False
 
     def variant(self, values: Mapping[str, Any]) -> WayOfTraining:
         """Return the tuned training where it is asked for."""
@@ -50,10 +48,6 @@ class GradientDescentModel(WayOfTraining):
         """Return samples, settings and rates."""
         names = {*PROBLEM, "model", "alpha", "loss", *_SETTINGS, *_RATES}
         return names | ({"n_points"} if source == "theory" else set())
-
-    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
-        """Refuse another problem in testing."""
-        refuse_testing_elsewhere(self.name, given)
 
     def predict(self, cell: Cell) -> Numbers:
         """Return the state after the last step."""
@@ -111,11 +105,11 @@ def _best_rates(problem: AnyProblem, *, alpha: float, loss: str, **settings: Any
 class DescentStep(NamedTuple):
     """The parameters after a step, and the mean loss of the samples that the next one would use."""
 
-    query: Floats
-    readout: Floats
+    query: Array
+    readout: Array
     bias: float
     train_loss: float
-    direction: Floats
+    direction: Array
     """The signal's unit vector."""
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken._types import Array
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.base import Rng, count_samples
 from sparsetoken.experiments.models.readout import ReadoutModel, TrainingSet
@@ -26,8 +27,6 @@ from sparsetoken.pooling import Mean
 from sparsetoken.population import AnyProblem, lengths
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.sampling import pooled_performance, sample_features
-
-Floats = NDArray[np.float64]
 
 _MOST_POSITIONS = 20_000
 
@@ -93,7 +92,7 @@ class VectorizedModel(ReadoutModel):
 
 def sample_vectorized(
     problem: AnyProblem, n_samples: int, dim: int, rng: Rng
-) -> tuple[Floats, NDArray[np.int64]]:
+) -> tuple[Array, NDArray[np.int64]]:
     """Draw features that stand for vec(X), the coordinates along the signal first, and labels."""
     drawn = problem.draw(n_samples, rng)
     (n_tokens,) = lengths(problem)
@@ -118,7 +117,7 @@ def sample_vectorized(
 
 def vectorized_performance(
     problem: AnyProblem,
-    coef: Floats,
+    coef: Array,
     intercept: float,
     rng: Rng,
     *,
@@ -138,7 +137,7 @@ def vectorized_performance(
     return Performance(FeatureLaw.mixture(parts), readout, get_loss(loss))
 
 
-def _means(kind: SparseTokenProblem, coef: Floats, rng: Rng) -> Floats:
+def _means(kind: SparseTokenProblem, coef: Array, rng: Rng) -> Array:
     """Return the mean score for each choice of the tokens that carry the signal."""
     overlap = coef[: kind.n_tokens]
     if math.comb(kind.n_tokens, kind.n_signal) <= _MOST_POSITIONS:

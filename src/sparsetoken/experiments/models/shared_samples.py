@@ -20,7 +20,6 @@ from sparsetoken.experiments.models.base import (
     Numbers,
     Rng,
     count_samples,
-    refuse_testing_elsewhere,
     two_steps,
 )
 from sparsetoken.experiments.models.readout import SIMULATED, Floats, TrainingSet
@@ -49,13 +48,6 @@ class ReusedModel(PoolingModel):
         """Return those of any readout; all samples are for both."""
         return super().parameters(quantity, source) - {"alpha1"}
 
-    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
-        """Refuse a query that is given."""
-        if "cosine" in given:
-            raise ValueError(
-                f"model {self.name!r} learns its query; 'attention' has a given cosine"
-            )
-
     def draw_training(self, cell: Cell, rng: Rng) -> TrainingSet:
         """Draw tokens and train on all of them twice: the query, then the readout."""
         values, dim = cell.values, cell.values["dim"]
@@ -64,8 +56,8 @@ class ReusedModel(PoolingModel):
         data = _Tokens(MemoryData(as_sequences(X)), np.where(y == 1, 1.0, -1.0))
         loss, beta = get_loss(values["loss"]), values["beta"]
         pooled = data.tokens.per_sample(pooled_features)
-        steps = two_steps(cell) | {"loss": loss}
-        query = two_gradient_steps(data.tokens, pooled, data.sign, data.weight, **steps)
+        steps, weight = two_steps(cell) | {"loss": loss}, np.full(len(y), 1.0 / len(y))
+        query = two_gradient_steps(data.tokens, pooled, data.sign, weight, **steps)
         readout = fit_readout(data.features(beta * query), data.sign, values["reg"], loss)
         query, readout = self.refine(cell, data, query, readout)
         learned = LearnedQuery(query, readout.coef, readout.intercept, truth.direction, beta)
@@ -85,6 +77,7 @@ class JointModel(ReusedModel):
     name = "joint"
     predicted = DESCENT_QUANTITIES
     chained = frozenset()
+    tested_elsewhere = False
     query_parameters = ReusedModel.query_parameters | {"refine_steps"}
 
     def parameters(self, quantity: str, source: str) -> set[str]:
@@ -94,9 +87,8 @@ class JointModel(ReusedModel):
         return super().parameters(quantity, source)
 
     def check(self, given: Mapping[str, Any], cell: Cell) -> None:
-        """Refuse another problem in testing, and losses that the simulation does not have."""
+        """Refuse losses that the simulation does not have."""
         super().check(given, cell)
-        refuse_testing_elsewhere(self.name, given)
         loss = cell.values["loss"]
         if cell.source == "simulation" and loss != "logistic":
             raise ValueError(f"loss must be 'logistic' for model 'joint', got {loss!r}")
@@ -142,11 +134,6 @@ class _Tokens(NamedTuple):
 
     tokens: MemoryData
     sign: Floats
-
-    @property
-    def weight(self) -> Floats:
-        """The same weight for each sample, one in all."""
-        return np.full(self.sign.size, 1.0 / self.sign.size)
 
     def features(self, query: Floats) -> Floats:
         """Return what attention by the query makes of the tokens."""
