@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "_validation": set(),
     "_replace": set(),
     "vocabulary": {"_validation"},
-    "problem": {"_validation", "vocabulary"},
+    "problem": {"_types", "_validation", "vocabulary"},
     "losses": {"_validation"},
     "pooling": {"_validation"},
     "estimate": set(),

@@ -85,7 +85,7 @@ class PosteriorMean:
             Source of randomness.
         """
         rng = np.random.default_rng(random_state)
-        missed, invented = getattr(self.problem, "label_errors", (0.0, 0.0))
+        missed, invented = self.problem.label_errors
         blocks = _draw_blocks(self.problem, check_count("n_samples", n_samples), rng, False)
         chances = []
         for block in blocks:

@@ -55,7 +55,7 @@ class BayesRule:
 def bayes_rule(problem: AnyProblem, n_points: int) -> BayesRule:
     """Return the best rule, exact where possible; the problem has both classes."""
     by_length: dict[int, _Length] = {}
-    for kind, share in _kind_shares(problem):
+    for kind, share in zip(problem.kinds, problem.shares, strict=True):
         law = _exact_law(kind)
         if law is None:
             return _PointRule(problem, n_points)
@@ -65,15 +65,10 @@ def bayes_rule(problem: AnyProblem, n_points: int) -> BayesRule:
         positive += share * kind.positive_rate
         negative += share * (1.0 - kind.positive_rate)
         by_length[kind.n_tokens] = _Length(law, positive, negative)
-    errors = getattr(problem, "label_errors", (0.0, 0.0))
     one_class = any(min(length.positive, length.negative) == 0.0 for length in by_length.values())
-    if one_class or sum(errors) >= 1.0:
+    if one_class or sum(problem.label_errors) >= 1.0:
         return _PointRule(problem, n_points)
-    return _ExactRule(tuple(by_length.values()), errors)
-
-
-def _kind_shares(problem: AnyProblem) -> list[tuple[SparseTokenProblem, float]]:
-    return [(problem, 1.0)] if isinstance(problem, SparseTokenProblem) else list(problem)
+    return _ExactRule(tuple(by_length.values()), problem.label_errors)
 
 
 def _exact_law(kind: SparseTokenProblem) -> SingleTokenRatio | None:

@@ -43,9 +43,9 @@ class SameLength(NamedTuple):
 
 def same_lengths(problem: AnyProblem) -> list[SameLength]:
     """Return the sequences by their length, which is seen; kinds of a length are not."""
-    missed, invented = getattr(problem, "label_errors", (0.0, 0.0))
-    pairs = [(problem, 1.0)] if isinstance(problem, SparseTokenProblem) else list(problem)
-    found = []
+    missed, invented = problem.label_errors
+    pairs = list(zip(problem.kinds, problem.shares, strict=True))
+    by_length = []
     for length in dict.fromkeys(kind.n_tokens for kind, _ in pairs):
         positives: dict[SparseTokenProblem, float] = {}
         negative = 0.0
@@ -62,8 +62,8 @@ def same_lengths(problem: AnyProblem) -> list[SameLength]:
             masses = carrying + negative * np.array([invented, 1.0 - invented, 1.0])
             priors = carrying / np.maximum(masses, 1e-300)
             shares = np.array(list(positives.values())) / positive
-            found.append(SameLength(tuple(positives), shares, priors, masses))
-    return found
+            by_length.append(SameLength(tuple(positives), shares, priors, masses))
+    return by_length
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.performance import LEAST_UNCERTAINTY
 from sparsetoken.pooling import Elementwise, Pooling, Softmax
-from sparsetoken.population import AnyProblem, check_problem, lengths, map_kinds
+from sparsetoken.population import AnyProblem, check_problem, lengths, map_kinds, only_length
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.bayes import bayes_rule
 from sparsetoken.theory.models import DEFAULT_POINTS
@@ -166,12 +166,7 @@ def _pooled(problem: AnyProblem, n_points: int) -> Estimate:
 
 def _vectorized(problem: AnyProblem, n_points: int) -> Estimate:
     """Best even spread over some number of tokens: a mixture, by how many of them carry signal."""
-    n_tokens = lengths(problem)[0]
-    if len(lengths(problem)) > 1:
-        raise ValueError(
-            "model 'vectorized' needs sequences of one length, "
-            f"got lengths {', '.join(map(str, lengths(problem)))}"
-        )
+    n_tokens = only_length(problem, "model 'vectorized' needs")
     best = math.inf
     for count in np.unique(np.geomspace(1, n_tokens, 60).round().astype(int)):
 

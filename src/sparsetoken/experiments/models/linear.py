@@ -24,7 +24,7 @@ from sparsetoken.law import FeatureLaw, Part, Readout
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Mean
-from sparsetoken.population import AnyProblem, lengths
+from sparsetoken.population import AnyProblem, lengths, only_length
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.sampling import pooled_performance, sample_features
 
@@ -67,12 +67,7 @@ class VectorizedModel(ReadoutModel):
         """Refuse sequences of several lengths, and runs, which are rare at the ends."""
         if given["contiguous"]:
             raise ValueError("contiguous: model 'vectorized' knows signals at any places only")
-        different = lengths(cell.problem)
-        if len(different) > 1:
-            listed = ", ".join(map(str, different))
-            raise ValueError(
-                f"model 'vectorized' needs sequences of one length, got lengths {listed}"
-            )
+        only_length(cell.problem, "model 'vectorized' needs")
 
     def draw_training(self, cell: Cell, rng: Rng) -> TrainingSet:
         """Draw reduced features; the signal is spread evenly over the tokens."""
