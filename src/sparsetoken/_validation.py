@@ -125,10 +125,10 @@ def import_object(name: str, path: str) -> Any:
     """Return what an import path "module:object" names; a class is called without arguments."""
     module, _, attribute = path.partition(":")
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        imported = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"{name} must be importable, got {path!r}: {error}") from None
-    return found() if isinstance(found, type) else found
+    return imported() if isinstance(imported, type) else imported
 
 
 def import_extra(module: str, what: str, extra: str = "data") -> Any:

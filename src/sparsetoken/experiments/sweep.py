@@ -160,10 +160,10 @@ def _grid(top: dict[str, Any], block: dict[str, Any]) -> Grid:
     merged = top | block
     tables = {name: top.get(name, {}) for name in ("fixed", "axes")}
     for name in tables:
-        part = block.get(name, {})
-        if not isinstance(tables[name], dict) or not isinstance(part, dict):
+        table = block.get(name, {})
+        if not isinstance(tables[name], dict) or not isinstance(table, dict):
             raise ValueError(f"{name} must be a table, [{name}]")
-        tables[name] = with_names_of_today(tables[name] | part)
+        tables[name] = with_names_of_today(tables[name] | table)
     quantities = _names("quantities", merged.get("quantities"))
     for quantity in quantities:
         check_known("quantity", quantity, MEASURED)

@@ -33,8 +33,8 @@ def select(rows: Rows, **values: Any) -> list[dict[str, Any]]:
 
 def present(rows: Rows, name: str, order: Iterable[Any] | None = None) -> list[Any]:
     """Return the values of a column, sorted or in the given order."""
-    found = {row[name] for row in rows if row.get(name) is not None}
-    return sorted(found) if order is None else [value for value in order if value in found]
+    values = {row[name] for row in rows if row.get(name) is not None}
+    return sorted(values) if order is None else [value for value in order if value in values]
 
 
 def looks(values: Iterable[Any]) -> Iterator[tuple[Any, tuple[str, str]]]:
@@ -118,9 +118,9 @@ def caption(figure: Picture, rows: Rows, title: str, notes: Sequence[str] = ()) 
         sentences.append(f"Lines: theory, in the limit of large d. Points: {points}")
     fixed = []
     for name, known in PARAMETERS.items():
-        found = {row[name] for row in rows if row.get(name) is not None}
-        if len(found) == 1 and known.group in _NAMED and (known.symbol or name == "trials"):
-            fixed.append(f"{known.short} = {found.pop():g}")
+        values = {row[name] for row in rows if row.get(name) is not None}
+        if len(values) == 1 and known.group in _NAMED and (known.symbol or name == "trials"):
+            fixed.append(f"{known.short} = {values.pop():g}")
     sentences += [", ".join(fixed)] if fixed else []
     figure.title = title
     figure.caption = " ".join(f"{sentence.rstrip('.')}." for sentence in sentences if sentence)

@@ -51,9 +51,9 @@ class HiddenNoise:
         result, rest = np.zeros(self._sizes[1 - side]), vector.copy()
         for _ in range(2):  # the second pass removes what rounding left
             for unit, image in known:
-                part = float(unit @ rest)
-                result += part * image
-                rest -= part * unit
+                along = float(unit @ rest)
+                result += along * image
+                rest -= along * unit
         size = float(np.linalg.norm(rest))
         if size <= 1e-12 * float(np.linalg.norm(vector)):
             return result

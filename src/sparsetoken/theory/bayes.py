@@ -95,9 +95,9 @@ class _ExactRule(BayesRule):
 
     @cached_property
     def error(self) -> Estimate:  # type: ignore[override]
-        alarm, found = self._above(0.0)
+        alarm, detected = self._above(0.0)
         _, positive = self._above(-math.inf)
-        return Estimate(alarm + positive - found, _EXACT)
+        return Estimate(alarm + positive - detected, _EXACT)
 
     @cached_property
     def auc(self) -> Estimate:  # type: ignore[override]
@@ -141,14 +141,14 @@ class _ExactRule(BayesRule):
     def _above(self, threshold: float) -> tuple[float, float]:
         """Probability of a score above, jointly with each recorded label: negative, positive."""
         missed, invented = self.label_errors
-        found = np.zeros(2)
+        above = np.zeros(2)
         for law, positive, negative in self.lengths:
             log_ratio = self._log_ratio(threshold, positive, negative)
             below = law.below(log_ratio) if math.isfinite(log_ratio) else (log_ratio > 0.0,) * 2
             noise, signal = negative * (1.0 - below[0]), positive * (1.0 - below[1])
-            found += (1.0 - invented) * noise + missed * signal, invented * noise
-            found[1] += (1.0 - missed) * signal
-        return float(found[0]), float(found[1])
+            above += (1.0 - invented) * noise + missed * signal, invented * noise
+            above[1] += (1.0 - missed) * signal
+        return float(above[0]), float(above[1])
 
     def _log_ratio(self, threshold: float, positive: float, negative: float) -> float:
         """Log of the likelihood ratio at which the odds of the recorded label have this log."""
@@ -216,11 +216,11 @@ class _PointRule(BayesRule):
         )
 
     def recall(self, fpr: float) -> Estimate:
-        def found(positive: Array, negative: Array, scores: Array) -> float:
+        def fraction(positive: Array, negative: Array, scores: Array) -> float:
             threshold = _quantile(scores, negative, 1.0 - fpr)
             return float(positive[scores > threshold].sum() / positive.sum())
 
-        return self._estimate(found)
+        return self._estimate(fraction)
 
     def roc(self, n_thresholds: int) -> Roc:
         finite = self._scores[np.isfinite(self._scores)]

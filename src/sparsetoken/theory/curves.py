@@ -138,8 +138,8 @@ def risk_curve(
     """
     if not isinstance(alphas, Iterable):
         raise ValueError(f"alphas must be a list of numbers, got {alphas!r}")
-    chosen = get_model(model, cosine, sharpness, n_points)
-    return solve_along(problem, [(chosen, alpha) for alpha in alphas], reg, loss)
+    classifier = get_model(model, cosine, sharpness, n_points)
+    return solve_along(problem, [(classifier, alpha) for alpha in alphas], reg, loss)
 
 
 def solve_along(

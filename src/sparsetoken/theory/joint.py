@@ -328,7 +328,7 @@ def _average(cohorts: list[_Cohort], order: _Order, beta: float, loss: Loss) -> 
         if root.diagonal().min() > _COLLAPSED * root.diagonal().max():
             stein = np.einsum("nkl,njl->kj", cohort.normals, a) / len(a)
             within = np.linalg.solve(root.T, stein)
-        part = (
+        averages = (
             group.kind.signal * a[:, :, : signal_tokens(group)].sum(axis=2).mean(axis=0),
             np.einsum("nkl,njl->kj", a, a) / len(a),
             within,
@@ -337,7 +337,7 @@ def _average(cohorts: list[_Cohort], order: _Order, beta: float, loss: Loss) -> 
             float(response[:, 1, :, 1].sum(axis=(1, 2)).mean()),
             float(place.loss.mean()),
         )
-        weighted = [group.probability * value for value in part]
+        weighted = [group.probability * value for value in averages]
         total = weighted if total is None else [x + y for x, y in zip(total, weighted, strict=True)]
     return _Pass(*total)
 

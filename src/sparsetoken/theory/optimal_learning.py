@@ -230,8 +230,8 @@ def learning_thresholds(problem: AnyProblem, *, n_points: int = _POINTS) -> Lear
     first = float(values[bottoms].min())
 
     def gain(log_value: float) -> float:
-        found = stable_solutions(problem, math.exp(log_value), 0.0, n_points)
-        return max(s.free_entropy for s in found) - found[0].free_entropy - 1e-12
+        solutions = stable_solutions(problem, math.exp(log_value), 0.0, n_points)
+        return max(s.free_entropy for s in solutions) - solutions[0].free_entropy - 1e-12
 
     inside = np.linspace(first + 1e-9, escape - 1e-9, 65)
     gains = np.array([gain(value) for value in inside])
@@ -268,10 +268,10 @@ def _iteration_law(problem: AnyProblem) -> float:
     low = -math.log(float(weights @ rates / weights.sum())) - 5.0
     grid = np.linspace(low, top + 3.0, 60)
     start = grid[int(np.argmax([log_needed(place) for place in grid]))]
-    found = minimize_scalar(
+    least = minimize_scalar(
         lambda place: -log_needed(place), bounds=(start - 1.0, start + 1.0), method="bounded"
     )
-    return math.exp(-float(found.fun))
+    return math.exp(-float(least.fun))
 
 
 def _agreement(kind: SparseTokenProblem, other: SparseTokenProblem) -> tuple[Any, Any]:

@@ -156,8 +156,8 @@ def _precision_of(length: SameLength, n_points: int) -> Callable[[float], Array]
 
     @lru_cache(maxsize=1)  # for strong signals, which are all alike
     def exact(*strengths: float) -> Array:
-        found = single_token_precision(n_tokens, np.array(strengths), signals, shares, priors)
-        return found[np.newaxis]
+        precision = single_token_precision(n_tokens, np.array(strengths), signals, shares, priors)
+        return precision[np.newaxis]
 
     return lambda root: exact(*np.minimum(root * signals, STRONGEST).tolist())
 

@@ -146,8 +146,8 @@ def _roots(precision: Precision, samples: Array) -> list[float]:
     grid = np.linspace(math.log(least) - 1e-3, math.log(most) + 1e-3, _SCAN)
     above = excess(grid) > 0.0
     falls = np.flatnonzero(above[:-1] & ~above[1:])
-    found = [float(brentq(excess, grid[i], grid[i + 1], xtol=1e-12)) for i in falls]
-    return [float(expit(log_odds)) for log_odds in found]
+    roots = [float(brentq(excess, grid[i], grid[i + 1], xtol=1e-12)) for i in falls]
+    return [float(expit(log_odds)) for log_odds in roots]
 
 
 def _with_bar(precision: Precision, samples: Array, overlap: float) -> Estimate:

@@ -48,11 +48,11 @@ def capacity(
     >>> round(st.theory.capacity(st.SparseTokenProblem(10, 1, 3.0), "pooled"), 5)
     2.30491
     """
-    chosen = get_model(model, cosine, sharpness, n_points)
-    threshold = law_capacity(chosen.law(check_problem(problem)))
+    classifier = get_model(model, cosine, sharpness, n_points)
+    threshold = law_capacity(classifier.law(check_problem(problem)))
     if not threshold.converged:
-        warn_not_converged(f"capacity of {chosen.name}")
-    factor = 1.0 / chosen.ratio(problem, 1.0)
+        warn_not_converged(f"capacity of {classifier.name}")
+    factor = 1.0 / classifier.ratio(problem, 1.0)
     return Estimate(factor * threshold, factor * threshold.uncertainty, threshold.converged)
 
 

@@ -129,9 +129,9 @@ def _hinge(label: Array, mean: Array, deviation: Array, scale: Array, corner: fl
     sums[0] = (gap - 0.5 * scale) * below + deviation * density
     sums[1], sums[2], sums[3] = -below, density, below
     narrow = width < 0.5
-    for part, stretch in ((narrow, _hinge_narrow), (~narrow, _hinge_wide)):
-        if part.any():
-            sums[:, part] += stretch(upper[part], width[part], deviation[part])
+    for rows, stretch in ((narrow, _hinge_narrow), (~narrow, _hinge_wide)):
+        if rows.any():
+            sums[:, rows] += stretch(upper[rows], width[rows], deviation[rows])
     return _from_margin(label, sums)
 
 

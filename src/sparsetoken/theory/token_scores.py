@@ -58,7 +58,7 @@ def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Array]:
     first, unless signals of that length come in runs.
     """
     by_length = kinds_by_length(problem)
-    found = []
+    scores = []
     for kinds in by_length.values():
         rows = []
         each = max(n_points // (len(by_length) * len(kinds)), min(n_points, 256))
@@ -69,8 +69,8 @@ def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Array]:
             noise, marked = draw_positives(kind, each, number, in_place)
             drawn[kind.n_signal] += 1
             rows += [noise + kind.signal * marked, noise]
-        found.append(np.concatenate(rows))
-    return found
+        scores.append(np.concatenate(rows))
+    return scores
 
 
 def error_shares(problem: AnyProblem, scores: list[Array]) -> tuple[Array, Array]:

@@ -49,10 +49,10 @@ class PoolingModel(ReadoutModel):
         points = source == "theory" and MEASURED[quantity].group != "query"
         return super().parameters(quantity, source) | ({"n_points"} if points else set())
 
-    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
+    def check(self, values: Mapping[str, Any], cell: Cell) -> None:
         """Refuse a query that is given."""
-        super().check(given, cell)
-        if "cosine" in given:
+        super().check(values, cell)
+        if "cosine" in values:
             raise ValueError(
                 f"model {self.name!r} learns its query; 'attention' has a given cosine"
             )
@@ -131,7 +131,7 @@ class AttentionModel(PoolingModel):
         quantities = super().quantities(source)
         return quantities if self.architecture == "attention" else quantities - {"limit_error"}
 
-    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
+    def check(self, values: Mapping[str, Any], cell: Cell) -> None:
         """Refuse a cell whose query is not given."""
         if set(cell.quantities) <= measured("oracle"):
             return

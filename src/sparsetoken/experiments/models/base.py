@@ -77,9 +77,9 @@ class WayOfTraining:
         """
         raise NotImplementedError
 
-    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
-        """Raise ValueError if there is no such cell; ``given`` has values that it left out, too."""
-        elsewhere = [name for name in given if name in TESTING and name.startswith("test_")]
+    def check(self, values: Mapping[str, Any], cell: Cell) -> None:
+        """Raise ValueError if there is no such cell; ``values`` has those that it left out, too."""
+        elsewhere = [name for name in values if name in TESTING and name.startswith("test_")]
         if elsewhere and not self.tested_elsewhere:
             raise ValueError(
                 f"{elsewhere[0]}: model {self.name!r} is tested on the problem it learned"

@@ -63,9 +63,9 @@ class VectorizedModel(ReadoutModel):
 
     name = "vectorized"
 
-    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
+    def check(self, values: Mapping[str, Any], cell: Cell) -> None:
         """Refuse sequences of several lengths, and runs, which are rare at the ends."""
-        if given["contiguous"]:
+        if values["contiguous"]:
             raise ValueError("contiguous: model 'vectorized' knows signals at any places only")
         only_length(cell.problem, "model 'vectorized' needs")
 

@@ -47,9 +47,9 @@ class OptimalModel(WayOfTraining):
         names |= {"fpr"} if quantity == "recall" else set()
         return names | {"alpha", "unlabelled", "start"}
 
-    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
+    def check(self, values: Mapping[str, Any], cell: Cell) -> None:
         """Refuse unlimited data in a simulation."""
-        super().check(given, cell)
+        super().check(values, cell)
         if cell.source == "simulation" and math.isinf(cell.values.get("unlabelled", 0.0)):
             raise ValueError("unlabelled must be finite in a simulation")
 
