@@ -11,7 +11,7 @@ from scipy.special import expit
 from scipy.stats import hypergeom
 
 from sparsetoken._validation import check_count, check_real, import_extra
-from sparsetoken.estimate import Estimate
+from sparsetoken.estimate import Estimate, with_error_bars
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.optimal_precision import same_lengths, tabulate_precision
@@ -56,11 +56,8 @@ class OptimalCurve(list[Optimal]):
         pandas = import_extra("pandas", "to_frame")
         rows = []
         for result in self:
-            row: dict[str, Any] = {"alpha": result.alpha, "unlabelled": result.unlabelled}
-            for name in _NUMBERS:
-                number = getattr(result, name)
-                row |= {name: float(number), f"{name}_uncertainty": number.uncertainty}
-            rows.append(row | {"hard": result.hard})
+            row = {"alpha": result.alpha, "unlabelled": result.unlabelled}
+            rows.append(row | with_error_bars(result, _NUMBERS) | {"hard": result.hard})
         return pandas.DataFrame(rows)
 
 

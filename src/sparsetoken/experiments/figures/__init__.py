@@ -28,8 +28,6 @@ WIDTHS = (40.0, 500.0)
 
 Rows = Sequence[dict[str, Any]]
 
-_RECIPES: dict[str, "Recipe"] = {}
-
 
 @dataclass(frozen=True)
 class Recipe:
@@ -71,20 +69,19 @@ class Recipe:
 
 
 def figure(
-    name: str,
     summary: str,
     *,
     data: "Callable[..., Sweep | Rows]",
     quick: dict[str, Any],
     minutes: float = 1.0,
-) -> "Callable[[Callable[[Rows], Picture]], Callable[[Rows], Picture]]":
-    """Register the decorated function as the drawing of a figure; arguments as in Recipe."""
+) -> "Callable[[Callable[[Rows], Picture]], Recipe]":
+    """Make the decorated drawing a recipe, named as its file; arguments as in Recipe."""
 
-    def register(draw: "Callable[[Rows], Picture]") -> "Callable[[Rows], Picture]":
-        _RECIPES[name] = Recipe(name, summary, data, draw, quick, minutes)
-        return draw
+    def make(draw: "Callable[[Rows], Picture]") -> Recipe:
+        name = draw.__module__.rpartition(".")[2].replace("_", "-")
+        return Recipe(name, summary, data, draw, quick, minutes)
 
-    return register
+    return make
 
 
 def figure_names() -> list[str]:
@@ -95,8 +92,8 @@ def figure_names() -> list[str]:
 def get_recipe(name: str) -> Recipe:
     """Return the recipe of a figure, or raise ValueError with the nearest name."""
     check_known("figure", name, figure_names())
-    importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
-    return _RECIPES[name]
+    recipe: Recipe = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").draw
+    return recipe
 
 
 def figure_rows(

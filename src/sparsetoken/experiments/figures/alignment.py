@@ -23,7 +23,6 @@ def sweep(
 
 
 @figure(
-    "alignment",
     "cosine between query and signal against samples per dimension",
     data=sweep,
     quick={

@@ -42,7 +42,6 @@ def weights(
 
 
 @figure(
-    "attention-map",
     "attention weights on drawn sequences, after the two steps",
     data=weights,
     quick={"dim": 300},

@@ -47,7 +47,6 @@ def _times(ratios: list[float], limit: float) -> list[float]:
 
 
 @figure(
-    "capacity",
     "separable fraction and training loss around the capacity, several dimensions",
     data=sweep,
     minutes=3,

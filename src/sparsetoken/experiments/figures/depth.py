@@ -40,7 +40,6 @@ def sweep(
 
 
 @figure(
-    "depth",
     "test error against the number of self-attention layers before the query",
     data=sweep,
     minutes=2,

@@ -49,7 +49,6 @@ def sweep(
 
 
 @figure(
-    "hard-phase",
     "lengths and samples at which learning is impossible, possible but hard, and easy",
     data=sweep,
     minutes=6,

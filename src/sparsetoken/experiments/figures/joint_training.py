@@ -71,7 +71,6 @@ def _against_samples(
 
 
 @figure(
-    "joint-training",
     "training of all parameters, step by step, to the minimum, and tuned for a budget of samples",
     data=sweep,
     minutes=5,

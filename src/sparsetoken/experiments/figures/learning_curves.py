@@ -36,7 +36,6 @@ def sweep(
 
 
 @figure(
-    "learning-curves",
     "test error and training loss against samples per dimension, three models and the optimum",
     data=sweep,
     minutes=2,

@@ -63,7 +63,6 @@ def sweep(
 
 
 @figure(
-    "length-shift",
     "error, false positives and recall on sequences longer than those of training",
     data=sweep,
     minutes=3,

@@ -51,7 +51,6 @@ def sweep(
 
 
 @figure(
-    "long-limits",
     "test error of a given query on ever longer sequences, against its sharpness and their length",
     data=sweep,
     minutes=8,

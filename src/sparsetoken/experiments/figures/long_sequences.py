@@ -73,7 +73,6 @@ def _proportional(
 
 
 @figure(
-    "long-sequences",
     "two steps on sequences as long as the dimension, and the samples that long sequences need",
     data=sweep,
     minutes=2,

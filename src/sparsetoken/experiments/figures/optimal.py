@@ -45,7 +45,6 @@ def sweep(
 
 
 @figure(
-    "optimal",
     "test error and cosine of the best possible learner, beside those of attention and pooling",
     data=sweep,
     minutes=6,

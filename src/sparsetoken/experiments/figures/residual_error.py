@@ -34,7 +34,6 @@ def sweep(
 
 
 @figure(
-    "residual-error",
     "error in the limit of unlimited readout data against the query's cosine",
     data=sweep,
     quick={

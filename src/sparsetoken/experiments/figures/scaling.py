@@ -74,7 +74,6 @@ def sweep(
 
 
 @figure(
-    "scaling",
     "required signal and test error against sequence length, six architectures",
     data=sweep,
     minutes=5,

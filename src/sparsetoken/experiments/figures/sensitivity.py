@@ -45,7 +45,6 @@ def sweep(
 
 
 @figure(
-    "sensitivity",
     "cosine and test error over learning rates, rate of positives and temperature",
     data=sweep,
     quick={

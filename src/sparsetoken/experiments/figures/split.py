@@ -28,7 +28,6 @@ def sweep(
 
 
 @figure(
-    "split",
     "test error against the fraction of the samples given to the query",
     data=sweep,
     quick={
