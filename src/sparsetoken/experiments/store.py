@@ -75,7 +75,9 @@ class Store:
         empty = not os.fstat(self._file.fileno()).st_size
         if not self.refresh() and not empty:
             self.close()
-            raise StoreError(f"{self.path} is not a store, at least none of this version")
+            raise StoreError(
+                f"{self.path} is not a store; those of sparsetoken 0.2 are exported by it"
+            )
         if empty and not read_only:
             self._append([_HEADER])
 
