@@ -113,10 +113,10 @@ def dense_run(
     settings = options | {"loss": Logistic(), "beta": 1.0, "reg": 0.0}
     n_samples = round(settings.pop("alpha") * dim)
     rows = []
-    for at in descend(problem, n_samples, dim, rng=rng, **settings):
+    for at, train_loss in descend(problem, n_samples, dim, rng=rng, **settings):
         norms = np.array([np.linalg.norm(at.query), np.linalg.norm(at.readout)])
         cosines = np.array([at.query, at.readout]) @ at.direction / np.maximum(norms, 1e-300)
-        rows.append([cosines[0], norms[0], cosines[1], norms[1], at.bias, at.train_loss])
+        rows.append([cosines[0], norms[0], cosines[1], norms[1], at.bias, train_loss])
     return np.array(rows)
 
 

@@ -15,6 +15,7 @@ import sparsetoken
 
 ROOT = Path(sparsetoken.__file__).parent
 CORE = {
+    "_types",
     "_validation",
     "vocabulary",
     "estimate",
@@ -27,17 +28,18 @@ CORE = {
     "performance",
 }
 MAY_IMPORT = {
+    "_types": set(),
     "_validation": set(),
     "_replace": set(),
     "vocabulary": {"_validation"},
-    "problem": {"_validation", "vocabulary"},
+    "problem": {"_types", "_validation", "vocabulary"},
     "losses": {"_validation"},
     "pooling": {"_validation"},
     "estimate": set(),
     "population": {"_validation", "problem"},
     "population_text": {"_validation", "vocabulary", "problem", "population"},
-    "law": {"problem", "population"},
-    "performance": {"_validation", "estimate", "law", "losses"},
+    "law": {"_types", "problem", "population"},
+    "performance": {"_types", "_validation", "estimate", "law", "losses"},
     "sampling": CORE,
     "theory": CORE,
     "sequences": {"_validation"},

@@ -6,10 +6,15 @@ NumPy is imported only by the checks of arrays: the command line's help reads th
 import importlib
 import math
 import operator
-from typing import TYPE_CHECKING, Any
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
+
+T = TypeVar("T")
 
 
 class MissingPackageError(ImportError, ValueError):
@@ -125,10 +130,10 @@ def import_object(name: str, path: str) -> Any:
     """Return what an import path "module:object" names; a class is called without arguments."""
     module, _, attribute = path.partition(":")
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        imported = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"{name} must be importable, got {path!r}: {error}") from None
-    return found() if isinstance(found, type) else found
+    return imported() if isinstance(imported, type) else imported
 
 
 def import_extra(module: str, what: str, extra: str = "data") -> Any:
@@ -140,6 +145,21 @@ def import_extra(module: str, what: str, extra: str = "data") -> Any:
         raise MissingPackageError(
             f"{what} needs {package}: pip install 'sparsetoken[{extra}]'"
         ) from None
+
+
+def read_toml(path: Any, build: Callable[[dict[str, Any]], T]) -> T:
+    """Return what ``build`` makes of a TOML file; a ValueError names the file."""
+    try:
+        with Path(path).open("rb") as file:
+            content = tomllib.load(file)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path} is not TOML: {error}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not TOML: it is not text in UTF-8") from None
+    try:
+        return build(content)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def shown(value: Any) -> str:

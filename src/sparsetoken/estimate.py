@@ -1,6 +1,7 @@
 """A number with its error bar: the one record for "value ± error" in the package."""
 
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -55,3 +56,12 @@ def warn_not_converged(what: str) -> None:
     """Say that a result is not to be trusted."""
     message = f"{what} did not converge; the result is marked converged=False"
     warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+
+def with_error_bars(result: Any, names: Iterable[str]) -> dict[str, float]:
+    """Return estimates among a result's attributes for a table, each beside its error bar."""
+    row: dict[str, float] = {}
+    for name in names:
+        number = getattr(result, name)
+        row |= {name: float(number), f"{name}_uncertainty": number.uncertainty}
+    return row

@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken._types import Array
 from sparsetoken.population import AnyProblem
-
-Array = NDArray[np.float64]
 
 
 class Points(NamedTuple):
@@ -40,12 +39,12 @@ class Points(NamedTuple):
         """Return the mean of ``values``; a plain sum, the threads of a BLAS would cost more."""
         return float(np.einsum("n,n->", self.weight, values))
 
-    def where(self, chosen: Any) -> "Points":
+    def where(self, rows: Any) -> "Points":
         """Return some of the points, their weights added up to one again."""
-        some = Points(*(column[chosen] for column in self))
-        if some.weight.size == 0:
+        subset = Points(*(column[rows] for column in self))
+        if subset.weight.size == 0:
             raise ValueError("the samples must be of both labels, got one")
-        return some._replace(weight=some.weight / some.weight.sum())
+        return subset._replace(weight=subset.weight / subset.weight.sum())
 
 
 class Part(NamedTuple):
@@ -165,10 +164,10 @@ class FeatureLaw:
     def batch(self, index: int) -> "FeatureLaw":
         """Return the law of one batch alone."""
         rows = self.rows(index)
-        some = Points(*(np.concatenate([column[r] for r in rows]) for column in self.points))
-        some = some._replace(weight=some.weight * self.batches)
+        points = Points(*(np.concatenate([column[r] for r in rows]) for column in self.points))
+        points = points._replace(weight=points.weight * self.batches)
         sizes = tuple(size // self.batches for size in self.sizes)
-        return FeatureLaw(some, sizes, self.signal, 1)
+        return FeatureLaw(points, sizes, self.signal, 1)
 
     def rows(self, index: int) -> list[slice]:
         """Return where the points of one batch are, in each part."""

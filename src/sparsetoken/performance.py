@@ -8,17 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.integrate import trapezoid
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
+from sparsetoken._types import Array
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.law import FeatureLaw, Points, Readout, score_mean
 from sparsetoken.losses import Loss
-
-Array = NDArray[np.float64]
 
 LEAST_UNCERTAINTY = 1e-8  # sums of single points are not better than this
 _MOST_PAIRS = 100_000
@@ -217,11 +216,11 @@ class Performance:
             margin = p.label * score_mean(p, readout)
             return p.average(ndtr(-_divide(margin, p.scale * readout.norm_rest)))
         rate = float(p.weight[p.label > 0].sum())
-        alarm, found = (
+        alarm, recall = (
             float(self._above(law, readout, y, 0.0)[0]) if share > 0.0 else 0.0
             for y, share in ((-1.0, 1.0 - rate), (1.0, rate))
         )
-        return rate * (1.0 - found) + (1.0 - rate) * alarm
+        return rate * (1.0 - recall) + (1.0 - rate) * alarm
 
     def _loss(self, law: FeatureLaw, readout: Readout) -> float:
         p = law.points
@@ -298,11 +297,11 @@ class Performance:
         pairs = positive.weight.size * negative.weight.size
         if self.n_windows > 1 or pairs > _MOST_PAIRS:
             grid = np.linspace(*self._range(law, readout), _GRID)
-            alarm, found = (self._above(law, readout, y, grid) for y in (-1.0, 1.0))
-            if float(np.diff(alarm) @ np.diff(found)) < _CROWDED:
-                return min(-_integral(found, alarm), 1.0)
-            alarm, found = self._curve(law, readout, 10.0 / (2 * _GRID))[1]
-            return float(trapezoid(found, alarm))
+            alarm, recall = (self._above(law, readout, y, grid) for y in (-1.0, 1.0))
+            if float(np.diff(alarm) @ np.diff(recall)) < _CROWDED:
+                return min(-_integral(recall, alarm), 1.0)
+            alarm, recall = self._curve(law, readout, 10.0 / (2 * _GRID))[1]
+            return float(trapezoid(recall, alarm))
         gap = np.subtract.outer(score_mean(positive, readout), score_mean(negative, readout))
         spread = readout.norm_rest * np.hypot.outer(positive.scale, negative.scale)
         return min(float(positive.weight @ ndtr(_divide(gap, spread)) @ negative.weight), 1.0)

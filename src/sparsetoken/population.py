@@ -230,6 +230,15 @@ def lengths(problem: AnyProblem) -> tuple[int, ...]:
     return tuple(sorted({kind.n_tokens for kind in problem.kinds}))
 
 
+def only_length(problem: AnyProblem, who: str) -> int:
+    """Return the number of tokens of all sequences, or raise ValueError that ``who`` needs one."""
+    length, *others = lengths(problem)
+    if others:
+        listed = ", ".join(map(str, (length, *others)))
+        raise ValueError(f"{who} sequences of one length, got lengths {listed}")
+    return length
+
+
 def map_kinds(
     problem: AnyProblem, change: Callable[[SparseTokenProblem], SparseTokenProblem]
 ) -> AnyProblem:
@@ -250,16 +259,13 @@ def windows(problem: AnyProblem, n_windows: int) -> AnyProblem:
     """Return the problem of one of several equal windows, that with all of the signal if any."""
     if n_windows == 1:
         return problem
-    found = lengths(problem)
-    if len(found) > 1:
-        listed = ", ".join(map(str, found))
-        raise ValueError(f"windows need sequences of one length, got lengths {listed}")
-    if found[0] % n_windows:
+    length = only_length(problem, "windows need")
+    if length % n_windows:
         raise ValueError(
             f"n_windows must divide the number of tokens, got {n_windows} windows of "
-            f"{found[0]} tokens"
+            f"{length} tokens"
         )
-    return map_kinds(problem, lambda kind: replace(kind, n_tokens=found[0] // n_windows))
+    return map_kinds(problem, lambda kind: replace(kind, n_tokens=length // n_windows))
 
 
 def with_rate(problem: AnyProblem, positive_rate: float) -> AnyProblem:

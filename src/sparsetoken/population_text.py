@@ -5,13 +5,11 @@ A kind is written ``share,n_tokens,n_signal,signal`` or, with a positive rate of
 each is a table with these entries.
 """
 
-import tomllib
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
-from sparsetoken._validation import check_real, shown
+from sparsetoken._validation import check_real, read_toml, shown
 from sparsetoken.population import AnyProblem, Population, plain
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import PARAMETERS, check_known
@@ -90,20 +88,16 @@ def load_population(path: str | PathLike[str]) -> dict[str, Any]:
     ``signal`` and, if it differs from the others', ``positive_rate``; and optionally
     ``label_errors = [0.05, 0.0]``.
     """
-    try:
-        with Path(path).open("rb") as file:
-            content = tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not TOML: {error}") from None
-    try:
-        for name in content:
-            check_known("entry", name, ("kinds", "label_errors"))
-        if "kinds" not in content:
-            raise ValueError("it has no kinds, written [[kinds]]")
-        errors = errors_text(content.get("label_errors", _NO_ERRORS))
-        return {"kinds": kinds_text(content["kinds"]), "label_errors": errors}
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+    return read_toml(path, _check_file)
+
+
+def _check_file(content: dict[str, Any]) -> dict[str, Any]:
+    for name in content:
+        check_known("entry", name, ("kinds", "label_errors"))
+    if "kinds" not in content:
+        raise ValueError("it has no kinds, written [[kinds]]")
+    errors = errors_text(content.get("label_errors", _NO_ERRORS))
+    return {"kinds": kinds_text(content["kinds"]), "label_errors": errors}
 
 
 def _parse_kinds(kinds: Any, positive_rate: float | None) -> list[Kind]:

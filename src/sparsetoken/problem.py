@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, ClassVar, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from sparsetoken._types import Array
 from sparsetoken._validation import (
     check_count,
     check_float_type,
@@ -21,7 +22,7 @@ RandomState = int | np.random.Generator | None
 class Truth(NamedTuple):
     """What a classifier is not told about the samples it gets."""
 
-    direction: NDArray[np.float64]
+    direction: Array
     """The signal's unit vector ξ, shape (dim,)."""
     positions: NDArray[np.bool_]
     """Which tokens carry the signal, shape (n_samples, n_tokens); no token of a negative does."""
@@ -47,7 +48,7 @@ class SampleSetting(NamedTuple):
 
     dim: int
     rng: np.random.Generator
-    direction: NDArray[np.float64]
+    direction: Array
     dtype: Any
 
 
@@ -106,6 +107,8 @@ class SparseTokenProblem:
     signal: float = 1.0
     positive_rate: float = 0.5
     contiguous: bool = False
+    shares: ClassVar[tuple[float, ...]] = (1.0,)  # a population of one kind,
+    label_errors: ClassVar[tuple[float, float]] = (0.0, 0.0)  # all of its labels right
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -235,10 +238,6 @@ class SparseTokenProblem:
             return (after >= 0) & (after < self.n_signal)
         return rng.permuted(np.tile(tokens < self.n_signal, (n_samples, 1)), axis=1)
 
-    def sample_labels(self, n_samples: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw independent 0/1 labels with P(1) = ``positive_rate``."""
-        return self.draw(n_samples, rng).label
-
 
 def prepare_sample(
     n_samples: Any, dim: Any, random_state: Any, direction: Any, dtype: Any
@@ -253,7 +252,7 @@ def prepare_sample(
     return SampleSetting(dim, rng, direction, check_float_type("dtype", dtype))
 
 
-def random_direction(dim: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def random_direction(dim: int, rng: np.random.Generator) -> Array:
     """Draw a unit vector uniformly on the sphere of R^dim."""
     vector = rng.standard_normal(dim)
     return vector / np.linalg.norm(vector)

@@ -141,11 +141,11 @@ def test_bad_files(refused, run, sweep, tmp_path):
     with sqlite3.connect(foreign) as connection:
         connection.execute("CREATE TABLE things (a)")
     connection.close()
-    refused(("sweep", "export", "--store", foreign), 1, "another program")
+    refused(("sweep", "export", "--store", foreign), 1, "is not a store")
     sweep.write_text(TEXT)
     code, out, err = run("sweep", "run", sweep, "--store", foreign)
     assert (code, out) == (1, "")
-    assert "another program" in err
+    assert "is not a store" in err
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write to a read-only folder")

@@ -67,7 +67,7 @@ def test_files_that_are_no_stores(tmp_path):
     connection = sqlite3.connect(foreign)
     connection.execute("CREATE TABLE things (a)")
     connection.close()
-    with pytest.raises(StoreError, match="another program"):
+    with pytest.raises(StoreError, match="is not a store"):
         Store(foreign)
 
 

@@ -24,11 +24,16 @@ from sparsetoken.theory import (
 )
 from sparsetoken.theory.likelihood import log_likelihood_ratio
 from sparsetoken.theory.optimal_precision import tabulate_precision
-from sparsetoken.theory.single_token import SingleTokenRatio, single_token_precision
 
 RUNS = SparseTokenProblem(12, 3, 2.5, 0.4, contiguous=True)
+
+
 SEVERAL = SparseTokenProblem(8, 2, 2.5, 0.4)
+
+
 LONG = SparseTokenProblem(5000, 1, 5.0)
+
+
 PROBLEMS = {
     "one token": SparseTokenProblem(10, 1, 4.0, 0.3),
     "several": SEVERAL,
@@ -210,23 +215,6 @@ def test_kinds_of_different_lengths_add_up():
     assert found.overlap == pytest.approx(brentq(excess, 1e-9, 1 - 1e-9), rel=2e-3)
 
 
-@pytest.mark.parametrize("prior", [1.0, 0.3])
-@pytest.mark.parametrize(("n_tokens", "strength"), [(7, 0.8), (7, 3.0), (60, 2.0)])
-def test_precision_against_simulation(n_tokens, strength, prior):
-    """Both forms of the overlap with the posterior mean: they agree (Nishimori)."""
-    rng = np.random.default_rng(5)
-    x = rng.standard_normal((60_000, n_tokens))
-    positive = rng.random(60_000) < prior
-    x[positive, 0] += strength
-    terms = prior * np.exp(strength * x - 0.5 * strength**2) / n_tokens
-    weights = terms / (terms.sum(axis=1) + 1.0 - prior)[:, np.newaxis]
-    expected = single_token_precision(
-        n_tokens, np.array([strength]), np.ones(1), np.ones(1), np.array([prior])
-    )[0]
-    assert abs(standard_score(positive * weights[:, 0], expected)) < Z_LIMIT
-    assert abs(standard_score((weights**2).sum(axis=1), expected)) < Z_LIMIT
-
-
 @pytest.mark.parametrize("name", ["one token", "several", "runs", "strengths"])
 def test_free_entropy_is_the_information_in_the_tokens(name):
     """The integral of the precision of unlabelled samples is twice E log likelihood."""
@@ -256,53 +244,12 @@ def test_free_entropy_grows_with_samples_by_their_information(name):
     assert slope == pytest.approx(information, rel=1e-3)
 
 
-@pytest.mark.parametrize(("n_tokens", "strength"), [
-    (2, 0.01), (2, 0.3), (5, 4.0), (40, 1.5), (300, 3.0), (300, 0.1),
-])  # fmt: skip
-def test_law_of_the_likelihood_ratio_against_simulation(n_tokens, strength):
-    rng = np.random.default_rng(3)
-    noise, signal = rng.standard_normal((2, 400_000 // n_tokens, n_tokens))
-    signal[:, 0] += strength
-    problem = SparseTokenProblem(n_tokens, 1, strength)
-    logs = [log_likelihood_ratio(x, problem) for x in (noise, signal)]
-    law = SingleTokenRatio(n_tokens, strength)
-    for level in (0.01, 0.3, 0.5, 0.9, 0.999):
-        limit = float(np.quantile(np.concatenate(logs), level))
-        for sample, expected in zip(logs, law.below(limit), strict=True):
-            error = math.sqrt(max(expected * (1.0 - expected), 1e-12) / sample.size)
-            assert abs((sample <= limit).mean() - expected) < Z_LIMIT * error + 2.0 / sample.size
-    above = np.searchsorted(np.sort(logs[0]), logs[1]) / len(noise)
-    error = math.sqrt(1.0 / (6.0 * len(noise)))
-    assert abs(above.mean() - law.auc) < Z_LIMIT * error
-
-
-@pytest.mark.parametrize("strength", [1e-3, 0.1, 0.3, 0.6, 5.0, 20.0])
-@pytest.mark.parametrize("n_tokens", [2, 30, 100_000])
-def test_law_is_a_law_to_its_far_ends(n_tokens, strength):
-    """Increasing, between 0 and 1, and smaller with the signal; rounding is not amplified."""
-    grid = np.linspace(-12.0, 12.0, 25) * min(strength, 1.0)
-    without, signal = np.array([SingleTokenRatio(n_tokens, strength).below(x) for x in grid]).T
-    assert np.all(np.diff(without) >= -1e-10)
-    assert np.all(np.diff(signal) >= -1e-10)
-    assert np.all(signal <= without + 1e-10)
-    assert without[-1] == pytest.approx(1.0, abs=1e-3)
-
-
 def test_weak_signals_and_unlike_classes():
     """Where the best rule is nearly always to call the common class."""
     found = optimal(SparseTokenProblem(4, 1, 0.525, 0.219), 4.93)
     pooled = risk(SparseTokenProblem(4, 1, 0.525, 0.219), "pooled", alpha=4.93, reg="best")
     assert found.test_error == pytest.approx(0.219, abs=1e-8)
     assert found.test_error <= pooled.test_error + 3e-8
-
-
-@pytest.mark.parametrize("strength", [0.49, 0.51, 2.0, 7.0])
-def test_laws_with_and_without_signal_differ_by_the_ratio(strength):
-    law = SingleTokenRatio(1000, strength)
-    grid = np.linspace(-0.5, 0.5, 801)
-    without, signal = np.array([law.below(x) for x in grid]).T
-    middle = np.exp(0.5 * (grid[1:] + grid[:-1]))
-    assert np.diff(signal) == pytest.approx(middle * np.diff(without), rel=2e-3, abs=1e-7)
 
 
 @pytest.mark.parametrize("name", ["one token", "several", "strengths", "two lengths"])

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 from statistical import Z_LIMIT, standard_score
 
-from sparsetoken import Population, SparseTokenProblem
+from sparsetoken import SparseTokenProblem
 from sparsetoken.losses import Logistic, get_loss
 from sparsetoken.pooling import Elementwise
 from sparsetoken.sampling import exact_performance, sample_feature_law, sample_features
@@ -22,8 +22,6 @@ from sparsetoken.theory import (
     oracle_error,
     risk,
     risk_curve,
-    two_step_curve,
-    two_step_risk,
 )
 
 CHECKED = json.loads((Path(__file__).parent / "checked_values.json").read_text())
@@ -32,9 +30,6 @@ CHECKED = json.loads((Path(__file__).parent / "checked_values.json").read_text()
 def problem_of(row):
     names = ("n_tokens", "n_signal", "signal", "positive_rate")
     return SparseTokenProblem(**{name: row[name] for name in names})
-
-
-# --- checked values ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("row", CHECKED["linear_risk"], ids=lambda r: f"{r['model']} {r['loss']}")
@@ -75,9 +70,6 @@ def test_checked_values_of_attention(row):
         assert getattr(found, name) == pytest.approx(row[name], abs=tolerance)
     assert found.converged
     assert found.uncertainty < 1e-3 * found.test_error
-
-
-# --- simulation -------------------------------------------------------------------------------
 
 
 def fit(features, y, reg, loss):
@@ -145,22 +137,6 @@ def test_agrees_with_simulation(problem, loss, cosine, sharpness, alpha, reg):
     assert abs(standard_score(errors, 1.2 * limit.test_error)) > Z_LIMIT  # it would see 20 %
 
 
-def test_two_step_risk_joins_alignment_and_risk():
-    problem = SparseTokenProblem(10, 1, 5.0)
-    found = two_step_risk(problem, alpha0=2.0, alpha1=3.0, reg=1e-2, loss="square", lr_query=5.0)
-    assert 0.5 < found.cosine < 1.0
-    same = risk(
-        problem,
-        "attention",
-        alpha=3.0,
-        reg=1e-2,
-        loss="square",
-        cosine=found.cosine,
-        sharpness=found.sharpness,
-    )
-    assert found.test_error == same.test_error
-
-
 def test_on_another_problem_against_dense_tokens():
     """Train short, test long: the same readout on sequences of another length and strength."""
     problem, other = SparseTokenProblem(6, 1, 4.0), SparseTokenProblem(15, 2, 3.0, 0.3)
@@ -193,9 +169,6 @@ def test_linear_models_on_another_problem():
     assert vectorized.on(SparseTokenProblem(10, 2, 5.0)).test_error < vectorized.test_error
     with pytest.raises(ValueError, match="n_tokens must stay the same"):
         vectorized.on(longer)
-
-
-# --- limits -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", ["logistic", "square", "hinge"])
@@ -350,9 +323,6 @@ def test_a_users_loss_agrees_with_the_built_in_one():
         assert own.train_loss == pytest.approx(built_in.train_loss, rel=1e-5)
 
 
-# --- accuracy, robustness, records ------------------------------------------------------------
-
-
 def random_setting(rng):
     n_tokens = int(rng.integers(1, 201))
     n_signal = int(rng.integers(1, n_tokens + 1))
@@ -477,24 +447,3 @@ def test_a_free_bias_is_flagged():
     assert risk(problem, "pooled", alpha=2.0, reg=0.1, loss="hinge").converged
     unbalanced = SparseTokenProblem(10, 1, 4.0, 0.4)
     assert risk(unbalanced, "pooled", alpha=2.0, reg=3.0, loss="hinge").converged
-
-
-@pytest.mark.parametrize("loss", ["logistic", "square", "hinge"])
-def test_a_curve_of_the_protocol_agrees_with_its_points(loss):
-    problem = SparseTokenProblem(10, 1, 5.0, 0.4)
-    ratios, settings = (
-        [0.3, 1.0, 4.0],
-        {"reg": 1e-2, "loss": loss, "lr_bias": 2.0, "n_points": 2048},
-    )
-    curve = two_step_curve(problem, alphas0=ratios, alphas1=ratios[::-1], **settings)
-    for alpha0, alpha1, found in zip(ratios, ratios[::-1], curve, strict=True):
-        alone = two_step_risk(problem, alpha0=alpha0, alpha1=alpha1, **settings)
-        assert found.test_error == pytest.approx(alone.test_error, rel=1e-4)
-        assert found.train_loss == pytest.approx(alone.train_loss, rel=1e-4, abs=1e-9)
-        assert found.cosine == alone.cosine
-
-
-def test_two_steps_on_a_huge_signal_name_the_signal():
-    problem = Population([SparseTokenProblem(5, 1, 3.0), SparseTokenProblem(5, 1, 1e6)])
-    with pytest.raises(ValueError, match=r"^signal must be smaller .* got 1e\+06: .* sharpness"):
-        two_step_risk(problem, alpha0=2.0, alpha1=2.0, reg=1e-2, loss="square")

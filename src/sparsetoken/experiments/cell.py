@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from sparsetoken._validation import import_object
@@ -91,10 +91,13 @@ class Cell:
 def _read_problem(values: Mapping[str, Any]) -> AnyProblem:
     errors = values.get("label_errors", NO_ERRORS)
     if "kinds" in values:
-        return read_population(values["kinds"], errors)
+        return _parsed(values["kinds"], errors)
     names = (*PROBLEM, "contiguous")
     single = SparseTokenProblem(**{name: values[name] for name in names if name in values})
     return read_population(Population([single]), errors)
+
+
+_parsed = lru_cache(maxsize=256)(read_population)  # cells of a sweep share their populations
 
 
 def _meaning(values: dict[str, Any]) -> dict[str, Any]:

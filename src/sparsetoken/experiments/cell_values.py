@@ -63,22 +63,22 @@ def make_cell(
     check_choice("source", source, SOURCES)
     listed = [quantities] if isinstance(quantities, str) else quantities
     wanted = {check_known("quantity", quantity, MEASURED) for quantity in listed}
-    given = check_parameters(_write_problem(with_names_of_today(values or {})))
-    _check_loss(given["loss"])
-    if "sharpness" in given and "cosine" not in given:
+    complete = check_parameters(_write_problem(with_names_of_today(values or {})))
+    _check_loss(complete["loss"])
+    if "sharpness" in complete and "cosine" not in complete:
         raise ValueError("sharpness needs a value for cosine beside it")
-    model = find_model(given)
+    model = find_model(complete)
     wanted &= model.quantities(source)
     if not wanted:
         return None
     names = set().union(*(model.parameters(quantity, source) for quantity in wanted))
-    names -= {name for name in _LEFT_OUT_IF_ZERO if not given.get(name)}
+    names -= {name for name in _LEFT_OUT_IF_ZERO if not complete.get(name)}
     names |= _SIMULATION if source == "simulation" else set()
-    kept = {name: value for name, value in given.items() if name in names}
+    kept = {name: value for name, value in complete.items() if name in names}
     cell = Cell(source, tuple(q for q in MEASURED if q in wanted), kept)
     _check_samples(cell, names)
     windows(cell.test_problem, cell.n_windows)  # raises ValueError if there is no such problem
-    model.check(given, cell)
+    model.check(complete, cell)
     return cell
 
 

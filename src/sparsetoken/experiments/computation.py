@@ -75,11 +75,11 @@ def curves(cells: Iterable[Cell]) -> list[tuple[Cell, ...]]:
         chained = cell.source == "theory" and find_model(cell.values).chained & set(cell.quantities)
         fixed = {name: value for name, value in cell.values.items() if name not in _SAMPLES}
         groups.setdefault(repr((cell.quantities, fixed)) if chained else cell, []).append(cell)
-    found: list[tuple[Cell, ...]] = []
+    tasks: list[tuple[Cell, ...]] = []
     for curve in groups.values():
         ordered = sorted(curve, key=lambda cell: -cell.alpha1) if len(curve) > 1 else curve
-        found += [tuple(ordered[i : i + _LONGEST]) for i in range(0, len(curve), _LONGEST)]
-    return found
+        tasks += [tuple(ordered[i : i + _LONGEST]) for i in range(0, len(curve), _LONGEST)]
+    return tasks
 
 
 def compute_or_error(curve: Sequence[Cell]) -> list[Outcome]:

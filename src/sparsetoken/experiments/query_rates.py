@@ -40,13 +40,13 @@ def best_sharpness(
     """Return the sharpness of least test error between 0.1 and 10, to three digits."""
 
     def error(log_sharpness: float) -> float:
-        given: Any = {"cosine": cosine, "sharpness": math.exp(log_sharpness), "n_points": 1024}
-        return float(risk(problem, pooling, alpha=alpha, reg=reg, **given).test_error)
+        query: Any = {"cosine": cosine, "sharpness": math.exp(log_sharpness), "n_points": 1024}
+        return float(risk(problem, pooling, alpha=alpha, reg=reg, **query).test_error)
 
     bounds = math.log(0.1), math.log(10.0)
     options = {"xatol": 0.03, "maxiter": 12}
-    found = minimize_scalar(error, bounds=bounds, method="bounded", options=options)
-    return _round(math.exp(found.x))
+    least = minimize_scalar(error, bounds=bounds, method="bounded", options=options)
+    return _round(math.exp(least.x))
 
 
 def _round(value: float) -> float:

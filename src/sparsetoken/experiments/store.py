@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, Self
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.experiments.cell import Cell
-from sparsetoken.experiments.old_store import is_old_store, read_old_store
 
 _HEADER = {"store": "sparsetoken", "version": 3}
 _NUMBERS = ("value", "uncertainty", "converged")
@@ -70,34 +69,17 @@ class Store:
         if self.path.is_dir():
             raise StoreError(f"{self.path} is a folder, not a store")
         try:
-            if is_old_store(self.path):
-                self._convert(read_only)
             self._file = self.path.open("rb" if read_only else "a+b", buffering=0)
-        except (OSError, ValueError) as error:
-            raise StoreError(f"{self.path} cannot be opened: {_reason(error)}") from None
-        if not self._states:
-            self._check_content(read_only)
-
-    def _check_content(self, read_only: bool) -> None:
-        known = self.refresh()
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be opened: {error.strerror}") from None
         empty = not os.fstat(self._file.fileno()).st_size
-        if not known and not empty:
+        if not self.refresh() and not empty:
             self.close()
-            raise StoreError(f"{self.path} is not a store")
+            raise StoreError(
+                f"{self.path} is not a store; those of sparsetoken 0.2 are exported by it"
+            )
         if empty and not read_only:
             self._append([_HEADER])
-
-    def _convert(self, read_only: bool) -> None:
-        """Read a store of an older version, and put one of this version in its place."""
-        events = read_old_store(self.path)
-        if read_only:
-            self._states = {event["key"]: event for event in events}
-            self._end = self.path.stat().st_size
-            return
-        converted = self.path.with_name(f"{self.path.name}.converted")
-        with converted.open("xb") as file:  # fails if another process is at it
-            file.writelines(map(_line, [_HEADER, *events]))
-        converted.replace(self.path)
 
     def refresh(self) -> bool:
         """Read what was added, by this process or by others; return whether a line was good."""
@@ -126,7 +108,8 @@ class Store:
         try:
             written = self._file.write(content)
         except (OSError, ValueError) as error:
-            raise StoreError(f"{self.path} may not be written to: {_reason(error)}") from None
+            reason = getattr(error, "strerror", None) or str(error)
+            raise StoreError(f"{self.path} may not be written to: {reason}") from None
         if written != len(content):
             raise StoreError(f"{self.path} cannot be written to: no space is left")
         self.refresh()
@@ -274,7 +257,3 @@ def _read_line(line: bytes) -> dict[str, Any] | None:
 
 def _checksum(text: bytes) -> bytes:
     return hashlib.sha256(text).hexdigest()[:16].encode()
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)

@@ -1,17 +1,15 @@
 """Sweeps as data: grids of named values, in Python or in a TOML file."""
 
 import itertools
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sparsetoken._validation import check_choice, check_count, check_real
+from sparsetoken._validation import check_choice, check_count, check_real, read_toml
 from sparsetoken.experiments.cell import SOURCES, Cell
 from sparsetoken.experiments.cell_values import make_cell
 from sparsetoken.vocabulary import (
@@ -60,6 +58,22 @@ class Grid:
                     yield cell
 
 
+def line_and_points(
+    quantities: Sequence[str],
+    axis: str,
+    lines: Sequence[Any],
+    points: Sequence[Any],
+    fixed: Mapping[str, Any],
+    axes: Mapping[str, Sequence[Any]] | None = None,
+    columns: Mapping[str, Any] | None = None,
+) -> list[Grid]:
+    """Return the theory on ``lines`` and ``points`` of an axis, the simulation on ``points``."""
+    return [
+        Grid(quantities, {**(axes or {}), axis: values}, fixed, sources, columns or {})
+        for values, sources in ((lines, ["theory"]), (points, SOURCES))
+    ]
+
+
 @dataclass(frozen=True)
 class Sweep:
     """Grids to be computed together.
@@ -87,15 +101,14 @@ class Sweep:
     @cached_property
     def parts(self) -> list[tuple[Grid, list[Cell]]]:
         """The grids with their cells, made once; a cell that a grid repeats is left out."""
-        seen: set[tuple[str, str]] = set()
-        found = []
+        seen: dict[str, set[Cell]] = {}
+        parts = []
         for grid in self.grids:
-            mark = repr(dict(grid.columns))
-            cells = [cell for cell in grid.cells() if (cell.key, mark) not in seen]
-            cells = list(dict.fromkeys(cells))
-            seen |= {(cell.key, mark) for cell in cells}
-            found.append((grid, cells))
-        return found
+            known = seen.setdefault(repr(dict(grid.columns)), set())
+            cells = [cell for cell in dict.fromkeys(grid.cells()) if cell not in known]
+            known.update(cells)
+            parts.append((grid, cells))
+        return parts
 
 
 def load_sweep(path: str | PathLike[str]) -> Sweep:
@@ -110,17 +123,7 @@ def load_sweep(path: str | PathLike[str]) -> Sweep:
     path : str or path
         The file. An entry that is not known raises ValueError with the nearest known name.
     """
-    try:
-        with Path(path).open("rb") as file:
-            content = tomllib.load(file)
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path} is not TOML: {error}") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is not TOML: it is not text in UTF-8") from None
-    try:
-        return _sweep(content)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+    return read_toml(path, _sweep)
 
 
 def _sweep(content: dict[str, Any]) -> Sweep:
@@ -145,16 +148,12 @@ def _grid(top: dict[str, Any], block: dict[str, Any]) -> Grid:
     merged = top | block
     tables = {name: top.get(name, {}) for name in ("fixed", "axes")}
     for name in tables:
-        part = block.get(name, {})
-        if not isinstance(tables[name], dict) or not isinstance(part, dict):
+        table = block.get(name, {})
+        if not isinstance(tables[name], dict) or not isinstance(table, dict):
             raise ValueError(f"{name} must be a table, [{name}]")
-        tables[name] = with_names_of_today(tables[name] | part)
-    quantities = _names("quantities", merged.get("quantities"))
-    for quantity in quantities:
-        check_known("quantity", quantity, MEASURED)
-    sources = _names("sources", merged.get("sources", list(SOURCES)))
-    for source in sources:
-        check_known("source", source, SOURCES)
+        tables[name] = with_names_of_today(tables[name] | table)
+    quantities = _names("quantities", merged.get("quantities"), "quantity", MEASURED)
+    sources = _names("sources", merged.get("sources", list(SOURCES)), "source", SOURCES)
     fixed, axes = tables["fixed"], tables["axes"]
     both = sorted(fixed.keys() & axes.keys())
     if both:
@@ -167,10 +166,10 @@ def _grid(top: dict[str, Any], block: dict[str, Any]) -> Grid:
     return Grid(quantities, axes, fixed, sources)
 
 
-def _names(what: str, value: Any) -> list[str]:
+def _names(entry: str, value: Any, what: str, known: Iterable[str]) -> list[str]:
     if not isinstance(value, list) or not value or not all(isinstance(v, str) for v in value):
-        raise ValueError(f"{what} must be a list of names, got {value!r}")
-    return value
+        raise ValueError(f"{entry} must be a list of names, got {value!r}")
+    return [check_known(what, name, known) for name in value]
 
 
 def _axis(name: str, values: Any) -> list[Any]:

@@ -4,7 +4,6 @@ from sparsetoken._validation import import_extra
 
 import_extra("matplotlib", "a picture", "plot")  # before the modules below import it
 
-from sparsetoken.plotting.layers import draw_layers
 from sparsetoken.plotting.picture import (
     COLUMN,
     FORMATS,
@@ -16,14 +15,16 @@ from sparsetoken.plotting.picture import (
     styled,
     with_subscripts,
 )
-from sparsetoken.plotting.plan import draw_pilot, draw_plan, draw_test_size
+from sparsetoken.plotting.plan import draw_layers, draw_pilot, draw_plan, draw_test_size
 from sparsetoken.plotting.style import (
     caption,
     curve,
+    family,
     guide,
     label_axes,
     lines_and_points,
     looks,
+    model_curves,
     plain_log,
     present,
     select,
@@ -41,11 +42,13 @@ __all__ = [
     "draw_plan",
     "draw_test_size",
     "explanation",
+    "family",
     "finish",
     "guide",
     "label_axes",
     "lines_and_points",
     "looks",
+    "model_curves",
     "new_figure",
     "plain_log",
     "present",

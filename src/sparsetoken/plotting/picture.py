@@ -15,18 +15,6 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-__all__ = [
-    "COLUMN",
-    "FORMATS",
-    "Picture",
-    "finish",
-    "new_figure",
-    "save_picture",
-    "share_legend",
-    "styled",
-    "with_subscripts",
-]
-
 # In inches, as matplotlib has it.
 COLUMN = 85 / 25.4  # the width of a column of a journal
 _PANEL, _PAGE = 2.1, 8.9  # no panel is narrower, no stack of panels longer
@@ -123,6 +111,15 @@ def new_figure(
     figure = Picture(figsize=(width, height or rows * panel), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
     return figure, axes.reshape(n_rows, n_columns)
+
+
+@contextmanager
+def one_panel() -> Iterator[tuple[Picture, Axes]]:
+    """Provide a picture of one panel, in style; its title and caption are written at the end."""
+    with styled():
+        figure, axes = new_figure(1, 1, width=1.25 * COLUMN)
+        yield figure, axes[0][0]
+        finish(figure, title=True)
 
 
 def finish(figure: Picture, *, title: bool = False, letters: bool = False) -> Picture:

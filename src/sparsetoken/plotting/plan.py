@@ -1,4 +1,4 @@
-"""Pictures of plans: by theory, and from pilot data."""
+"""Pictures of what the planner answers: plans by theory and from pilot data, sizes, layers."""
 
 import math
 from collections.abc import Sequence
@@ -15,12 +15,13 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from sparsetoken.plotting.picture import COLUMN, finish, new_figure, styled
+from sparsetoken.plotting.picture import one_panel
 from sparsetoken.plotting.style import caption, select
 from sparsetoken.vocabulary import COLORS, PARAMETERS, look
 
 Rows = Sequence[dict[str, Any]]
 
+_MOST_NAMES = 16  # of numbered layers: more labels would overlap
 _LABEL_HEIGHT = 0.055  # of the axes: labels closer than this would overlap
 
 
@@ -48,9 +49,7 @@ def draw_plan(rows: Rows) -> Figure:
     >>> draw_plan([*points, points[1] | {"part": "plan"}]).axes[0].get_xlabel()
     'samples, n'
     """
-    with styled():
-        figure, axes = new_figure(1, 1, width=1.25 * COLUMN)
-        ax = axes[0][0]
+    with one_panel() as (figure, ax):
         (plan,) = select(rows, part="plan")
         style = look(plan["model"])
         curve = sorted(select(rows, part="curve"), key=lambda row: row["x"])
@@ -66,16 +65,13 @@ def draw_plan(rows: Rows) -> Figure:
         for row in select(rows, part="target"):
             ax.axhline(row["value"], ls="--", lw=0.8, color="0.55", zorder=1)
             labels.append((row["value"], "target", "0.4"))
-        ax.set(xscale="log", yscale="log", xlabel=PARAMETERS[plan["quantity"]].axis)
-        ax.set_ylabel(f"expected {plan['metric']}")
-        _pad(ax, [label[0] for label in labels] + values)
-        for axis in (ax.xaxis, ax.yaxis):
-            _readable(axis)
+        ax.set(xlabel=PARAMETERS[plan["quantity"]].axis, ylabel=f"expected {plan['metric']}")
+        _logarithmic(ax, *_padded([label[0] for label in labels] + values))
         _label_right(ax, labels)
         notes = [f"n = {plan['n_samples']:g}"] if plan["quantity"] != "n_samples" else []
         fixed = [{name: v for name, v in plan.items() if name != plan["quantity"]}]
         caption(figure, fixed, plan.get("title", ""), [*notes, "Star: the plan"])
-        return finish(figure, title=True)
+    return figure
 
 
 def draw_pilot(data: dict[str, Any]) -> Figure:
@@ -91,9 +87,8 @@ def draw_pilot(data: dict[str, Any]) -> Figure:
     figure : matplotlib.figure.Figure
         To be changed, or saved with :func:`save_picture`.
     """
-    with styled():
-        figure, axes = new_figure(1, 1, width=1.25 * COLUMN)
-        ax, color, curve = axes[0][0], COLORS[0], data["curve"]
+    with one_panel() as (figure, ax):
+        color, curve = COLORS[0], data["curve"]
         x, target = curve["n_samples"], data["target"]
         band = ax.fill_between(x, curve["lower"], curve["upper"], color=color, alpha=0.18, lw=0)
         band.set_label("80 % interval")
@@ -116,14 +111,11 @@ def draw_pilot(data: dict[str, Any]) -> Figure:
         if data["n_samples"] is not None:
             ax.plot(data["n_samples"], target, "*", color=COLORS[1], ms=9, label="plan", zorder=4)
         low = min(min(curve["median"]), target, *(row["error"] for row in seen))
-        ax.set(xscale="log", yscale="log", xlabel=PARAMETERS["n_samples"].axis)
-        ax.set_ylabel(data["label"])
-        ax.set_ylim(max(0.5 * low, 1e-4), 1.15 * max(*curve["upper"], target))
-        for axis in (ax.xaxis, ax.yaxis):
-            _readable(axis)
+        ax.set(xlabel=PARAMETERS["n_samples"].axis, ylabel=data["label"])
+        _logarithmic(ax, max(0.5 * low, 1e-4), 1.15 * max(*curve["upper"], target))
         ax.legend(loc="best")
         caption(figure, [], data["answer"])
-        return finish(figure, title=True)
+    return figure
 
 
 def draw_test_size(data: dict[str, Any]) -> Figure:
@@ -139,27 +131,80 @@ def draw_test_size(data: dict[str, Any]) -> Figure:
     figure : matplotlib.figure.Figure
         To be changed, or saved with :func:`save_picture`.
     """
-    with styled():
-        figure, axes = new_figure(1, 1, width=1.25 * COLUMN)
-        ax, curve = axes[0][0], data["curve"]
+    with one_panel() as (figure, ax):
+        curve = data["curve"]
         ax.plot(curve["n_samples"], curve["width"], color=COLORS[0])
         ax.axhline(data["target"], ls="--", lw=0.8, color="0.55", zorder=1)
         ax.plot(data["n_samples"], data["width"], "*", color=COLORS[1], ms=9, zorder=4)
-        ax.set(xscale="log", yscale="log", xlabel="test samples")
-        ax.set_ylabel(f"width of the {data['level']:.0%} interval")
-        for axis in (ax.xaxis, ax.yaxis):
-            _readable(axis)
+        ax.set(xlabel="test samples", ylabel=f"width of the {data['level']:.0%} interval")
+        _logarithmic(ax)
         caption(figure, [], data["answer"])
-        return finish(figure, title=True)
+    return figure
 
 
-def _pad(ax: Axes, values: list[float]) -> None:
+def draw_layers(data: dict[str, Any]) -> Figure:
+    """Draw the held-out AUC of each layer with its interval.
+
+    Parameters
+    ----------
+    data : dict
+        What :meth:`sparsetoken.planner.LayerChoice.to_dict` returns.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        To be changed, or saved with :func:`save_picture`.
+
+    Examples
+    --------
+    >>> from sparsetoken.plotting import draw_layers
+    >>> rows = [{"layer": "12", "auc": [0.7, 0.6, 0.8]}, {"layer": "20", "auc": [0.9, 0.8, 0.95]}]
+    >>> figure = draw_layers({"best": "20", "as_good": ["20"], "layers": rows})
+    >>> [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    ['12', '20']
+    """
+    names = [str(row["layer"]) for row in data["layers"]]
+    numbers = [float(name) for name in names if name.isdecimal()]
+    x = numbers if len(numbers) == len(names) else [float(place) for place in range(len(names))]
+    with one_panel() as (figure, ax):
+        for place, row in zip(x, data["layers"], strict=True):
+            auc, low, high = row["auc"]
+            good = row["layer"] in data["as_good"]
+            ax.errorbar(
+                place,
+                auc,
+                yerr=[[auc - low], [high - auc]],
+                fmt="*" if row["layer"] == data["best"] else "o",
+                color=COLORS[0],
+                ms=9 if row["layer"] == data["best"] else None,
+                markerfacecolor=COLORS[0] if good else "white",
+                capsize=1.5,
+            )
+        ax.axhline(0.5, ls="--", lw=0.8, color="0.55", zorder=1)
+        if len(names) <= _MOST_NAMES or x is not numbers:
+            ax.set_xticks(x, names)
+        ax.margins(x=0.08)
+        ax.set(xlabel="layer", ylabel="AUC of held-out sequences")
+        answer = f"Layer {data['best']} is best"
+        caption(figure, [], answer, ["Filled: may be as good; 95 % intervals; dashed: chance"])
+    return figure
+
+
+def _padded(values: list[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
     room = (high / low) ** 0.06 * 1.02
-    ax.set_ylim(low / room, high * room)
+    return low / room, high * room
 
 
-def _readable(axis: Any) -> None:
+def _logarithmic(ax: Axes, low: float | None = None, high: float | None = None) -> None:
+    """Make both axes logarithmic, with plain numbers as labels."""
+    ax.set(xscale="log", yscale="log")
+    ax.set_ylim(low, high)
+    for axis in (ax.xaxis, ax.yaxis):
+        _label_plainly(axis)
+
+
+def _label_plainly(axis: Any) -> None:
     """Label a logarithmic axis with the roundest plain numbers that give at least three labels."""
     low, high = axis.get_view_interval()
     candidates = [

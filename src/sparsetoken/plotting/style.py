@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from sparsetoken.plotting.picture import Picture, with_subscripts
-from sparsetoken.vocabulary import COLORS, MARKERS, MEASURED, PARAMETERS, quantity
+from sparsetoken.vocabulary import COLORS, MARKERS, MEASURED, MODELS, PARAMETERS, look, quantity
 
 Rows = Sequence[dict[str, Any]]
 
@@ -33,8 +33,8 @@ def select(rows: Rows, **values: Any) -> list[dict[str, Any]]:
 
 def present(rows: Rows, name: str, order: Iterable[Any] | None = None) -> list[Any]:
     """Return the values of a column, sorted or in the given order."""
-    found = {row[name] for row in rows if row.get(name) is not None}
-    return sorted(found) if order is None else [value for value in order if value in found]
+    values = {row[name] for row in rows if row.get(name) is not None}
+    return sorted(values) if order is None else [value for value in order if value in values]
 
 
 def looks(values: Iterable[Any]) -> Iterator[tuple[Any, tuple[str, str]]]:
@@ -62,29 +62,22 @@ def curve(
     """
     transform = transform or (lambda value: value)
     style = dashes or _DASHES.get(marker, "-")
-    theory = sorted(select(rows, source="theory"), key=lambda row: row[x])
+    points: Any = {"color": color, "markerfacecolor": face, "markeredgewidth": 0.8}
+    theory, simulation = (
+        sorted(select(rows, source=source), key=lambda row: row[x])
+        for source in ("theory", "simulation")
+    )
+
+    def columns(drawn: Rows) -> tuple[list[float], list[float]]:
+        return [row[x] for row in drawn], [transform(row["value"]) for row in drawn]
+
     if theory:
-        axes.plot(
-            [row[x] for row in theory],
-            [transform(row["value"]) for row in theory],
-            ls=style,
-            color=color,
-            **line,
-        )
-    simulation = sorted(select(rows, source="simulation"), key=lambda row: row[x])
+        axes.plot(*columns(theory), ls=style, color=color, **line)
     if simulation:
-        axes.errorbar(
-            [row[x] for row in simulation],
-            [transform(row["value"]) for row in simulation],
-            yerr=[row["uncertainty"] for row in simulation],
-            fmt=marker,
-            color=color,
-            markerfacecolor=face,
-            markeredgewidth=0.8,
-            elinewidth=0.8,
-            capsize=1.5,
-            zorder=3,
-        )
+        bars: Any = {"elinewidth": 0.8, "capsize": 1.5, "zorder": 3}
+        errors = [row["uncertainty"] for row in simulation]
+        x_values, means = columns(simulation)
+        axes.errorbar(x_values, means, yerr=errors, fmt=marker, **points, **bars)
     expected = {row[x]: row for row in theory}
     for row in simulation:
         if row[x] in expected and isinstance(axes.figure, Picture) and row["uncertainty"]:
@@ -92,17 +85,26 @@ def curve(
             error = math.hypot(row["uncertainty"], expected[row[x]]["uncertainty"])
             axes.figure.gaps.append(gap / error)
     if label is not None:
-        axes.plot(
-            [],
-            [],
-            ls=style if theory else "none",
-            **line,
-            marker=marker if simulation else "",
-            color=color,
-            markerfacecolor=face,
-            markeredgewidth=0.8,
-            label=label,
-        )
+        ls, shown = style if theory else "none", marker if simulation else ""
+        axes.plot([], [], ls=ls, marker=shown, label=label, **points, **line)
+
+
+def family(axes: Axes, rows: Rows, x: str, by: str) -> list[tuple[Any, list[dict[str, Any]], str]]:
+    """Draw a curve for each value of the column ``by``; return value, rows and color of each."""
+    symbol, drawn = with_subscripts(PARAMETERS[by].short), []
+    for value, (color, marker) in looks(present(rows, by)):
+        members = select(rows, **{by: value})
+        curve(axes, members, x, color, marker, f"{symbol} = {value:g}")
+        drawn.append((value, members, color))
+    return drawn
+
+
+def model_curves(axes: Axes, rows: Rows, x: str, styles: Mapping[str, dict[str, Any]]) -> None:
+    """Draw the curve of each model as it looks everywhere, but for what ``styles`` has of it."""
+    for model in present(rows, "model", MODELS):
+        known = look(model)
+        style = {"color": known.color, "marker": known.marker, "label": known.label}
+        curve(axes, select(rows, model=model), x, **(style | styles.get(model, {})))
 
 
 def caption(figure: Picture, rows: Rows, title: str, notes: Sequence[str] = ()) -> None:
@@ -116,9 +118,9 @@ def caption(figure: Picture, rows: Rows, title: str, notes: Sequence[str] = ()) 
         sentences.append(f"Lines: theory, in the limit of large d. Points: {points}")
     fixed = []
     for name, known in PARAMETERS.items():
-        found = {row[name] for row in rows if row.get(name) is not None}
-        if len(found) == 1 and known.group in _NAMED and (known.symbol or name == "trials"):
-            fixed.append(f"{known.short} = {found.pop():g}")
+        values = {row[name] for row in rows if row.get(name) is not None}
+        if len(values) == 1 and known.group in _NAMED and (known.symbol or name == "trials"):
+            fixed.append(f"{known.short} = {values.pop():g}")
     sentences += [", ".join(fixed)] if fixed else []
     figure.title = title
     figure.caption = " ".join(f"{sentence.rstrip('.')}." for sentence in sentences if sentence)

@@ -3,8 +3,9 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sparsetoken._types import Array
 from sparsetoken._validation import (
     check_count,
     check_random_state,
@@ -102,10 +103,8 @@ def exact_performance(
     Performance(test_error=0.024565 ± 0.0003)
     """
     bias = check_real("bias", bias)
-    readout = np.asarray(readout, dtype=float)
-    direction = check_unit_vector("direction", direction, readout.size)
-    found = readout_coordinates(readout, bias, query, direction)
-    return Performance(law, found, get_loss(loss))
+    direction = check_unit_vector("direction", direction, np.size(readout))
+    return Performance(law, readout_coordinates(readout, bias, query, direction), get_loss(loss))
 
 
 def pooled_performance(
@@ -146,7 +145,7 @@ def pooled_performance(
 
 
 def readout_coordinates(
-    readout: ArrayLike, bias: float, query: ArrayLike, direction: NDArray[np.float64]
+    readout: ArrayLike, bias: float, query: ArrayLike, direction: Array
 ) -> Readout:
     """Split a readout into its parts along query and signal, and the norm of the rest."""
     readout = np.asarray(readout, dtype=float)

@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from sparsetoken._types import Array
 from sparsetoken._validation import check_count, check_float_type, check_real, check_unit_vector
 from sparsetoken.pooling import Pooling, get_pooling
 from sparsetoken.population import AnyProblem, lengths
@@ -18,7 +19,7 @@ _BLOCK = 1 << 17  # numbers in flight at once: small enough to stay in the cache
 class Geometry(NamedTuple):
     """Angle and size of a query: all of it that the features' law depends on."""
 
-    unit: NDArray[np.float64]
+    unit: Array
     """The query's direction û (any unit vector for a zero query)."""
     cosine: float
     """γ = ⟨û, ξ⟩."""
@@ -29,15 +30,15 @@ class Geometry(NamedTuple):
 class TokenSums(NamedTuple):
     """Sums over the weighted tokens of each sample, s being its token weights."""
 
-    signal: NDArray[np.float64]
+    signal: Array
     """s·v: the weight on tokens that carry the signal."""
-    noise: NDArray[np.float64]
+    noise: Array
     """s·g: the weighted noise along the query."""
-    scale: NDArray[np.float64]
+    scale: Array
     """‖s‖: the standard deviation of the feature's noise orthogonal to the query."""
 
 
-def query_geometry(query: ArrayLike, direction: NDArray[np.float64], beta: float) -> Geometry:
+def query_geometry(query: ArrayLike, direction: Array, beta: float) -> Geometry:
     """Split a query into what matters for the features."""
     query = np.asarray(query, dtype=float)
     if query.shape != direction.shape or not np.isfinite(query).all():

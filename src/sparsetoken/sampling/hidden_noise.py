@@ -7,9 +7,8 @@ iteration that uses nothing but products has its exact law without the matrix.
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sparsetoken._types import Array
 
 
 class Noise(Protocol):
@@ -52,9 +51,9 @@ class HiddenNoise:
         result, rest = np.zeros(self._sizes[1 - side]), vector.copy()
         for _ in range(2):  # the second pass removes what rounding left
             for unit, image in known:
-                part = float(unit @ rest)
-                result += part * image
-                rest -= part * unit
+                along = float(unit @ rest)
+                result += along * image
+                rest -= along * unit
         size = float(np.linalg.norm(rest))
         if size <= 1e-12 * float(np.linalg.norm(vector)):
             return result

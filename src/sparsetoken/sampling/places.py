@@ -4,12 +4,10 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
+from sparsetoken._types import Array
 from sparsetoken.problem import SparseTokenProblem
-
-Array = NDArray[np.float64]
 
 
 def weigh_places(exponents: Array, kind: SparseTokenProblem) -> tuple[Array, Array]:

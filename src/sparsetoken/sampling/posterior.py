@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparsetoken._types import Array
 from sparsetoken._validation import check_choice, check_count
 from sparsetoken.estimate import Estimate
 from sparsetoken.population import AnyProblem, check_problem
@@ -19,9 +20,6 @@ from sparsetoken.sampling.hidden_noise import HiddenNoise, Noise
 from sparsetoken.sampling.places import weigh_places
 
 __all__ = ["PosteriorMean", "sample_posterior_mean"]
-
-Array = NDArray[np.float64]
-
 _TOLERANCE = 1e-6  # of the squared length, between two iterations
 
 
@@ -87,7 +85,7 @@ class PosteriorMean:
             Source of randomness.
         """
         rng = np.random.default_rng(random_state)
-        missed, invented = getattr(self.problem, "label_errors", (0.0, 0.0))
+        missed, invented = self.problem.label_errors
         blocks = _draw_blocks(self.problem, check_count("n_samples", n_samples), rng, False)
         chances = []
         for block in blocks:

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sparsetoken._validation import check_count, check_real, check_unit_vector
+from sparsetoken._types import Array
+from sparsetoken._validation import check_real
 from sparsetoken.population import AnyProblem
-from sparsetoken.problem import RandomState, random_direction
+from sparsetoken.problem import RandomState, prepare_sample
 
 
 class Differentiable(Protocol):
@@ -35,10 +36,10 @@ class LearnedQuery:
         Inverse temperature of the attention.
     """
 
-    query: NDArray[np.float64]
-    readout: NDArray[np.float64]
+    query: Array
+    readout: Array
     bias: float
-    direction: NDArray[np.float64]
+    direction: Array
     beta: float
 
     @property
@@ -126,36 +127,31 @@ def sample_query(
     ... )
     LearnedQuery(cosine=0.9592, query_norm=1.5940, sharpness=1.5940, dim=1000)
     """
-    n_samples = check_count("n_samples", n_samples)
-    dim = check_count("dim", dim)
     beta = check_real("beta", beta, low=0.0)
     rates = {"lr_readout": lr_readout, "lr_bias": lr_bias, "lr_query": lr_query}
     for name, rate in rates.items():
         check_real(name, rate, low=0.0)
-    rng = np.random.default_rng(random_state)
-    if direction is None:
-        direction = random_direction(dim, rng)
-    direction = check_unit_vector("direction", direction, dim)
+    _, rng, unit, _ = prepare_sample(n_samples, dim, random_state, direction, np.float64)
 
     samples = _draw_samples(problem, n_samples, rng)
     residual = np.asarray(loss.derivative(np.zeros(n_samples), samples.sign))
-    readout, pooled_score = _readout_step(samples, residual, direction, lr_readout, rng)
+    readout, pooled_score = _readout_step(samples, residual, unit, lr_readout, rng)
     bias = -lr_bias * float(residual.mean())
     slope = np.asarray(loss.derivative(pooled_score + bias, samples.sign))
     if center:
         slope = slope - slope.mean()
-    query = _query_step(samples, slope / samples.length, readout, direction, rng)
+    query = _query_step(samples, slope / samples.length, readout, unit, rng)
     query *= -lr_query * beta / n_samples
-    return LearnedQuery(query, readout, bias, direction, beta)
+    return LearnedQuery(query, readout, bias, unit, beta)
 
 
 class _Samples(NamedTuple):
     """What the steps need of each sample: its recorded sign, and its length and signal."""
 
-    sign: NDArray[np.float64]
-    length: NDArray[np.float64]
-    n_signal: NDArray[np.float64]
-    signal: NDArray[np.float64]
+    sign: Array
+    length: Array
+    n_signal: Array
+    signal: Array
     """Strength of the signal; zero for a negative."""
 
 
@@ -171,11 +167,11 @@ def _draw_samples(problem: AnyProblem, n_samples: int, rng: np.random.Generator)
 
 def _readout_step(
     samples: _Samples,
-    residual: NDArray[np.float64],
-    direction: NDArray[np.float64],
+    residual: Array,
+    direction: Array,
     lr_readout: float,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Array, Array]:
     """Draw w₁ and, given it, the scores ⟨w₁, X̄ᵢ⟩ of the samples it was learned from.
 
     The noise of the pooled tokens is z̄ᵢ = gᵢ/√Lᵢ with standard normal gᵢ. With aᵢ = ℓ′ᵢ/√Lᵢ, w₁
@@ -199,11 +195,11 @@ def _readout_step(
 
 def _query_step(
     samples: _Samples,
-    slope: NDArray[np.float64],
-    readout: NDArray[np.float64],
-    direction: NDArray[np.float64],
+    slope: Array,
+    readout: Array,
+    direction: Array,
     rng: np.random.Generator,
-) -> NDArray[np.float64]:
+) -> Array:
     """Draw Σᵢ hᵢ Xᵢᵀ P Xᵢ w₁ given w₁ and the hᵢ, where P removes the mean over the tokens.
 
     The centred tokens are independent of everything before this step. Along w₁ their noise is P g

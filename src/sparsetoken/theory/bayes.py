@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import trapezoid
 from scipy.optimize import brentq
 
+from sparsetoken._types import Array
 from sparsetoken.estimate import Estimate
 from sparsetoken.performance import Roc
 from sparsetoken.population import AnyProblem
@@ -23,8 +23,6 @@ from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.points import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, SingleTokenRatio
 from sparsetoken.theory.token_scores import error_shares, standard_error, token_scores
-
-Array = NDArray[np.float64]
 
 _EXACT = 1e-10  # accuracy of the probabilities of a single signal token
 _GRID = 129  # thresholds over which an area is integrated
@@ -57,7 +55,7 @@ class BayesRule:
 def bayes_rule(problem: AnyProblem, n_points: int) -> BayesRule:
     """Return the best rule, exact where possible; the problem has both classes."""
     by_length: dict[int, _Length] = {}
-    for kind, share in _kind_shares(problem):
+    for kind, share in zip(problem.kinds, problem.shares, strict=True):
         law = _exact_law(kind)
         if law is None:
             return _PointRule(problem, n_points)
@@ -67,15 +65,10 @@ def bayes_rule(problem: AnyProblem, n_points: int) -> BayesRule:
         positive += share * kind.positive_rate
         negative += share * (1.0 - kind.positive_rate)
         by_length[kind.n_tokens] = _Length(law, positive, negative)
-    errors = getattr(problem, "label_errors", (0.0, 0.0))
     one_class = any(min(length.positive, length.negative) == 0.0 for length in by_length.values())
-    if one_class or sum(errors) >= 1.0:
+    if one_class or sum(problem.label_errors) >= 1.0:
         return _PointRule(problem, n_points)
-    return _ExactRule(tuple(by_length.values()), errors)
-
-
-def _kind_shares(problem: AnyProblem) -> list[tuple[SparseTokenProblem, float]]:
-    return [(problem, 1.0)] if isinstance(problem, SparseTokenProblem) else list(problem)
+    return _ExactRule(tuple(by_length.values()), problem.label_errors)
 
 
 def _exact_law(kind: SparseTokenProblem) -> SingleTokenRatio | None:
@@ -102,9 +95,9 @@ class _ExactRule(BayesRule):
 
     @cached_property
     def error(self) -> Estimate:  # type: ignore[override]
-        alarm, found = self._above(0.0)
+        alarm, detected = self._above(0.0)
         _, positive = self._above(-math.inf)
-        return Estimate(alarm + positive - found, _EXACT)
+        return Estimate(alarm + positive - detected, _EXACT)
 
     @cached_property
     def auc(self) -> Estimate:  # type: ignore[override]
@@ -148,14 +141,14 @@ class _ExactRule(BayesRule):
     def _above(self, threshold: float) -> tuple[float, float]:
         """Probability of a score above, jointly with each recorded label: negative, positive."""
         missed, invented = self.label_errors
-        found = np.zeros(2)
+        above = np.zeros(2)
         for law, positive, negative in self.lengths:
             log_ratio = self._log_ratio(threshold, positive, negative)
             below = law.below(log_ratio) if math.isfinite(log_ratio) else (log_ratio > 0.0,) * 2
             noise, signal = negative * (1.0 - below[0]), positive * (1.0 - below[1])
-            found += (1.0 - invented) * noise + missed * signal, invented * noise
-            found[1] += (1.0 - missed) * signal
-        return float(found[0]), float(found[1])
+            above += (1.0 - invented) * noise + missed * signal, invented * noise
+            above[1] += (1.0 - missed) * signal
+        return float(above[0]), float(above[1])
 
     def _log_ratio(self, threshold: float, positive: float, negative: float) -> float:
         """Log of the likelihood ratio at which the odds of the recorded label have this log."""
@@ -223,11 +216,11 @@ class _PointRule(BayesRule):
         )
 
     def recall(self, fpr: float) -> Estimate:
-        def found(positive: Array, negative: Array, scores: Array) -> float:
+        def fraction(positive: Array, negative: Array, scores: Array) -> float:
             threshold = _quantile(scores, negative, 1.0 - fpr)
             return float(positive[scores > threshold].sum() / positive.sum())
 
-        return self._estimate(found)
+        return self._estimate(fraction)
 
     def roc(self, n_thresholds: int) -> Roc:
         finite = self._scores[np.isfinite(self._scores)]

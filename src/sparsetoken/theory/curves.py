@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sparsetoken._validation import check_real, import_extra
-from sparsetoken.estimate import warn_not_converged
+from sparsetoken.estimate import warn_not_converged, with_error_bars
 from sparsetoken.law import FeatureLaw, Readout
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import Performance
@@ -18,8 +18,12 @@ from sparsetoken.theory.saddle import ReadoutObjective
 from sparsetoken.theory.solver import solve
 from sparsetoken.theory.trained import RESOLUTION, Risk, any_bias, solve_point
 
-_NUMBERS = ("test_error", "train_loss", "train_error", "test_loss", "auc")
-_STATE = (
+_NUMBERS = (
+    "test_error",
+    "train_loss",
+    "train_error",
+    "test_loss",
+    "auc",
     "bias",
     "readout_along_query",
     "readout_along_rest",
@@ -58,10 +62,7 @@ def _row(result: Risk) -> dict[str, Any]:
     row: dict[str, Any] = {"model": result.model.name, "alpha": result.alpha, "reg": result.reg}
     if result.model.pooling is not None:
         row |= {"cosine": result.cosine, "sharpness": result.sharpness}
-    for name in (*_NUMBERS, *_STATE):
-        number = getattr(result, name)
-        row |= {name: float(number), f"{name}_uncertainty": number.uncertainty}
-    return row | {"converged": result.converged}
+    return row | with_error_bars(result, _NUMBERS) | {"converged": result.converged}
 
 
 def risk(
@@ -138,8 +139,8 @@ def risk_curve(
     """
     if not isinstance(alphas, Iterable):
         raise ValueError(f"alphas must be a list of numbers, got {alphas!r}")
-    chosen = get_model(model, cosine, sharpness, n_points)
-    return solve_along(problem, [(chosen, alpha) for alpha in alphas], reg, loss)
+    classifier = get_model(model, cosine, sharpness, n_points)
+    return solve_along(problem, [(classifier, alpha) for alpha in alphas], reg, loss)
 
 
 def solve_along(

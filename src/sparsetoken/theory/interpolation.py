@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sparsetoken._types import Array
 
 _MOST_MEANS = 1000  # grid points; a wider range is averaged point by point
 _WIDEST = 1.2  # range of log c on one grid
@@ -49,12 +48,12 @@ def interpolate(
     result = np.empty((10, mean.size))
     grid = np.minimum((logs.max() - logs) / _WIDEST, _MOST_GRIDS).astype(int)
     for y, index in itertools.product((-1.0, 1.0), range(_MOST_GRIDS + 1)):
-        chosen = np.flatnonzero((grid == index) & (label == y))
-        points = mean[chosen], scale[chosen]
-        if chosen.size and index < _MOST_GRIDS:
-            result[:, chosen] = _from_grid(average, y, *points, logs[chosen], *rest)
-        elif chosen.size:
-            result[:, chosen] = average(label[chosen], *points)
+        rows = np.flatnonzero((grid == index) & (label == y))
+        points = mean[rows], scale[rows]
+        if rows.size and index < _MOST_GRIDS:
+            result[:, rows] = _from_grid(average, y, *points, logs[rows], *rest)
+        elif rows.size:
+            result[:, rows] = average(label[rows], *points)
     return result
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+from sparsetoken._types import Array
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.law import score_mean
@@ -25,8 +25,6 @@ from sparsetoken.theory.dynamics.train import check_smooth
 from sparsetoken.theory.joint_prox import Objective, minimize, responses
 from sparsetoken.theory.models import DEFAULT_POINTS
 from sparsetoken.theory.trained import Risk
-
-Array = NDArray[np.float64]
 
 _SCRAMBLINGS = 4
 _DAMPING = 0.25  # larger steps may end in a cycle
@@ -330,7 +328,7 @@ def _average(cohorts: list[_Cohort], order: _Order, beta: float, loss: Loss) -> 
         if root.diagonal().min() > _COLLAPSED * root.diagonal().max():
             stein = np.einsum("nkl,njl->kj", cohort.normals, a) / len(a)
             within = np.linalg.solve(root.T, stein)
-        part = (
+        averages = (
             group.kind.signal * a[:, :, : signal_tokens(group)].sum(axis=2).mean(axis=0),
             np.einsum("nkl,njl->kj", a, a) / len(a),
             within,
@@ -339,7 +337,7 @@ def _average(cohorts: list[_Cohort], order: _Order, beta: float, loss: Loss) -> 
             float(response[:, 1, :, 1].sum(axis=(1, 2)).mean()),
             float(place.loss.mean()),
         )
-        weighted = [group.probability * value for value in part]
+        weighted = [group.probability * value for value in averages]
         total = weighted if total is None else [x + y for x, y in zip(total, weighted, strict=True)]
     return _Pass(*total)
 

@@ -11,12 +11,10 @@ Newton's method with a Levenberg shift, all samples at once. Arrays are (samples
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array
 from sparsetoken.losses import Loss
 from sparsetoken.pooling import Softmax
-
-Array = NDArray[np.float64]
 
 _MOST_ROUNDS = 60
 

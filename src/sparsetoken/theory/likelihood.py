@@ -2,12 +2,10 @@
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from sparsetoken._types import Array
 from sparsetoken.problem import SparseTokenProblem
-
-Array = NDArray[np.float64]
 
 _MANY = 100.0  # variance of a count from which on its law is known well enough by its cumulants
 

@@ -7,7 +7,7 @@ from typing import Any
 from sparsetoken._validation import check_count, check_instance, check_real
 from sparsetoken.law import FeatureLaw, linear_law
 from sparsetoken.pooling import Pooling, get_pooling, pooling_models
-from sparsetoken.population import AnyProblem, lengths, windows
+from sparsetoken.population import AnyProblem, lengths, only_length, windows
 from sparsetoken.theory.points import attention_law
 from sparsetoken.vocabulary import quantity
 
@@ -46,13 +46,9 @@ class Model:
 
     def _length(self, problem: AnyProblem) -> int:
         """Return the length whose pooled noise is the unit: the only one of a vectorized model."""
-        shortest, *others = lengths(problem)
-        if self.name == "vectorized" and others:
-            raise ValueError(
-                "model 'vectorized' needs sequences of one length, "
-                f"got lengths {', '.join(map(str, (shortest, *others)))}"
-            )
-        return shortest
+        if self.name == "vectorized":
+            return only_length(problem, "model 'vectorized' needs")
+        return lengths(problem)[0]
 
     def law_on(self, problem: AnyProblem, trained: AnyProblem) -> FeatureLaw:
         """Law under another problem, in the units of the one the readout was trained on."""

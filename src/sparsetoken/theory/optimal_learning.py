@@ -11,7 +11,7 @@ from scipy.special import expit
 from scipy.stats import hypergeom
 
 from sparsetoken._validation import check_count, check_real, import_extra
-from sparsetoken.estimate import Estimate
+from sparsetoken.estimate import Estimate, with_error_bars
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.optimal_precision import same_lengths, tabulate_precision
@@ -56,11 +56,8 @@ class OptimalCurve(list[Optimal]):
         pandas = import_extra("pandas", "to_frame")
         rows = []
         for result in self:
-            row: dict[str, Any] = {"alpha": result.alpha, "unlabelled": result.unlabelled}
-            for name in _NUMBERS:
-                number = getattr(result, name)
-                row |= {name: float(number), f"{name}_uncertainty": number.uncertainty}
-            rows.append(row | {"hard": result.hard})
+            row = {"alpha": result.alpha, "unlabelled": result.unlabelled}
+            rows.append(row | with_error_bars(result, _NUMBERS) | {"hard": result.hard})
         return pandas.DataFrame(rows)
 
 
@@ -230,8 +227,8 @@ def learning_thresholds(problem: AnyProblem, *, n_points: int = _POINTS) -> Lear
     first = float(values[bottoms].min())
 
     def gain(log_value: float) -> float:
-        found = stable_solutions(problem, math.exp(log_value), 0.0, n_points)
-        return max(s.free_entropy for s in found) - found[0].free_entropy - 1e-12
+        solutions = stable_solutions(problem, math.exp(log_value), 0.0, n_points)
+        return max(s.free_entropy for s in solutions) - solutions[0].free_entropy - 1e-12
 
     inside = np.linspace(first + 1e-9, escape - 1e-9, 65)
     gains = np.array([gain(value) for value in inside])
@@ -268,10 +265,10 @@ def _iteration_law(problem: AnyProblem) -> float:
     low = -math.log(float(weights @ rates / weights.sum())) - 5.0
     grid = np.linspace(low, top + 3.0, 60)
     start = grid[int(np.argmax([log_needed(place) for place in grid]))]
-    found = minimize_scalar(
+    least = minimize_scalar(
         lambda place: -log_needed(place), bounds=(start - 1.0, start + 1.0), method="bounded"
     )
-    return math.exp(-float(found.fun))
+    return math.exp(-float(least.fun))
 
 
 def _agreement(kind: SparseTokenProblem, other: SparseTokenProblem) -> tuple[Any, Any]:

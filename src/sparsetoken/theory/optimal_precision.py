@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.special import expit, log_softmax, logsumexp
 
+from sparsetoken._types import Array
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.likelihood import log_mean_over_places
 from sparsetoken.theory.points import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, single_token_precision
 from sparsetoken.theory.token_scores import draw_positives
-
-Array = NDArray[np.float64]
 
 _TOLERANCE = 3e-5  # of the interpolation, relative: it converges by a factor of 16 a step
 _TILT = 1e-3  # of the signal's tokens, to see how likely they are chosen
@@ -44,9 +43,9 @@ class SameLength(NamedTuple):
 
 def same_lengths(problem: AnyProblem) -> list[SameLength]:
     """Return the sequences by their length, which is seen; kinds of a length are not."""
-    missed, invented = getattr(problem, "label_errors", (0.0, 0.0))
-    pairs = [(problem, 1.0)] if isinstance(problem, SparseTokenProblem) else list(problem)
-    found = []
+    missed, invented = problem.label_errors
+    pairs = list(zip(problem.kinds, problem.shares, strict=True))
+    by_length = []
     for length in dict.fromkeys(kind.n_tokens for kind, _ in pairs):
         positives: dict[SparseTokenProblem, float] = {}
         negative = 0.0
@@ -63,8 +62,8 @@ def same_lengths(problem: AnyProblem) -> list[SameLength]:
             masses = carrying + negative * np.array([invented, 1.0 - invented, 1.0])
             priors = carrying / np.maximum(masses, 1e-300)
             shares = np.array(list(positives.values())) / positive
-            found.append(SameLength(tuple(positives), shares, priors, masses))
-    return found
+            by_length.append(SameLength(tuple(positives), shares, priors, masses))
+    return by_length
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +156,8 @@ def _precision_of(length: SameLength, n_points: int) -> Callable[[float], Array]
 
     @lru_cache(maxsize=1)  # for strong signals, which are all alike
     def exact(*strengths: float) -> Array:
-        found = single_token_precision(n_tokens, np.array(strengths), signals, shares, priors)
-        return found[np.newaxis]
+        precision = single_token_precision(n_tokens, np.array(strengths), signals, shares, priors)
+        return precision[np.newaxis]
 
     return lambda root: exact(*np.minimum(root * signals, STRONGEST).tolist())
 

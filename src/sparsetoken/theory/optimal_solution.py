@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from sparsetoken._types import Array
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.performance import LEAST_UNCERTAINTY, Roc
@@ -22,8 +22,6 @@ from sparsetoken.population import AnyProblem, map_kinds
 from sparsetoken.theory.bayes import BayesRule, bayes_rule
 from sparsetoken.theory.optimal_precision import Precision, tabulate_precision
 from sparsetoken.theory.points import BATCHES
-
-Array = NDArray[np.float64]
 
 _SCAN = 4001  # places where signs are compared, so that no pair of solutions is missed
 _RELATIVE = 1e-6  # of the tabulated precision
@@ -148,8 +146,8 @@ def _roots(precision: Precision, samples: Array) -> list[float]:
     grid = np.linspace(math.log(least) - 1e-3, math.log(most) + 1e-3, _SCAN)
     above = excess(grid) > 0.0
     falls = np.flatnonzero(above[:-1] & ~above[1:])
-    found = [float(brentq(excess, grid[i], grid[i + 1], xtol=1e-12)) for i in falls]
-    return [float(expit(log_odds)) for log_odds in found]
+    roots = [float(brentq(excess, grid[i], grid[i + 1], xtol=1e-12)) for i in falls]
+    return [float(expit(log_odds)) for log_odds in roots]
 
 
 def _with_bar(precision: Precision, samples: Array, overlap: float) -> Estimate:

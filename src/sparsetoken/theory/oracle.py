@@ -7,16 +7,16 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr, ndtr
 from scipy.stats import hypergeom
 
+from sparsetoken._types import Array
 from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.performance import LEAST_UNCERTAINTY
 from sparsetoken.pooling import Elementwise, Pooling, Softmax
-from sparsetoken.population import AnyProblem, check_problem, lengths, map_kinds
+from sparsetoken.population import AnyProblem, check_problem, lengths, map_kinds, only_length
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.bayes import bayes_rule
 from sparsetoken.theory.models import DEFAULT_POINTS
@@ -27,8 +27,6 @@ from sparsetoken.theory.token_scores import (
     standard_error,
     token_scores,
 )
-
-Array = NDArray[np.float64]
 
 _LARGEST_SIGNAL = 1e6
 
@@ -131,10 +129,10 @@ def required_signal(
                 f"error must be reachable: {model} stays above {error:g} up to signal {high / 2:g}"
             )
     low = 0.5 * high if high > 1.0 else 0.0
-    found = brentq(lambda x: float(reached(x)) - error, low, high, xtol=1e-6 * high, rtol=1e-6)
-    slope = (float(reached(1.01 * found)) - float(reached(0.99 * found))) / (0.02 * found)
-    bar = max(reached(found).uncertainty, 1e-6 * error)  # the root is not better than that
-    return Estimate(found, bar / max(abs(slope), 1e-300))
+    signal = brentq(lambda x: float(reached(x)) - error, low, high, xtol=1e-6 * high, rtol=1e-6)
+    slope = (float(reached(1.01 * signal)) - float(reached(0.99 * signal))) / (0.02 * signal)
+    bar = max(reached(signal).uncertainty, 1e-6 * error)  # the root is not better than that
+    return Estimate(signal, bar / max(abs(slope), 1e-300))
 
 
 # The probabilities that a sample of a kind, with or without the signal, is below a threshold and
@@ -168,12 +166,7 @@ def _pooled(problem: AnyProblem, n_points: int) -> Estimate:
 
 def _vectorized(problem: AnyProblem, n_points: int) -> Estimate:
     """Best even spread over some number of tokens: a mixture, by how many of them carry signal."""
-    n_tokens = lengths(problem)[0]
-    if len(lengths(problem)) > 1:
-        raise ValueError(
-            "model 'vectorized' needs sequences of one length, "
-            f"got lengths {', '.join(map(str, lengths(problem)))}"
-        )
+    n_tokens = only_length(problem, "model 'vectorized' needs")
     best = math.inf
     for count in np.unique(np.geomspace(1, n_tokens, 60).round().astype(int)):
 
@@ -182,8 +175,8 @@ def _vectorized(problem: AnyProblem, n_points: int) -> Estimate:
         ) -> tuple[Array, Array]:
             if not positive:
                 return ndtr(threshold), ndtr(-threshold)
-            found, share = _signal_among(count, n_tokens, kind.n_signal, kind.in_runs)
-            gap = np.subtract.outer(threshold, kind.signal * found / math.sqrt(count))
+            n_signal, share = _signal_among(count, n_tokens, kind.n_signal, kind.in_runs)
+            gap = np.subtract.outer(threshold, kind.signal * n_signal / math.sqrt(count))
             return ndtr(gap) @ share, ndtr(-gap) @ share
 
         top = max(
@@ -203,12 +196,12 @@ def _signal_among(count: int, n_tokens: int, n_signal: int, in_runs: bool) -> tu
         first = (n_tokens - count) // 2
         start = np.arange(n_tokens - n_signal + 1)
         among = np.minimum(start + n_signal, first + count) - np.maximum(start, first)
-        found, times = np.unique(np.maximum(among, 0), return_counts=True)
-        return found, times / start.size
+        counts, times = np.unique(np.maximum(among, 0), return_counts=True)
+        return counts, times / start.size
     low, high = hypergeom.interval(1 - 1e-12, n_tokens, n_signal, count)
-    found = np.arange(max(low - 1, 0), min(high + 1, n_signal, count) + 1)
-    share = hypergeom.pmf(found, n_tokens, n_signal, count)
-    return found, share / share.sum()
+    counts = np.arange(max(low - 1, 0), min(high + 1, n_signal, count) + 1)
+    share = hypergeom.pmf(counts, n_tokens, n_signal, count)
+    return counts, share / share.sum()
 
 
 def _hardmax(problem: AnyProblem, n_points: int) -> Estimate:
@@ -230,10 +223,10 @@ def _least(error: Callable[[Array], Array], low: float, high: float, rate: float
     values = error(grid)
     best = int(np.argmin(values))
     bracket = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
-    found = minimize_scalar(
+    least = minimize_scalar(
         lambda t: float(error(np.array([t]))[0]), bounds=bracket, method="bounded"
     )
-    return min(float(found.fun), float(values[best]), rate, 1.0 - rate)
+    return min(float(least.fun), float(values[best]), rate, 1.0 - rate)
 
 
 def _pooling_oracle(pooling: Pooling) -> Callable[[AnyProblem, int], Estimate]:
@@ -254,8 +247,8 @@ def _pooling_oracle(pooling: Pooling) -> Callable[[AnyProblem, int], Estimate]:
         lower = np.diff(values) < 0
         for index in 1 + np.flatnonzero(lower[:-1] & ~lower[1:]):
             bracket = float(grid[index - 1]), float(grid[index + 1])
-            found = minimize_scalar(at, bounds=bracket, method="bounded", options={"xatol": 0.05})
-            reached.append(reach(math.exp(float(found.x))))
+            least = minimize_scalar(at, bounds=bracket, method="bounded", options={"xatol": 0.05})
+            reached.append(reach(math.exp(float(least.x))))
         if pooling.mean_to_max:  # both limits are known exactly
             for limit, sharpness in ((_pooled, 0.0), (_hardmax, math.inf)):
                 exact = limit(problem, 0)
@@ -325,17 +318,17 @@ def _threshold_error(
     order = np.argsort(scores, axis=None)
     best = int(np.argmin(np.cumsum((missed - alarm).ravel()[order])))
     start = float(scores.ravel()[order[best]])
-    found = minimize_scalar(
+    minimum = minimize_scalar(
         lambda t: float(each(t).mean()),
         bounds=(start - 5 * width, start + 5 * width),
         method="bounded",
         options={"xatol": 0.02 * width},
     )
-    batches = each(float(found.x)).mean(axis=1)
+    batches = each(float(minimum.x)).mean(axis=1)
     error = standard_error(batches, problem.positive_rate, scores.size)
     least = float(np.minimum(missed, alarm).mean())
     trivial = min(problem.positive_rate, 1.0 - problem.positive_rate)
-    return min(max(float(found.fun), least), trivial), error
+    return min(max(float(minimum.fun), least), trivial), error
 
 
 def _features(x: Array, pooling: Pooling, sharpness: float) -> Array:

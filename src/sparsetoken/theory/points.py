@@ -16,16 +16,14 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+from sparsetoken._types import Array
 from sparsetoken.law import FeatureLaw, Part
 from sparsetoken.pooling import Pooling
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
-
-Array = NDArray[np.float64]
 
 BATCHES = 8
 _SOBOL_COLUMNS = 64  # the largest tokens; the others are drawn at random

@@ -13,13 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array
 from sparsetoken.law import Points, Readout, score_mean
 from sparsetoken.losses import Loss
 from sparsetoken.theory.smoothing import Moments, envelope_moments
-
-Array = NDArray[np.float64]
 
 
 class ReadoutObjective(NamedTuple):
@@ -105,13 +103,12 @@ def assemble(
 
     # ρ depends on w₂ and τ; at α = ∞ it is w₂ itself, with its sign.
     slopes = (readout.along_rest / norm, readout.spread / norm) if finite else (1.0, 0.0)
-    gradient, hessian, cross, metric = np.zeros(4), np.zeros((4, 4)), np.zeros(4), np.zeros((4, 4))
-    sums = np.zeros(4)
-    for part in rows:
-        triples = Points(*(column[part] for column in points))[1:]
-        moments = Moments(*(moment[part] for moment in m))
-        _sum_up(*triples, *moments, slopes, factor, sums, gradient, hessian, cross, metric)
-    value, used, saved, pull = sums.tolist()
+    total = _Sums(np.zeros(4), np.zeros(4), np.zeros(4), np.zeros((4, 4)), np.zeros((4, 4)))
+    for row in rows:
+        chosen = Points(*(column[row] for column in points))
+        _add_points(chosen, Moments(*(moment[row] for moment in m)), slopes, factor, total)
+    scalars, gradient, cross, hessian, metric = total
+    value, used, saved, pull = scalars.tolist()
     for i in (0, 1, 3):
         value += 0.5 * reg * readout[i] ** 2
         gradient[i] += reg * readout[i]
@@ -144,45 +141,52 @@ def assemble(
     )
 
 
+class _Sums(NamedTuple):
+    """Sums over the points."""
+
+    scalars: Array
+    """E[M], E[c²h²], E[c⁴h²k], E[cGh]"""
+    gradient: Array
+    cross: Array
+    hessian: Array
+    metric: Array
+
+
 @njit(cache=True, fastmath={"reassoc", "contract"})
-def _sum_up(  # type: ignore[no-untyped-def]
-    along_query, along_rest, scale, weight,
-    envelope, h, gh, hh, k, gk, ggk, hk, ghk, hhk,
-    slopes, factor, sums, gradient, hessian, cross, metric,
-):  # fmt: skip
-    """Add up the points, with ∂r/∂x = (a, b, 1, 0) + cG·(0, rest, 0, spread)."""
+def _add_points(points, m, slopes, factor, total):  # type: ignore[no-untyped-def]
+    """Add points to the sums, with ∂r/∂x = (a, b, 1, 0) + cG·(0, rest, 0, spread)."""
     value = used = saved = 0.0
     h_1 = h_a = h_b = h_g = c_1 = c_a = c_b = c_g = 0.0
     k_1 = k_a = k_b = k_aa = k_ab = k_bb = k_g = k_ga = k_gb = k_gg = 0.0
     m_1 = m_a = m_b = m_aa = m_ab = m_bb = m_gg = 0.0
-    for n in range(weight.size):
-        a, b, c, w = along_query[n], along_rest[n], scale[n], factor * weight[n]
-        c2 = c * c
-        value += w * envelope[n]
-        used += w * c2 * hh[n]
-        saved += w * c2 * c2 * hhk[n]
-        x = w * h[n]
+    for n in range(points.weight.size):
+        a, b, c = points.along_query[n], points.along_rest[n], points.scale[n]
+        w, c2 = factor * points.weight[n], c * c
+        value += w * m.envelope[n]
+        used += w * c2 * m.hh[n]
+        saved += w * c2 * c2 * m.hhk[n]
+        x = w * m.h[n]
         h_1 += x
         h_a += x * a
         h_b += x * b
-        h_g += w * c * gh[n]
-        x = w * c2 * hk[n]
+        h_g += w * c * m.gh[n]
+        x = w * c2 * m.hk[n]
         c_1 += x
         c_a += x * a
         c_b += x * b
-        c_g += w * c2 * c * ghk[n]
-        x = w * k[n]
+        c_g += w * c2 * c * m.ghk[n]
+        x = w * m.k[n]
         k_1 += x
         k_a += x * a
         k_b += x * b
         k_aa += x * a * a
         k_ab += x * a * b
         k_bb += x * b * b
-        x = w * c * gk[n]
+        x = w * c * m.gk[n]
         k_g += x
         k_ga += x * a
         k_gb += x * b
-        k_gg += w * c2 * ggk[n]
+        k_gg += w * c2 * m.ggk[n]
         m_1 += w
         m_a += w * a
         m_b += w * b
@@ -191,19 +195,24 @@ def _sum_up(  # type: ignore[no-untyped-def]
         m_bb += w * b * b
         m_gg += w * c2
     rest, spread = slopes
-    sums += np.array([value, used, saved, h_g])
-    gradient += np.array([h_a, h_b + rest * h_g, h_1, spread * h_g])
-    cross += np.array([c_a, c_b + rest * c_g, c_1, spread * c_g])
-    _add(hessian, rest, spread, k_aa, k_ab, k_a, k_bb, k_b, k_1, k_ga, k_gb, k_g, k_gg)
+    total.scalars[:] += np.array([value, used, saved, h_g])
+    total.gradient[:] += np.array([h_a, h_b + rest * h_g, h_1, spread * h_g])
+    total.cross[:] += np.array([c_a, c_b + rest * c_g, c_1, spread * c_g])
+    without_noise = k_aa, k_ab, k_a, k_bb, k_b, k_1
+    _add_products(total.hessian, without_noise, (k_ga, k_gb, k_g, k_gg), slopes)
     # A turn of (w₂, τ) keeps ρ to first order, but it is another readout: other scores as well.
-    _add(metric, 0.0, 0.0, m_aa, m_ab, m_a, m_bb, m_b, m_1, 0.0, 0.0, 0.0, 0.0)
-    metric[1, 1] += m_gg
-    metric[3, 3] += m_gg
+    without_noise = m_aa, m_ab, m_a, m_bb, m_b, m_1
+    _add_products(total.metric, without_noise, (0.0, 0.0, 0.0, 0.0), (0.0, 0.0))
+    total.metric[1, 1] += m_gg
+    total.metric[3, 3] += m_gg
 
 
 @njit(cache=True)
-def _add(matrix, rest, spread, aa, ab, a, bb, b, one, ga, gb, g, gg):  # type: ignore[no-untyped-def]
+def _add_products(matrix, without_noise, with_noise, slopes):  # type: ignore[no-untyped-def]
     """Add E[∂r ∂rᵀ ·] to a symmetric matrix, from its sums."""
+    aa, ab, a, bb, b, one = without_noise
+    ga, gb, g, gg = with_noise
+    rest, spread = slopes
     upper = (
         (aa, ab + rest * ga, a, spread * ga),
         (0.0, bb + 2.0 * rest * gb + rest * rest * gg, b + rest * g, spread * (gb + rest * gg)),

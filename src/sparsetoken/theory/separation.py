@@ -3,16 +3,14 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from sparsetoken._types import Array
 from sparsetoken.estimate import Estimate, warn_not_converged
 from sparsetoken.law import FeatureLaw, Points
 from sparsetoken.pooling import Pooling
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
-
-Array = NDArray[np.float64]
 
 
 def capacity(
@@ -50,11 +48,11 @@ def capacity(
     >>> round(st.theory.capacity(st.SparseTokenProblem(10, 1, 3.0), "pooled"), 5)
     2.30491
     """
-    chosen = get_model(model, cosine, sharpness, n_points)
-    threshold = law_capacity(chosen.law(check_problem(problem)))
+    classifier = get_model(model, cosine, sharpness, n_points)
+    threshold = law_capacity(classifier.law(check_problem(problem)))
     if not threshold.converged:
-        warn_not_converged(f"capacity of {chosen.name}")
-    factor = 1.0 / chosen.ratio(problem, 1.0)
+        warn_not_converged(f"capacity of {classifier.name}")
+    factor = 1.0 / classifier.ratio(problem, 1.0)
     return Estimate(factor * threshold, factor * threshold.uncertainty, threshold.converged)
 
 

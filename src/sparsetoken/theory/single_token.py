@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-Array = NDArray[np.float64]
+from sparsetoken._types import Array
+
 Complex = NDArray[np.complex128]
 
 STRONGEST = 20.0  # a signal token of this strength is recognised but for 1e-20 or so

@@ -15,13 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from sparsetoken._types import Array
 from sparsetoken.losses import Logistic, Loss, gaussian_rule
 from sparsetoken.theory.interpolation import interpolate
-
-Array = NDArray[np.float64]
 
 _ROOT_2PI = 2.5066282746310002
 _GAUSS = tuple(
@@ -131,9 +129,9 @@ def _hinge(label: Array, mean: Array, deviation: Array, scale: Array, corner: fl
     sums[0] = (gap - 0.5 * scale) * below + deviation * density
     sums[1], sums[2], sums[3] = -below, density, below
     narrow = width < 0.5
-    for part, stretch in ((narrow, _hinge_narrow), (~narrow, _hinge_wide)):
-        if part.any():
-            sums[:, part] += stretch(upper[part], width[part], deviation[part])
+    for rows, stretch in ((narrow, _hinge_narrow), (~narrow, _hinge_wide)):
+        if rows.any():
+            sums[:, rows] += stretch(upper[rows], width[rows], deviation[rows])
     return _from_margin(label, sums)
 
 

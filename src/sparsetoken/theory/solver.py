@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array
 from sparsetoken.law import Readout
 from sparsetoken.theory.saddle import Pass, ReadoutObjective, evaluate
 from sparsetoken.theory.smoothing import Moments
-
-Array = NDArray[np.float64]
 
 LARGEST = 1e100  # entry of a step: a method that asks for more has lost its way
 _MOST_PASSES = 150
@@ -156,38 +154,38 @@ def descend(
     readout = start or _default_start(objective)
     readout = readout._replace(log_step=min(readout.log_step, bound))
     readout, done, moments, passes = _fit_step(objective, readout)
-    here = _eliminate(done, readout, bound)
+    current = _eliminate(done, readout, bound)
     damping = helped = 0.0
-    while passes < _MOST_PASSES and damping < 1e12 and not fits_perfectly(objective, here.value):
+    while passes < _MOST_PASSES and damping < 1e12 and not fits_perfectly(objective, current.value):
         # The metric's share keeps the step along a flat direction finite.
         floor = (damping + 1e-14) * done.metric
-        move = -solve_scaled(here.hessian + floor, here.gradient)
+        move = -solve_scaled(current.hessian + floor, current.gradient)
         change = math.sqrt(max(float(move @ done.metric @ move), 0.0))
         move *= min(1.0, 10.0 * (1.0 + _score_size(readout, done)) / (change + 1e-300))
-        gain = -float(here.gradient @ move + 0.5 * move @ here.hessian @ move)
-        noise = tolerance * abs(here.value)
-        reaction = here.step + float(here.reaction @ move)
+        gain = -float(current.gradient @ move + 0.5 * move @ current.hessian @ move)
+        noise = tolerance * abs(current.value)
+        reaction = current.step + float(current.reaction @ move)
         target = _stepped(readout, np.append(move, reaction), objective)
         if damping == 0.0 and 0.0 <= gain <= noise:
-            value = here.value - gain
+            value = current.value - gain
             settled = abs(reaction) < 0.03 and (
                 move.size < 4 or abs(move[3]) < 0.03 * readout.spread
             )
             fine = settled and _sensible(objective, value)
-            return Saddle(target, value, here, moments, passes, objective.smoothing, fine)
+            return Saddle(target, value, current, moments, passes, objective.smoothing, fine)
         trial, trial_done, trial_moments, used = _fit_step(objective, target)
         passes += used
-        there = _eliminate(trial_done, trial, bound)
-        drop = here.value - there.value
+        proposed = _eliminate(trial_done, trial, bound)
+        drop = current.value - proposed.value
         if gain > 0.0 and drop >= 1e-3 * gain - noise:
             helped = damping or helped
             damping = 0.0 if drop > 0.25 * gain else damping
-            readout, done, moments, here = trial, trial_done, trial_moments, there
+            readout, done, moments, current = trial, trial_done, trial_moments, proposed
         else:  # from what shortens the step by a third, or from a tenth of what helped last
-            curvature = float(move @ here.hessian @ move)
+            curvature = float(move @ current.hessian @ move)
             least = 0.5 * curvature / (float(move @ done.metric @ move) + 1e-300)
             damping = max(10.0 * damping, min(max(least, 1e-12), 1e-3), 0.1 * helped)
-    return Saddle(readout, here.value, here, moments, passes, objective.smoothing, False)
+    return Saddle(readout, current.value, current, moments, passes, objective.smoothing, False)
 
 
 def follow(objective: ReadoutObjective) -> Saddle:

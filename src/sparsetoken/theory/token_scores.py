@@ -8,12 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparsetoken._types import Array
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.likelihood import log_likelihood_ratio
 from sparsetoken.theory.points import BATCHES, token_noise
-
-Array = NDArray[np.float64]
 
 _SEED = 20260901
 
@@ -59,7 +58,7 @@ def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Array]:
     first, unless signals of that length come in runs.
     """
     by_length = kinds_by_length(problem)
-    found = []
+    scores = []
     for kinds in by_length.values():
         rows = []
         each = max(n_points // (len(by_length) * len(kinds)), min(n_points, 256))
@@ -70,8 +69,8 @@ def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Array]:
             noise, marked = draw_positives(kind, each, number, in_place)
             drawn[kind.n_signal] += 1
             rows += [noise + kind.signal * marked, noise]
-        found.append(np.concatenate(rows))
-    return found
+        scores.append(np.concatenate(rows))
+    return scores
 
 
 def error_shares(problem: AnyProblem, scores: list[Array]) -> tuple[Array, Array]:
@@ -81,7 +80,7 @@ def error_shares(problem: AnyProblem, scores: list[Array]) -> tuple[Array, Array
     error of a rule is the average of m₊/p or m₋/p under any density p. That of the rows is an equal
     mixture of both true classes: each is drawn equally often however rare it is.
     """
-    missed, invented = getattr(problem, "label_errors", (0.0, 0.0))
+    missed, invented = problem.label_errors
     total = sum(map(len, scores))
     shares = []
     for (length, kinds), x in zip(kinds_by_length(problem).items(), scores, strict=True):
@@ -101,13 +100,13 @@ def error_shares(problem: AnyProblem, scores: list[Array]) -> tuple[Array, Array
                 (missed * positive + (1.0 - invented) * negative) / density * (total / len(x)),
             ]
         )
-    found = [np.concatenate(column) for column in zip(*shares, strict=True)]
-    return found[0], found[1]
+    missed_shares, alarm_shares = (np.concatenate(column) for column in zip(*shares, strict=True))
+    return missed_shares, alarm_shares
 
 
 def kinds_by_length(problem: AnyProblem) -> dict[int, list[SparseTokenProblem]]:
     """Return the kinds that differ in more than their positive rate."""
-    found: dict[int, list[SparseTokenProblem]] = {}
+    by_length: dict[int, list[SparseTokenProblem]] = {}
     for kind in dict.fromkeys(replace(kind, positive_rate=0.5) for kind in problem.kinds):
-        found.setdefault(kind.n_tokens, []).append(kind)
-    return found
+        by_length.setdefault(kind.n_tokens, []).append(kind)
+    return by_length

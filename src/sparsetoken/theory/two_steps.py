@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from sparsetoken._types import Array
 from sparsetoken._validation import check_real
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.population import AnyProblem, check_problem, with_rate
 from sparsetoken.theory.smoothing import envelope_moments
-
-Array = NDArray[np.float64]
 
 _LARGEST = 1e12  # rate or inverse temperature: products of them stay finite
 

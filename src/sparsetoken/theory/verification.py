@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken._types import Array
 from sparsetoken.law import FeatureLaw, Points, Readout
 from sparsetoken.theory.saddle import ReadoutObjective, score_moments
 from sparsetoken.theory.smoothing import Moments
 
-Array = NDArray[np.float64]
 Index = NDArray[np.signedinteger[Any]]
 
 _BLOCKS = 8
@@ -96,10 +96,10 @@ def _subset(law: FeatureLaw, pull: Array) -> tuple[Index, Array, Index]:
     rows, blocks, weights = [heaviest], [np.full(_HEAVIEST, -1)], [weight[heaviest]]
     many = max(_SUBSET // len(law.sizes), 8 * _BLOCKS)
     for end, size in zip(np.cumsum(law.sizes), law.sizes, strict=True):
-        chosen = np.arange(end - min(size, many), end)
-        others = light[chosen]
-        rows.append(chosen[others])
-        blocks.append((np.arange(chosen.size) * _BLOCKS // chosen.size)[others])
+        last = np.arange(end - min(size, many), end)
+        others = light[last]
+        rows.append(last[others])
+        blocks.append((np.arange(last.size) * _BLOCKS // last.size)[others])
         counted = heaviest[(heaviest >= end - size) & (heaviest < end)]
         left = weight[end - size : end].sum() - weight[counted].sum()
         weights.append(np.full(rows[-1].size, left / max(rows[-1].size, 1)))

@@ -1,11 +1,13 @@
 """Named figures, one file each: the sweep behind it, and the drawing of its table.
 
 A file ``NAME.py`` of this folder makes the figure "NAME". It decorates its drawing with
-:func:`figure`, which also says where the table comes from. Nothing of it is imported before it is
-asked for, so that its name is known without any numerics.
+:func:`figure`, which also says where the table comes from: a function whose defaults are the
+settings for a paper. Nothing of it is imported before it is asked for, so that its name is known
+without any numerics.
 """
 
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -26,8 +28,6 @@ WIDTHS = (40.0, 500.0)
 
 Rows = Sequence[dict[str, Any]]
 
-_RECIPES: dict[str, "Recipe"] = {}
-
 
 @dataclass(frozen=True)
 class Recipe:
@@ -38,11 +38,12 @@ class Recipe:
     name, summary : str
         What the figure is called and what it shows.
     data : callable
-        ``data(**settings)`` returns the sweep to compute, or rows where nothing is to be swept.
+        ``data(**settings)`` returns the sweep to compute, or rows where nothing is to be swept; its
+        defaults are the settings for a paper.
     draw : callable
         ``draw(rows)`` returns a picture with its caption; it computes nothing.
-    full, quick : dict
-        Settings for a paper, and those that differ for a look within a minute.
+    quick : dict
+        The settings that differ for a look within a minute.
     minutes : float
         About how long the full settings take on two processors, by the times of some cells.
     """
@@ -51,9 +52,14 @@ class Recipe:
     summary: str
     data: "Callable[..., Sweep | Rows]" = field(repr=False)
     draw: "Callable[[Rows], Picture]" = field(repr=False)
-    full: dict[str, Any] = field(repr=False)
     quick: dict[str, Any] = field(repr=False)
     minutes: float = 1.0
+
+    @property
+    def full(self) -> dict[str, Any]:
+        """The settings for a paper."""
+        parameters = inspect.signature(self.data).parameters
+        return {name: parameter.default for name, parameter in parameters.items()}
 
     def settings(self, quick: bool = False, **changed: Any) -> dict[str, Any]:
         """Return the settings, some of them changed."""
@@ -63,21 +69,19 @@ class Recipe:
 
 
 def figure(
-    name: str,
     summary: str,
     *,
     data: "Callable[..., Sweep | Rows]",
-    full: dict[str, Any],
     quick: dict[str, Any],
     minutes: float = 1.0,
-) -> "Callable[[Callable[[Rows], Picture]], Callable[[Rows], Picture]]":
-    """Register the decorated function as the drawing of a figure; arguments as in Recipe."""
+) -> "Callable[[Callable[[Rows], Picture]], Recipe]":
+    """Make the decorated drawing a recipe, named as its file; arguments as in Recipe."""
 
-    def register(draw: "Callable[[Rows], Picture]") -> "Callable[[Rows], Picture]":
-        _RECIPES[name] = Recipe(name, summary, data, draw, full, quick, minutes)
-        return draw
+    def make(draw: "Callable[[Rows], Picture]") -> Recipe:
+        name = draw.__module__.rpartition(".")[2].replace("_", "-")
+        return Recipe(name, summary, data, draw, quick, minutes)
 
-    return register
+    return make
 
 
 def figure_names() -> list[str]:
@@ -88,8 +92,8 @@ def figure_names() -> list[str]:
 def get_recipe(name: str) -> Recipe:
     """Return the recipe of a figure, or raise ValueError with the nearest name."""
     check_known("figure", name, figure_names())
-    importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
-    return _RECIPES[name]
+    recipe: Recipe = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").draw
+    return recipe
 
 
 def figure_rows(

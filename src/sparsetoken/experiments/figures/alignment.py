@@ -4,35 +4,27 @@ import numpy as np
 
 from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows, figure
-from sparsetoken.experiments.sweep import Grid, Sweep
+from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
 
 
 def sweep(
-    *, signals: list[float], lines: list[float], points: list[float], dim: int, trials: int
+    *,
+    signals: list[float] = [2.0, 3.0, 5.0, 8.0],
+    lines: list[float] = np.geomspace(0.1, 1000.0, 61).tolist(),
+    points: list[float] = np.geomspace(0.1, 1000.0, 13).tolist(),
+    dim: int = 2000,
+    trials: int = 16,
 ) -> Sweep:
     """Return cosines, and the constant C of |cosine| = 1 − C/alpha₀ once for each signal."""
     fixed = {"n_tokens": 10, "n_signal": 1, "positive_rate": 0.5, "dim": dim, "trials": trials}
-    axes = {"signal": signals}
-    return Sweep(
-        [
-            Grid(["cosine"], axes | {"alpha0": lines}, fixed, ["theory"]),
-            Grid(["misalignment"], axes | {"alpha0": [1.0]}, fixed, ["theory"]),
-            Grid(["cosine"], axes | {"alpha0": points}, fixed),
-        ]
-    )
+    constant = Grid(["misalignment"], {"signal": signals}, fixed | {"alpha0": 1.0}, ["theory"])
+    cosines = line_and_points(["cosine"], "alpha0", lines, points, fixed, {"signal": signals})
+    return Sweep([*cosines, constant])
 
 
 @figure(
-    "alignment",
     "cosine between query and signal against samples per dimension",
     data=sweep,
-    full={
-        "signals": [2.0, 3.0, 5.0, 8.0],
-        "lines": np.geomspace(0.1, 1000.0, 61).tolist(),
-        "points": np.geomspace(0.1, 1000.0, 13).tolist(),
-        "dim": 2000,
-        "trials": 16,
-    },
     quick={
         "lines": np.geomspace(0.1, 100.0, 31).tolist(),
         "points": np.geomspace(0.1, 100.0, 10).tolist(),
@@ -43,12 +35,13 @@ def draw(rows: Rows) -> plotting.Picture:
     """Draw the cosine, and its distance from one beside C/α₀."""
     drawn, axes = plotting.new_figure(1, 2)
     left, right = axes[0]
-    for signal, look in plotting.looks(plotting.present(rows, "signal")):
-        cosines = plotting.select(rows, quantity="cosine", signal=signal)
-        plotting.curve(left, cosines, "alpha0", *look, f"θ = {signal:g}")
-        plotting.curve(right, cosines, "alpha0", *look, transform=lambda value: 1.0 - abs(value))
+    cosines = plotting.select(rows, quantity="cosine")
+    plotting.family(left, cosines, "alpha0", "signal")
+    for signal, look in plotting.looks(plotting.present(cosines, "signal")):
+        curve = plotting.select(cosines, signal=signal)
+        plotting.curve(right, curve, "alpha0", *look, transform=lambda value: 1.0 - abs(value))
         for row in plotting.select(rows, quantity="misalignment", signal=signal):
-            ends = [min(r["alpha0"] for r in cosines), max(r["alpha0"] for r in cosines)]
+            ends = [min(r["alpha0"] for r in curve), max(r["alpha0"] for r in curve)]
             right.plot(ends, [row["value"] / end for end in ends], color=look[0], lw=0.4)
     right.plot([], [], color="0.4", lw=0.4, label="C/α₀")
     plotting.lines_and_points(right)

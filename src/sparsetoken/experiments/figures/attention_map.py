@@ -13,14 +13,14 @@ from sparsetoken.vocabulary import COLORS
 
 def weights(
     *,
-    n_tokens: int,
-    n_signal: int,
-    signal: float,
-    alpha0: float,
-    lr_query: float,
-    dim: int,
-    n_sequences: int,
-    random_state: int,
+    n_tokens: int = 20,
+    n_signal: int = 2,
+    signal: float = 5.0,
+    alpha0: float = 4.0,
+    lr_query: float = 30.0,
+    dim: int = 1000,
+    n_sequences: int = 12,
+    random_state: int = 0,
 ) -> list[dict[str, Any]]:
     """Draw a query and as many positive as negative sequences; one row per token."""
     drawn = draw_token_weights(
@@ -42,19 +42,8 @@ def weights(
 
 
 @figure(
-    "attention-map",
     "attention weights on drawn sequences, after the two steps",
     data=weights,
-    full={
-        "n_tokens": 20,
-        "n_signal": 2,
-        "signal": 5.0,
-        "alpha0": 4.0,
-        "lr_query": 30.0,
-        "dim": 1000,
-        "n_sequences": 12,
-        "random_state": 0,
-    },
     quick={"dim": 300},
 )
 def draw(rows: Rows) -> plotting.Picture:

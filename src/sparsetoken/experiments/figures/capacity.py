@@ -16,7 +16,16 @@ _QUERY: dict[str, Any] = {"cosine": 0.9, "sharpness": 1.0}
 
 
 def sweep(
-    *, ratios: list[float], lines: list[float], dims: list[int], trials: int, models: list[str]
+    *,
+    ratios: list[float] = np.linspace(0.6, 1.4, 17).tolist(),
+    lines: list[float] = [
+        *np.linspace(0.4, 0.8, 9),
+        *np.linspace(0.82, 1.2, 20),
+        *np.linspace(1.3, 1.6, 4),
+    ],
+    dims: list[int] = [20, 50, 100],
+    trials: int = 50,
+    models: list[str] = ["vectorized", "pooled", "attention"],
 ) -> Sweep:
     """Return samples around each model's own capacity: ``ratios`` of it, and ``lines``."""
     grids = []
@@ -38,21 +47,9 @@ def _times(ratios: list[float], limit: float) -> list[float]:
 
 
 @figure(
-    "capacity",
     "separable fraction and training loss around the capacity, several dimensions",
     data=sweep,
     minutes=3,
-    full={
-        "ratios": np.linspace(0.6, 1.4, 17).tolist(),
-        "lines": [
-            *np.linspace(0.4, 0.8, 9),
-            *np.linspace(0.82, 1.2, 20),
-            *np.linspace(1.3, 1.6, 4),
-        ],
-        "dims": [20, 50, 100],
-        "trials": 50,
-        "models": ["vectorized", "pooled", "attention"],
-    },
     quick={
         "ratios": [0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5],
         "dims": [10, 20, 40],
@@ -64,21 +61,20 @@ def draw(rows: Rows) -> plotting.Picture:
     limits = {row["model"]: row["value"] for row in plotting.select(rows, quantity="capacity")}
     drawn, axes = plotting.new_figure(2, len(limits))
     for (above, below), (model, limit) in zip(axes.T, limits.items(), strict=True):
-        mine = [
+        near = [
             row | {"ratio": row["alpha"] / limit}
             for row in plotting.select(rows, model=model)
             if "alpha" in row
         ]
-        for dim, chosen in plotting.looks(plotting.present(rows, "dim")):
-            fractions = plotting.select(mine, quantity="separable", dim=dim)
+        for dim, style in plotting.looks(plotting.present(rows, "dim")):
+            fractions = plotting.select(near, quantity="separable", dim=dim)
             fractions.sort(key=lambda row: row["ratio"])
             x, y = ([row[name] for row in fractions] for name in ("ratio", "value"))
-            above.plot(x, y, "-", color=chosen[0], lw=0.5)
-            plotting.curve(above, fractions, "ratio", *chosen, f"d = {dim}")
-            plotting.curve(
-                below, plotting.select(mine, quantity="train_loss", dim=dim), "ratio", *chosen
-            )
-        theory = plotting.select(mine, quantity="train_loss", source="theory")
+            above.plot(x, y, "-", color=style[0], lw=0.5)
+            plotting.curve(above, fractions, "ratio", *style, f"d = {dim}")
+            losses = plotting.select(near, quantity="train_loss", dim=dim)
+            plotting.curve(below, losses, "ratio", *style)
+        theory = plotting.select(near, quantity="train_loss", source="theory")
         plotting.curve(below, theory, "ratio", "black", label="theory, d → ∞")
         for ax in (above, below):
             ax.axvline(1.0, color="0.6", lw=0.8, ls="--", zorder=0)

@@ -17,15 +17,15 @@ _HALVES = ("left", "right")
 
 def sweep(
     *,
-    lengths: list[int],
-    length_points: list[int],
-    alphas: list[float],
-    n_tokens: int,
-    lines: list[float],
-    points: list[float],
-    dims: list[int],
-    trials: int,
-    problem: dict[str, Any],
+    lengths: list[int] = np.geomspace(6, 10_000, 61).round().astype(int).tolist(),
+    length_points: list[int] = [10, 30, 100, 300, 1000],
+    alphas: list[float] = [0.0125, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6],
+    n_tokens: int = 300,
+    lines: list[float] = np.geomspace(0.03, 2.0, 121).tolist(),
+    points: list[float] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.8, 1.6],
+    dims: list[int] = [100, 400],
+    trials: int = 8,
+    problem: dict[str, Any] = {"n_signal": 1, "signal": 5.0, "positive_rate": 0.5},
 ) -> Sweep:
     """Return two parts, by the column ``panel``: "phases", and "curve" at one length.
 
@@ -33,41 +33,25 @@ def sweep(
     """
     model = problem | {"model": "optimal"}
     phases, curve = {"panel": "phases"}, {"panel": "curve"}
-    simulated = model | {"trials": trials, "start": "nothing"}
+    started = model | {"trials": trials, "start": "nothing"}
     axes: dict[str, Any] = {"n_tokens": length_points, "alpha": alphas, "dim": dims}
-    fixed = model | {"n_tokens": n_tokens}
+    line: dict[str, Any] = {"alpha": lines}
+    dots: dict[str, Any] = {"alpha": points, "dim": dims}
+    length = {"n_tokens": n_tokens}
     grids = [
         Grid(_THRESHOLDS, {"n_tokens": lengths}, model, ["theory"], phases),
-        Grid(["cosine"], axes, simulated, ["simulation"], phases),
-        Grid(["cosine"], {"alpha": lines}, fixed, ["theory"], curve),
-        Grid(["cosine"], {"alpha": lines}, fixed | {"start": "nothing"}, ["theory"], curve),
-        Grid(
-            ["cosine"],
-            {"alpha": points, "dim": dims},
-            simulated | {"n_tokens": n_tokens},
-            ["simulation"],
-            curve,
-        ),
+        Grid(["cosine"], axes, started, ["simulation"], phases),
+        Grid(["cosine"], line, model | length, ["theory"], curve),
+        Grid(["cosine"], line, started | length, ["theory"], curve),
+        Grid(["cosine"], dots, started | length, ["simulation"], curve),
     ]
     return Sweep(grids)
 
 
 @figure(
-    "hard-phase",
     "lengths and samples at which learning is impossible, possible but hard, and easy",
     data=sweep,
     minutes=6,
-    full={
-        "lengths": np.geomspace(6, 10_000, 61).round().astype(int).tolist(),
-        "length_points": [10, 30, 100, 300, 1000],
-        "alphas": [0.0125, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6],
-        "n_tokens": 300,
-        "lines": np.geomspace(0.03, 2.0, 121).tolist(),
-        "points": [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.8, 1.6],
-        "dims": [100, 400],
-        "trials": 8,
-        "problem": {"n_signal": 1, "signal": 5.0, "positive_rate": 0.5},
-    },
     quick={
         "lengths": np.geomspace(6, 10_000, 25).round().astype(int).tolist(),
         "length_points": [10, 100, 300],
@@ -144,10 +128,8 @@ def _draw_curve(ax: Any, rows: Rows) -> None:
     simulated = plotting.select(rows, source="simulation")
     looks = zip(plotting.present(simulated, "dim"), ("white", COLORS[0]), MARKERS, strict=False)
     for dim, face, marker in looks:
-        here = plotting.select(simulated, dim=dim)
-        plotting.curve(
-            ax, here, "alpha", COLORS[0], marker, f"message passing, d = {dim}", face=face
-        )
+        size, label = plotting.select(simulated, dim=dim), f"message passing, d = {dim}"
+        plotting.curve(ax, size, "alpha", COLORS[0], marker, label, face=face)
     plotting.label_axes(ax, "alpha", "cosine")
     ax.set_title(f"L = {plotting.present(rows, 'n_tokens')[0]}")
 

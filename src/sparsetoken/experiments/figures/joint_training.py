@@ -1,14 +1,12 @@
 """Training all parameters together: step by step, to the minimum, and against two tuned steps."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sparsetoken import plotting
-from sparsetoken.experiments.cell import SOURCES
 from sparsetoken.experiments.figures import Rows, figure
-from sparsetoken.experiments.sweep import Grid, Sweep
+from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
 from sparsetoken.vocabulary import COLORS, MARKERS, look
 
 _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5}
@@ -24,19 +22,19 @@ _CURVES = {
 
 def sweep(
     *,
-    alpha: float,
-    reg: float,
-    steps: list[int],
-    step_points: list[int],
-    last_points: list[int],
-    lines: list[float],
-    points: list[float],
-    budgets: list[float],
-    budget_points: list[float],
-    most_steps: int,
-    n_points: int,
-    dim: int,
-    trials: int,
+    alpha: float = 2.0,
+    reg: float = 0.1,
+    steps: list[int] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 24, 28, 32, 36, 40],
+    step_points: list[int] = [2, 3, 4, 6, 8, 12, 16, 24, 40],
+    last_points: list[int] = [80, 160, 320, 640],
+    lines: list[float] = np.geomspace(1.5, 16.0, 8).round(3).tolist(),
+    points: list[float] = [2.0, 4.0, 8.0, 16.0],
+    budgets: list[float] = np.geomspace(0.5, 16.0, 9).round(3).tolist(),
+    budget_points: list[float] = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0],
+    most_steps: int = 8,
+    n_points: int = 1024,
+    dim: int = 200,
+    trials: int = 16,
 ) -> Sweep:
     """Return three parts, by the column ``panel``: steps, minimum and budget.
 
@@ -47,14 +45,13 @@ def sweep(
     joint = fixed | {"model": "joint", "refine_steps": 500}
     grids = []
     for batches in ("fresh", "reused"):
-        here = descent | {"batches": batches}
-        grids += _both("steps", batches, "steps", steps, step_points, here)
-    mark = {"panel": "steps", "curve": "reused"}
-    grids.append(Grid(_QUANTITIES, {"steps": last_points}, here, ["simulation"], mark))
-    grids += _both("steps", "joint", "alpha", [alpha], [alpha], joint)
-    grids += _both("minimum", "joint", "alpha", lines, points, joint)
+        batch, mark = descent | {"batches": batches}, {"panel": "steps", "curve": batches}
+        grids += line_and_points(_QUANTITIES, "steps", steps, step_points, batch, columns=mark)
+    grids.append(Grid(_QUANTITIES, {"steps": last_points}, batch, ["simulation"], mark))
+    grids += _against_samples("steps", "joint", [alpha], [alpha], joint)
+    grids += _against_samples("minimum", "joint", lines, points, joint)
     two_step = fixed | {"model": "two-step"}
-    grids += _both("minimum", "two-step", "alpha", lines, points, two_step)
+    grids += _against_samples("minimum", "two-step", lines, points, two_step)
     tuned = fixed | {"tuned": 1, "reg": 0.0, "steps": most_steps}
     ways: dict[str, dict[str, Any]] = {
         "fresh": {"model": "training", "batches": "fresh"},
@@ -62,41 +59,21 @@ def sweep(
         "two-step": {"model": "two-step"},
     }
     for name, way in ways.items():
-        grids += _both("budget", name, "alpha", budgets, budget_points, tuned | way)
+        grids += _against_samples("budget", name, budgets, budget_points, tuned | way)
     return Sweep(grids)
 
 
-def _both(
-    panel: str, way: str, x: str, lines: Sequence[float], points: Sequence[float], fixed: Any
+def _against_samples(
+    panel: str, curve: str, lines: list[float], points: list[float], fixed: Any
 ) -> list[Grid]:
-    """Return the theory on ``lines`` and ``points`` of ``x``, the simulation on ``points``."""
-    mark = {"panel": panel, "curve": way}
-    return [
-        Grid(_QUANTITIES, {x: shown}, fixed, sources, mark)
-        for sources, shown in ((["theory"], lines), (SOURCES, points))
-    ]
+    mark = {"panel": panel, "curve": curve}
+    return line_and_points(_QUANTITIES, "alpha", lines, points, fixed, columns=mark)
 
 
 @figure(
-    "joint-training",
     "training of all parameters, step by step, to the minimum, and tuned for a budget of samples",
     data=sweep,
     minutes=5,
-    full={
-        "alpha": 2.0,
-        "reg": 0.1,
-        "steps": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 24, 28, 32, 36, 40],
-        "step_points": [2, 3, 4, 6, 8, 12, 16, 24, 40],
-        "last_points": [80, 160, 320, 640],
-        "lines": np.geomspace(1.5, 16.0, 8).round(3).tolist(),
-        "points": [2.0, 4.0, 8.0, 16.0],
-        "budgets": np.geomspace(0.5, 16.0, 9).round(3).tolist(),
-        "budget_points": [0.5, 1.0, 2.0, 4.0, 8.0, 16.0],
-        "most_steps": 8,
-        "n_points": 1024,
-        "dim": 200,
-        "trials": 16,
-    },
     quick={
         "steps": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20],
         "step_points": [2, 4, 8, 20],
@@ -113,9 +90,10 @@ def draw(rows: Rows) -> plotting.Picture:
     """Draw error and cosine against steps, then the minimum and the budget against samples."""
     drawn, axes = plotting.new_figure(2, 2)
     for ax, quantity in zip(axes[:, 0], _QUANTITIES, strict=True):
-        here = plotting.select(rows, panel="steps", quantity=quantity)
-        _curves(ax, [row for row in here if row["curve"] != "joint"], "steps")
-        _minimum(ax, plotting.select(here, curve="joint"), max(row.get("steps", 1) for row in here))
+        panel = plotting.select(rows, panel="steps", quantity=quantity)
+        _curves(ax, [row for row in panel if row["curve"] != "joint"], "steps")
+        last = max(row.get("steps", 1) for row in panel)
+        _minimum(ax, plotting.select(panel, curve="joint"), last)
         plotting.label_axes(ax, "steps", quantity)
         ax.set_xscale("log")
         plotting.plain_log(ax.xaxis)
@@ -151,10 +129,9 @@ def draw(rows: Rows) -> plotting.Picture:
 
 
 def _curves(ax: Any, rows: Rows, x: str) -> None:
-    for way, (label, color, marker) in _CURVES.items():
-        here = plotting.select(rows, curve=way)
-        if here:
-            plotting.curve(ax, here, x, color, marker, label)
+    for way in plotting.present(rows, "curve", _CURVES):
+        label, color, marker = _CURVES[way]
+        plotting.curve(ax, plotting.select(rows, curve=way), x, color, marker, label)
 
 
 def _minimum(ax: Any, rows: Rows, last: int) -> None:

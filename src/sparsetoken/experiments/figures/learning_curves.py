@@ -7,7 +7,6 @@ import numpy as np
 from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
-from sparsetoken.vocabulary import MODELS, look
 
 _MODELS = ("vectorized", "pooled", "two-step", "optimal")
 _QUANTITIES = ("test_error", "train_loss")
@@ -16,38 +15,30 @@ _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, 
 
 def sweep(
     *,
-    lines: list[float],
-    points: list[float],
-    vectorized_points: list[float],
-    dim: int,
-    trials: int,
-    problem: dict[str, Any],
+    lines: list[float] = [*np.geomspace(0.25, 8.0, 49), *np.linspace(2.2, 3.4, 13)],
+    points: list[float] = [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0],
+    vectorized_points: list[float] = [0.25, 0.5, 1.0, 1.5, 2.0, 2.5],
+    dim: int = 1000,
+    trials: int = 8,
+    problem: dict[str, Any] = _PROBLEM,
 ) -> Sweep:
     """Return the curves; attention gives half of the samples to the query.
 
-    A vectorized readout of n samples is a dense problem of size n: its points end earlier.
+    A vectorized readout of n samples is a dense problem of size n: its points end earlier. Lines
+    are dense where pooling bends.
     """
     fixed = problem | {"dim": dim, "trials": trials}
     grids = [Grid(_QUANTITIES, {"model": _MODELS, "alpha": lines}, fixed, ["theory"])]
     for model in _MODELS:
-        chosen = vectorized_points if model == "vectorized" else points
-        grids.append(Grid(_QUANTITIES, {"alpha": chosen}, fixed | {"model": model}))
+        alphas = vectorized_points if model == "vectorized" else points
+        grids.append(Grid(_QUANTITIES, {"alpha": alphas}, fixed | {"model": model}))
     return Sweep(grids)
 
 
 @figure(
-    "learning-curves",
     "test error and training loss against samples per dimension, three models and the optimum",
     data=sweep,
     minutes=2,
-    full={
-        "lines": [*np.geomspace(0.25, 8.0, 49), *np.linspace(2.2, 3.4, 13)],  # pooling bends
-        "points": [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0],
-        "vectorized_points": [0.25, 0.5, 1.0, 1.5, 2.0, 2.5],
-        "dim": 1000,
-        "trials": 8,
-        "problem": _PROBLEM,
-    },
     quick={
         "lines": [*np.geomspace(0.25, 8.0, 25), *np.linspace(2.2, 3.4, 9)],
         "points": [0.5, 1.0, 2.0, 4.0, 8.0],
@@ -59,12 +50,8 @@ def draw(rows: Rows) -> plotting.Picture:
     """Draw a panel for each quantity."""
     drawn, axes = plotting.new_figure(1, 2)
     for ax, quantity in zip(axes[0], _QUANTITIES, strict=True):
-        for model in plotting.present(rows, "model", MODELS):
-            chosen = look(model)
-            here = plotting.select(rows, quantity=quantity, model=model)
-            if here:
-                line: Any = {"dashes": "-", "lw": 1.4} if model == "optimal" else {}
-                plotting.curve(ax, here, "alpha", *chosen[2:], chosen.label, **line)
+        styles = {"optimal": {"dashes": "-", "lw": 1.4}}
+        plotting.model_curves(ax, plotting.select(rows, quantity=quantity), "alpha", styles)
         plotting.label_axes(ax, "alpha", quantity)
     plotting.plain_log(axes[0][0].yaxis)
     plotting.lines_and_points(axes[0][0], lines=False)

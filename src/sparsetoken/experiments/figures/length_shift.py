@@ -17,19 +17,28 @@ _QUANTITIES = ("test_error", "false_positives", "recall")
 _LEAST_RATE = 3e-4  # rarer false positives are off the picture
 
 
+def _lengths(count: int) -> list[int]:
+    """Return lengths from 10 to 10,000, mostly such that windows of 10 divide them.
+
+    They are dense where alarms cease.
+    """
+    spread = (10 * np.geomspace(1, 1000, count).round()).astype(int).tolist()
+    return sorted({*range(10, 40, 2), *range(40, 80, 10), *spread})
+
+
 def sweep(
     *,
-    trained: int,
-    lines: list[int],
-    points: list[int],
-    alpha: float,
-    sharpness: float,
-    fpr: float,
-    n_points: int,
-    short_points: int,
-    window_points: int,
-    dim: int,
-    trials: int,
+    trained: int = 10,
+    lines: list[int] = _lengths(31),
+    points: list[int] = [10, 20, 30, 100, 300, 1000, 3000, 10_000],
+    alpha: float = 4.0,
+    sharpness: float = 0.7,
+    fpr: float = 0.01,
+    n_points: int = 16_384,
+    short_points: int = 1_048_576,
+    window_points: int = 1_048_576,
+    dim: int = 500,
+    trials: int = 16,
 ) -> Sweep:
     """Return what happens at each length, ``test_n_tokens``.
 
@@ -53,33 +62,10 @@ def sweep(
     return Sweep(grids)
 
 
-def _lengths(count: int) -> list[int]:
-    """Return lengths from 10 to 10,000, mostly such that windows of 10 divide them.
-
-    They are dense where alarms cease.
-    """
-    spread = (10 * np.geomspace(1, 1000, count).round()).astype(int).tolist()
-    return sorted({*range(10, 40, 2), *range(40, 80, 10), *spread})
-
-
 @figure(
-    "length-shift",
     "error, false positives and recall on sequences longer than those of training",
     data=sweep,
     minutes=3,
-    full={
-        "trained": 10,
-        "lines": _lengths(31),
-        "points": [10, 20, 30, 100, 300, 1000, 3000, 10_000],
-        "alpha": 4.0,
-        "sharpness": 0.7,
-        "fpr": 0.01,
-        "n_points": 16_384,
-        "short_points": 1_048_576,
-        "window_points": 1_048_576,
-        "dim": 500,
-        "trials": 16,
-    },
     quick={
         "lines": _lengths(19),
         "points": [10, 20, 100, 1000, 10_000],
@@ -101,11 +87,11 @@ def draw(rows: Rows) -> plotting.Picture:
     ]
     fpr = rows[0]["fpr"]
     for ax, quantity in zip(axes[0], _QUANTITIES, strict=True):
-        for which, chosen, label in ways:
-            here = plotting.select(rows, quantity=quantity, **which)
+        for which, style, label in ways:
+            curve = plotting.select(rows, quantity=quantity, **which)
             if quantity == "false_positives":  # an empty place on a logarithmic axis
-                here = [row for row in here if row["value"] > 1e-12]
-            plotting.curve(ax, here, "test_n_tokens", *chosen, label)
+                curve = [row for row in curve if row["value"] > 1e-12]
+            plotting.curve(ax, curve, "test_n_tokens", *style, label)
         plotting.label_axes(ax, "test_n_tokens", quantity)
         ax.set_xlabel("sequence length in testing")
     error, alarms, recall = axes[0]

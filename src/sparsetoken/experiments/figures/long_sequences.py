@@ -9,7 +9,7 @@ from sparsetoken import plotting
 from sparsetoken.experiments.cell import SOURCES
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.query_rates import query_rate
-from sparsetoken.experiments.sweep import Grid, Sweep
+from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import COLORS
 
@@ -19,16 +19,16 @@ _LAW = 2.5  # samples per dimension for a cosine of ½, in units of L/(θ³R²)
 
 def sweep(
     *,
-    ratios: list[float],
-    dims: list[int],
-    signal: float,
-    alpha0: float,
-    alpha1: float,
-    budget_lengths: list[int],
-    budget_points: list[int],
-    budget_signals: dict[int, float],
-    dim: int,
-    trials: int,
+    ratios: list[float] = [0.5, 1.0, 2.0],
+    dims: list[int] = [100, 200, 400, 800, 1600, 3200],
+    signal: float = 1.5,
+    alpha0: float = 1.5,
+    alpha1: float = 0.5,
+    budget_lengths: list[int] = np.geomspace(10, 100_000, 13).round().astype(int).tolist(),
+    budget_points: list[int] = [10, 100, 1000, 10_000, 100_000],
+    budget_signals: dict[int, float] = {1: 3.0, 10: 2.0},
+    dim: int = 200,
+    trials: int = 8,
 ) -> Sweep:
     """Return two parts, by the column ``panel``.
 
@@ -42,9 +42,11 @@ def sweep(
     for n_signal, strength in budget_signals.items():
         fixed: dict[str, Any] = {"n_signal": n_signal, "signal": strength, "center": 1}
         fixed |= {"dim": dim, "trials": trials}
-        for lengths, sources in ((budget_lengths, ["theory"]), (budget_points, SOURCES)):
-            axes = {"n_tokens": [n for n in lengths if n >= 4 * n_signal]}
-            grids.append(Grid(["required_samples"], axes, fixed, sources, {"panel": "budget"}))
+        lines, points = (
+            [n for n in lengths if n >= 4 * n_signal] for lengths in (budget_lengths, budget_points)
+        )
+        curve = ["required_samples"], "n_tokens", lines, points, fixed
+        grids += line_and_points(*curve, columns={"panel": "budget"})
     return Sweep(grids)
 
 
@@ -54,18 +56,10 @@ def _proportional(
     """Return two steps on sequences as long as the dimension, published and centered."""
     n_tokens = round(ratio * dim)
     problem = SparseTokenProblem(n_tokens, round(math.sqrt(n_tokens)), signal)
-    fixed: dict[str, Any] = {
-        "n_tokens": n_tokens,
-        "n_signal": problem.n_signal,
-        "signal": signal,
-        "alpha0": alpha0,
-        "alpha1": alpha1,
-        "reg": 1.0 / n_tokens,
-        "lr_query": query_rate(problem, alpha0, sharpness=1.0, center=True),
-        "dim": dim,
-        "trials": trials,
-        "n_points": 2048,
-    }
+    fixed: dict[str, Any] = {"n_tokens": n_tokens, "n_signal": problem.n_signal, "signal": signal}
+    fixed |= {"alpha0": alpha0, "alpha1": alpha1, "reg": 1.0 / n_tokens, "n_points": 2048}
+    fixed |= {"lr_query": query_rate(problem, alpha0, sharpness=1.0, center=True)}
+    fixed |= {"dim": dim, "trials": trials}
     return [
         Grid(
             ["cosine", "test_error"],
@@ -79,22 +73,9 @@ def _proportional(
 
 
 @figure(
-    "long-sequences",
     "two steps on sequences as long as the dimension, and the samples that long sequences need",
     data=sweep,
     minutes=2,
-    full={
-        "ratios": [0.5, 1.0, 2.0],
-        "dims": [100, 200, 400, 800, 1600, 3200],
-        "signal": 1.5,
-        "alpha0": 1.5,
-        "alpha1": 0.5,
-        "budget_lengths": np.geomspace(10, 100_000, 13).round().astype(int).tolist(),
-        "budget_points": [10, 100, 1000, 10_000, 100_000],
-        "budget_signals": {1: 3.0, 10: 2.0},
-        "dim": 200,
-        "trials": 8,
-    },
     quick={
         "ratios": [1.0],
         "dims": [100, 200, 400],
@@ -124,8 +105,8 @@ def _draw_proportional(ax: Any, rows: Rows, quantity: str) -> None:
     ratios = list(plotting.looks(plotting.present(rows, "ratio")))
     for step, color, face in looks_of:
         for ratio, (_, marker) in ratios:
-            here = plotting.select(rows, step=step, ratio=ratio)
-            plotting.curve(ax, here, "dim", color, marker, face=face)
+            curve = plotting.select(rows, step=step, ratio=ratio)
+            plotting.curve(ax, curve, "dim", color, marker, face=face)
         ax.plot([], [], "o", color=color, markerfacecolor=face, label=step)
     for ratio, (_, marker) in ratios if len(ratios) > 1 else []:
         ax.plot([], [], marker, color="0.4", markerfacecolor="white", label=f"L = {ratio:g} d")
@@ -141,10 +122,10 @@ def _draw_proportional(ax: Any, rows: Rows, quantity: str) -> None:
 
 def _draw_budget(ax: Any, rows: Rows) -> None:
     for n_signal, look in plotting.looks(plotting.present(rows, "n_signal")):
-        here = plotting.select(rows, n_signal=n_signal)
-        (signal,) = plotting.present(here, "signal")
-        plotting.curve(ax, here, "n_tokens", *look, f"R = {n_signal}, θ = {signal:g}")
-        lengths = plotting.present(here, "n_tokens")
+        curve = plotting.select(rows, n_signal=n_signal)
+        (signal,) = plotting.present(curve, "signal")
+        plotting.curve(ax, curve, "n_tokens", *look, f"R = {n_signal}, θ = {signal:g}")
+        lengths = plotting.present(curve, "n_tokens")
         law = [_LAW * n / (signal**3 * n_signal**2) for n in lengths]
         ax.plot(lengths, law, color="0.8", lw=3, zorder=0)
     plotting.label_axes(ax, "n_tokens", "required_samples")

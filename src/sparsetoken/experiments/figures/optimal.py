@@ -6,8 +6,7 @@ import numpy as np
 
 from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows, figure
-from sparsetoken.experiments.sweep import Grid, Sweep
-from sparsetoken.vocabulary import MODELS, look
+from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
 
 _PROBLEM = {"n_tokens": 20, "n_signal": 1, "signal": 6.0, "positive_rate": 0.5}
 _QUANTITIES = ("test_error", "cosine")
@@ -21,25 +20,22 @@ _DESCENT = {"tuned": 1, "batches": "reused", "reg": 0.0}
 
 def sweep(
     *,
-    lines: list[float],
-    points: list[float],
-    descent_lines: list[float],
-    joint_lines: list[float],
-    most_steps: int,
-    n_points: int,
-    dim: int,
-    trials: int,
-    problem: dict[str, Any],
+    lines: list[float] = np.geomspace(0.25, 8.0, 31).tolist(),
+    points: list[float] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0],
+    descent_lines: list[float] = np.geomspace(0.25, 8.0, 11).tolist(),
+    joint_lines: list[float] = [1.5, 2.0, 2.8, 4.0, 5.6, 8.0],
+    most_steps: int = 8,
+    n_points: int = 1024,
+    dim: int = 1000,
+    trials: int = 16,
+    problem: dict[str, Any] = _PROBLEM,
 ) -> Sweep:
     """Return the curves; two steps and gradient descent have rates that the theory finds best."""
     fixed = problem | {"dim": dim, "trials": trials}
     grids = []
     for model, values in _SIMULATED.items():
-        here = fixed | values | {"model": model}
-        grids += [
-            Grid(_QUANTITIES, {"alpha": lines}, here, ["theory"]),
-            Grid(_QUANTITIES, {"alpha": points}, here),
-        ]
+        way = fixed | values | {"model": model}
+        grids += line_and_points(_QUANTITIES, "alpha", lines, points, way)
     theory = problem | {"n_points": n_points}
     descent = theory | _DESCENT | {"model": "training", "steps": most_steps}
     joint = theory | {"model": "joint", "reg": 0.1}
@@ -49,21 +45,9 @@ def sweep(
 
 
 @figure(
-    "optimal",
     "test error and cosine of the best possible learner, beside those of attention and pooling",
     data=sweep,
     minutes=6,
-    full={
-        "lines": np.geomspace(0.25, 8.0, 31).tolist(),
-        "points": [0.25, 0.5, 1.0, 2.0, 4.0, 8.0],
-        "descent_lines": np.geomspace(0.25, 8.0, 11).tolist(),
-        "joint_lines": [1.5, 2.0, 2.8, 4.0, 5.6, 8.0],
-        "most_steps": 8,
-        "n_points": 1024,
-        "dim": 1000,
-        "trials": 16,
-        "problem": _PROBLEM,
-    },
     quick={
         "lines": np.geomspace(0.25, 8.0, 16).tolist(),
         "points": [0.5, 2.0, 8.0],
@@ -80,12 +64,8 @@ def draw(rows: Rows) -> plotting.Picture:
     drawn, axes = plotting.new_figure(1, 2)
     trusted = [row for row in rows if row["converged"] or row["source"] == "simulation"]
     for ax, quantity in zip(axes[0], _QUANTITIES, strict=True):
-        for model in plotting.present(trusted, "model", MODELS):
-            here = plotting.select(trusted, quantity=quantity, model=model)
-            if here:
-                chosen = look(model)
-                line: Any = {"dashes": "-", "lw": 1.4} if model == "optimal" else {}
-                plotting.curve(ax, here, "alpha", *chosen[2:], chosen.label, **line)
+        styles = {"optimal": {"dashes": "-", "lw": 1.4}}
+        plotting.model_curves(ax, plotting.select(trusted, quantity=quantity), "alpha", styles)
         plotting.label_axes(ax, "alpha", quantity)
     axes[0][1].set_ylim(None, 1.01)
     plotting.share_legend(drawn, axes[0][0])

@@ -6,46 +6,36 @@ import numpy as np
 
 from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows, figure
-from sparsetoken.experiments.sweep import Grid, Sweep
+from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
 
 _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-3}
 
 
 def sweep(
     *,
-    sharpness: list[float],
-    lines: list[float],
-    points: list[float],
-    alpha: float,
-    dim: int,
-    trials: int,
+    sharpness: list[float] = [0.5, 1.0, 2.0, 4.0],
+    lines: list[float] = [*np.linspace(-1.0, 0.0, 11), *np.linspace(0.025, 1.0, 40)],
+    points: list[float] = [-0.8, -0.4, 0.0, 0.4, 0.8, 0.95],
+    alpha: float = 100.0,
+    dim: int = 100,
+    trials: int = 8,
 ) -> Sweep:
     """Return the limit, and theory and simulation at many samples per dimension, ``alpha``."""
     fixed = _PROBLEM | {"dim": dim, "trials": trials, "model": "attention", "alpha": alpha}
     quantities, axes, theory = ["test_error"], {"sharpness": sharpness}, ["theory"]
-    limit = {"alpha": math.inf}
+    limit = fixed | {"alpha": math.inf}
     return Sweep(
         [
-            Grid(quantities, axes | {"cosine": lines}, fixed | limit, theory),
-            Grid(quantities, {}, fixed | limit | {"model": "pooled"}, theory),
-            Grid(quantities, axes | {"cosine": lines}, fixed, theory),
-            Grid(quantities, axes | {"cosine": points}, fixed),
+            Grid(quantities, axes | {"cosine": lines}, limit, theory),
+            Grid(quantities, {}, limit | {"model": "pooled"}, theory),
+            *line_and_points(quantities, "cosine", lines, points, fixed, axes),
         ]
     )
 
 
 @figure(
-    "residual-error",
     "error in the limit of unlimited readout data against the query's cosine",
     data=sweep,
-    full={
-        "sharpness": [0.5, 1.0, 2.0, 4.0],
-        "lines": [*np.linspace(-1.0, 0.0, 11), *np.linspace(0.025, 1.0, 40)],
-        "points": [-0.8, -0.4, 0.0, 0.4, 0.8, 0.95],
-        "alpha": 100.0,
-        "dim": 100,
-        "trials": 8,
-    },
     quick={
         "lines": [*np.linspace(-1.0, 0.0, 6), *np.linspace(0.05, 1.0, 20)],
         "points": [-0.8, 0.0, 0.4, 0.8],

@@ -10,7 +10,7 @@ from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.query_rates import query_rate
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.vocabulary import MODELS, look
+from sparsetoken.vocabulary import look
 
 _CLOSED = ("pooled", "vectorized", "hardmax")
 _TRAINED = ("pooled", "two-step", "vectorized")
@@ -19,7 +19,7 @@ _INTEGRATED = ("attention", "elementwise", "bayes")
 _LINES: dict[str, dict[str, Any]] = {
     "pooled": {"dashes": "-", "lw": 3.0},
     "vectorized": {"dashes": ":", "lw": 1.4},
-    "attention": {"dashes": "-", "lw": 3.0},
+    "attention": {"dashes": "-", "lw": 3.0, "color": look("two-step").color},
     "hardmax": {"dashes": "--", "lw": 1.4},
     "bayes": {"dashes": ":"},
 }
@@ -27,15 +27,27 @@ _LINES: dict[str, dict[str, Any]] = {
 
 def sweep(
     *,
-    lengths: list[int],
-    longest_integrated: int,
-    trained_lengths: list[int],
-    trained_points: list[int],
-    signal: float,
-    alpha: float,
-    n_points: int,
-    dim: int,
-    trials: int,
+    lengths: list[int] = [
+        10,
+        30,
+        100,
+        300,
+        1000,
+        3000,
+        10_000,
+        30_000,
+        100_000,
+        300_000,
+        1_000_000,
+    ],
+    longest_integrated: int = 10_000,
+    trained_lengths: list[int] = np.geomspace(4, 1000, 33).round().astype(int).tolist(),
+    trained_points: list[int] = [4, 10, 30, 100, 300, 1000],
+    signal: float = 6.0,
+    alpha: float = 8.0,
+    n_points: int = 8192,
+    dim: int = 250,
+    trials: int = 8,
 ) -> Sweep:
     """Return required signals; then oracle and trained errors at one signal.
 
@@ -53,30 +65,18 @@ def sweep(
     trained = {"signal": signal, "alpha": alpha, "reg": 1e-2, "dim": dim, "trials": trials}
     for n_tokens in sorted({*trained_lengths, *trained_points}):
         rate = query_rate(SparseTokenProblem(n_tokens, 1, signal), 0.5 * alpha)
-        here = trained | {"n_tokens": n_tokens, "lr_query": rate, "n_points": n_points}
-        grids.append(Grid(["test_error"], {"model": _TRAINED}, here, theory))
+        fixed = trained | {"n_tokens": n_tokens, "lr_query": rate, "n_points": n_points}
+        grids.append(Grid(["test_error"], {"model": _TRAINED}, fixed, theory))
         if n_tokens in trained_points:
             models = _TRAINED if n_tokens <= 30 else _TRAINED[:2]
-            grids.append(Grid(["test_error"], {"model": models}, here))
+            grids.append(Grid(["test_error"], {"model": models}, fixed))
     return Sweep(grids)
 
 
 @figure(
-    "scaling",
     "required signal and test error against sequence length, six architectures",
     data=sweep,
     minutes=5,
-    full={
-        "lengths": [10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000],
-        "longest_integrated": 10_000,
-        "trained_lengths": np.geomspace(4, 1000, 33).round().astype(int).tolist(),
-        "trained_points": [4, 10, 30, 100, 300, 1000],
-        "signal": 6.0,
-        "alpha": 8.0,
-        "n_points": 8192,
-        "dim": 250,
-        "trials": 8,
-    },
     quick={
         "lengths": [10, 30, 100, 300, 1000, 10_000, 100_000, 1_000_000],
         "longest_integrated": 1000,
@@ -90,14 +90,15 @@ def draw(rows: Rows) -> plotting.Picture:
     drawn, axes = plotting.new_figure(1, 2)
     left, right = axes[0]
     required = plotting.select(rows, quantity="required_signal")
-    _models(left, required, _LINES)
+    plotting.model_curves(left, required, "n_tokens", _LINES)
     lengths = plotting.present(required, "n_tokens")
     plotting.guide(left, lengths, [length**0.5 for length in lengths], r"$\sqrt{L}$")
     slow = [math.sqrt(2 * math.log(length)) for length in lengths]
     plotting.guide(left, lengths, slow, r"$\sqrt{2\,\log L}$")
     plotting.label_axes(left, "n_tokens", "signal θ needed for 5 % error")
     left.set_yscale("log")
-    _models(right, plotting.select(rows, quantity="test_error"), {})
+    trained = plotting.select(rows, quantity="test_error")
+    plotting.model_curves(right, trained, "n_tokens", {})
     oracle = plotting.select(rows, quantity="oracle_error")
     plotting.curve(right, oracle, "n_tokens", "black", "", "Bayes, signal known", dashes=":")
     plotting.label_axes(right, "n_tokens", "test_error")
@@ -114,14 +115,5 @@ def draw(rows: Rows) -> plotting.Picture:
         notes.append(
             f"Attention, elementwise attention and Bayes are integrals, up to L = {max(integrated)}"
         )
-    fixed = [row for row in rows if row["quantity"] == "test_error"]
-    plotting.caption(drawn, fixed, "What longer sequences cost", notes)
+    plotting.caption(drawn, trained, "What longer sequences cost", notes)
     return drawn
-
-
-def _models(ax: Any, rows: Rows, lines: dict[str, dict[str, Any]]) -> None:
-    for model in plotting.present(rows, "model", MODELS):
-        known, here = look(model), plotting.select(rows, model=model)
-        color = look("two-step").color if model == "attention" else known.color
-        style = lines.get(model, {})
-        plotting.curve(ax, here, "n_tokens", color, known.marker, known.label, **style)

@@ -1,14 +1,12 @@
 """How the learning rates, the rate of positives and the temperature decide what is learned."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sparsetoken import plotting
-from sparsetoken.experiments.cell import SOURCES
 from sparsetoken.experiments.figures import Rows, figure
-from sparsetoken.experiments.sweep import Grid, Sweep
+from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
 from sparsetoken.vocabulary import COLORS
 
 _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "reg": 1e-2}
@@ -17,55 +15,38 @@ _QUANTITIES = ("cosine", "test_error")
 
 def sweep(
     *,
-    readout_rates: list[float],
-    bias_rates: list[float],
-    rare: float,
-    positive_rates: list[float],
-    positive_points: list[float],
-    betas: list[float],
-    beta_points: list[float],
-    compared_bias_rates: list[float],
-    alpha: float,
-    dim: int,
-    trials: int,
+    readout_rates: list[float] = np.geomspace(0.2, 20.0, 25).tolist(),
+    bias_rates: list[float] = np.linspace(0.0, 6.0, 25).tolist(),
+    rare: float = 0.2,
+    positive_rates: list[float] = [*np.linspace(0.04, 0.46, 36), *np.linspace(0.5, 0.96, 12)],
+    positive_points: list[float] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
+    betas: list[float] = np.geomspace(0.1, 10.0, 41).tolist(),
+    beta_points: list[float] = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0],
+    compared_bias_rates: list[float] = [0.0, 1.0, 4.0],
+    alpha: float = 4.0,
+    dim: int = 500,
+    trials: int = 8,
 ) -> Sweep:
     """Return three panels; the column ``panel`` says which: rates, positives or beta."""
     fixed = _PROBLEM | {"alpha": alpha, "dim": dim, "trials": trials}
-    bias = {"lr_bias": compared_bias_rates}
     plane = {"lr_readout": readout_rates, "lr_bias": bias_rates}
-    even = fixed | {"positive_rate": 0.5}
-    parts: list[tuple[str, dict[str, Any], dict[str, Any], Sequence[str]]] = [
-        ("rates", plane, fixed | {"positive_rate": rare}, ["theory"]),
-        ("positives", bias | {"positive_rate": positive_rates}, fixed, ["theory"]),
-        ("positives", bias | {"positive_rate": positive_points}, fixed, SOURCES),
-        ("beta", {"beta": betas}, even, ["theory"]),
-        ("beta", {"beta": beta_points}, even, SOURCES),
-    ]
+    rarely, evenly = fixed | {"positive_rate": rare}, fixed | {"positive_rate": 0.5}
+    rates, beta = {"panel": "rates"}, {"panel": "beta"}
+    positives: Any = {"axes": {"lr_bias": compared_bias_rates}, "columns": {"panel": "positives"}}
     return Sweep(
         [
-            Grid(_QUANTITIES, axes, values, sources, {"panel": panel})
-            for panel, axes, values, sources in parts
+            Grid(_QUANTITIES, plane, rarely, ["theory"], rates),
+            *line_and_points(
+                _QUANTITIES, "positive_rate", positive_rates, positive_points, fixed, **positives
+            ),
+            *line_and_points(_QUANTITIES, "beta", betas, beta_points, evenly, columns=beta),
         ]
     )
 
 
 @figure(
-    "sensitivity",
     "cosine and test error over learning rates, rate of positives and temperature",
     data=sweep,
-    full={
-        "readout_rates": np.geomspace(0.2, 20.0, 25).tolist(),
-        "bias_rates": np.linspace(0.0, 6.0, 25).tolist(),
-        "rare": 0.2,
-        "positive_rates": [*np.linspace(0.04, 0.46, 36), *np.linspace(0.5, 0.96, 12)],
-        "positive_points": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
-        "betas": np.geomspace(0.1, 10.0, 41).tolist(),
-        "beta_points": [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0],
-        "compared_bias_rates": [0.0, 1.0, 4.0],
-        "alpha": 4.0,
-        "dim": 500,
-        "trials": 8,
-    },
     quick={
         "readout_rates": np.geomspace(0.2, 20.0, 11).tolist(),
         "bias_rates": np.linspace(0.0, 6.0, 11).tolist(),
@@ -82,13 +63,9 @@ def draw(rows: Rows) -> plotting.Picture:
     for line, name in zip(axes, _QUANTITIES, strict=True):
         _plane(drawn, line[0], plotting.select(rows, panel="rates"), name)
         positives = plotting.select(rows, panel="positives", quantity=name)
-        for rate, look in plotting.looks(plotting.present(positives, "lr_bias")):
-            chosen = plotting.select(positives, lr_bias=rate)
-            label = plotting.with_subscripts(f"η_b = {rate:g}")
-            plotting.curve(line[1], chosen, "positive_rate", *look, label)
-        plotting.curve(
-            line[2], plotting.select(rows, panel="beta", quantity=name), "beta", COLORS[0]
-        )
+        plotting.family(line[1], positives, "positive_rate", "lr_bias")
+        beta = plotting.select(rows, panel="beta", quantity=name)
+        plotting.curve(line[2], beta, "beta", COLORS[0])
         for ax, x in zip(line, ("lr_readout", "positive_rate", "beta"), strict=True):
             plotting.label_axes(ax, x, "lr_bias" if ax is line[0] else "")
             if ax is not line[0]:
@@ -114,11 +91,11 @@ def _plane(drawn: plotting.Picture, ax: Any, rows: Rows, name: str) -> None:
     x, y = plotting.present(rows, "lr_readout"), plotting.present(rows, "lr_bias")
 
     def grid(shown: str) -> list[list[float]]:
-        found = {
+        values = {
             (row["lr_readout"], row["lr_bias"]): row["value"]
             for row in plotting.select(rows, quantity=shown)
         }
-        return [[found[across, up] for across in x] for up in y]
+        return [[values[across, up] for across in x] for up in y]
 
     colors = "cividis" if name == "cosine" else "cividis_r"
     image = ax.pcolormesh(x, y, grid(name), cmap=colors, shading="gouraud")

@@ -4,38 +4,35 @@ import numpy as np
 
 from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows, figure
-from sparsetoken.experiments.sweep import Grid, Sweep
+from sparsetoken.experiments.sweep import Sweep, line_and_points
 
 _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-2}
 
 
+def _dense_at_the_ends(count: int) -> list[float]:
+    splits: list[float] = (0.5 - 0.46 * np.cos(np.linspace(0.0, np.pi, count))).tolist()
+    return splits
+
+
 def sweep(
-    *, alphas: list[float], lines: list[float], points: list[float], dim: int, trials: int
+    *,
+    alphas: list[float] = [1.0, 2.0, 4.0, 8.0],
+    lines: list[float] = _dense_at_the_ends(47),
+    points: list[float] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
+    dim: int = 500,
+    trials: int = 16,
 ) -> Sweep:
     """Return errors at each total number of samples, ``alphas``, and each split."""
-    fixed, axes = _PROBLEM | {"dim": dim, "trials": trials}, {"alpha": alphas}
-    return Sweep(
-        [
-            Grid(["test_error"], axes | {"split": lines}, fixed, ["theory"]),
-            Grid(["test_error"], axes | {"split": points}, fixed),
-        ]
-    )
+    fixed = _PROBLEM | {"dim": dim, "trials": trials}
+    return Sweep(line_and_points(["test_error"], "split", lines, points, fixed, {"alpha": alphas}))
 
 
 @figure(
-    "split",
     "test error against the fraction of the samples given to the query",
     data=sweep,
-    full={
-        "alphas": [1.0, 2.0, 4.0, 8.0],
-        "lines": (0.5 - 0.46 * np.cos(np.linspace(0.0, np.pi, 47))).tolist(),  # dense at the ends
-        "points": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
-        "dim": 500,
-        "trials": 16,
-    },
     quick={
         "alphas": [1.0, 2.0, 4.0],
-        "lines": (0.5 - 0.46 * np.cos(np.linspace(0.0, np.pi, 33))).tolist(),
+        "lines": _dense_at_the_ends(33),
         "points": [0.1, 0.3, 0.5, 0.7, 0.9],
         "dim": 200,
     },
@@ -44,11 +41,9 @@ def draw(rows: Rows) -> plotting.Picture:
     """Draw a curve for each total, with a star at its lowest point."""
     drawn, axes = plotting.new_figure(1, 1)
     ax = axes[0][0]
-    for alpha, look in plotting.looks(plotting.present(rows, "alpha")):
-        chosen = plotting.select(rows, alpha=alpha)
-        plotting.curve(ax, chosen, "split", *look, f"α = {alpha:g}")
-        best = min(plotting.select(chosen, source="theory"), key=lambda row: row["value"])
-        ax.plot(best["split"], best["value"], "*", color=look[0], ms=8, zorder=4)
+    for _, curve, color in plotting.family(ax, rows, "split", "alpha"):
+        best = min(plotting.select(curve, source="theory"), key=lambda row: row["value"])
+        ax.plot(best["split"], best["value"], "*", color=color, ms=8, zorder=4)
     ax.plot([], [], "*", color="0.4", ms=8, label="best split")
     plotting.lines_and_points(ax)
     plotting.label_axes(ax, "split", "test_error")

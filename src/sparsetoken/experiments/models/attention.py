@@ -41,13 +41,21 @@ class PoolingModel(ReadoutModel):
 
     def quantities(self, source: str) -> frozenset[str]:
         """Return the quantities; the best weights of a pooling of the user's are not known."""
-        found = super().quantities(source)
-        return found - measured("oracle") if ":" in self.name else found
+        quantities = super().quantities(source)
+        return quantities - measured("oracle") if ":" in self.name else quantities
 
     def parameters(self, quantity: str, source: str) -> set[str]:
         """Return those of any readout; the theory's law of the features is a set of points."""
         points = source == "theory" and MEASURED[quantity].group != "query"
         return super().parameters(quantity, source) | ({"n_points"} if points else set())
+
+    def check(self, values: Mapping[str, Any], cell: Cell) -> None:
+        """Refuse a query that is given."""
+        super().check(values, cell)
+        if "cosine" in values:
+            raise ValueError(
+                f"model {self.name!r} learns its query; 'attention' has a given cosine"
+            )
 
     def draw_query(self, cell: Cell, rng: Rng) -> LearnedQuery:
         """Draw the query."""
@@ -120,10 +128,10 @@ class AttentionModel(PoolingModel):
 
     def quantities(self, source: str) -> frozenset[str]:
         """Return the quantities; the limit of long sequences is known for softmax attention."""
-        found = super().quantities(source)
-        return found if self.architecture == "attention" else found - {"limit_error"}
+        quantities = super().quantities(source)
+        return quantities if self.architecture == "attention" else quantities - {"limit_error"}
 
-    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
+    def check(self, values: Mapping[str, Any], cell: Cell) -> None:
         """Refuse a cell whose query is not given."""
         if set(cell.quantities) <= measured("oracle"):
             return

@@ -8,6 +8,7 @@ import numpy as np
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.experiments.cell import Cell
+from sparsetoken.performance import Performance
 from sparsetoken.vocabulary import MEASURED, group
 
 Numbers = dict[str, Estimate]
@@ -19,6 +20,8 @@ TESTING = frozenset(group("testing"))
 """The names of the values that describe the problem in testing."""
 TWO_STEPS = frozenset({"loss", "center", *group("two steps")})
 """The names of the values that a query learned by two steps depends on beside its samples."""
+TESTED = frozenset({"test_error", "test_loss", "auc", "recall", "false_positives"})
+"""The quantities of a test."""
 
 KNOWN: dict[str, "type[WayOfTraining]"] = {}
 
@@ -44,12 +47,15 @@ class WayOfTraining:
         The quantities that its theory and its simulation have.
     chained : frozenset of str
         Those that the theory finds quicker along a curve, by :meth:`predict_curve`.
+    tested_elsewhere : bool
+        Whether it can be tested on another problem than that of training.
     """
 
     name: str
     predicted: ClassVar[frozenset[str]] = frozenset()
     simulated: ClassVar[frozenset[str]] = frozenset()
     chained: ClassVar[frozenset[str]] = frozenset()
+    tested_elsewhere: ClassVar[bool] = True
 
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls):
@@ -71,8 +77,13 @@ class WayOfTraining:
         """
         raise NotImplementedError
 
-    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
-        """Raise ValueError if there is no such cell; ``given`` has values that it left out, too."""
+    def check(self, values: Mapping[str, Any], cell: Cell) -> None:
+        """Raise ValueError if there is no such cell; ``values`` has those that it left out, too."""
+        elsewhere = [name for name in values if name in TESTING and name.startswith("test_")]
+        if elsewhere and not self.tested_elsewhere:
+            raise ValueError(
+                f"{elsewhere[0]}: model {self.name!r} is tested on the problem it learned"
+            )
 
     def tuned_values(self, cell: Cell) -> dict[str, Any] | None:
         """Return the values of a cell with those that the theory finds best; None if all are set.
@@ -109,11 +120,13 @@ def trial_seeds(cell: Cell) -> list[np.random.SeedSequence]:
     return np.random.SeedSequence(cell.seed).spawn(cell.values["trials"])
 
 
-def refuse_testing_elsewhere(model: str, given: Mapping[str, Any]) -> None:
-    """Raise ValueError if there are values for another problem in testing."""
-    for name in given:
-        if name in TESTING and name.startswith("test_"):
-            raise ValueError(f"{name}: model {model!r} is tested on the problem it learned")
+def tested_number(name: str, fpr: Any, trained: Performance, tested: Performance) -> Any:
+    """Return a number of a test; ``trained`` is the performance where the threshold is set."""
+    if name == "recall":
+        return tested.recall(fpr=fpr)
+    if name == "false_positives":
+        return tested.rates(trained.threshold(fpr=fpr)).fpr
+    return getattr(tested, name)
 
 
 def two_steps(cell: Cell) -> dict[str, Any]:

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.readout import LinearReadout
@@ -17,7 +16,6 @@ from sparsetoken.experiments.models.base import (
     Rng,
     WayOfTraining,
     count_samples,
-    refuse_testing_elsewhere,
 )
 from sparsetoken.experiments.models.shared_samples import (
     DESCENT_QUANTITIES,
@@ -30,8 +28,6 @@ from sparsetoken.population import AnyProblem
 from sparsetoken.sampling import LearnedQuery
 from sparsetoken.sequences.sequences import as_sequences
 
-Floats = NDArray[np.float64]
-
 _RATES = frozenset({"lr_readout", "lr_bias", "lr_query"})
 _SETTINGS = ("steps", "batches", "beta", "reg")
 
@@ -41,6 +37,7 @@ class GradientDescentModel(WayOfTraining):
 
     name = "training"
     predicted = simulated = DESCENT_QUANTITIES
+    tested_elsewhere = False
 
     def variant(self, values: Mapping[str, Any]) -> WayOfTraining:
         """Return the tuned training where it is asked for."""
@@ -50,10 +47,6 @@ class GradientDescentModel(WayOfTraining):
         """Return samples, settings and rates."""
         names = {*PROBLEM, "model", "alpha", "loss", *_SETTINGS, *_RATES}
         return names | ({"n_points"} if source == "theory" else set())
-
-    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
-        """Refuse another problem in testing."""
-        refuse_testing_elsewhere(self.name, given)
 
     def predict(self, cell: Cell) -> Numbers:
         """Return the state after the last step."""
@@ -75,11 +68,11 @@ class GradientDescentModel(WayOfTraining):
         settings = {name: values[name] for name in (*_SETTINGS, *_RATES)}
         loss, n_samples = get_loss(values["loss"]), count_samples(values["alpha"], dim)
         *_, last = descend(cell.problem, n_samples, dim, loss=loss, rng=rng, **settings)
-        query = LearnedQuery(last.query, last.readout, last.bias, last.direction, values["beta"])
-        result = {"train_loss": last.train_loss}
+        query, train_loss = last
+        result = {"train_loss": train_loss}
         result |= {name: getattr(query, name) for name in cell.quantities if hasattr(query, name)}
         if "test_error" in cell.quantities:
-            readout = LinearReadout(last.readout, last.bias)
+            readout = LinearReadout(query.readout, query.bias)
             judged = judge_attention(cell.problem, query, readout, Softmax(), values["loss"], rng)
             result["test_error"] = float(judged.test_error)
         return result
@@ -108,17 +101,6 @@ def _best_rates(problem: AnyProblem, *, alpha: float, loss: str, **settings: Any
     return rates._asdict() | {"alpha": alpha if one_batch else alpha / settings["steps"]}
 
 
-class DescentStep(NamedTuple):
-    """The parameters after a step, and the mean loss of the samples that the next one would use."""
-
-    query: Floats
-    readout: Floats
-    bias: float
-    train_loss: float
-    direction: Floats
-    """The signal's unit vector."""
-
-
 def descend(
     problem: AnyProblem,
     n_samples: int,
@@ -133,11 +115,12 @@ def descend(
     lr_query: float,
     reg: float,
     rng: Rng,
-) -> Iterator[DescentStep]:
+) -> Iterator[tuple[LearnedQuery, float]]:
     """Yield the parameters after each step from zero; the arguments are those of the theory.
 
-    Every step sees ``n_samples``: all at once, or with "online" batches one after the other, each
-    with the rates over the dimension.
+    With them comes the mean loss of the samples that the next step would use. Every step sees
+    ``n_samples``: all at once, or with "online" batches one after the other, each with the rates
+    over the dimension.
     """
     X, y, truth = problem.sample(n_samples, dim, random_state=rng, return_truth=True)
     query, readout, bias = np.zeros(dim), np.zeros(dim), 0.0
@@ -146,7 +129,7 @@ def descend(
         sequences, sign = as_sequences(X), 2.0 * y - 1.0
         slopes = gradient(sequences, sign, query, readout, bias, loss, beta)
         if step:
-            yield DescentStep(query, readout, bias, slopes[-1], truth.direction)
+            yield LearnedQuery(query, readout, bias, truth.direction, beta), slopes[-1]
         for i in range(n_samples if alone else 1):
             if alone:
                 one = sequences[i : i + 1]

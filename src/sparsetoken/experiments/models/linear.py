@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken._types import Array
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.base import Rng, count_samples
 from sparsetoken.experiments.models.readout import ReadoutModel, TrainingSet
@@ -23,11 +24,9 @@ from sparsetoken.law import FeatureLaw, Part, Readout
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Mean
-from sparsetoken.population import AnyProblem, lengths
+from sparsetoken.population import AnyProblem, lengths, only_length
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.sampling import pooled_performance, sample_features
-
-Floats = NDArray[np.float64]
 
 _MOST_POSITIONS = 20_000
 
@@ -64,16 +63,11 @@ class VectorizedModel(ReadoutModel):
 
     name = "vectorized"
 
-    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
+    def check(self, values: Mapping[str, Any], cell: Cell) -> None:
         """Refuse sequences of several lengths, and runs, which are rare at the ends."""
-        if given["contiguous"]:
+        if values["contiguous"]:
             raise ValueError("contiguous: model 'vectorized' knows signals at any places only")
-        different = lengths(cell.problem)
-        if len(different) > 1:
-            listed = ", ".join(map(str, different))
-            raise ValueError(
-                f"model 'vectorized' needs sequences of one length, got lengths {listed}"
-            )
+        only_length(cell.problem, "model 'vectorized' needs")
 
     def draw_training(self, cell: Cell, rng: Rng) -> TrainingSet:
         """Draw reduced features; the signal is spread evenly over the tokens."""
@@ -93,7 +87,7 @@ class VectorizedModel(ReadoutModel):
 
 def sample_vectorized(
     problem: AnyProblem, n_samples: int, dim: int, rng: Rng
-) -> tuple[Floats, NDArray[np.int64]]:
+) -> tuple[Array, NDArray[np.int64]]:
     """Draw features that stand for vec(X), the coordinates along the signal first, and labels."""
     drawn = problem.draw(n_samples, rng)
     (n_tokens,) = lengths(problem)
@@ -118,7 +112,7 @@ def sample_vectorized(
 
 def vectorized_performance(
     problem: AnyProblem,
-    coef: Floats,
+    coef: Array,
     intercept: float,
     rng: Rng,
     *,
@@ -138,7 +132,7 @@ def vectorized_performance(
     return Performance(FeatureLaw.mixture(parts), readout, get_loss(loss))
 
 
-def _means(kind: SparseTokenProblem, coef: Floats, rng: Rng) -> Floats:
+def _means(kind: SparseTokenProblem, coef: Array, rng: Rng) -> Array:
     """Return the mean score for each choice of the tokens that carry the signal."""
     overlap = coef[: kind.n_tokens]
     if math.comb(kind.n_tokens, kind.n_signal) <= _MOST_POSITIONS:

@@ -16,7 +16,6 @@ from sparsetoken.experiments.models.base import (
     WayOfTraining,
     count_samples,
     measured,
-    refuse_testing_elsewhere,
 )
 from sparsetoken.population import lengths
 from sparsetoken.sampling import sample_posterior_mean
@@ -37,6 +36,7 @@ class OptimalModel(WayOfTraining):
     name = "optimal"
     predicted = _LEARNED | _THRESHOLDS
     simulated = _LEARNED
+    tested_elsewhere = False
 
     def parameters(self, quantity: str, source: str) -> set[str]:
         """Return the problem and the samples; thresholds are numbers of samples themselves."""
@@ -47,9 +47,9 @@ class OptimalModel(WayOfTraining):
         names |= {"fpr"} if quantity == "recall" else set()
         return names | {"alpha", "unlabelled", "start"}
 
-    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
-        """Refuse another problem in testing."""
-        refuse_testing_elsewhere(self.name, given)
+    def check(self, values: Mapping[str, Any], cell: Cell) -> None:
+        """Refuse unlimited data in a simulation."""
+        super().check(values, cell)
         if cell.source == "simulation" and math.isinf(cell.values.get("unlabelled", 0.0)):
             raise ValueError("unlabelled must be finite in a simulation")
 

@@ -14,11 +14,13 @@ from sparsetoken.estimators.readout import LinearReadout, fit_readout
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.base import (
     PROBLEM,
+    TESTED,
     TESTING,
     Numbers,
     Rng,
     WayOfTraining,
     measured,
+    tested_number,
 )
 from sparsetoken.law import Readout
 from sparsetoken.losses import Hinge, get_loss
@@ -30,7 +32,6 @@ from sparsetoken.vocabulary import MEASURED
 
 Floats = NDArray[Any]
 
-TESTED = frozenset({"test_error", "test_loss", "auc", "recall", "false_positives"})
 TRAINED = measured("trained")
 SIMULATED = (TRAINED - {"trained_step"}) | {"separable"}
 
@@ -146,16 +147,12 @@ class ReadoutModel(WayOfTraining):
             judged = self.judge(window, training, cell.values["loss"], rng, n_windows)
             return replace(judged, n_windows=n_windows)
 
-        wanted = [name for name in cell.quantities if name in TESTED]
-        tested: Any = judge(cell.test_problem, cell.n_windows) if wanted else None
-        for name in wanted:
-            value: Any = getattr(tested, name, None)
-            if name == "recall":
-                value = tested.recall(fpr=cell.values["fpr"])
-            elif name == "false_positives":  # of the threshold that holds fpr in training
-                threshold = judge(cell.problem, 1).threshold(fpr=cell.values["fpr"])
-                value = tested.rates(threshold).fpr
-            result[name] = float(value)
+        wanted = TESTED & set(cell.quantities)
+        if wanted:
+            tested = judge(cell.test_problem, cell.n_windows)
+            held = judge(cell.problem, 1) if "false_positives" in wanted else tested
+            fpr = cell.values.get("fpr")
+            result |= {name: float(tested_number(name, fpr, held, tested)) for name in wanted}
         return result
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.experiments.cell import Cell
-from sparsetoken.experiments.models.base import Numbers, measured, two_steps
+from sparsetoken.experiments.models.base import TESTED, Numbers, measured, tested_number, two_steps
 from sparsetoken.experiments.query_rates import query_samples
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Pooling
@@ -85,16 +85,12 @@ def _tested(cell: Cell, trained: Risk) -> Performance:
 
 
 def _trained_number(name: str, fpr: Any, trained: Risk, tested: Performance) -> Estimate:
-    if name == "recall":
-        return tested.recall(fpr=fpr)
-    if name == "false_positives":
-        return tested.rates(trained.threshold(fpr=fpr)).fpr
     state = name.removeprefix("trained_")
     if state != name:
         return _estimate(
             getattr(trained, state if state in ("bias", "step") else f"readout_{state}")
         )
-    return _estimate(getattr(trained if name.startswith("train") else tested, name))
+    return _estimate(tested_number(name, fpr, trained, tested if name in TESTED else trained))
 
 
 def _query_arguments(cell: Cell, query: Any) -> dict[str, Any]:

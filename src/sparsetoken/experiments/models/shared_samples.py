@@ -4,7 +4,7 @@ Neither has a reduced sampler: the tokens are drawn, and the estimators' own ste
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -20,7 +20,6 @@ from sparsetoken.experiments.models.base import (
     Numbers,
     Rng,
     count_samples,
-    refuse_testing_elsewhere,
     two_steps,
 )
 from sparsetoken.experiments.models.readout import SIMULATED, Floats, TrainingSet
@@ -49,31 +48,25 @@ class ReusedModel(PoolingModel):
         """Return those of any readout; all samples are for both."""
         return super().parameters(quantity, source) - {"alpha1"}
 
-    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
-        """Refuse a query that is given."""
-        if "cosine" in given:
-            raise ValueError(
-                f"model {self.name!r} learns its query; 'attention' has a given cosine"
-            )
-
     def draw_training(self, cell: Cell, rng: Rng) -> TrainingSet:
         """Draw tokens and train on all of them twice: the query, then the readout."""
         values, dim = cell.values, cell.values["dim"]
         n_samples = count_samples(cell.alpha1, dim)
         X, y, truth = cell.problem.sample(n_samples, dim, random_state=rng, return_truth=True)
-        data = _Tokens(MemoryData(as_sequences(X)), np.where(y == 1, 1.0, -1.0))
+        tokens, sign = MemoryData(as_sequences(X)), np.where(y == 1, 1.0, -1.0)
         loss, beta = get_loss(values["loss"]), values["beta"]
-        pooled = data.tokens.per_sample(pooled_features)
-        steps = two_steps(cell) | {"loss": loss}
-        query = two_gradient_steps(data.tokens, pooled, data.sign, data.weight, **steps)
-        readout = fit_readout(data.features(beta * query), data.sign, values["reg"], loss)
-        query, readout = self.refine(cell, data, query, readout)
+        pooled = tokens.per_sample(pooled_features)
+        steps, weight = two_steps(cell) | {"loss": loss}, np.full(len(y), 1.0 / len(y))
+        query = two_gradient_steps(tokens, pooled, sign, weight, **steps)
+        features = tokens.per_sample(attention_features, beta * query)
+        readout = fit_readout(features, sign, values["reg"], loss)
+        query, readout = self.refine(cell, tokens.sequences, sign, query, readout)
         learned = LearnedQuery(query, readout.coef, readout.intercept, truth.direction, beta)
-        features = data.features(beta * query)
-        return TrainingSet(features, data.sign, truth.direction, learned, readout)
+        features = tokens.per_sample(attention_features, beta * query)
+        return TrainingSet(features, sign, truth.direction, learned, readout)
 
     def refine(
-        self, cell: Cell, data: "_Tokens", query: Floats, readout: LinearReadout
+        self, cell: Cell, sequences: Sequences, sign: Floats, query: Floats, readout: LinearReadout
     ) -> tuple[Floats, LinearReadout]:
         """Return query and readout as they are."""
         return query, readout
@@ -85,6 +78,7 @@ class JointModel(ReusedModel):
     name = "joint"
     predicted = DESCENT_QUANTITIES
     chained = frozenset()
+    tested_elsewhere = False
     query_parameters = ReusedModel.query_parameters | {"refine_steps"}
 
     def parameters(self, quantity: str, source: str) -> set[str]:
@@ -93,10 +87,9 @@ class JointModel(ReusedModel):
             return {*PROBLEM, "model", "alpha", "reg", "loss", "beta", "n_points"}
         return super().parameters(quantity, source)
 
-    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
-        """Refuse another problem in testing, and losses that the simulation does not have."""
-        super().check(given, cell)
-        refuse_testing_elsewhere(self.name, given)
+    def check(self, values: Mapping[str, Any], cell: Cell) -> None:
+        """Refuse losses that the simulation does not have."""
+        super().check(values, cell)
         loss = cell.values["loss"]
         if cell.source == "simulation" and loss != "logistic":
             raise ValueError(f"loss must be 'logistic' for model 'joint', got {loss!r}")
@@ -117,7 +110,7 @@ class JointModel(ReusedModel):
         return with_sharpness(numbers, values["beta"], cell)
 
     def refine(
-        self, cell: Cell, data: "_Tokens", query: Floats, readout: LinearReadout
+        self, cell: Cell, sequences: Sequences, sign: Floats, query: Floats, readout: LinearReadout
     ) -> tuple[Floats, LinearReadout]:
         """Minimize mean loss + (λ/2)(‖w‖² + ‖q‖²) by steps of L-BFGS."""
         size, reg, beta = query.size, cell.values["reg"], cell.values["beta"]
@@ -126,7 +119,7 @@ class JointModel(ReusedModel):
         def objective(point: Floats) -> tuple[float, Floats]:
             query, coef = point[:size], point[size:-1]
             by_query, by_readout, by_bias, value = gradient(
-                data.tokens.sequences, data.sign, query, coef, point[-1], loss, beta
+                sequences, sign, query, coef, point[-1], loss, beta
             )
             slopes = [by_query + reg * query, by_readout + reg * coef, [by_bias]]
             return value + 0.5 * reg * float(point[:-1] @ point[:-1]), np.concatenate(slopes)
@@ -135,22 +128,6 @@ class JointModel(ReusedModel):
         options = {"maxiter": cell.values["refine_steps"]}
         point = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
         return point[:size], LinearReadout(point[size:-1], float(point[-1]))
-
-
-class _Tokens(NamedTuple):
-    """Training tokens and the signs of their labels."""
-
-    tokens: MemoryData
-    sign: Floats
-
-    @property
-    def weight(self) -> Floats:
-        """The same weight for each sample, one in all."""
-        return np.full(self.sign.size, 1.0 / self.sign.size)
-
-    def features(self, query: Floats) -> Floats:
-        """Return what attention by the query makes of the tokens."""
-        return self.tokens.per_sample(attention_features, query)
 
 
 def gradient(

@@ -56,13 +56,6 @@ class TwoStepModel(PoolingModel):
         names = super().parameters(quantity, source)
         return names - _SAMPLES if quantity == "required_samples" else names
 
-    def check(self, given: Mapping[str, Any], cell: Cell) -> None:
-        """Refuse a query that is given."""
-        if "cosine" in given:
-            raise ValueError(
-                f"model {self.name!r} learns its query; 'attention' has a given cosine"
-            )
-
     def predict_query(self, cell: Cell) -> Any:
         """Return what the two steps teach, if anything depends on it."""
         from sparsetoken.theory import alignment

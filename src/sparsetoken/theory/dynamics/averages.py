@@ -15,14 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from sparsetoken._types import Array
 from sparsetoken.losses import Loss
 from sparsetoken.problem import Group
 from sparsetoken.theory.dynamics.quadrature import score_moments
-
-Array = NDArray[np.float64]
 
 SUMS = 10  # numbers per sample that influence_sums gives: all of Averages but the error
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from sparsetoken._types import Array
 from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.estimate import ConvergenceWarning
 from sparsetoken.losses import Loss, get_loss
@@ -20,8 +20,6 @@ from sparsetoken.theory.dynamics.train import check_smooth, follow_training
 from sparsetoken.theory.models import DEFAULT_POINTS
 from sparsetoken.theory.protocol import two_step_risk
 from sparsetoken.theory.trained import Risk
-
-Array = NDArray[np.float64]
 
 _SEARCH_POINTS = 512  # per class, in as few scramblings as tell an error
 _STARTS = ((4.0, 1.0), (2.0, 4.0))  # rates of query and readout

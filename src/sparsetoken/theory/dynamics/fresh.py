@@ -3,18 +3,15 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import RK45
 
+from sparsetoken._types import Array
 from sparsetoken.losses import Loss
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import Group
 from sparsetoken.theory.dynamics.averages import Averages, Projections, gaussian_averages
 from sparsetoken.theory.dynamics.schedule import Schedule, too_large
 from sparsetoken.theory.points import token_noise
-
-Array = NDArray[np.float64]
-
 
 _MOST_STEPS = 200  # of the integrator between two rows; rates that need more are too large
 

@@ -5,12 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array
 from sparsetoken.losses import Loss, gaussian_rule
 from sparsetoken.theory.smoothing import envelope_moments
-
-Array = NDArray[np.float64]
 
 _RESOLUTION = 12.0  # of the table for a loss without a kernel (smoothing.py)
 

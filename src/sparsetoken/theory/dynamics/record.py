@@ -4,16 +4,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array
 from sparsetoken._validation import check_choice, check_count
 from sparsetoken.losses import Loss
 from sparsetoken.population import AnyProblem
 from sparsetoken.theory.curves import risk
 from sparsetoken.theory.dynamics.schedule import Schedule
 from sparsetoken.theory.trained import Risk
-
-Array = NDArray[np.float64]
 
 _LARGEST_ERROR = 0.05  # of cosine or test error, for a result to count as converged
 

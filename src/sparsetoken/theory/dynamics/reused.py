@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+from sparsetoken._types import Array
 from sparsetoken.losses import Loss
 from sparsetoken.problem import Group, SparseTokenProblem
 from sparsetoken.theory.dynamics.averages import (
@@ -46,8 +46,6 @@ from sparsetoken.theory.dynamics.kernels import (
     store_influence,
 )
 from sparsetoken.theory.dynamics.schedule import Schedule, too_large
-
-Array = NDArray[np.float64]
 
 MOST_STEPS = 50
 _MOST_NUMBERS = 8_000_000  # per array of a group

@@ -6,11 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array
 from sparsetoken._validation import check_count, check_real
-
-Array = NDArray[np.float64]
 
 _LARGEST = 1e4  # norms beyond it are a divergence: nothing is learned there
 
