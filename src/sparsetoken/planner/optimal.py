@@ -13,8 +13,6 @@ from sparsetoken.population import AnyProblem
 from sparsetoken.theory import optimal
 from sparsetoken.theory.optimal_solution import LearningSolution
 
-__all__ = ["OPTIMAL", "least_alpha", "least_shortfall"]
-
 _ENDS = 1e-9, 1e9  # samples per dimension
 _POINTS = 1024  # where several tokens carry the signal: a table of more takes long to make
 
@@ -26,7 +24,7 @@ class OptimalLearner(Architecture):
     """
 
     name, oracle, label = "optimal", "bayes", "the best learner"
-    closed_form, has_sampler = True, False
+    has_sampler = False
     basis = (
         "The expectation is that of the theory of optimal learning, in the limit of many "
         "dimensions, with strength and number of the signal tokens known to the learner."
