@@ -40,7 +40,7 @@ from sparsetoken.planner.tuned import PILOT
 Labels = NDArray[np.int64]
 Drawn = tuple[Sequences, Labels]
 
-FRESH = ("fours", "cells", "majority", "dense", "bursts", "drifting", "rare")
+FRESH = ("sevens", "either", "scales", "words", "strong", "weak", "lengths", "unequal")
 DIM = 30
 PILOTS = (40, 80, 120)
 REPEATS = 8
@@ -233,19 +233,76 @@ def rare(n: int, rng: np.random.Generator) -> tuple[Any, Labels]:
     return plant(noise(n, 10, rng), y, 6.0, rng, 1), y
 
 
+def either(n: int, rng: np.random.Generator) -> tuple[Any, Labels]:
+    """One of two features has the signal of a positive sequence."""
+    y = balanced(n)
+    X = noise(n, 15, rng)
+    for i in np.flatnonzero(y):
+        X[i, rng.integers(15), rng.integers(2)] += 6.5
+    return X, y
+
+
+def scales(n: int, rng: np.random.Generator) -> tuple[Any, Labels]:
+    """Each sequence has a scale of its own."""
+    y = balanced(n)
+    X = plant(noise(n, 12, rng), y, 6.0, rng, 1)
+    return X * np.exp(0.4 * rng.standard_normal((n, 1, 1))), y
+
+
+def words(n: int, rng: np.random.Generator) -> tuple[Any, Labels]:
+    """Vectors of words, common and rare; a positive sequence has two words of a topic of eight."""
+    y = balanced(n)
+    vectors = np.random.default_rng(2).standard_normal((300, DIM))
+    vectors[:8] += vectors[0]
+    frequency = 1.0 / np.arange(5, 305)
+    drawn = rng.choice(np.arange(8, 300), (n, 25), p=frequency[8:] / frequency[8:].sum())
+    for i in np.flatnonzero(y):
+        drawn[i, rng.choice(25, 2, replace=False)] = rng.integers(8, size=2)
+    return vectors[drawn], y
+
+
+def strong(n: int, rng: np.random.Generator) -> tuple[Any, Labels]:
+    """One token that can hardly be missed."""
+    y = balanced(n)
+    return plant(noise(n, 12, rng), y, 8.0, rng, 1), y
+
+
+def weak(n: int, rng: np.random.Generator) -> tuple[Any, Labels]:
+    """One token of five has a weak signal."""
+    y = balanced(n)
+    return plant(noise(n, 20, rng), y, 1.7, rng, 4), y
+
+
+def lengths(n: int, rng: np.random.Generator) -> tuple[Any, Labels]:
+    """Sequences of 5 to 60 tokens."""
+    y = balanced(n)
+    bags = [rng.standard_normal((rng.integers(5, 61), DIM)) for _ in range(n)]
+    for bag, label in zip(bags, y, strict=True):
+        bag[rng.integers(len(bag)), 0] += 6.5 * label
+    return bags, y
+
+
+def unequal(n: int, rng: np.random.Generator) -> tuple[Any, Labels]:
+    """Three sequences in ten are positive, with three signal tokens in noise of heavier tails."""
+    y = (np.arange(n) % 10 < 3).astype(np.int64)
+    return plant(rng.standard_t(5, (n, 15, DIM)), y, 3.0, rng, 3), y
+
+
 def families(folder: Path | None) -> dict[str, Any]:
     images, digits = load_digits(return_X_y=True)
     cells, benign = load_breast_cancer(return_X_y=True)
     by_name: dict[str, Any] = {
         **{f"needle-{length}": Needle(images, digits == 9, length) for length in (10, 20, 30, 50)},
         "fours": Needle(images, digits == 4, 15),
+        "sevens": Needle(images, digits == 7, 25),
         "cells": Needle(np.log1p(cells), benign == 0, 8),
     }
     for name in STORED_SETS:
         if folder is not None and (folder / f"{name}.npz").exists():
             by_name[name] = Stored(folder / f"{name}.npz")
     broken = (heavy, clustered, strengths, mislabelled, correlated, variance)
-    for draw in (*broken, majority, dense, bursts, drifting, rare):
+    fresh = (either, scales, words, strong, weak, lengths, unequal)
+    for draw in (*broken, majority, dense, bursts, drifting, rare, *fresh):
         by_name[draw.__name__] = Simulated(draw)
     return by_name
 
