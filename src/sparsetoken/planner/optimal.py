@@ -6,6 +6,7 @@ from typing import Any
 from scipy.optimize import brentq
 
 from sparsetoken.estimate import Estimate
+from sparsetoken.estimators import BayesAttentionClassifier
 from sparsetoken.planner.architectures import Architecture, Choice
 from sparsetoken.planner.metric import Metric
 from sparsetoken.planner.request import Case
@@ -24,18 +25,11 @@ class OptimalLearner(Architecture):
     """
 
     name, oracle, label = "optimal", "bayes", "the best learner"
-    has_sampler = False
+    classifier, has_sampler = BayesAttentionClassifier, False
     basis = (
         "The expectation is that of the theory of optimal learning, in the limit of many "
         "dimensions, with strength and number of the signal tokens known to the learner."
     )
-
-    @property
-    def classifier(self) -> Any:
-        """The estimator that estimates strength and number of signal tokens as well."""
-        from sparsetoken import estimators
-
-        return estimators.BayesAttentionClassifier
 
     def first_choice(self, case: Case) -> Choice:
         """Return the only choice."""
