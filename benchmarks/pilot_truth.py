@@ -7,8 +7,8 @@ the largest size is 0.9 of the set. Everything computed is kept in FILE, a line 
 again to continue. FOLDER has the sets of ``bags``; those that are missing are left out.
 
 The prior was chosen on the other families, with the quick classifier. Those of ``FRESH`` were
-written later, to judge whether a prior of steeper curves suits the default classifier better. They
-were looked at once; it did not, so the prior stayed as it was.
+written later, to judge whether a prior of steeper curves suits the default classifier better. It
+did not, so the prior stayed as it was.
 """
 
 import argparse
