@@ -9,8 +9,8 @@ families and sets, but for those called fresh, were seen at each choice.
 
 Tried with the default classifier and left out: steeper curves that end lower (b = 2, S = 3.5) have
 less bias, and are further off on the fresh families; with less noise by training the intervals are
-narrower and hold less often; the optimum of the theory at the estimated strength, as a floor, is above
-the true error of some families that break the model, and far below that of the others.
+narrower and hold less often; the optimum of the theory at the estimated strength, as a floor, is
+above the true error of some families that break the model, and far below that of the others.
 """
 
 from typing import NamedTuple
