@@ -151,20 +151,20 @@ def main() -> None:
     parser.add_argument("--n-test", type=int, default=N_TEST)
     parser.add_argument("--no-ranks", action="store_true", help="from errors alone")
     parser.add_argument("--methods", nargs="*", default=["ours", *RIVALS], help="only these")
-    given = parser.parse_args()
-    curves = read(given.path)
+    options = parser.parse_args()
+    curves = read(options.path)
     sets = sorted({dataset for dataset, _ in curves})
-    half = {"chosen": sets[::2], "judged": sets[1::2], "both": sets}[given.half][:: given.every]
+    half = {"chosen": sets[::2], "judged": sets[1::2], "both": sets}[options.half][:: options.every]
     print(f"{'':<26} {'n':>5} {'held':>8} {'off by':>7} {'score':>8} {'of logs':>8}")
-    for name in given.methods:
-        found = [
+    for name in options.methods:
+        predicted = [
             row
             for (dataset, method), curve in curves.items()
             if dataset in half
-            for row in predictions(curve, method, name, given.n_test, not given.no_ranks)
+            for row in predictions(curve, method, name, options.n_test, not options.no_ranks)
         ]
         for factor in (2, 4):
-            rows = [row for row in found if row.factor == factor]
+            rows = [row for row in predicted if row.factor == factor]
             print(line(f"{name}, {factor} ×", rows))
             for method in sorted({row.method for row in rows}):
                 print(line(f"  {method}", [row for row in rows if row.method == method]))

@@ -9,7 +9,6 @@ noise of the bias.
 
 import math
 import warnings
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,15 +28,13 @@ from sparsetoken.planner.expectation import (
     has_few_samples,
 )
 from sparsetoken.planner.request import Case
-from sparsetoken.population import AnyProblem, lengths
+from sparsetoken.population import AnyProblem, lengths, with_rate
 from sparsetoken.theory import Alignment, Risk, alignment, best_bias_rate, risk
 from sparsetoken.theory.curves import solve_along
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
 from sparsetoken.theory.optimal_solution import LearningSolution
 from sparsetoken.theory.two_steps import possible_rates
 from sparsetoken.vocabulary import look
-
-__all__ = ["ARCHITECTURES", "Architecture", "Choice"]
 
 SEARCH_POINTS = 512
 ACCURATE_POINTS = 8192
@@ -59,7 +56,7 @@ class Choice(NamedTuple):
     sharpness: float = 0.0
 
     def n_readout(self, case: Case) -> float:
-        """Return the number of samples left for the readout."""
+        """Return how many samples the readout is trained on."""
         return (1.0 - self.split) * case.n_samples
 
 
@@ -71,8 +68,6 @@ class Architecture:
     """Its name where the theory knows the best weights."""
     classifier: Any
     """The class of the estimator."""
-    closed_form = False
-    """Whether a prediction needs no points, so that few are as good as many."""
     has_sampler = True
     """Whether its training on few samples can be run by the exact reduced samplers."""
     basis = (
@@ -98,17 +93,17 @@ class Architecture:
         """Return the best choice near ``choice``, of the same loss."""
         raise NotImplementedError
 
-    def limit(self, case: Case, choice: Choice) -> Risk | LearningSolution:
-        """Return the performance in the limit of many dimensions."""
-        raise NotImplementedError
-
     def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
         """Return the choice as arguments of the classifier."""
         raise NotImplementedError
 
-    def outcomes(self, case: Case, choice: Choice, n_points: int) -> list[Risk]:
-        """Return the risk of each equally likely outcome of training."""
+    def limit(self, case: Case, choice: Choice) -> Risk | LearningSolution:
+        """Return the performance in the limit of many dimensions."""
         raise NotImplementedError
+
+    def outcomes(self, case: Case, choice: Choice, n_points: int) -> list[Any]:
+        """Return the risk of each equally likely outcome of training; only the limit here."""
+        return [self.limit(case, choice)]
 
     def expected(self, case: Case, choice: Choice) -> Estimate:
         """Return the expected shortfall at this finite size, with its numerical error."""
@@ -127,9 +122,8 @@ class Architecture:
             results = self.outcomes(case, choice, SEARCH_POINTS)
         if not all(result.converged for result in results):
             return _UNSOLVED
-        return math.log(
-            max(expected_shortfall(results, case.metric, choice.n_readout(case)), 1e-300)
-        )
+        value = expected_shortfall(results, case.metric, choice.n_readout(case))
+        return math.log(max(value, 1e-300))
 
 
 class LinearModel(Architecture):
@@ -138,8 +132,6 @@ class LinearModel(Architecture):
     The loss is the logistic one, whose population minimiser is the optimal rule for the two
     Gaussian classes that a linear model sees; the square loss misplaces the bias of rare classes.
     """
-
-    closed_form = True
 
     def __init__(self, name: str, classifier: Any) -> None:
         self.name = self.oracle = name
@@ -166,12 +158,8 @@ class LinearModel(Architecture):
         return choice._replace(reg=math.exp(float(best.x)))
 
     def limit(self, case: Case, choice: Choice) -> Risk:
-        """Return the exact prediction; it needs no points."""
+        """Return the exact prediction; it needs no points, and only the bias fluctuates."""
         return risk(case.problem, self.name, alpha=case.alpha, reg=choice.reg, loss=choice.loss)
-
-    def outcomes(self, case: Case, choice: Choice, n_points: int) -> list[Risk]:
-        """Return the limit: only the bias fluctuates."""
-        return [self.limit(case, choice)]
 
     def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
         """Return ridge and loss."""
@@ -180,10 +168,7 @@ class LinearModel(Architecture):
     def _feature_variance(self, case: Case) -> float:
         if self.name == "vectorized":
             return 1.0
-        n_tokens = lengths(case.problem)
-        if len(n_tokens) == 1:
-            return 1.0 / n_tokens[0]
-        return math.fsum(g.probability / g.kind.n_tokens for g in case.problem.groups)
+        return math.fsum(group.probability / group.kind.n_tokens for group in case.problem.groups)
 
 
 class TwoStep(Architecture):
@@ -211,31 +196,21 @@ class TwoStep(Architecture):
     def improve(self, case: Case, choice: Choice) -> Choice:
         """Search split, sharpness and ridge by a simplex on their logarithmic scales."""
         start = np.array([logit(choice.split), math.log(choice.sharpness), math.log(choice.reg)])
-        bounds = [
-            (logit(_SPLITS[0]), logit(_SPLITS[1])),
-            (math.log(_SHARPNESSES[0]), math.log(_SHARPNESSES[1])),
-            (math.log(_REGS[0]), math.log(_REGS[1])),
-        ]
-        low, high = np.transpose(bounds)
-        start = np.clip(start, low, high)
+        bounds = np.array([logit(_SPLITS), np.log(_SHARPNESSES), np.log(_REGS)])
+        start = np.clip(start, *bounds.T)
         steps = np.array([0.4, 0.3, 0.8])
-        steps[start + steps > high] *= -1.0  # a simplex on its bound would be flat
+        steps[start + steps > bounds[:, 1]] *= -1.0  # a simplex on its bound would be flat
 
         def decode(x: Any) -> Choice:
-            split = float(expit(x[0]))
-            return Choice(choice.loss, math.exp(x[2]), split, math.exp(x[1]))
+            return Choice(choice.loss, math.exp(x[2]), float(expit(x[0])), math.exp(x[1]))
 
+        simplex = np.stack([start, *(start + np.diag(steps))])
         best = minimize(
             lambda x: self.search_value(case, decode(x)),
             start,
             method="Nelder-Mead",
             bounds=bounds,
-            options={
-                "initial_simplex": np.stack([start, *(start + np.diag(steps))]),
-                "maxfev": 36,
-                "fatol": 2e-3,
-                "xatol": 0.2,
-            },
+            options={"initial_simplex": simplex, "maxfev": 36, "fatol": 2e-3, "xatol": 0.2},
         )
         return decode(best.x)
 
@@ -251,19 +226,16 @@ class TwoStep(Architecture):
         if math.isinf(case.n_samples):
             return self._readout(case, choice, [learned.cosine], n_points)
         sampled = possible_rates(case.problem.positive_rate, choice.split * case.n_samples)
-        at_rates = [self._learned(case.with_rate(rate), choice, rates) for rate in sampled]
+        cases = [case._replace(problem=with_rate(case.problem, rate)) for rate in sampled]
+        at_rates = [self._learned(moved, choice, rates) for moved in cases]
         cosines = cosine_quantiles(learned, at_rates, case.dim)
         return self._readout(case, choice, cosines, n_points)
 
-    def _readout(
-        self, case: Case, choice: Choice, cosines: Iterable[float], n_points: int
-    ) -> list[Risk]:
+    def _readout(self, case: Case, choice: Choice, cosines: Any, n_points: int) -> list[Risk]:
         """Return the predictions for queries that differ little, each solved from the last."""
         alpha = (1.0 - choice.split) * case.alpha
-        places = [
-            (get_model("attention", cosine, choice.sharpness, n_points), alpha)
-            for cosine in cosines
-        ]
+        models = [get_model("attention", c, choice.sharpness, n_points) for c in cosines]
+        places = [(model, alpha) for model in models]
         return solve_along(case.problem, places, choice.reg, choice.loss)
 
     def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
@@ -288,21 +260,10 @@ class TwoStep(Architecture):
 
 def _best_rates(case: Case, choice: Choice) -> dict[str, float]:
     """Return the rates of the first step: the bias's aligns the query best with the signal."""
-    rate = best_bias_rate(
-        case.problem,
-        alpha=choice.split * case.alpha,
-        loss=choice.loss,
-        lr_readout=_LR_READOUT,
-        n_samples=choice.split * case.n_samples,
-    )
+    sizes = {"alpha": choice.split * case.alpha, "n_samples": choice.split * case.n_samples}
+    rate = best_bias_rate(case.problem, loss=choice.loss, lr_readout=_LR_READOUT, **sizes)
     return {"lr_readout": _LR_READOUT, "lr_bias": rate}
 
 
-ARCHITECTURES: dict[str, Architecture] = {
-    architecture.name: architecture
-    for architecture in (
-        TwoStep(),
-        LinearModel("pooled", PooledClassifier),
-        LinearModel("vectorized", VectorizedClassifier),
-    )
-}
+_LINEAR = LinearModel("pooled", PooledClassifier), LinearModel("vectorized", VectorizedClassifier)
+ARCHITECTURES: dict[str, Architecture] = {one.name: one for one in (TwoStep(), *_LINEAR)}

@@ -30,12 +30,12 @@ from sparsetoken.planner.metric import Metric
 from sparsetoken.planner.tuned import Prior
 
 Array = NDArray[np.float64]
-LogDensity = Callable[[Array], Array]
-
 
 _POINTS, _ROUNDS = 2**11, 5
 _DIMENSIONS = 8
 _ENOUGH = 60.0  # effective draws that a proposal is fitted to
+_CLEARLY = 4.0  # standard errors that an error must rise by: many sizes are compared
+_RECENT = 0.1  # of the largest size: a rise is not sought among smaller ones
 
 
 class Measurements(NamedTuple):
@@ -66,13 +66,15 @@ class Measurements(NamedTuple):
         return names.index(name) if name in names else None
 
 
-def angles(rates: Array, metrics: Sequence[Metric], n_tested: float) -> Array:
-    """Return arcsin √rate; none wrong is no proof of zero, so something is added to either side.
-
-    The last two axes are metrics and sizes; they are flattened.
-    """
+def smoothed(rates: Array, metrics: Sequence[Metric], n_tested: float) -> Array:
+    """Return rates with something added to either side: none wrong is no proof of zero."""
     unseen = np.array([[metric.unseen] for metric in metrics])
-    rates = (n_tested * rates + unseen) / (n_tested + 2.0 * unseen)
+    return (n_tested * rates + unseen) / (n_tested + 2.0 * unseen)
+
+
+def angles(rates: Array, metrics: Sequence[Metric], n_tested: float) -> Array:
+    """Return arcsin √rate; the last two axes, of metrics and sizes, are flattened."""
+    rates = smoothed(rates, metrics, n_tested)
     flat: Array = np.arcsin(np.sqrt(np.clip(rates, 0.0, 1.0))).reshape(*rates.shape[:-2], -1)
     return flat
 
@@ -85,9 +87,7 @@ def likeness(sizes: Array) -> Array:
 
 def correlated(count: int, correlation: float) -> Array:
     """Return a correlation matrix with the same number everywhere off its diagonal."""
-    matrix: Array = np.full((count, count), correlation, dtype=np.float64)
-    np.fill_diagonal(matrix, 1.0)
-    return matrix
+    return correlation + (1.0 - correlation) * np.eye(count)
 
 
 class LearningCurves:
@@ -193,7 +193,34 @@ def extrapolate(
     return Posterior(measurements, family(normal, measurements.chance, measurements.prior), weights)
 
 
-def _sample(log_likelihood: LogDensity) -> tuple[Array, Array]:
+def find_rise(measured: Measurements) -> tuple[int, int] | None:
+    """Return the sizes between which the first metric rises most clearly, if it does.
+
+    Means of one to three neighboring sizes are compared with those of later ones, as angles, in
+    units of the noise of the tests or of the curve's own roughness, whichever is larger. Roughness
+    is that of draws of training samples: its variance shrinks as one over the size.
+    """
+    sizes, place = np.unique(measured.sizes, return_inverse=True)
+    rates = np.bincount(place, weights=measured.shortfalls[0]) / np.bincount(place)
+    angle = np.arcsin(np.sqrt(np.clip(rates, 0.0, 1.0)))
+    roughness = 0.0
+    if sizes.size >= 6:  # third differences see no smooth curve
+        roughness = float(np.median(np.abs(np.diff(angle, 3)))) / (0.6745 * math.sqrt(20.0))
+    drawn = roughness**2 * np.median(sizes) / sizes
+    variance = np.maximum(drawn, 0.25 / measured.n_tested)
+    clearest, where = _CLEARLY, None
+    for width in (1, 2, 3):
+        window = np.full(width, 1.0 / width)
+        mean, bar = (np.convolve(x, window, mode="valid") for x in (angle, variance / width))
+        early = int(np.searchsorted(sizes, _RECENT * sizes[-1]))  # old dips have no say any more
+        for before, after in early + np.transpose(np.triu_indices(mean.size - early, width)):
+            rise = (mean[after] - mean[before]) / math.sqrt(bar[before] + bar[after])
+            if rise > clearest:
+                clearest, where = rise, (round(sizes[before]), round(sizes[after + width - 1]))
+    return where
+
+
+def _sample(log_likelihood: Callable[[Array], Array]) -> tuple[Array, Array]:
     """Return weighted draws from the posterior of a standard normal prior.
 
     Adaptive importance sampling: each round draws from a normal law fitted to the draws before it,

@@ -11,7 +11,7 @@ from scipy.linalg import cholesky, solve_triangular
 from sklearn.covariance import ledoit_wolf
 
 from sparsetoken._validation import check_count
-from sparsetoken.planner.moments import ClassTokens, TokenMoments, jackknife_moments
+from sparsetoken.planner.moments import ClassTokens, jackknife_moments
 from sparsetoken.population import AnyProblem, Population
 from sparsetoken.problem import RandomState, SparseTokenProblem
 from sparsetoken.sequences.sequences import Sequences, as_sequences
@@ -103,44 +103,57 @@ def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> 
     >>> round(pilot.problem.signal), pilot.problem.n_signal
     (4, 2)
     """
-    sequences, positive = _check(X, y)
+    sequences, labels, counts = check_pilot(X, y)
+    if len(counts) != 2:
+        raise ValueError(f"y must have two labels, got {len(counts)}")
+    check_count("the dimension of the tokens of X", sequences.dim, minimum=2)
+    positive = labels == max(counts)
     white = _whiten(sequences, positive)
     lengths = sequences.lengths
     n_tokens = float(lengths.mean())
     rng = np.random.default_rng(random_state)
-    n_groups = min(_GROUPS, int(positive.sum()), int((~positive).sum()))
-    classes = [_class_tokens(white, lengths, mask, n_groups, rng) for mask in (positive, ~positive)]
+    n_groups = min(_GROUPS, *counts.values())
+    classes = [
+        ClassTokens(
+            white[np.repeat(mask, lengths)],
+            np.concatenate([[0], np.cumsum(lengths[mask])]),
+            rng.permutation(int(mask.sum())) % n_groups,
+        )
+        for mask in (positive, ~positive)
+    ]
     del white
-    moments, *left_out = jackknife_moments(*classes)
+    moments = jackknife_moments(*classes)
     rate = float(positive.mean())
-    of_lengths = float(np.var(1.0 / lengths) / np.mean(1.0 / lengths) ** 2)
-    errors = {
-        "spread": _jackknife([m.spread(of_lengths) for m in left_out]),
-        "positive_rate": math.sqrt(rate * (1 - rate) / positive.size),
-    }
-    varies = moments.spread(of_lengths) > max(_DETECTED * errors["spread"], 1e-6)
-
-    def spread(m: TokenMoments) -> float:
-        return max(m.spread(of_lengths), 0.0) if varies else 0.0
-
+    spread = moments.spread(float(np.var(1.0 / lengths) / np.mean(1.0 / lengths) ** 2))
+    varies = spread[0] > max(_DETECTED * _jackknife(spread), 1e-6)
+    variance = np.maximum(spread, 0.0) if varies else np.zeros(spread.size)
     # With strengths that vary, what a single one would be is E[θ²]/E[θ].
-    signal, *signals = (m.signal() / (1.0 + spread(m)) for m in (moments, *left_out))
-    n_signal, *counts = (m.n_signal(n_tokens) * (1.0 + spread(m)) for m in (moments, *left_out))
+    signal = moments.signal() / (1.0 + variance)
+    n_signal = moments.n_signal(n_tokens) * (1.0 + variance)
     whole = max(1, round(n_tokens))
-    count = min(max(1, round(n_signal)), whole)
-    planned, *others = (m.signal_given(count, n_tokens, spread(m)) for m in (moments, *left_out))
-    for name, values in (("signal", signals), ("n_signal", counts), ("problem.signal", others)):
-        errors[name] = _jackknife(values)
-    problem = SparseTokenProblem(whole, count, planned, rate)
-    bar = _jackknife([m.mean for m in left_out])
+    count = min(max(1, round(n_signal[0])), whole)
+    planned = moments.signal_given(count, n_tokens, variance)
+    problem: AnyProblem = SparseTokenProblem(whole, count, float(planned[0]), rate)
+    if varies:
+        median, deviation = planned[0] / np.sqrt(1.0 + spread[0]), np.sqrt(np.log1p(spread[0]))
+        law = ("lognormal", float(median), float(deviation))
+        problem = Population.spread(SparseTokenProblem(whole, count, 0.0, rate), signal=law)
+    errors = {
+        "spread": _jackknife(spread),
+        "positive_rate": math.sqrt(rate * (1 - rate) / positive.size),
+        "signal": _jackknife(signal),
+        "n_signal": _jackknife(n_signal),
+        "problem.signal": _jackknife(planned),
+    }
+    bar = _jackknife(moments.mean)
     estimate = PilotEstimate(
-        _with_spread(problem, spread(moments)),
-        signal,
-        n_signal,
-        spread(moments),
+        problem,
+        float(signal[0]),
+        float(n_signal[0]),
+        float(variance[0]),
         rate,
         errors,
-        moments.mean / bar if bar > 0 else math.inf,
+        float(moments.mean[0]) / bar if bar > 0 else math.inf,
         positive.size,
         whole,
         sequences.dim,
@@ -155,28 +168,18 @@ def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> 
     return estimate
 
 
-def _with_spread(problem: SparseTokenProblem, spread: float) -> AnyProblem:
-    """Return kinds for lognormal strengths of the problem's mean and this relative variance."""
-    if spread == 0.0:
-        return problem
-    median = problem.signal / math.sqrt(1.0 + spread)
-    return Population.spread(problem, signal=("lognormal", median, math.sqrt(math.log1p(spread))))
-
-
-def _check(X: Any, y: ArrayLike) -> tuple[Sequences, NDArray[np.bool_]]:
-    sequences = as_sequences(X)
-    labels = np.asarray(y)
+def check_pilot(X: Any, y: ArrayLike) -> tuple[Sequences, NDArray[Any], dict[Any, int]]:
+    """Return sequences, labels and the number of samples of each label, enough of each."""
+    sequences, labels = as_sequences(X), np.asarray(y)
     if labels.shape != (len(sequences),):
         raise ValueError(f"y must have shape ({len(sequences)},), got {labels.shape}")
-    classes = np.unique(labels)
-    if classes.size != 2:
-        raise ValueError(f"y must have two labels, got {classes.size}")
-    positive = labels == classes[1]
-    check_count("the dimension of the tokens of X", sequences.dim, minimum=2)
-    for name, count in (("positive", positive.sum()), ("negative", (~positive).sum())):
+    classes, counts = np.unique(labels, return_counts=True)
+    if classes.size < 2:
+        raise ValueError(f"y must have at least two labels, got {classes.size}")
+    for label, count in zip(classes.tolist(), counts, strict=True):
         if count < _FEWEST:
-            raise ValueError(f"y must have at least {_FEWEST} {name} samples, got {count}")
-    return sequences, positive
+            raise ValueError(f"y must have at least {_FEWEST} samples of {label!r}, got {count}")
+    return sequences, labels, dict(zip(classes.tolist(), counts.tolist(), strict=True))
 
 
 def _whiten(sequences: Sequences, positive: NDArray[np.bool_]) -> Array:
@@ -194,19 +197,6 @@ def _whiten(sequences: Sequences, positive: NDArray[np.bool_]) -> Array:
     return white
 
 
-def _class_tokens(
-    white: Array,
-    lengths: NDArray[np.int64],
-    mask: NDArray[np.bool_],
-    n_groups: int,
-    rng: np.random.Generator,
-) -> ClassTokens:
-    offsets = np.concatenate([[0], np.cumsum(lengths[mask])])
-    groups = rng.permutation(int(mask.sum())) % n_groups
-    return ClassTokens(white[np.repeat(mask, lengths)], offsets, groups)
-
-
-def _jackknife(values: list[float]) -> float:
-    """Return the standard error from the estimates with one group left out each."""
-    size = len(values)
-    return math.sqrt((size - 1) * float(np.var(values)))
+def _jackknife(values: Array) -> float:
+    """Return the standard error of the first value from the others, each without a group."""
+    return math.sqrt((values.size - 2) * float(np.var(values[1:])))

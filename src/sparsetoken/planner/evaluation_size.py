@@ -2,16 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scipy.special import ndtri
 
 from sparsetoken._validation import check_choice, check_real
 from sparsetoken.planner.metric import DEFAULT_FPR
 from sparsetoken.planner.result import PlanResult, Sections
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _METRICS = ("error", "accuracy", "auc", "recall")
 _NAMES = {"error": "an error", "accuracy": "an accuracy", "auc": "an AUC", "recall": "a recall"}
@@ -25,6 +22,7 @@ class TestSize(PlanResult):
     """The answer of :meth:`sparsetoken.plan.test_size`."""
 
     __test__ = False  # not a test, whatever its name
+    _drawing = "draw_test_size"
 
     metric: str
     value: float
@@ -116,51 +114,37 @@ class TestSize(PlanResult):
             for f in factors
         ]
 
-    def summary(self) -> str:
-        """Return the answer, then the width with fewer and more samples, as text."""
-        lines = [self.answer, "", f"width of the {self.level:.0%} interval"]
-        lines += [f"  {n:>8} samples: {width:.3f}" for n, width in self._rows()]
-        return "\n".join(lines)
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
         names = ("answer", "n_samples", "n_positive", "n_negative", "metric", "value", "other")
         more = ("target", "width", "level", "positive_rate", "correlation", "fpr")
+        sizes, widths = zip(*self._rows(), strict=True)
         return {name: getattr(self, name) for name in (*names, *more)} | {
             "interval": list(self.interval),
-            "curve": {
-                "n_samples": [n for n, _ in self._rows()],
-                "width": [width for _, width in self._rows()],
-            },
+            "curve": {"n_samples": list(sizes), "width": list(widths)},
         }
 
-    def _draw(self) -> "Figure":
-        from sparsetoken.plotting import draw_test_size
-
-        return draw_test_size(self.to_dict())
-
     def _sections(self) -> Sections:
-        low, high = self.interval
+        assumptions = ["The test samples are independent and were not trained on."]
+        basis = "The interval is Wilson's."
+        if self.other is not None:
+            assumptions.append(
+                f"The estimates of the two classifiers have a correlation of {self.correlation:g}."
+            )
+            basis = "The interval of the difference is the normal one."
         sources = {
             "auc": "The variance of the AUC is by Newcombe (2006), as in Riley and others (2021).",
             "recall": "The threshold is a quantile of the tested negatives, with its noise; "
             "scores are taken as Gaussian, of equal spread.",
         }
-        wilson = "The interval is Wilson's."
-        assumptions = ["The test samples are independent and were not trained on."]
-        if self.other is not None:
-            assumptions.append(
-                f"The estimates of the two classifiers have a correlation of {self.correlation:g}."
-            )
-            wilson = "The interval of the difference is the normal one."
-        table = [(str(n), f"{width:.3f}") for n, width in self._rows()]
+        rows = [(str(n), f"{width:.3f}") for n, width in self._rows()]
         return Sections(
             f"How many test samples give {self._subject} a {self.level:.0%} confidence interval of "
             f"width {self.target:g}?",
             assumptions,
-            [self.answer, f"As expected, the interval is {low:.3f} to {high:.3f}."],
-            [sources.get(self.metric, wilson)],
-            {"Width of the interval": [("samples", "width"), *table]},
+            ["As expected, the interval is {:.3f} to {:.3f}.".format(*self.interval)],
+            [sources.get(self.metric, basis)],
+            {f"Width of the {self.level:.0%} interval": [("samples", "width"), *rows]},
         )
 
 
@@ -217,32 +201,22 @@ def plan_test_size(
     value = check_real("value", value, *_INSIDE)
     width = check_real("width", width, low=0.0, high=1.0, above=True)
     rate = check_real("positive_rate", positive_rate, *_INSIDE)
-    if other is not None:
-        other = check_real("other", other, *_INSIDE)
-    fixed = (
-        check_real("correlation", correlation, low=-1.0, high=1.0),
-        width,
-        check_real("level", level, *_INSIDE),
-        rate,
-        check_real("fpr", fpr, *_INSIDE),
-    )
+    other = None if other is None else check_real("other", other, *_INSIDE)
+    correlation = check_real("correlation", correlation, low=-1.0, high=1.0)
+    level, fpr = check_real("level", level, *_INSIDE), check_real("fpr", fpr, *_INSIDE)
+    fixed = (metric, value, other, correlation, width, level, rate, fpr)
 
     def at(n: int) -> TestSize:
         positive = min(max(round(rate * n), 1), n - 1)
-        return TestSize(metric, value, other, *fixed, positive, n - positive)
+        return TestSize(*fixed, positive, n - positive)
 
-    fewest = 2 if metric != "recall" else math.ceil(_FEWEST_ALARMS / (fpr * (1.0 - rate)))
     if at(_MOST).width > width:
         raise ValueError(f"width must be larger: {_MOST:g} samples do not give {width:g}")
-    return at(_fewest(lambda n: at(n).width <= width, fewest))
-
-
-def _fewest(enough: Any, least: int) -> int:
-    """Return the smallest whole number, at least ``least``, that is enough."""
-    low, high = least - 1, least
-    while not enough(high):
+    high = 2 if metric != "recall" else math.ceil(_FEWEST_ALARMS / (fpr * (1.0 - rate)))
+    low = high - 1
+    while at(high).width > width:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+        low, high = (middle, high) if at(middle).width > width else (low, middle)
+    return at(high)

@@ -4,7 +4,7 @@ import math
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
-from sparsetoken.planner.request import Request
+from sparsetoken.planner.request import Case, Request
 from sparsetoken.population import Population
 from sparsetoken.theory import required_signal
 
@@ -13,83 +13,76 @@ class UnreachableError(ValueError):
     """No value of the quantity asked for meets the target; the message says why."""
 
 
-def floor(architecture: Architecture, request: Request) -> Estimate:
+def floor(architecture: Architecture, case: Case) -> Estimate:
     """Return the least shortfall of the trained classifier at any number of samples.
 
     It is the prediction for infinitely many samples per dimension, with the best choices there.
     """
-    case = request.case.unlimited
+    case = case._replace(n_samples=math.inf, dim=math.inf)
     return case.metric.shortfall(architecture.limit(case, architecture.first_choice(case)))
 
 
 def why_unreachable(
     architecture: Architecture,
     request: Request,
-    met: bool,
-    excess: float | None,
+    value: float,
+    excess: float | None = None,
     limit: Estimate | None = None,
 ) -> str:
     """Return the reason, and what would help.
 
-    ``met`` says that the search ended because the target is met even at the hardest value; else
-    ``excess`` is the logarithmic distance to the target at the easiest value, and ``limit`` the
-    floor where it is known to be above the target.
+    ``excess`` is the logarithmic distance to the target at the easiest value of the unknown, and
+    ``limit`` the floor if that is above the target. Without both, the target is met everywhere.
     """
-    name, unknown = architecture.name, request.unknown
-    wanted, value = request.metric.asked(request.error), request.value
-    if met:
-        return (
-            f"{wanted} is met by {name} even at {unknown} {value:g}, the hardest tried: "
-            "there is no boundary to solve for; ask for a smaller error"
-        )
+    name, unknown, case = architecture.name, request.unknown, request.at(value)
+    label = "" if request.metric.name == "error" else f" ({request.metric.label})"
+    wanted = f"error{label}={request.target:g}"
     if limit is not None:
         reason = (
             f"{wanted} cannot be reached by {name}: its floor is {limit:.3g} at any sample size"
         )
+    elif excess is None:
+        return (
+            f"{wanted} is met by {name} even at {unknown} {value:g}, the hardest tried: "
+            "there is no boundary to solve for; ask for a smaller error"
+        )
     else:
-        reached = "" if excess is None else f" (it gets to {request.error * math.exp(excess):.3g})"
         where = f"even at {unknown} {value:g}, the easiest"
         if unknown == "positive_rate":
             where = f"at any positive_rate from {value:.3g} to 0.5"
-        reason = f"{wanted} is not reached by {name} {where}{reached}"
+        reached = request.target * math.exp(excess)
+        reason = f"{wanted} is not reached by {name} {where} (it gets to {reached:.3g})"
         if unknown not in ("n_samples", "dim"):
-            reason += (
-                f" with n_samples={request.n_samples:g} and dim={request.dim:g}; "
-                "more samples would help"
-            )
-    return "; ".join([reason, ", ".join(_what_would_help(architecture, request, limit))])
+            sizes = f"n_samples={case.n_samples:g} and dim={case.dim:g}"
+            reason += f" with {sizes}; more samples would help"
+    return f"{reason}; {', '.join(_what_would_help(architecture, case, request.target, limit))}"
 
 
 def _what_would_help(
-    architecture: Architecture, request: Request, limit: Estimate | None
+    architecture: Architecture, case: Case, target: float, limit: Estimate | None
 ) -> list[str]:
     floors = {} if limit is None else {architecture.name: limit}
     for name, other in ARCHITECTURES.items():
         if name not in (architecture.name, "vectorized"):
-            floors[name] = floor(other, request)
-    bayes = request.metric.bayes(request.problem)
+            floors[name] = floor(other, case)
+    bayes = case.metric.bayes(case.problem)
     best = [name for name, reached in floors.items() if bayes is not None and _same(reached, bayes)]
     hints = [
-        f"{name} {'reaches' if reached < request.error else 'has the floor'} {reached:.3g}"
+        f"{name} {'reaches' if reached < target else 'has the floor'} {reached:.3g}"
         for name, reached in floors.items()
-        if name != architecture.name and name not in best
+        if name not in (architecture.name, *best)
     ]
     if bayes is not None:
         also = f" ({' and '.join(best)} reach{'es' if len(best) == 1 else ''} it)" if best else ""
         hints.append(f"no classifier gets below the Bayes floor {bayes:.3g}{also}")
-        hints += _needed_signal(architecture, request)
+        try:
+            signal = required_signal(case.problem, architecture.oracle, error=target)
+        except ValueError:  # no signal does, as with wrong labels
+            return hints
+        several = isinstance(case.problem, Population)
+        needed = "all strengths multiplied by more than" if several else "a signal above"
+        hints.append(f"{architecture.name} needs {needed} {signal:.3g}")
     return hints
-
-
-def _needed_signal(architecture: Architecture, request: Request) -> list[str]:
-    """Return what signal would do; nothing if none does, as with wrong labels."""
-    try:
-        signal = required_signal(request.problem, architecture.oracle, error=request.error)
-    except ValueError:
-        return []
-    if isinstance(request.problem, Population):
-        return [f"{architecture.name} needs all strengths multiplied by more than {signal:.3g}"]
-    return [f"{architecture.name} needs a signal above {signal:.3g}"]
 
 
 def _same(reached: Estimate, least: Estimate) -> bool:

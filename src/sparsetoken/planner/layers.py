@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
 from sparsetoken.estimators import AttentionClassifier
 from sparsetoken.estimators.folds import Fold, check_groups, generator, split
@@ -19,17 +16,16 @@ from sparsetoken.inspection.measures import (
     class_signs,
     difference_measure,
 )
+from sparsetoken.planner.observe import fit_rows
+from sparsetoken.planner.result import Drawable
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.sequences import Sequences, as_sequences
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
-class LayerChoice:
+class LayerChoice(Drawable):
     """Held-out AUC of each layer; ``print`` it for a table.
 
     Attributes
@@ -43,6 +39,8 @@ class LayerChoice:
     scores : dict
         Of each layer, the held-out scores: shape (n,), or (n, classes) for more than two.
     """
+
+    _drawing = "draw_layers"
 
     auc: dict[Any, Measure]
     behind: dict[Any, Measure]
@@ -65,21 +63,6 @@ class LayerChoice:
             for layer, behind in self.behind.items()
         ]
         return {"best": self.best, "as_good": self.as_good, "layers": rows}
-
-    def plot(self, path: str | Path | None = None) -> "Figure":
-        """Draw the AUC of each layer.
-
-        Parameters
-        ----------
-        path : str, Path or None, default=None
-            Also save the picture: a file ending in .png, .pdf or .svg.
-        """
-        from sparsetoken.plotting import draw_layers, save_picture
-
-        figure = draw_layers(self.to_dict())
-        if path is not None:
-            save_picture(figure, path)
-        return figure
 
     def __str__(self) -> str:
         width = max(5, *(len(str(layer)) for layer in self.auc))
@@ -176,12 +159,9 @@ def _held_out(
     estimator: Any, X: Sequences, y: NDArray[Any], groups: Any, folds: list[Fold]
 ) -> Floats:
     """Return the scores of sequences by fits without their fold; NaN if never held out."""
-    takes_groups = groups is not None and has_fit_parameter(estimator, "groups")
     scores: Any = None
     for rows, held_out in folds:
-        options = {"groups": groups[rows]} if takes_groups else {}
-        fitted = clone(estimator).fit(X[rows], y[rows], **options)
-        score = fitted.decision_function(X[held_out])
+        score = fit_rows(estimator, rows, X, y, groups).decision_function(X[held_out])
         if scores is None:
             scores = np.full((len(y), *score.shape[1:]), np.nan)
         scores[held_out] = score
@@ -197,18 +177,16 @@ def _compare(scores: dict[Any, Floats], index: NDArray[Any], groups: Any) -> Lay
         units = np.unique(groups[seen], return_inverse=True)[1]
     fewest = min(np.unique(units[index[seen] == c]).size for c in np.unique(index))
     count = units.max() + 1
-    few = np.sqrt(count / (count - 1)) if groups is not None else 1.0
+    inflated = np.sqrt(count / (count - 1)) if groups is not None else 1.0
     aucs: dict[Any, Measure] = {}
     moved: dict[Any, Any] = {}
     for layer, score in columns.items():
         auc, influence = auc_influence(score[seen], signs)
-        moved[layer] = few * np.bincount(units, influence)
+        moved[layer] = inflated * np.bincount(units, influence)
         aucs[layer] = auc_measure(str(layer), auc, moved[layer], fewest)
     best = max(aucs, key=lambda layer: aucs[layer].value)
-    behind = {
-        layer: difference_measure(
-            str(layer), aucs[best].value - auc.value, moved[best] - moved[layer]
-        )
-        for layer, auc in aucs.items()
-    }
+    behind = {}
+    for layer, measure in aucs.items():
+        gap = aucs[best].value - measure.value
+        behind[layer] = difference_measure(str(layer), gap, moved[best] - moved[layer])
     return LayerChoice(aucs, behind, scores)

@@ -16,8 +16,6 @@ from sparsetoken.theory import oracle_error
 from sparsetoken.theory.optimal_solution import LearningSolution
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
 
-__all__ = ["DEFAULT_FPR", "METRICS", "Metric", "get_metric"]
-
 Array = NDArray[np.float64]
 
 
@@ -60,23 +58,15 @@ class Metric(ABC):
         """Return the least shortfall of any classifier whatever, if the theory knows it."""
         return None
 
-    def check(self, error: float, positive_rate: float) -> float:
-        """Return a target shortfall, or raise ValueError if chance meets it."""
-        error = check_real("error", error, low=0.0, above=True)
-        chance = self.chance(positive_rate)
+    def check(self, error: float, chance: float) -> float:
+        """Return a target shortfall, or raise ValueError if ``chance`` meets it."""
+        error = check_real("error", error, low=0.0, high=1.0, above=True)
         if error >= chance:
-            raise ValueError(f"error must be below {chance:g}, {self._advice()}; got {error:g}")
+            reason = "that of always predicting the commonest class"
+            if self.name != "error":
+                reason = f"that of chance: it is {self.label} with metric={self.name!r}"
+            raise ValueError(f"error must be below {chance:.3g}, {reason}, got {error:g}")
         return error
-
-    def _advice(self) -> str:
-        return (
-            f"that of chance: with metric={self.name!r} it is {self.label}, so ask for error=0.05 "
-            f"to get {self.reached(0.05)}"
-        )
-
-    def asked(self, error: float) -> str:
-        """Return a target as the arguments of a plan name it."""
-        return f"error ({self.label})={error:g}"
 
     def reached(self, shortfall: float) -> str:
         """Return what is reached, in words."""
@@ -115,19 +105,9 @@ class TestError(Metric):
         """Return the error of always predicting the commoner class."""
         return min(positive_rate, 1.0 - positive_rate)
 
-    def asked(self, error: float) -> str:
-        """Return a target as the arguments of a plan name it."""
-        return f"error={error:g}"
-
     def reached(self, shortfall: float) -> str:
         """Return what is reached, in words."""
         return f"{self.goal} of {shortfall:.4g}"
-
-    def _advice(self) -> str:
-        return (
-            "that of always predicting the commoner class; for rare positives metric='auc' may say "
-            "more"
-        )
 
 
 @dataclass(frozen=True)

@@ -50,44 +50,45 @@ class ClassTokens(NamedTuple):
 
 
 class TokenMoments(NamedTuple):
-    """Estimates of the moments and of what follows from them."""
+    """Estimates from all samples, then with each jackknife group left out; zero without signal."""
 
-    mean: float
+    mean: Array
     """((R/L)E[θ])², which chance can make negative."""
-    second: float
+    second: Array
     """(R/L)E[θ²]."""
-    between: float
+    between: Array
     """(R/L)²E[θ²]."""
 
     @property
-    def _has_signal(self) -> bool:
-        return min(self.mean, self.second) > 0
+    def _safe(self) -> tuple[NDArray[np.bool_], Array, Array]:
+        """Where there is a signal, and the first two moments, one where there is none."""
+        signal = np.minimum(self.mean, self.second) > 0
+        return signal, np.where(signal, self.mean, 1.0), np.where(signal, self.second, 1.0)
 
-    def signal(self) -> float:
-        """Return θ if it does not vary; 0 if the moments show none."""
-        return self.second / math.sqrt(self.mean) if self._has_signal else 0.0
+    def signal(self) -> Array:
+        """Return θ if it does not vary."""
+        has_signal, mean, second = self._safe
+        return has_signal * second / np.sqrt(mean)
 
-    def n_signal(self, n_tokens: float) -> float:
-        """Return R if θ does not vary; 0 if the moments show no signal."""
-        return n_tokens * self.mean / self.second if self._has_signal else 0.0
+    def n_signal(self, n_tokens: float) -> Array:
+        """Return R if θ does not vary."""
+        has_signal, mean, second = self._safe
+        return has_signal * n_tokens * mean / second
 
-    def spread(self, of_lengths: float = 0.0) -> float:
-        """Return Var θ/E[θ]², which chance can make negative.
+    def spread(self, of_lengths: float) -> Array:
+        """Return Var θ/E[θ]², which chance can make negative; ``of_lengths`` is that of 1/L."""
+        has_signal, mean, _ = self._safe
+        return has_signal * (self.between / mean / (1.0 + of_lengths) - 1.0)
 
-        ``of_lengths`` is the same of 1/L, which varies the mean tokens too.
-        """
-        return self.between / self.mean / (1.0 + of_lengths) - 1.0 if self._has_signal else 0.0
-
-    def signal_given(self, n_signal: int, n_tokens: float, spread: float = 0.0) -> float:
+    def signal_given(self, n_signal: int, n_tokens: float, spread: Array) -> Array:
         """Return E[θ] for a known R: the geometric mean of what the moments say."""
-        if not self._has_signal:
-            return 0.0
-        by_mean = math.sqrt(self.mean) * n_tokens / n_signal
-        by_second = math.sqrt(self.second * n_tokens / n_signal / (1.0 + spread))
-        return math.sqrt(by_mean * by_second)
+        has_signal, mean, second = self._safe
+        by_mean = np.sqrt(mean) * n_tokens / n_signal
+        by_second = np.sqrt(second * n_tokens / n_signal / (1.0 + spread))
+        return np.where(has_signal, np.sqrt(by_mean * by_second), 0.0)
 
 
-def jackknife_moments(positive: ClassTokens, negative: ClassTokens) -> list[TokenMoments]:
+def jackknife_moments(positive: ClassTokens, negative: ClassTokens) -> TokenMoments:
     """Return the unbiased moments from all samples, then with each group left out."""
     classes, n_groups = (positive, negative), int(positive.groups.max()) + 1
     kept = np.vstack([np.ones(n_groups), 1.0 - np.eye(n_groups)])
@@ -114,10 +115,7 @@ def jackknife_moments(positive: ClassTokens, negative: ClassTokens) -> list[Toke
         _along_signal(samples, means, counts, difference, kept, scale)
         for samples in (classes, single)
     )
-    return [
-        TokenMoments(m, *values) if m > 0 else TokenMoments(m, 0.0, 0.0)
-        for m, *values in zip(mean.tolist(), second.tolist(), between.tolist(), strict=True)
-    ]
+    return TokenMoments(mean, second, between)
 
 
 def _along_signal(

@@ -5,18 +5,20 @@ neighboring ones, and so on, and tested on all the others; each fold takes its t
 sequence is tested equally often at each size, and no group is on both sides.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
+from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils.validation import has_fit_parameter
 
-from sparsetoken.planner.curves import Measurements, correlated, likeness
+from sparsetoken.planner.curves import Measurements, correlated, likeness, smoothed
 from sparsetoken.planner.metric import Metric, get_metric
 from sparsetoken.planner.request import Progress, silent
 from sparsetoken.planner.tuned import PILOT, PilotNoise
@@ -43,11 +45,6 @@ class Observed:
     scores: Array
     """Score in favor of the second class; all NaN where there are more than two classes."""
 
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Number of sequences of each class."""
-        return np.bincount(self.labels)
-
 
 def observe(
     estimator: Any,
@@ -68,7 +65,6 @@ def observe(
     folds = [_cut(labels, groups, seed) for seed in seeds]
     n_folds = len(folds[0])
     starts = [(cut, first) for cut in folds for first in range(n_folds)]
-    takes_groups = groups is not None and has_fit_parameter(estimator, "groups")
     shape = (n_folds - 1, len(starts), labels.size)
     size, wrong, scores = np.zeros(shape[:2]), np.full(shape, np.nan), np.full(shape, np.nan)
     reason: object = "each part has sequences of one class only"
@@ -81,9 +77,8 @@ def observe(
         size[step, row] = train.size
         if np.unique(labels[train]).size <= labels.max():
             continue
-        options = {"groups": np.asarray(groups)[train]} if takes_groups else {}
         try:
-            fitted = clone(estimator).fit(X[train], y[train], **options)
+            fitted = fit_rows(estimator, train, X, y, groups)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as failure:
             reason = failure
             continue
@@ -94,6 +89,13 @@ def observe(
     if not tested.any():
         raise ValueError(f"X must have parts to train on and to test on: {reason}")
     return Observed(labels, size.mean(axis=1)[tested], wrong[tested], scores[tested])
+
+
+def fit_rows(estimator: Any, rows: Any, X: Any, y: Any, groups: Any) -> Any:
+    """Return a copy of the estimator fitted to these rows, with their groups if it takes them."""
+    takes_groups = groups is not None and has_fit_parameter(estimator, "groups")
+    options = {"groups": np.asarray(groups)[rows]} if takes_groups else {}
+    return clone(estimator).fit(X[rows], y[rows], **options)
 
 
 def _cut(labels: NDArray[np.int64], groups: ArrayLike | None, seed: int) -> list[NDArray[np.int64]]:
@@ -120,46 +122,37 @@ def measure(observed: Observed, metric: Metric | None = None) -> Measurements:
 
     A recall is measured only if ``metric`` asks for it and the negatives are enough.
     """
-    n = observed.labels.size
+    labels, counts = observed.labels, np.bincount(observed.labels)
+    n = labels.size
     metrics = [get_metric("error")]
-    lost = [np.nanmean(observed.wrong, axis=1)]
-    weights = [np.full(n, 1.0 / n)]
-    if observed.counts.size == 2:
-        positive = observed.labels == 1
+    lost, weights = [np.nanmean(observed.wrong, axis=1)], [np.full(n, 1.0 / n)]
+    fpr = getattr(metric, "fpr", 0.0)
+    if counts.size == 2:
         metrics.append(get_metric("auc"))
-        lost.append(_wrong_pairs(observed.scores, positive))
-        weights.append(0.5 / observed.counts[observed.labels])  # both classes have the same mean
-        fpr = getattr(metric, "fpr", 0.0)
-        if metric is not None and fpr * observed.counts[0] >= _FEWEST_ALARMS:
+        lost.append(_by_sequence(_wrong_pairs, observed))
+        weights.append(0.5 / counts[labels])  # both classes have the same mean
+        if metric is not None and fpr * counts[0] >= _FEWEST_ALARMS:
             metrics.append(metric)
-            lost.append(_missed(observed.scores, positive, fpr))
-            weights.append(positive / observed.counts[1])
+            lost.append(_by_sequence(partial(_outside, fpr=fpr), observed))
+            weights.append(labels / counts[1])
     values = np.array([value @ weight for value, weight in zip(lost, weights, strict=True)])
-    influence = _influence(lost, values, observed.labels, metrics)
+    # How much each sequence moves each value: errors count all alike, ranks within a class.
+    of_class = counts[labels]
+    moved = [
+        (one - value[:, np.newaxis]) / of_class for one, value in zip(lost, values, strict=True)
+    ]
+    moved[0] *= of_class / n
+    if len(metrics) == 3:
+        # A negative above the threshold raises it: by the ratio of Gaussian densities there.
+        recall = np.clip(1.0 - values[2], 1e-3, 1.0 - 1e-3)
+        ratio = np.exp(0.5 * (ndtri(fpr) ** 2 - ndtri(recall) ** 2))[:, np.newaxis]
+        moved[2] = np.where(labels == 0, ratio * (lost[2] - fpr) / of_class, moved[2])
+    influence = np.concatenate(moved)
     covariance = influence @ influence.T * n / (n - 1)
-    chance = 1.0 - observed.counts.max() / n
+    chance = 1.0 - counts.max() / n
     bars = np.sqrt(np.diag(covariance)).reshape(values.shape)
     fixed = _noise(metrics, values, covariance, observed.sizes / n, n)
     return Measurements(tuple(metrics), observed.sizes, values, bars, n, n, chance, PILOT, fixed)
-
-
-def _influence(
-    lost: list[Array], values: Array, labels: NDArray[np.int64], metrics: list[Metric]
-) -> Array:
-    """Return how much each sequence moves each value; metrics and sizes are flattened."""
-    of_class = np.bincount(labels)[labels]
-    moved = [lost[0] - values[0, :, np.newaxis]]
-    moved[0] = moved[0] / labels.size
-    for place in range(1, len(metrics)):
-        moved.append((lost[place] - values[place, :, np.newaxis]) / of_class)
-    if len(metrics) == 3:
-        # A negative above the threshold raises it: by the ratio of Gaussian densities there.
-        fpr = getattr(metrics[2], "fpr", 0.0)
-        recall = np.clip(1.0 - values[2], 1e-3, 1.0 - 1e-3)
-        ratio = np.exp(0.5 * (ndtri(fpr) ** 2 - ndtri(recall) ** 2))[:, np.newaxis]
-        negative = labels == 0
-        moved[2] = np.where(negative, ratio * (lost[2] - fpr) / of_class, moved[2])
-    return np.concatenate(moved)
 
 
 def _noise(metrics: list[Metric], values: Array, covariance: Array, size: Array, n: int) -> Array:
@@ -167,8 +160,7 @@ def _noise(metrics: list[Metric], values: Array, covariance: Array, size: Array,
 
     The errors of all sizes come from the same pilot, so neighboring sizes have both in common.
     """
-    unseen = np.array([[metric.unseen] for metric in metrics])
-    rates = ((n * values + unseen) / (n + 2.0 * unseen)).ravel()
+    rates = smoothed(values, metrics, n).ravel()
     slope = 0.5 / np.sqrt(rates * (1.0 - rates))
     tested = covariance * np.outer(slope, slope)
     tested += np.diag(np.maximum(0.125 / n - np.diag(tested), 0.0))  # no error seen is no proof
@@ -177,36 +169,27 @@ def _noise(metrics: list[Metric], values: Array, covariance: Array, size: Array,
     return tested + np.kron(common, trained) + 1e-5 * np.eye(rates.size)
 
 
-def _wrong_pairs(scores: Array, positive: NDArray[np.bool_]) -> Array:
-    """Return, by size and sequence, the fraction of the other class it is ranked wrongly against.
-
-    The mean over either class is 1 − AUC.
-    """
-    place = np.full(scores.shape, np.nan)
-    flat = (table.reshape(-1, positive.size) for table in (place, scores))
-    for placed, row in zip(*flat, strict=True):
-        tested = np.isfinite(row)
-        for mask, sign in ((positive & tested, -1.0), (~positive & tested, 1.0)):
-            others = np.sort(sign * row[tested & ~mask])
-            if others.size:
-                ranks = [
-                    np.searchsorted(others, sign * row[mask], side) for side in ("left", "right")
-                ]
-                placed[mask] = 0.5 * (ranks[0] + ranks[1]) / others.size
-    return np.nanmean(place, axis=1)
+def _by_sequence(lost: Callable[[Array, Any], Array], observed: Observed) -> Array:
+    """Return, by size and sequence, the mean over trainings of what ``lost`` finds in scores."""
+    table = np.full(observed.scores.shape, np.nan)
+    for training in np.ndindex(table.shape[:2]):
+        tested = np.isfinite(observed.scores[training])
+        positive = observed.labels[tested] == 1
+        if 0 < positive.sum() < positive.size:
+            table[training][tested] = lost(observed.scores[training][tested], positive)
+    return np.nanmean(table, axis=1)
 
 
-def _missed(scores: Array, positive: NDArray[np.bool_], fpr: float) -> Array:
-    """Return, by size and sequence, how often it is below the threshold if positive, above if not.
+def _wrong_pairs(scores: Array, positive: Any) -> Array:
+    """Return the fraction of the other class that each is ranked wrongly against."""
+    below = rankdata(scores)
+    for mask in (positive, ~positive):
+        below[mask] -= rankdata(scores[mask])  # what is left counts the other class
+    fraction = below / np.where(positive, np.sum(~positive), np.sum(positive))
+    return np.where(positive, 1.0 - fraction, fraction)
 
-    The threshold of each training is the quantile of its tested negatives.
-    """
-    outside = np.full(scores.shape, np.nan)
-    flat = (table.reshape(-1, positive.size) for table in (outside, scores))
-    for placed, row in zip(*flat, strict=True):
-        tested = np.isfinite(row)
-        if tested.any():
-            negatives = row[tested & ~positive]
-            threshold = np.quantile(negatives, 1.0 - fpr, method="higher")
-            placed[tested] = np.where(positive, row < threshold, row > threshold)[tested]
-    return np.nanmean(outside, axis=1)
+
+def _outside(scores: Array, positive: Any, fpr: float) -> Array:
+    """Return 1 for a positive below the quantile of the negatives, and for a negative above."""
+    threshold = np.quantile(scores[~positive], 1.0 - fpr, method="higher")
+    return np.where(positive, scores < threshold, scores > threshold).astype(float)

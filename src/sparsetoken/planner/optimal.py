@@ -6,14 +6,13 @@ from typing import Any
 from scipy.optimize import brentq
 
 from sparsetoken.estimate import Estimate
+from sparsetoken.estimators import BayesAttentionClassifier
 from sparsetoken.planner.architectures import Architecture, Choice
 from sparsetoken.planner.metric import Metric
 from sparsetoken.planner.request import Case
 from sparsetoken.population import AnyProblem
 from sparsetoken.theory import optimal
 from sparsetoken.theory.optimal_solution import LearningSolution
-
-__all__ = ["OPTIMAL", "least_alpha", "least_shortfall"]
 
 _ENDS = 1e-9, 1e9  # samples per dimension
 _POINTS = 1024  # where several tokens carry the signal: a table of more takes long to make
@@ -26,18 +25,11 @@ class OptimalLearner(Architecture):
     """
 
     name, oracle, label = "optimal", "bayes", "the best learner"
-    closed_form, has_sampler = True, False
+    classifier, has_sampler = BayesAttentionClassifier, False
     basis = (
         "The expectation is that of the theory of optimal learning, in the limit of many "
         "dimensions, with strength and number of the signal tokens known to the learner."
     )
-
-    @property
-    def classifier(self) -> Any:
-        """The estimator that estimates strength and number of signal tokens as well."""
-        from sparsetoken import estimators
-
-        return estimators.BayesAttentionClassifier
 
     def first_choice(self, case: Case) -> Choice:
         """Return the only choice."""

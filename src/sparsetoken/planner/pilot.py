@@ -9,17 +9,16 @@ from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimators import SparseTokenClassifier
 from sparsetoken.estimators.folds import check_groups
 from sparsetoken.planner.curves import Measurements, correlated, extrapolate, likeness
+from sparsetoken.planner.estimation import check_pilot
 from sparsetoken.planner.metric import DEFAULT_FPR, Metric, get_metric
 from sparsetoken.planner.observe import measure, observe
 from sparsetoken.planner.pilot_plan import PilotPlan
 from sparsetoken.planner.request import Progress, silent
 from sparsetoken.planner.tuned import CURVE, CurveNoise
 from sparsetoken.problem import RandomState
-from sparsetoken.sequences.sequences import Sequences, as_sequences
 
 Array = NDArray[np.float64]
 
-_FEWEST = 4  # samples of a class
 _REPEATS = 2  # times the pilot is cut anew
 
 
@@ -96,12 +95,12 @@ def plan_from_pilot(
     """
     aim = get_metric(metric, fpr)
     repeats = max(1, round(_REPEATS * check_real("effort", effort, low=0.0, above=True)))
-    X, labels = _check_pilot(X, y)
+    X, labels, counts = check_pilot(X, y)
     groups = check_groups(groups, len(X))
-    classes, counts = np.unique(labels, return_counts=True)
-    if classes.size > 2 and aim.name != "error":
-        raise ValueError(f"metric must be 'error' with {classes.size} labels in y, got {metric!r}")
-    error = _check_target(aim, error, 1.0 - float(counts.max()) / labels.size)
+    if len(counts) > 2 and aim.name != "error":
+        raise ValueError(f"metric must be 'error' with {len(counts)} labels in y, got {metric!r}")
+    most_common = max(counts.values()) / labels.size
+    error = aim.check(error, 1.0 - most_common if aim.name == "error" else aim.chance(0.5))
     *seeds, seed = np.random.default_rng(random_state).integers(2**31, size=repeats + 1).tolist()
     if estimator is None:
         estimator = SparseTokenClassifier(random_state=seed)
@@ -110,9 +109,8 @@ def plan_from_pilot(
     posterior = extrapolate(measure(seen, aim))
     together = "" if groups is None else f", {np.unique(groups).size} groups kept together"
     method = f"held out after training on parts of the pilot of {labels.size}{together}"
-    by_class = dict(zip(classes.tolist(), counts.tolist(), strict=True))
     name = type(estimator).__name__
-    return PilotPlan(error, aim, posterior, "pilot", name, by_class, method)
+    return PilotPlan(error, aim, posterior, "pilot", name, counts, method)
 
 
 def plan_from_curve(
@@ -177,12 +175,10 @@ def plan_from_curve(
     aim = get_metric(metric, fpr)
     n_test = check_count("n_test", n_test, minimum=2)
     chance = check_real("chance", chance, low=0.0, high=1.0, above=True)
-    error = _check_target(aim, error, chance)
-    tables: dict[Metric, ArrayLike | None] = {
-        get_metric("error"): errors,
-        get_metric("auc"): None if aucs is None else 1.0 - np.asarray(aucs, dtype=float),
-        get_metric("recall", fpr): None if recalls is None else 1.0 - np.asarray(recalls, float),
-    }
+    error = aim.check(error, chance if aim.name == "error" else aim.chance(0.5))
+    tables: dict[Metric, ArrayLike | None] = {get_metric("error"): errors}
+    for name, table in (("auc", aucs), ("recall", recalls)):
+        tables[get_metric(name, fpr)] = None if table is None else 1.0 - np.asarray(table, float)
     at, measured = _check_curve(sizes, tables)
     posterior = extrapolate(_curve_measurements(at, measured, n_test, chance))
     method = f"measured on {n_test} test samples at {np.unique(at).size} sizes"
@@ -215,53 +211,21 @@ def _check_curve(
     at = np.asarray(sizes, dtype=float)
     if at.ndim != 1 or not np.all(np.isfinite(at) & (at >= 1)):
         raise ValueError(f"sizes must be a row of numbers of samples >= 1, got {sizes!r}")
-    names = {"error": "errors", "auc": "aucs", "recall": "recalls"}
-    values = {
-        metric: np.asarray(table, dtype=float)
-        for metric, table in tables.items()
-        if table is not None
-    }
+    values = {m: np.asarray(table, dtype=float) for m, table in tables.items() if table is not None}
     if not values:
         raise ValueError("errors, aucs or recalls must be given, got none")
     repeats = next(iter(values.values())).shape[1:]
     for metric, table in values.items():
         if table.shape != (at.size, *repeats) or table.ndim > 2:
             raise ValueError(
-                f"{names[metric.name]} must have a row for each of the {at.size} sizes, and as "
-                f"many repeats as the others, got shape {table.shape}"
+                f"{metric.name}s must have a row for each of the {at.size} sizes, and as many "
+                f"repeats as the others, got shape {table.shape}"
             )
         if not np.all(np.isnan(table) | ((table >= 0.0) & (table <= 1.0))):
-            raise ValueError(f"{names[metric.name]} must be in [0, 1]")
-    at = np.broadcast_to(at.reshape(at.shape + (1,) * len(repeats)), (at.size, *repeats)).ravel()
+            raise ValueError(f"{metric.name}s must be in [0, 1]")
+    at = np.repeat(at, *repeats) if repeats else at
     flat = {metric: table.ravel() for metric, table in values.items()}
     whole = np.all([np.isfinite(table) for table in flat.values()], axis=0)
     if np.unique(at[whole]).size < 2:
         raise ValueError("sizes must have two different ones at least, with something measured")
     return at[whole], {metric: table[whole] for metric, table in flat.items()}
-
-
-def _check_target(metric: Metric, error: float, chance: float) -> float:
-    """Return the target, or raise ValueError if chance meets it; labels may be of many classes."""
-    error = check_real("error", error, low=0.0, high=1.0, above=True)
-    if metric.name != "error":
-        return metric.check(error, 0.5)
-    if error >= chance:
-        raise ValueError(
-            f"error must be below {chance:.3g}, that of always predicting the commonest class, "
-            f"got {error:g}"
-        )
-    return error
-
-
-def _check_pilot(X: Any, y: ArrayLike) -> tuple[Sequences, NDArray[Any]]:
-    sequences = as_sequences(X)
-    labels = np.asarray(y)
-    if labels.shape != (len(sequences),):
-        raise ValueError(f"y must have shape ({len(sequences)},), got {labels.shape}")
-    classes, counts = np.unique(labels, return_counts=True)
-    if classes.size < 2:
-        raise ValueError(f"y must have at least two labels, got {classes.size}")
-    for label, count in zip(classes.tolist(), counts, strict=True):
-        if count < _FEWEST:
-            raise ValueError(f"y must have at least {_FEWEST} samples of {label!r}, got {count}")
-    return sequences, labels

@@ -3,18 +3,14 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsetoken.planner.curves import Measurements, Posterior
+from sparsetoken.planner.curves import Measurements, Posterior, find_rise
 from sparsetoken.planner.metric import Metric
 from sparsetoken.planner.result import PlanResult, Sections
-from sparsetoken.planner.rise import find_rise
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -39,6 +35,8 @@ class PilotPlan(PlanResult):
 
     An "error" is what the plan's metric lacks: the test error, 1 − AUC, or 1 − recall.
     """
+
+    _drawing = "draw_pilot"
 
     target: float
     """The error asked for."""
@@ -141,20 +139,20 @@ class PilotPlan(PlanResult):
         measured = self._measured
         last = int(measured.sizes.argmax())
         chance = {"error": measured.chance}
+        rows = zip(measured.metrics, measured.shortfalls, measured.bars, strict=True)
         return any(
-            chance.get(metric.name, metric.chance(0.5)) - row[last] > 3.0 * bars[last]
-            for metric, row, bars in zip(*measured[:1], *measured[2:4], strict=True)
+            chance.get(metric.name, metric.chance(0.5)) - values[last] > 3.0 * bars[last]
+            for metric, values, bars in rows
         )
 
     @property
     def trust(self) -> str:
         """How far to trust the answer, in plain words; what speaks against it comes first."""
-        doubts = self._doubts()
-        return " ".join(doubts or ["Good: the interval should hold in 8 of 10 studies."])
+        good = "Good: the interval should hold in 8 of 10 studies."
+        return " ".join([*self._general_doubts(), *self._particular_doubts()]) or good
 
-    def _doubts(self) -> list[str]:
-        size, (low, _, high) = self.pilot_size, self._needed
-        doubts = []
+    def _general_doubts(self) -> list[str]:
+        size, high, doubts = self.pilot_size, self._needed[2], []
         if not self._learns:
             doubts.append(
                 f"Little: on the {self.source} the classifier does not clearly beat chance, so the "
@@ -176,11 +174,11 @@ class PilotPlan(PlanResult):
                 f"With care: {high:.0f} samples are {high / size:.0f} times the {self.source}, and "
                 f"tests cover up to {_TESTED:.0f} times."
             )
-        return doubts + self._narrower_doubts(low, high)
+        return doubts
 
-    def _narrower_doubts(self, low: float, high: float) -> list[str]:
-        doubts = []
-        smallest = float(self._measured.sizes.min())
+    def _particular_doubts(self) -> list[str]:
+        low, _, high = self._needed
+        smallest, doubts = float(self._measured.sizes.min()), []
         if high < smallest:
             doubts.append(
                 f"{smallest:.0f} samples reach the target already; fewer were not tried, so how "
@@ -230,44 +228,16 @@ class PilotPlan(PlanResult):
             f"class {rarest!r} at the pilot's rate"
         )
 
+    @property
+    def _shown_metric(self) -> int:
+        """Place of the metric whose measurements are shown: the plan's, or else the first."""
+        return self._measured.row(self.metric) or 0
+
     def _rows(self) -> list[tuple[float, float, float]]:
-        """Return size, shortfall and standard error of what was measured of the metric."""
-        measured = self._measured
-        place = measured.row(self.metric) or 0
+        """Return size, shortfall and standard error of what was measured."""
+        measured, place = self._measured, self._shown_metric
         values = measured.sizes, measured.shortfalls[place], measured.bars[place]
         return sorted(zip(*(v.tolist() for v in values), strict=True))
-
-    @property
-    def _measured_label(self) -> str:
-        measured = self._measured
-        return measured.metrics[measured.row(self.metric) or 0].label
-
-    def _expected(self) -> list[tuple[int, float, float, float]]:
-        """Return size, median, lower and upper at the pilot's size and beyond."""
-        sizes = [factor * self.pilot_size for factor in (1, 2, 4, 8)]
-        return [(n, m, low, up) for n, (low, m, up) in zip(sizes, self.predict(sizes), strict=True)]
-
-    @property
-    def _above_measured(self) -> str:
-        """A word on an expectation above the last measurement; else empty."""
-        _, last, bar = self._rows()[-1]
-        if self._measured.row(self.metric) is None or self._expected()[0][1] <= last + 0.5 * bar:
-            return ""
-        return (
-            "The expected error is above the last one measured: all sizes count, and a low value "
-            "at one of them may be luck."
-        )
-
-    def summary(self) -> str:
-        """Return answer and interval, then trust, then what both rest on, as text."""
-        lines = [self.answer, f"Trust: {self.trust}", ""]
-        lines += [f"{self._measured_label}, {self.method}"]
-        for n, error, bar in self._rows():
-            lines.append(f"  {n:>6.0f} samples: {error:.3f} ± {bar:.3f}")
-        lines += [f"expected {self._metric.label}, with 80 % interval"]
-        for n, median, low, high in self._expected():
-            lines.append(f"  {n:>6} samples: {median:.3f}, {low:.3f} to {high:.3f}")
-        return "\n".join([*lines, *filter(None, [self._above_measured])])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
@@ -283,7 +253,7 @@ class PilotPlan(PlanResult):
             "pilot_size": self.pilot_size,
             "rises": None if self.rises is None else list(self.rises),
             "label": self._metric.label,
-            "observed_label": self._measured_label,
+            "observed_label": self._measured.metrics[self._shown_metric].label,
             "observed": [
                 {"n_samples": n, "error": error, "standard_error": bar}
                 for n, error, bar in self._rows()
@@ -291,34 +261,44 @@ class PilotPlan(PlanResult):
             "curve": {name: list(values) for name, values in self.curve._asdict().items()},
         }
 
-    def _draw(self) -> "Figure":
-        from sparsetoken.plotting import draw_pilot
-
-        return draw_pilot(self.to_dict())
-
     def _sections(self) -> Sections:
-        goal = self._metric.reached(self.target)
         counts = ", ".join(f"{count} of class {name}" for name, count in self.class_counts.items())
-        measured = [(f"{n:.0f}", f"{e:.3f}", f"{bar:.3f}") for n, e, bar in self._rows()]
-        expected = [(str(n), *(f"{v:.3f}" for v in row)) for n, *row in self._expected()]
+        label = self._measured.metrics[self._shown_metric].label
+        rows, sizes = self._rows(), [factor * self.pilot_size for factor in (1, 2, 4, 8)]
+        expected = self.predict(sizes)
+        basis = [
+            f"{label[:1].upper()}{label[1:]}, {self.method}{f' ({counts})' if counts else ''}.",
+            "Learning curves were drawn from a prior and weighted by how well they agree; the "
+            "interval holds 80 % of their weight.",
+        ]
+        measured = self._measured.row(self.metric) is not None
+        if measured and expected[0, 1] > rows[-1][1] + 0.5 * rows[-1][2]:
+            basis.append(
+                "The expected error is above the last one measured: all sizes count, and a low "
+                "value at one of them may be luck."
+            )
         return Sections(
-            f"How many labelled samples does {self.classifier} need for {goal}?",
+            f"How many labelled samples does {self.classifier} need for "
+            f"{self._metric.reached(self.target)}?",
             [
                 f"Further samples come from the same population as those of the {self.source} and "
                 "are labelled by the same rule.",
                 "The scores of the classes move apart as more samples are learned from, towards a "
                 "limit that is estimated with the rest.",
             ],
-            [self.answer, *self._doubts()],
-            [
-                f"{self._measured_label[:1].upper()}{self._measured_label[1:]}, {self.method}"
-                + (f" ({counts})." if counts else "."),
-                "Learning curves were drawn from a prior and weighted by how well they agree; the "
-                "interval holds 80 % of their weight.",
-                *filter(None, [self._above_measured]),
-            ],
+            [f"Trust: {self.trust}"],
+            basis,
             {
-                "Measured": [("samples", self._measured_label, "standard error"), *measured],
-                "Expected": [("samples", "median", "10 %", "90 %"), *expected],
+                f"Measured {label}": [
+                    ("samples", "measured", "standard error"),
+                    *((f"{n:.0f}", f"{error:.3f}", f"{bar:.3f}") for n, error, bar in rows),
+                ],
+                f"Expected {self._metric.label}": [
+                    ("samples", "10 %", "expected", "90 %"),
+                    *(
+                        (str(n), *(f"{value:.3f}" for value in row))
+                        for n, row in zip(sizes, expected, strict=True)
+                    ),
+                ],
             },
         )

@@ -12,8 +12,6 @@ from sparsetoken.planner.theory_plan import Plan
 from sparsetoken.population import AnyProblem
 from sparsetoken.vocabulary import PARAMETERS
 
-__all__ = ["Planner", "plan"]
-
 
 class Planner:
     """Plan a study: call it with all quantities but one.
@@ -116,8 +114,8 @@ class Planner:
         ``plan.least_samples`` is what any learner whatever needs. ``python -m
         benchmarks.plan_truth`` compares plans with simulation.
         """
-        known = {**ARCHITECTURES, OPTIMAL.name: OPTIMAL}
-        check_choice("model", model, (*known, "best"))
+        models = {**ARCHITECTURES, OPTIMAL.name: OPTIMAL}
+        check_choice("model", model, (*models, "best"))
         quantities = {
             "n_samples": n_samples,
             "dim": dim,
@@ -127,9 +125,9 @@ class Planner:
             "positive_rate": positive_rate,
             "error": error,
         }
-        request = make_request(get_metric(metric, fpr), problem, **quantities)
-        models = [*ARCHITECTURES.values()] if model == "best" else [known[model]]
-        return Plan(error, solve_best(models, request, progress), progress)
+        request = make_request(get_metric(metric, fpr), problem, quantities)
+        tried = [*ARCHITECTURES.values()] if model == "best" else [models[model]]
+        return Plan(error, solve_best(tried, request, progress), progress)
 
     from_pilot = staticmethod(plan_from_pilot)
     from_curve = staticmethod(plan_from_curve)

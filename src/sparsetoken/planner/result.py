@@ -10,18 +10,52 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Table = list[tuple[str, ...]]
+"""Rows of cells; the first row is the head."""
+
 
 class Sections(NamedTuple):
-    """The paragraphs of a report; a table is a list of rows, the first of which is its head."""
+    """What is said of a plan beside its answer."""
 
     question: str
     assumptions: list[str]
-    answer: list[str]
+    remarks: list[str]
+    """On the answer: what to be careful about."""
     basis: list[str]
-    tables: dict[str, list[tuple[str, ...]]]
+    tables: dict[str, Table]
 
 
-class PlanResult(ABC):
+class Drawable(ABC):
+    """A result with plain data and a picture of them."""
+
+    _drawing: str
+    """Name of the function of ``sparsetoken.plotting`` that draws it."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, ready for JSON."""
+
+    def _drawn(self) -> Any:
+        """Return what the picture is drawn from."""
+        return self.to_dict()
+
+    def plot(self, path: str | Path | None = None) -> "Figure":
+        """Draw the result.
+
+        Parameters
+        ----------
+        path : str, Path or None, default=None
+            Also save the picture: a file ending in .png, .pdf or .svg.
+        """
+        from sparsetoken import plotting
+
+        figure: Figure = getattr(plotting, self._drawing)(self._drawn())
+        if path is not None:
+            plotting.save_picture(figure, path)
+        return figure
+
+
+class PlanResult(Drawable):
     """A plan."""
 
     @property
@@ -30,35 +64,14 @@ class PlanResult(ABC):
         """The plan in one sentence."""
 
     @abstractmethod
+    def _sections(self) -> Sections:
+        """Return what is said beside the answer."""
+
     def summary(self) -> str:
         """Return the answer, what to be careful about, and the details, as text."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data, ready for JSON."""
-
-    @abstractmethod
-    def _draw(self) -> "Figure":
-        """Return the picture."""
-
-    @abstractmethod
-    def _sections(self) -> Sections:
-        """Return the paragraphs of the report."""
-
-    def plot(self, path: str | Path | None = None) -> "Figure":
-        """Draw the plan.
-
-        Parameters
-        ----------
-        path : str, Path or None, default=None
-            Also save the picture: a file ending in .png, .pdf or .svg.
-        """
-        from sparsetoken.plotting import save_picture
-
-        figure = self._draw()
-        if path is not None:
-            save_picture(figure, path)
-        return figure
+        sections = self._sections()
+        tables = [f"{caption}\n{_text(rows)}" for caption, rows in sections.tables.items()]
+        return "\n".join([self.answer, *sections.remarks, "", *sections.basis, *tables])
 
     def report(self, *, markdown: bool = False) -> str:
         """Return the text that a protocol or a methods section needs.
@@ -71,33 +84,36 @@ class PlanResult(ABC):
         markdown : bool, default=False
             Return headings and tables in Markdown instead of plain text.
         """
-        sections = self._sections()
+        question, assumptions, remarks, basis, tables = self._sections()
         release = sys.modules["sparsetoken"].__version__  # the parent is there, installed or not
         software = (
             f"sparsetoken {release}, with Python {platform.python_version()}, "
             f"NumPy {version('numpy')} and SciPy {version('scipy')}."
         )
+        paragraphs = {
+            "Question": [question],
+            "Assumptions": assumptions,
+            "Answer": [self.answer, *remarks],
+            "What it rests on": basis,
+            "Software": [software],
+        }
+        form = "## {}\n\n{}" if markdown else "{}. {}"
         blocks = [
-            *_titled("Question", [sections.question], markdown),
-            *_titled("Assumptions", sections.assumptions, markdown),
-            *_titled("Answer", sections.answer, markdown),
-            *_titled("What it rests on", sections.basis, markdown),
+            form.format(title, " ".join(map(_sentence, texts)))
+            for title, texts in paragraphs.items()
         ]
-        for caption, rows in sections.tables.items():
-            blocks += [f"{caption}:", _table(rows, markdown)]
-        blocks += _titled("Software", [software], markdown)
-        return "\n\n".join(blocks) + "\n"
+        shown = [f"{caption}:\n\n{_text(rows, markdown)}" for caption, rows in tables.items()]
+        return "\n\n".join([*blocks[:-1], *shown, blocks[-1]]) + "\n"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.answer})"
 
 
-def _titled(title: str, sentences: list[str], markdown: bool) -> list[str]:
-    text = " ".join(sentences)
-    return [f"## {title}", text] if markdown else [f"{title}. {text}"]
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?")) else f"{text}."
 
 
-def _table(rows: list[tuple[str, ...]], markdown: bool) -> str:
+def _text(rows: Table, markdown: bool = False) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     cells = [[cell.rjust(width) for cell, width in zip(row, widths, strict=True)] for row in rows]
     if not markdown:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from sparsetoken.planner.expectation import FEW_SAMPLES
 from sparsetoken.planner.optimal import OPTIMAL, least_alpha, least_shortfall
 from sparsetoken.planner.request import (
     FEWEST_OF_A_CLASS,
-    GIVEN,
+    PLANNED_WITH,
+    Case,
     Progress,
-    Request,
     fewest_samples,
     silent,
 )
@@ -26,11 +26,6 @@ from sparsetoken.population_text import errors_text, kinds_text
 from sparsetoken.theory import Risk
 from sparsetoken.theory.optimal_solution import LearningSolution
 from sparsetoken.vocabulary import PARAMETERS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["Plan", "PlanCurve"]
 
 _POINTS = 9
 
@@ -51,14 +46,16 @@ class Plan(PlanResult):
     are the quantities planned with, including the one that was solved for.
     """
 
+    _drawing = "draw_plan"
+
     target: float | None
     """The error asked for; None if the error was the unknown."""
     _solution: Solution
     _progress: Progress = field(default=silent, compare=False)
 
-    @property
-    def _request(self) -> Request:
-        return self._solution.request
+    @cached_property
+    def _case(self) -> Case:
+        return self._solution.case
 
     @property
     def model(self) -> str:
@@ -68,27 +65,27 @@ class Plan(PlanResult):
     @property
     def solved_for(self) -> str:
         """The quantity that was asked for."""
-        return self._request.unknown
+        return self._solution.request.unknown
 
     @property
     def metric(self) -> str:
         """What ``error`` is: the test error ("error"), 1 − AUC ("auc") or 1 − recall ("recall")."""
-        return self._request.metric.name
+        return self._case.metric.name
 
     @property
     def n_samples(self) -> int:
         """Number of labelled sequences."""
-        return int(self._request.n_samples)
+        return int(self._case.n_samples)
 
     @property
     def dim(self) -> int:
         """Number of features per token."""
-        return int(self._request.dim)
+        return int(self._case.dim)
 
     @property
     def problem(self) -> AnyProblem:
         """The statistical model planned with."""
-        return self._request.problem
+        return self._case.problem
 
     @property
     def n_tokens(self) -> int | None:
@@ -111,7 +108,9 @@ class Plan(PlanResult):
         return self.problem.positive_rate
 
     def _quantity(self, name: str) -> Any:
-        return self._request.quantity(name)
+        if name == self.solved_for:
+            return self._solution.value
+        return self._solution.request.values.get(name)
 
     @property
     def error(self) -> Estimate:
@@ -126,17 +125,17 @@ class Plan(PlanResult):
     @property
     def limit_error(self) -> Estimate:
         """The error in the limit of many dimensions; far below ``error`` where chance matters."""
-        return self._request.metric.shortfall(self.limit)
+        return self._case.metric.shortfall(self.limit)
 
     @cached_property
     def limit(self) -> Risk | LearningSolution:
         """The theory's result at the plan's samples per dimension and settings."""
-        return self._solution.architecture.limit(self._request.case, self._solution.choice)
+        return self._solution.architecture.limit(self._case, self._solution.choice)
 
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The arguments of :meth:`classifier`."""
-        return self._solution.architecture.settings(self._request.case, self._solution.choice)
+        return self._solution.architecture.settings(self._case, self._solution.choice)
 
     def classifier(self, **more: Any) -> Any:
         """Return the unfitted estimator that the plan is about.
@@ -159,18 +158,20 @@ class Plan(PlanResult):
     def curve(self) -> PlanCurve:
         """Expected error against the quantity solved for, or the number of samples."""
         quantity = "n_samples" if self.solved_for == "error" else self.solved_for
-        values = _around(quantity, self)
-        center = int(np.argmin([abs(math.log(v / getattr(self, quantity))) for v in values]))
-        solutions = {center: self._solution}
-        for order, step in ((range(center + 1, len(values)), -1), (range(center)[::-1], 1)):
-            for index in order:
-                request = self._request.moved(quantity, values[index])
-                start = solutions[index + step].choice
-                solutions[index] = predict(
-                    self._solution.architecture, request, self._progress, start
-                )
-        errors = tuple(solutions[index].expected for index in range(len(values)))
-        return PlanCurve(quantity, tuple(values), errors)
+        values, planned, start = _around(quantity, self), getattr(self, quantity), self._solution
+        errors = {planned: self.error}
+        below, above = (
+            [v for v in values if v < planned][::-1],
+            [v for v in values if v > planned],
+        )
+        for side in (below, above):
+            choice = start.choice
+            for value in side:
+                case = self._case._replace(n_samples=value)
+                if quantity != "n_samples":
+                    case = start.request.at(value)
+                choice, errors[value] = predict(start.architecture, case, self._progress, choice)
+        return PlanCurve(quantity, tuple(values), tuple(errors[value] for value in values))
 
     @cached_property
     def alternatives(self) -> dict[str, Estimate]:
@@ -181,26 +182,30 @@ class Plan(PlanResult):
         knows the signal's direction.
         """
         expected = {
-            name: predict(other, self._request, self._progress).expected
+            name: predict(other, self._case, self._progress)[1]
             for name, other in ARCHITECTURES.items()
             if name != self.model and other.supports(self.problem)
         }
         if self.model != OPTIMAL.name:
-            expected[OPTIMAL.name] = least_shortfall(self._request.case)
-        bayes = self._request.metric.bayes(self.problem)
+            expected[OPTIMAL.name] = least_shortfall(self._case)
+        bayes = self._case.metric.bayes(self.problem)
         return expected if bayes is None else {**expected, "bayes": bayes}
+
+    @property
+    def _goal(self) -> float:
+        """The error asked for, or else the one that is expected."""
+        return float(self.error) if self.target is None else self.target
 
     @cached_property
     def least_samples(self) -> int:
         """Samples below which no learner reaches the planned error, in many dimensions."""
-        reached = float(self.error) if self.target is None else self.target
-        alpha = least_alpha(self.problem, self._request.metric, reached)
+        alpha = least_alpha(self.problem, self._case.metric, self._goal)
         return min(max(1, math.ceil(alpha * self.dim * (1.0 - 1e-6))), self.n_samples)
 
     @property
     def floor(self) -> str:
         """What no learner can do, and how far the classifier is from it, in one sentence."""
-        reached = self._request.metric.reached(self.error if self.target is None else self.target)
+        reached = self._case.metric.reached(self._goal)
         limit = f"no learner reaches {reached} with fewer than {self.least_samples} samples"
         if self.model == OPTIMAL.name or self.least_samples == self.n_samples:
             return limit
@@ -210,16 +215,14 @@ class Plan(PlanResult):
     @property
     def answer(self) -> str:
         """The plan in one sentence."""
-        reached = self._request.metric.reached(self.error if self.target is None else self.target)
-        name = self._solution.architecture.label
+        reached, name = self._case.metric.reached(self._goal), self._solution.architecture.label
         if self.solved_for == "error":
             return f"{name} reaches {reached} with {self.n_samples} samples"
-        value = self._request.value
-        shown = f"{value:.4g}" if isinstance(value, float) else str(value)
         side = "at least" if self._solution.met_when == "above" else "at most"
-        if self.solved_for == "signal" and isinstance(self.problem, Population):
-            return f"{name} needs all strengths multiplied by {side} {shown} for {reached}"
-        return f"{name} needs {self.solved_for} {side} {shown} for {reached}"
+        quantity, value = self.solved_for, _shown(self._solution.value)
+        if quantity == "signal" and isinstance(self.problem, Population):
+            quantity = "all strengths multiplied by"
+        return f"{name} needs {quantity} {side} {value} for {reached}"
 
     @property
     def caution(self) -> str:
@@ -231,53 +234,22 @@ class Plan(PlanResult):
             "and a single one may be several times worse"
         )
 
-    def summary(self) -> str:
-        """Return the answer and what to be careful about, then the details, as text."""
-        caution = f"caution: {self.caution}\n" if self.caution else ""
-        return f"{self.answer}\n{self.floor}\n{caution}\n{self.details()}"
-
-    def details(self) -> str:
-        """Return the settings, the alternatives and the curve as text."""
-        planned, kinds = self._planned_with(), list[str]()
-        if isinstance(self.problem, Population):
-            planned["strengths ×"], kinds = planned.pop("signal"), _kinds(self.problem)
-        lines = ["planned with"]
-        lines += [f"  {name:<14} {value:g}" for name, value in planned.items()] + kinds
-        lines += ["settings"] if self.settings else []
-        for name, value in self.settings.items():
-            lines.append(
-                f"  {name:<14} {value if isinstance(value, str) else format(value, '.4g')}"
-            )
-        label = self._request.metric.label
-        lines += [f"expected {label} with the same samples"]
-        for name, value in {self.model: self.error, **self.alternatives}.items():
-            lines.append(f"  {name:<14} {_shown(value)}")
-        lines += [f"in the limit of many dimensions: {_shown(self.limit_error)}"]
-        lines += [f"expected {label} against {self.curve.quantity}"]
-        for value, error in zip(*self.curve[1:], strict=True):
-            lines.append(f"  {value:<14.6g} {_shown(error)} ± {error.uncertainty:.1g}")
-        return "\n".join(lines)
-
     def _planned_with(self) -> dict[str, Any]:
         """Return the numbers planned with; of a population those that its kinds do not have."""
-        values = {name: getattr(self, name) for name in GIVEN}
+        values = {name: getattr(self, name) for name in PLANNED_WITH}
         return {name: value for name, value in values.items() if value is not None}
-
-    def _population(self) -> dict[str, str]:
-        """Return the kinds of a population and its label errors as text."""
-        if not isinstance(self.problem, Population):
-            return {}
-        errors = errors_text(self.problem.label_errors)
-        return {"kinds": kinds_text(self.problem), "label_errors": errors}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
-        curve = self.curve
+        curve, kinds = self.curve, {}
+        if isinstance(self.problem, Population):
+            errors = errors_text(self.problem.label_errors)
+            kinds = {"kinds": kinds_text(self.problem), "label_errors": errors}
         return {
             **{name: getattr(self, name) for name in ("answer", "floor", "caution", "solved_for")},
             "least_samples": self.least_samples,
             **self._planned_with(),
-            **self._population(),
+            **kinds,
             "error": float(self.error),
             "uncertainty": self.error.uncertainty,
             "limit_error": float(self.limit_error),
@@ -291,69 +263,61 @@ class Plan(PlanResult):
             },
         }
 
-    def _draw(self) -> "Figure":
-        from sparsetoken.plotting import draw_plan
-
-        return draw_plan(self._table())
-
     def _sections(self) -> Sections:
-        metric, name = self._request.metric, self._solution.architecture.label
-        planned = ", ".join(f"{key} = {value:.6g}" for key, value in self._planned_with().items())
-        settings = ", ".join(
-            f"{key} = {value if isinstance(value, str) else format(value, '.4g')}"
-            for key, value in self.settings.items()
-        )
+        architecture, label = self._solution.architecture, self._case.metric.label
+        goal, planned = self._case.metric.reached(self._goal), self._planned_with()
+        question = f"Which {self.solved_for} does {architecture.label} need for {goal}?"
         if self.target is None:
-            question = f"What does {name} reach with {self.n_samples} samples?"
-        else:
-            question = (
-                f"Which {self.solved_for} does {name} need for {metric.reached(self.target)}?"
-            )
-        kinds = _kinds(self.problem) if isinstance(self.problem, Population) else []
-        runs = self.n_samples <= FEW_SAMPLES and self._solution.architecture.has_sampler
-        basis = (
-            "The expectation is the mean over simulated trainings of this size."
-            if runs
-            else self._solution.architecture.basis
-        )
-        label = metric.label
-        others = {self.model: self.error, **self.alternatives}
-        curve = [(f"{x:.6g}", _shown(value)) for x, value in zip(*self.curve[1:], strict=True)]
+            question = f"What does {architecture.label} reach with {self.n_samples} samples?"
+        kinds = []
+        if isinstance(self.problem, Population):
+            planned["strengths ×"], kinds = planned.pop("signal"), _kinds(self.problem)
+        basis = architecture.basis
+        if self.n_samples <= FEW_SAMPLES and architecture.has_sampler:
+            basis = "The expectation is the mean over simulated trainings of this size."
+        budget = {self.model: self.error, **self.alternatives}
+        curve = zip(*self.curve[1:], strict=True)
         return Sections(
             question,
             [
-                f"Planned with {planned}.",
-                *(f"{kind.strip()}." for kind in kinds),
                 "Tokens are Gaussian noise; in a positive sample those that carry the signal are "
                 "shifted along one direction, which is not known beforehand.",
             ],
             [
-                f"{self.answer}.",
-                f"The expected {label} is {_shown(self.error)}, with a numerical uncertainty of "
-                f"{self.error.uncertainty:.1g}; it is a mean over studies, not a bound for one.",
-                f"In the limit of many dimensions {self.floor}.",
-                *([f"{self.caution}."] if self.caution else []),
+                f"In the limit of many dimensions {self.floor}",
+                *([f"Caution: {self.caution}"] if self.caution else []),
             ],
-            [basis, *([f"Settings of the classifier: {settings}."] if settings else [])],
+            [
+                f"Planned with {_listed(planned)}.",
+                *kinds,
+                basis,
+                f"The expected {label} is a mean over studies, not a bound for one; in the limit "
+                f"of many dimensions it is {_shown(self.limit_error)}.",
+                *([f"The settings are {_listed(self.settings)}."] if self.settings else []),
+            ],
             {
                 f"Expected {label} with the same samples": [
                     ("classifier", label),
-                    *((key, _shown(value)) for key, value in others.items()),
+                    *((name, _shown(value)) for name, value in budget.items()),
                 ],
                 f"Expected {label} against {self.curve.quantity}": [
-                    (self.curve.quantity, label),
-                    *curve,
+                    (self.curve.quantity, label, "±"),
+                    *((f"{x:.6g}", _shown(e), f"{e.uncertainty:.1g}") for x, e in curve),
                 ],
             },
         )
 
-    def _table(self) -> list[dict[str, Any]]:
+    def _drawn(self) -> list[dict[str, Any]]:
         """Return what the picture shows as rows."""
         curve = self.curve
-        metric = self._request.metric.label
-        shared = {"quantity": curve.quantity, "metric": metric, "title": self.answer}
-        shared |= self._planned_with()
-        planned = {**shared, "model": self.model, "x": getattr(self, curve.quantity)}
+        planned = {
+            **self._planned_with(),
+            "quantity": curve.quantity,
+            "metric": self._case.metric.label,
+            "title": self.answer,
+            "model": self.model,
+            "x": getattr(self, curve.quantity),
+        }
         rows = [{**planned, "part": "plan", "value": self.error}]
         for x, value in zip(curve.values, curve.errors, strict=True):
             rows.append({**planned, "part": "curve", "x": x, "value": value})
@@ -365,35 +329,41 @@ class Plan(PlanResult):
 
 
 def _kinds(population: Population) -> list[str]:
-    """Return the kinds of a population and its label errors, a line of text each."""
+    """Return a sentence on each kind of a population, and one on its label errors."""
     lines = [
-        f"  {share:<14.1%} of {kind.n_tokens} tokens, {kind.n_signal} with a signal of "
-        f"{kind.signal:.4g}, {kind.positive_rate:.3g} positive"
-        for kind, share in zip(population.kinds, population.shares, strict=True)
+        f"{weight:.1%} of {kind.n_tokens} tokens, {kind.n_signal} with a signal of "
+        f"{kind.signal:.4g}, {kind.positive_rate:.3g} positive."
+        for kind, weight in zip(population.kinds, population.shares, strict=True)
     ]
     if any(population.label_errors):
         missed, false = population.label_errors
-        lines.append(f"  {'label errors':<14} {missed:g} of positives, {false:g} of negatives")
+        lines.append(f"Label errors: {missed:g} of positives, {false:g} of negatives.")
     return lines
 
 
-def _shown(value: float) -> str:
+def _shown(value: Any) -> str:
     """Return a number as text; nobody will ever tell an error below 1e-9 from none."""
+    if not isinstance(value, float):
+        return str(value)
     return f"{value:.4g}" if value >= 1e-9 else "below 1e-9"
+
+
+def _listed(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {_shown(value)}" for name, value in values.items())
 
 
 def _around(quantity: str, plan: Plan) -> list[float]:
     """Return values around the planned one on a logarithmic scale, it among them."""
-    value = getattr(plan, quantity)
-    whole = PARAMETERS[quantity].whole
+    value, whole = getattr(plan, quantity), PARAMETERS[quantity].whole
     span = 4.0 if whole else 2.0
-    values = value * np.geomspace(1.0 / span, span, _POINTS)
-    fewest = float(fewest_samples(plan.positive_rate))
-    low = {"n_samples": fewest, "n_tokens": plan.n_signal, "n_signal": 1.0, "dim": 1.0}
-    high = {"n_signal": plan.n_tokens, "positive_rate": 0.5}
-    least = FEWEST_OF_A_CLASS / plan.n_samples if quantity == "positive_rate" else 0.0
-    values = np.clip(values, low.get(quantity, least), high.get(quantity, math.inf))
-    if whole:
-        return [int(v) for v in np.unique(values.round())]
+    low, high = {
+        "n_samples": (fewest_samples(plan.positive_rate), math.inf),
+        "n_tokens": (plan.n_signal, math.inf),
+        "n_signal": (1, plan.n_tokens),
+        "dim": (1, math.inf),
+        "positive_rate": (FEWEST_OF_A_CLASS / plan.n_samples, 0.5),
+        "signal": (0.0, math.inf),
+    }[quantity]
+    values = np.clip(value * np.geomspace(1.0 / span, span, _POINTS), low, high)
     values[_POINTS // 2] = value
-    return [float(v) for v in np.unique(values)]
+    return np.unique(values.round() if whole else values).astype(int if whole else float).tolist()
