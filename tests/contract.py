@@ -5,6 +5,7 @@ after a version in which the old name worked and warned.
 """
 
 import math
+from importlib.util import find_spec
 from pathlib import Path
 
 import dask.array
@@ -140,6 +141,11 @@ bayes = st.BayesAttentionClassifier(cv=2, random_state=0).fit(
 assert bayes.classes_.tolist() == [0, 1]
 assert str(bayes.model_fit_)
 
+# Tokens may only speak for the positive class: a further one never lowers the score.
+monotone = st.SparseTokenClassifier(monotone=True, cv=2, random_state=0).fit(X, y)
+scores = monotone.decision_function(X2), monotone.decision_function(X2[:, :-1])
+assert (scores[0] >= scores[1] - 1e-9).all()
+
 # Streams with an alarm.
 stream = clf.stream(fpr=0.2, n_tokens=20, window=None)
 for token in X2[0]:
@@ -164,8 +170,10 @@ assert data.groups is None
 st.save(clf, "model.npz")
 assert (st.load("model.npz").predict(X2) == clf.predict(X2)).all()
 st.save(clf, "without_tokens.npz", tokens=False)
-st.export(bayes, "probe.safetensors")  # st.to_torch(bayes) gives the same as a torch module
+st.export(bayes, "probe.safetensors")
 assert Path("probe.safetensors").stat().st_size > 0
+if find_spec("torch"):
+    assert list(st.to_torch(bayes).state_dict())
 layers = {"12": X, "20": np.roll(X, 1, axis=2)}
 assert st.choose_layer(layers, y, estimator=st.PooledClassifier()).best in layers
 st.report(clf, X2, y2, "report.html", plan=False)

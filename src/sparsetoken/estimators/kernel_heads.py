@@ -172,19 +172,20 @@ def _pick_tokens(training: TrainingSamples) -> Floats:
     """Return random tokens that depend neither on the order of sequences nor of their tokens."""
     rng = np.random.default_rng(training.seed)
     order = training.order[training.weights[training.order] > 0]
-    order = order[rng.permutation(len(order))][:_LANDMARKS]
-    lengths = training.raw.lengths[order]
-    affordable = np.cumsum(lengths) * training.raw.dim <= training.raw.room
-    rows = order[: max(1, int(affordable.sum()))]
-    kept = training.raw.take(np.sort(rows)).sequences
-    sequences = [kept[int(place)] for place in np.argsort(np.argsort(rows))]
-    count = min(_LANDMARKS, len(kept.tokens))
-    picked = []
-    for k in range(len(sequences)):
-        tokens = sequences[k][np.lexsort(sequences[k].T)]
-        n_picked = len(range(k, count, len(sequences)))
-        picked.append(tokens[rng.permutation(len(tokens))[:n_picked]])
-    return np.concatenate(picked).astype(np.float64)
+    rows = order[rng.permutation(len(order))][:_LANDMARKS]
+    lengths = training.raw.lengths[rows]
+    most = -(-_LANDMARKS // len(rows))
+    picked = [np.sort(rng.permutation(length)[:most]) for length in lengths]
+    # As many sequences at once as memory has room for.
+    batch = np.cumsum(lengths) * training.raw.dim // max(training.raw.room, 1)
+    tokens = []
+    for number in np.unique(batch):
+        members = np.flatnonzero(batch == number)
+        taken = training.raw.take(np.sort(rows[members])).sequences
+        for k, place in zip(members, np.argsort(np.argsort(rows[members])), strict=True):
+            sequence = taken[int(place)]
+            tokens.append(sequence[np.lexsort(sequence.T)][picked[k]])
+    return np.concatenate(tokens)[:_LANDMARKS].astype(np.float64)
 
 
 def _fit_all(rows: Floats, training: TrainingSamples) -> Floats:
