@@ -128,7 +128,7 @@ def set_options(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _option(quantity: Quantity, hidden: bool = False) -> Any:
-    word = isinstance(quantity.default, str)
+    word = isinstance(quantity.default, str) or bool(quantity.options)
     kind, metavar = (int, "INTEGER") if quantity.whole else (float, "NUMBER")
     text = f"{quantity.help} ({quantity.symbol})" if quantity.symbol else quantity.help
     if quantity.name == "model":
