@@ -241,7 +241,7 @@ PARAMETERS: dict[str, Quantity] = {
         ),
         Quantity(
             "batches", "samples of a step", "",
-            "Samples of each gradient step: fresh ones, the same ones reused, or online, one by one.",
+            "Samples of each gradient step: fresh, reused (the same ones), or online (one by one).",
             default="fresh", options=("fresh", "reused", "online"), group="training",
         ),
         Quantity(
