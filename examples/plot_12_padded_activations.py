@@ -1,9 +1,9 @@
 """
-Padded activations: train short, serve long at 1 % false positives
+Padded activations: train short, serve long at 5 % false positives
 ==================================================================
 
 A probe on a language model's activations is trained on short texts and runs on long ones. Batches
-come as padded arrays with a mask. An alarm may go off on 1 % of the harmless texts only, and it
+come as padded arrays with a mask. An alarm may go off on 5 % of the harmless texts only, and it
 should go off while the text is still being written. The activations here are drawn from the model
 of this package, with lengths that differ.
 """
@@ -52,7 +52,7 @@ clf = st.AttentionClassifier(random_state=0).fit(short, y)
 # ``window=`` it is for the largest score of a text's windows, in which a signal token weighs as
 # much as in a short text.
 
-lengths, fpr, window = [30, 90, 240], 0.01, 30
+lengths, fpr, window = [30, 90, 240], 0.05, 30
 ways = {
     "of short texts": lambda n: (clf.threshold(fpr), None),
     "for the length": lambda n: (clf.threshold(fpr, n_tokens=n), None),
@@ -82,9 +82,9 @@ with styled():
         look = {"marker": "osD"[i], "color": COLORS[i], "markerfacecolor": "white", "label": name}
         left.plot(lengths, 100 * np.maximum(false, 5e-4), **look)
         right.plot(lengths, 100 * recall, **look)
-    left.axhline(1.0, ls=":", color="0.5")
-    left.set(yscale="log", ylabel="false positives (%)", ylim=(0.04, 10), yticks=[0.1, 1, 10])
-    left.set_yticklabels(["0.1", "1", "10"])
+    left.axhline(100 * fpr, ls=":", color="0.5")
+    left.set(yscale="log", ylabel="false positives (%)", ylim=(1, 50), yticks=[1, 5, 20])
+    left.set_yticklabels(["1", "5", "20"])
     right.set(ylabel="positives found (%)", ylim=(0, 103))
     for ax in (left, right):
         ax.set(xscale="log", xlabel="longest text served (tokens)", xticks=lengths)
@@ -94,10 +94,10 @@ with styled():
     figure.draw_without_rendering()
 
 # %%
-# With the threshold of short texts, false alarms grow with the length. A threshold for the length
-# keeps them nearer to what was asked for. How near it cannot know: 1 % of some 300 negatives are
-# three, and for texts eight times as long they tell an eighth of that. ``rate_interval`` says so,
-# and ``converged`` is False. Counting has an error too: of 800 harmless texts 1 % are 8 ± 3.
+# With the threshold of short texts, longer texts raise more false alarms. A threshold for the
+# length keeps them nearer to what was asked for. How near, ``rate_interval`` says: 5 % of some 300
+# negatives are 15, enough to hold the rate within a factor of 1.5 at their own length. About texts
+# eight times as long they tell an eighth of that.
 #
 # While the text is being written
 # -------------------------------
