@@ -103,7 +103,8 @@ with styled():
 # -------------------------------
 # ``clf.stream(fpr=..., n_tokens=240, window=30)`` takes one token at a time and knows the score of
 # the last 30. A token costs the same however long the text has become. ``stream.alarm`` becomes
-# True in a fraction ``fpr`` of harmless texts of that length, at any time: counted over 200 texts.
+# True in a fraction ``fpr`` of harmless texts of that length, at any time, as near as the interval
+# of its threshold says. We count over 200 texts.
 
 length = 240
 stream = clf.stream(fpr=fpr, n_tokens=length, window=window)
@@ -114,7 +115,8 @@ for _ in range(200):
     for token in rng.standard_normal((length, dim)):
         stream.update(token)
     alarms += stream.alarm
-print(f"alarms in {alarms / 2:.1f} % of harmless texts, {100 * fpr:g} % asked for")
+low, high = stream.threshold.rate_interval
+print(f"alarms in {alarms / 2:.1f} % of harmless texts; promised: {low:.1%} to {high:.1%}")
 
 scores = {}
 for name, positive in (("harmless", False), ("signal at token 150", True)):
