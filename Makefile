@@ -79,7 +79,7 @@ bench: .venv/dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
 docs: .venv/docs
-	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/sphinx-build -j auto -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 wheel: .venv/dev

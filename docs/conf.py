@@ -35,7 +35,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
 }
-html_sidebars = {"index": [], "numerics": [], "contributing": []}
+html_sidebars = {"index": [], "contributing": []}
 copyright = author
 html_math_renderer = "mathml"
 

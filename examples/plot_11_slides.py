@@ -2,7 +2,7 @@
 Slides in .h5 files: which region decides
 =========================================
 
-Feature extractors for microscope slides write one ``.h5`` file a slide: a vector for each small
+Feature extractors for microscope slides write one ``.h5`` file per slide: a vector for each small
 region, and its coordinates. A table says which slides come from ill patients; nobody has marked
 the regions. We go from such a folder to a classifier, and back to the place on the slide.
 

@@ -1,9 +1,9 @@
 """
-Padded activations: train short, serve long at 1 % false positives
+Padded activations: train short, serve long at 5 % false positives
 ==================================================================
 
 A probe on a language model's activations is trained on short texts and runs on long ones. Batches
-come as padded arrays with a mask. An alarm may go off on 1 % of the harmless texts only, and it
+come as padded arrays with a mask. An alarm may go off on 5 % of the harmless texts only, and it
 should go off while the text is still being written. The activations here are drawn from the model
 of this package, with lengths that differ.
 """
@@ -46,13 +46,13 @@ clf = st.AttentionClassifier(random_state=0).fit(short, y)
 # %%
 # A threshold for each length
 # ---------------------------
-# Scores depend on the length: attention averages over more harmless tokens, so that a long text's
-# score varies less, and one signal token weighs less in it. The threshold of short texts is too
-# high then, and misses most. ``threshold(fpr, n_tokens=...)`` draws sequences of that length from
-# the negatives of ``fit``; with ``window=`` it is for the largest score of a text's windows, in
-# which a signal token weighs as much as in a short text.
+# Scores depend on the length: the highest of many harmless tokens is higher than that of a few. So
+# the threshold of short texts raises more false alarms the longer the texts are.
+# ``threshold(fpr, n_tokens=...)`` makes sequences of that length of the negatives of ``fit``; with
+# ``window=`` it is for the largest score of a text's windows, in which a signal token weighs as
+# much as in a short text.
 
-lengths, fpr, window = [30, 60, 120, 240], 0.01, 30
+lengths, fpr, window = [30, 90, 240], 0.05, 30
 ways = {
     "of short texts": lambda n: (clf.threshold(fpr), None),
     "for the length": lambda n: (clf.threshold(fpr, n_tokens=n), None),
@@ -71,6 +71,9 @@ for length in lengths:
         rates[name].append((alarm[y_long == 0].mean(), alarm[y_long == 1].mean()))
 for name, found in rates.items():
     print(name, [f"{f:.1%} / {r:.0%}" for f, r in found])
+threshold = clf.threshold(fpr, n_tokens=180)
+low, high = threshold.rate_interval
+print(f"at 180 tokens the true rate is within {low:.1%} and {high:.1%} in 8 of 10 cases")
 
 with styled():
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 2.8), layout="constrained")
@@ -79,9 +82,9 @@ with styled():
         look = {"marker": "osD"[i], "color": COLORS[i], "markerfacecolor": "white", "label": name}
         left.plot(lengths, 100 * np.maximum(false, 5e-4), **look)
         right.plot(lengths, 100 * recall, **look)
-    left.axhline(1.0, ls=":", color="0.5")
-    left.set(yscale="log", ylabel="false positives (%)", ylim=(0.04, 10), yticks=[0.1, 1, 10])
-    left.set_yticklabels(["0.1", "1", "10"])
+    left.axhline(100 * fpr, ls=":", color="0.5")
+    left.set(yscale="log", ylabel="false positives (%)", ylim=(1, 50), yticks=[1, 5, 20])
+    left.set_yticklabels(["1", "5", "20"])
     right.set(ylabel="positives found (%)", ylim=(0, 103))
     for ax in (left, right):
         ax.set(xscale="log", xlabel="longest text served (tokens)", xticks=lengths)
@@ -91,16 +94,19 @@ with styled():
     figure.draw_without_rendering()
 
 # %%
-# Of 800 harmless texts 1 % are 8 ± 3: rates up to 1.4 % are what chance allows, and lower ones are
-# on the safe side. The threshold of short texts is too safe: it misses a third of the positives.
+# With the threshold of short texts, longer texts raise more false alarms. A threshold for the
+# length keeps them nearer to what was asked for. How near, ``rate_interval`` says: 5 % of some 300
+# negatives are 15, enough to hold the rate within a factor of 1.5 at their own length. About texts
+# eight times as long they tell an eighth of that.
 #
 # While the text is being written
 # -------------------------------
-# ``clf.stream(fpr=..., n_tokens=400, window=30)`` takes one token at a time and knows the score of
+# ``clf.stream(fpr=..., n_tokens=240, window=30)`` takes one token at a time and knows the score of
 # the last 30. A token costs the same however long the text has become. ``stream.alarm`` becomes
-# True in a fraction ``fpr`` of harmless texts of that length, at any time: counted over 200 texts.
+# True in a fraction ``fpr`` of harmless texts of that length, at any time, as near as the interval
+# of its threshold says. We count over 200 texts.
 
-length = 400
+length = 240
 stream = clf.stream(fpr=fpr, n_tokens=length, window=window)
 rng = np.random.default_rng(6)
 alarms = 0
@@ -109,12 +115,13 @@ for _ in range(200):
     for token in rng.standard_normal((length, dim)):
         stream.update(token)
     alarms += stream.alarm
-print(f"alarms in {alarms / 2:.1f} % of harmless texts, {100 * fpr:g} % asked for")
+low, high = stream.threshold.rate_interval
+print(f"alarms in {alarms / 2:.1f} % of harmless texts; promised: {low:.1%} to {high:.1%}")
 
 scores = {}
-for name, positive in (("harmless", False), ("signal at token 250", True)):
-    tokens = np.random.default_rng(5).standard_normal((length, dim))
-    tokens[250] += signal * positive * direction
+for name, positive in (("harmless", False), ("signal at token 150", True)):
+    tokens = np.random.default_rng(1).standard_normal((length, dim))
+    tokens[150] += signal * positive * direction
     stream.reset()
     scores[name] = [stream.update(token) for token in tokens]
     print(name, "- alarm" if stream.alarm else "- no alarm")

@@ -28,7 +28,9 @@ def _block(translator: Any, node: Any) -> None:
     formula = node.astext()
     if "&" in formula:
         formula = rf"\begin{{aligned}}{formula}\end{{aligned}}"
-    translator.body.append(f'<div class="formula">{_convert(formula, as_block=True)}</div>')
+    number = f'<span class="eqno">({node["number"]})</span>' if node.get("number") else ""
+    start = translator.starttag(node, "div", "", CLASS="formula")
+    translator.body.append(f"{start}{_convert(formula, as_block=True)}{number}</div>")
     raise SkipNode
 
 

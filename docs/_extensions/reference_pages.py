@@ -51,17 +51,22 @@ def api_pages() -> dict[str, str]:
 
 def _top_page() -> str:
     names = [name for name in sparsetoken.__all__ if name not in PACKAGES]
-    homes = {name: getattr(sparsetoken, name).__module__.rsplit(".", 1)[0] for name in names}
+    public = {package: importlib.import_module(f"sparsetoken.{package}") for package in PACKAGES}
+    homes = {
+        name: package
+        for name in names
+        for package, module in public.items()
+        if name in module.__all__
+    }
     elsewhere = [
-        f".. py:data:: sparsetoken.{name}\n\n   The same as :obj:`{home}.{name}`.\n"
+        f".. py:data:: sparsetoken.{name}\n\n   The same as :obj:`sparsetoken.{home}.{name}`.\n"
         for name, home in homes.items()
-        if home != "sparsetoken"
     ]
     return "\n".join(
         [
             _title("sparsetoken", "="),
             "``import sparsetoken as st`` gives the problem, the packages and the usual names.\n",
-            _summary([f"sparsetoken.{name}" for name in names if homes[name] == "sparsetoken"]),
+            _summary([f"sparsetoken.{name}" for name in names if name not in homes]),
             *elsewhere,
         ]
     )
@@ -97,7 +102,8 @@ def command_line_page() -> str:
         rest = ["COMMAND ..."] if group else [*words, "[OPTIONS]"]
         parts.append(f"::\n\n    {' '.join([name, *rest])}\n")
         parts.append(f".. program:: {name}\n")
-        parts += [_parameter(parameter) for parameter in command.params]
+        shown = [p for p in command.params if not getattr(p, "hidden", False)]
+        parts += [_parameter(parameter) for parameter in shown]
     return "\n".join(parts)
 
 
@@ -137,6 +143,8 @@ def _data(name: str) -> str:
         content = "Known names: " + ", ".join(f"``{key}``" for key in value) + "."
     elif isinstance(value, tuple):
         content = ", ".join(f"``{item}``" for item in value)
+    elif isinstance(value, float):
+        content = f"``{value:.4g}``"
     else:
         home, kind = name.rpartition(".")[0], type(value).__name__
         content = f"The instance of :class:`{kind} <{home}.{kind}>` to call."

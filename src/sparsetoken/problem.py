@@ -83,7 +83,7 @@ class SparseTokenProblem:
     positive_rate : float, default=0.5
         Probability π that a sample is positive.
     contiguous : bool, default=False
-        Whether the signal tokens are neighbours, a run that starts anywhere. Attention and mean
+        Whether the signal tokens are neighbors, a run that starts anywhere. Attention and mean
         pooling do not see positions; the best classifier gains by it.
 
     Examples
@@ -123,7 +123,7 @@ class SparseTokenProblem:
 
     @property
     def in_runs(self) -> bool:
-        """Whether it matters that the signal tokens are neighbours: there are several, not all."""
+        """Whether it matters that the signal tokens are neighbors: there are several, not all."""
         return self.contiguous and 1 < self.n_signal < self.n_tokens
 
     @property

@@ -146,7 +146,7 @@ PARAMETERS: dict[str, Quantity] = {
         ),
         Quantity(
             "contiguous", "signal tokens in a run", "",
-            "Whether the signal tokens are neighbours.", 0, 1, default=False, group="positions",
+            "1 if the signal tokens are neighbors.", 0, 1, default=False, group="positions",
         ),
         Quantity(
             "kinds", "kinds of sequences", "",
@@ -240,7 +240,8 @@ PARAMETERS: dict[str, Quantity] = {
             1, default=10, whole=True, slider=(2, 30), group="training",
         ),
         Quantity(
-            "batches", "samples of a step", "", "Which samples each gradient step sees.",
+            "batches", "samples of a step", "",
+            "Samples of each gradient step: fresh, reused (the same ones), or online (one by one).",
             default="fresh", options=("fresh", "reused", "online"), group="training",
         ),
         Quantity(
@@ -250,7 +251,7 @@ PARAMETERS: dict[str, Quantity] = {
         ),
         Quantity(
             "start", "start of the iteration", "",
-            "Where the best learner's iteration begins: knowing nothing, or at the truth.",
+            "Where the best learner's iteration begins: nothing, or informed (at the truth).",
             options=("nothing", "informed"), group="training",
         ),
         Quantity(

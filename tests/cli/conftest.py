@@ -44,7 +44,7 @@ def drawn():
 
 
 def write_csv(path, X, names, labels, header=("bag", "label"), **columns):
-    """Write one token a line; ``columns`` have one value a sequence."""
+    """Write one token per line; ``columns`` have one value per sequence."""
     features = [f"x{j}" for j in range(X.shape[-1])]
     with path.open("w", newline="") as file:
         writer = csv.writer(file)

@@ -1,4 +1,4 @@
-"""What predict writes: a row a sequence, a row a token."""
+"""What predict writes: one row per sequence, one row per token."""
 
 import csv
 import json

@@ -35,6 +35,15 @@ def test_theory_at_infinity(run):
     assert 0.2 < json.loads(out)["test_error"]["value"] < 0.22
 
 
+def test_options_that_are_words(run):
+    hard = ("--model", "optimal", "--alpha", 0.6, "--n-tokens", 1000, "--signal", 5, "--json")
+    cosines = [
+        json.loads(run("theory", "cosine", *hard, "--start", start)[1])["cosine"]["value"]
+        for start in ("nothing", "informed")
+    ]
+    assert cosines[0] < 0.2 < 0.8 < cosines[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [

@@ -1,4 +1,4 @@
-"""Folders with a file a sequence."""
+"""Folders with one file per sequence."""
 
 import numpy as np
 import pytest

@@ -346,7 +346,7 @@ def test_an_array_a_layer_is_chosen(tmp_path, ending):
     with pytest.raises(ValueError, match="There is no layer 4"):
         read_dataset(path, layer=4)
     archive(path, layer_3=SLIDES["s0"], layer_7=SLIDES["s1"])  # not two sequences
-    with pytest.raises(ValueError, match="holds an array a layer"):
+    with pytest.raises(ValueError, match="holds one array per layer"):
         read_dataset(path)
     archive(path, **{"blocks.3.mlp": PADDED, "blocks.3.attn": PADDED})
     with pytest.raises(
@@ -489,7 +489,7 @@ def test_columns_of_lists_are_chosen_by_name(tmp_path):
 
 
 def test_a_vector_a_row(tmp_path):
-    """One token a row, with its embedding in a list."""
+    """One token per row, with its embedding in a list."""
     path = tmp_path / "x.parquet"
     bag = np.repeat(list(SLIDES), [len(x) for x in SLIDES.values()])
     tokens = np.concatenate(list(SLIDES.values()))

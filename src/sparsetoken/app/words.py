@@ -20,9 +20,9 @@ def samples(alpha: float, dim: int | None = None) -> str:
 
 
 def majority(values: Values, ends: list[float]) -> tuple[list[Line], str]:
-    """Return what always answering the larger class gives: a line, and words if it is good enough.
+    """Return the majority baseline as a line, and a sentence if it meets the target.
 
-    There is nothing to say where the classes are equal.
+    Both are empty where the classes are equal.
     """
     error = min(values["positive_rate"], 1.0 - values["positive_rate"])
     if error == 0.5:

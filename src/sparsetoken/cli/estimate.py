@@ -93,7 +93,7 @@ def predict(
     tokens: Annotated[
         Path | None,
         typer.Option(
-            help="Write one row a token to this .csv or .parquet: sequence, position, row of the "
+            help="Write one row per token to this .csv or .parquet: sequence, position, row of the "
             "file, weight, contribution to the score, and the class that it speaks for."
         ),
     ] = None,

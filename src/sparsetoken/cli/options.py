@@ -19,7 +19,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Data = Annotated[
     Path,
     typer.Argument(
-        help="Sequences: a table with one token a row (.csv, .tsv, also .gz; .parquet, .arrow, "
+        help="Sequences: a table with one token per row (.csv, .tsv, also .gz; .parquet, .arrow, "
         ".feather), arrays (.npz, .h5, .h5ad, .safetensors, .pt, .mat), a folder with one such "
         "file a sequence, or one from Sequences.writer or from save_to_disk of datasets."
     ),
@@ -128,7 +128,7 @@ def set_options(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _option(quantity: Quantity, hidden: bool = False) -> Any:
-    word = isinstance(quantity.default, str)
+    word = isinstance(quantity.default, str) or bool(quantity.options)
     kind, metavar = (int, "INTEGER") if quantity.whole else (float, "NUMBER")
     text = f"{quantity.help} ({quantity.symbol})" if quantity.symbol else quantity.help
     if quantity.name == "model":

@@ -1,4 +1,4 @@
-"""What ``sparsetoken predict`` tells: a row a sequence, or a row a token."""
+"""What ``sparsetoken predict`` tells: one row per sequence, or one row per token."""
 
 import csv
 import re
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?", re.IGNORECASE)
 def predictions(
     classifier: Any, dataset: "Dataset", top: int
 ) -> "tuple[list[dict[str, Any]], list[Measure]]":
-    """Return one row a sequence, and measures if there are labels."""
+    """Return one row per sequence, and measures if there are labels."""
     from sparsetoken.inspection.measures import judge
     from sparsetoken.sequences.fingerprints import seen_in_fit
 
@@ -75,7 +75,7 @@ def per_class(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def token_columns(classifier: Any, dataset: "Dataset") -> dict[str, list[Any]]:
-    """Return a table with one row a token, in the order of sequences and positions."""
+    """Return a table with one row per token, in the order of sequences and positions."""
     import numpy as np
 
     lengths = dataset.sequences.lengths

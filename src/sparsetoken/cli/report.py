@@ -74,7 +74,7 @@ def _texts(dataset: "Dataset", column: str) -> dict[str, list[str]]:
     from sparsetoken.sequences.interop import find_name
 
     if not is_table(dataset.path):
-        raise ValueError(f"--token-text needs a table with one token a row, got {dataset.path}")
+        raise ValueError(f"--token-text needs a table with one token per row, got {dataset.path}")
     table = open_table(dataset.path)
     name = find_name(column, list(table.kinds), str(dataset.path))
     every = [str(text) for block in table.blocks([name], []) for text in block.cells[0]]

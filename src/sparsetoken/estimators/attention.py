@@ -11,23 +11,29 @@ class AttentionClassifier(StackClassifier):
     """Find the few informative tokens of each sequence; the defaults suit real data.
 
     A head scores a sequence by a·log mean exp(z·w/a) over its tokens z, which are centered and
-    scaled, or whitened: attention whose query and readout are one direction w. It starts from a
-    class-balanced two-step query. There are sharp heads (a = 1, a few tokens decide) and soft ones
-    (a = 3 and 10), for either class, the heads of :class:`BayesAttentionClassifier`, which learn
-    from few samples where its model holds, and heads of plain mean pooling. Their weights are not
-    negative and fit the labels of held-out samples, whose scores also calibrate the probabilities.
-    :class:`SparseTokenClassifier` adds trees on statistics of whole sequences.
+    divided by one common scale, or nearly whitened: attention whose query and readout are one
+    direction w. It starts from a class-balanced two-step query. There are
+
+    * sharp heads (a = 1, a few tokens decide) and soft ones (a = 3 and 10), for either class;
+    * the heads of :class:`BayesAttentionClassifier`, which learn from few samples where its model
+      holds;
+    * heads of plain mean pooling.
+
+    Their weights are not negative and fit the labels of held-out samples, whose scores also
+    calibrate the probabilities. :class:`SparseTokenClassifier` adds means of a kernel map, and
+    trees on statistics of whole sequences.
 
     Parameters
     ----------
     reg : float or "auto", default="auto"
         Ridge λ on w in standard coordinates. A number means sharp heads only; by default it is
-        0.01 for sharp and 0.0003 for soft ones.
+        0.01 for sharp heads, 0.003 and 0.0003 for soft ones.
     shrinkage : float, None or "auto", default="auto"
         How far the tokens' correlations are drawn to zero before whitening: 1 only scales each
-        feature, None scales all alike. By default 1 and 0.3, heads of each; only 1 for tokens of
-        more than 1000 features; and None with a ``token_map``. If both ``reg`` and ``shrinkage``
-        are given there are no pooled heads, and if one is no posterior ones.
+        feature, None scales all alike. By default there are heads with None and heads with 0.3,
+        and pooled ones with 1 as well; None and 1 for tokens of more than 1000 features; None alone
+        with a ``token_map``. Giving either ``reg`` or ``shrinkage`` leaves out the posterior heads,
+        giving both also the pooled ones.
     token_map : transformer, "auto" or None, default=None
         A scikit-learn transformer applied to each token, such as ``Nystroem``: for data whose
         informative tokens are not a shifted mean. It sees centered and scaled tokens; it is cloned

@@ -76,7 +76,7 @@ class AttentionHeads(Member):
         The ridge of sharp heads alone; by default there are sharp and soft ones, with ridges of
         their own.
     shrinkages : tuple of float or None, optional
-        Standard coordinates to fit heads in; by default scaled features, and nearly whitened ones.
+        Coordinates to fit heads in; by default the tokens' own, and nearly whitened ones.
     steps : int
         Most steps of L-BFGS; stopping early is part of the regularization.
     adds : bool

@@ -15,11 +15,17 @@ from sparsetoken.estimators.trees import Trees
 class SparseTokenClassifier(StackClassifier):
     """The classifier to reach for: attention, pooling and trees, weighed by held-out scores.
 
-    A few tokens may decide the label, or their mean, or the sequence as a whole. This classifier
-    fits all three kinds of members; among the heads of attention are those of
-    :class:`BayesAttentionClassifier`, which learn from few samples where its model holds. The
-    weights are not negative and make the scores of held-out samples fit the labels best; with few
-    samples they stay near equal. The same scores calibrate the probabilities.
+    A few tokens may decide the label, or all of them together, or statistics of the sequence. This
+    classifier fits members for each case:
+
+    * heads of attention, among them those of :class:`BayesAttentionClassifier`, which learn from
+      few samples where its model holds;
+    * pooled heads: logistic regression on the mean token, and on the mean of a kernel map of the
+      tokens, which sees differences that no single feature shows;
+    * trees on statistics of each feature.
+
+    The weights are not negative and make the scores of held-out samples fit the labels best; with
+    few samples they stay near equal. The same scores calibrate the probabilities.
 
     Parameters
     ----------
@@ -50,11 +56,12 @@ class SparseTokenClassifier(StackClassifier):
     Attributes
     ----------
     members_ : dict
-        The weight of each member, of sum one: "attention" (a few tokens decide), "pooled" (the
-        mean does) and "statistics" (trees on mean, largest, smallest and standard deviation of a
-        sequence's tokens, and on how many exceed certain levels, feature by feature).
+        The weight of each kind of member, of sum one: "attention" (a few tokens decide), "pooled"
+        (a mean over all tokens does, of the tokens or of their kernel map) and "statistics" (trees
+        on mean, largest, smallest and standard deviation of a sequence's tokens, and on how many
+        exceed certain levels, feature by feature).
     heads_ : list of Head
-        The heads of attention and pooling, as in :class:`AttentionClassifier`.
+        The heads of attention and of the mean token, as in :class:`AttentionClassifier`.
     query_, coef_, intercept_ : ndarray of shape (d,), (d,), float; or (classes, d), ...
         Those of the head of largest weight.
     query_reliability_, chosen_, half_auc_, stack_, reference_, n_passes_, fingerprints_

@@ -183,8 +183,8 @@ class StackClassifier(AttendingClassifier):
         n_tokens : int, optional
             The length of the sequences to be scored. By default they are like those of ``fit``,
             and the threshold is a quantile of the scores of negatives that were held out. For
-            another length, sequences of that many tokens are drawn from the negatives' tokens in
-            ``fit``, as if these were independent.
+            another length, sequences of that many tokens are made of negatives of ``fit``, one
+            after the other, so that tokens which belong together stay together.
         window : int, optional
             The window of :meth:`decision_function` that the threshold is for. A stream looks at
             more windows than these: :meth:`stream` has a threshold of its own.
@@ -196,11 +196,13 @@ class StackClassifier(AttendingClassifier):
         threshold : Estimate
             A float to compare with :meth:`decision_function`. Its ``uncertainty`` is the standard
             error: from the number of negatives and, for another length, from how much the folds of
-            ``fit`` differ. If ``fpr`` is too small for the number of negatives, the tail of their
-            scores is taken to be normal.
-            A threshold for long sequences depends on rare tokens. If it depends on tokens more than
-            four times as rare as the rarest one kept from ``fit``, a warning is given, and
-            ``converged`` is False.
+            ``fit`` differ. Where fewer than ten negatives score higher, the tail of their scores is
+            continued as that of a normal law.
+            The true false-positive rate lies between the two numbers of ``rate_interval`` in 8 of
+            10 cases. ``converged`` is False if it may be off by more than a factor of 1.5. To be
+            that sure takes about ``10 / fpr`` negatives, and for sequences k times as long as those
+            of ``fit`` k times as many. If there are 40 times too few, a warning says how many would
+            be enough.
         """
         check_is_fitted(self)
         fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)

@@ -76,7 +76,7 @@ class Store:
         if not self.refresh() and not empty:
             self.close()
             raise StoreError(
-                f"{self.path} is not a store; those of sparsetoken 0.2 are exported by it"
+                f"{self.path} is not a store; export stores of sparsetoken 0.2 with that version"
             )
         if empty and not read_only:
             self._append([_HEADER])

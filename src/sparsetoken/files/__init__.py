@@ -1,4 +1,4 @@
-"""Sequences from files: tables with one token a row, archives of arrays, folders of slides."""
+"""Sequences from files: tables with one token per row, archives of arrays, folders of slides."""
 
 from sparsetoken.files.dataset import Dataset
 from sparsetoken.files.read import is_table, open_table, read_dataset

@@ -78,7 +78,7 @@ class Archive:
         if wanted not in layers:
             missing = "" if wanted is None else f" There is no layer {wanted}."
             raise ValueError(
-                f"{self.path} holds an array a layer: say which with layer=, one of "
+                f"{self.path} holds one array per layer: say which with layer=, one of "
                 f"{', '.join(map(str, sorted(layers)))}.{missing} It holds "
                 f"{list_arrays(self.arrays)}"
             )

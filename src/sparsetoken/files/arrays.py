@@ -21,8 +21,8 @@ def read_archive(path: Path, arrays: Arrays, wanted: Wanted) -> Dataset:
 
     Either an array ``X`` of shape (n, L, d), with ``mask`` if it is padded; or ``X`` of shape
     (tokens, d) with ``bag``, the sequence of each token, or ``offsets``; or an array of shape
-    (L_i, d) for each sequence, under its name, or in its group. ``y`` has one label a token, or
-    one a sequence.
+    (L_i, d) for each sequence, under its name, or in its group. ``y`` has one label per token, or
+    one per sequence.
     """
     archive = Archive(path, arrays, wanted)
     name = archive.tokens_name()
@@ -131,7 +131,7 @@ def _coordinates(archive: Archive, rows: Array, total: int) -> Array | None:
 def _per_sequence(
     archive: Archive, name: str, sequences: Sequences, codes: Array | None, order: Array | None
 ) -> list[Any]:
-    """Return one value a sequence, from one a token or one a sequence.
+    """Return one value per sequence, from one per token or one per sequence.
 
     Values per sequence come in the order of the sequences; with ``bag`` that is the order in which
     these first appear. If the sorted order is another one, the file could mean either, and must
@@ -152,7 +152,7 @@ def _per_sequence(
         raise ValueError("ids must hold each name in 'bag' once")
     if order is None and ordered != names:
         raise ValueError(
-            f"{name} has one value a sequence, but the sequences appear in the order "
+            f"{name} has one value per sequence, but the sequences appear in the order "
             f"{shorten([repr(n) for n in names], 4)}, which is not the sorted one; say which is "
             f"meant by an array 'ids' with the names in the order of {name}, or give one value a "
             "token"

@@ -129,7 +129,7 @@ def _nested(cells: list[list[Any]], batch: Any, name: str, kind: str) -> Block:
     import pyarrow
 
     column = batch.column(name)
-    if kind == "vector":  # a token a row: a list of one sequence
+    if kind == "vector":  # one token per row: a list of one sequence
         ends = pyarrow.array([0, len(column)], pyarrow.int64())
         column = pyarrow.LargeListArray.from_arrays(ends, getattr(column, "storage", column))
     try:

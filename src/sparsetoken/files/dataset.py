@@ -28,7 +28,7 @@ class Dataset:
     sequences : Sequences
         The sequences; ``sequences.ids`` are their names in the file.
     labels : ndarray or None
-        One label a sequence; None if the file has none. Where ``labelled`` is False it is void.
+        One label per sequence; None if the file has none. Where ``labelled`` is False it is void.
     labelled : ndarray of bool
         Which sequences have a label.
     groups : ndarray or None

@@ -1,4 +1,4 @@
-"""Folders with one file a sequence: side by side, in folders of their own, or by class."""
+"""Folders with one file per sequence: side by side, in folders of their own, or by class."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -85,7 +85,7 @@ def _classes(folder: Path, files: dict[str, Path]) -> dict[str, str] | None:
     if len(distinct) < 2 or any("/" in home for home in distinct):
         return None
     if len(distinct) == len(files) or any(name != file.stem for name, file in files.items()):
-        return None  # a folder a sequence
+        return None  # one folder per sequence
     if {home.lower() for home in distinct} & _SPLITS:
         raise ValueError(
             f"{folder} holds {', '.join(sorted(distinct))}: these are no classes, name one of them"

@@ -1,4 +1,4 @@
-"""AnnData: ``.h5ad``, one token a row. Arrays are X, what is in obsm, and the columns of obs."""
+"""AnnData: ``.h5ad``, one token per row. Arrays are X, what is in obsm, and the columns of obs."""
 
 from functools import partial
 from pathlib import Path

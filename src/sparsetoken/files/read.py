@@ -64,10 +64,10 @@ def read_dataset(
     Parameters
     ----------
     path : str or path
-        A table with one token a row (``.csv``, ``.tsv``, also with ``.gz``; ``.parquet``,
+        A table with one token per row (``.csv``, ``.tsv``, also with ``.gz``; ``.parquet``,
         ``.arrow``, ``.feather``), an archive of arrays (``.npz``, ``.npy``, ``.h5``, ``.h5ad``,
-        ``.safetensors``, ``.pt``, ``.mat``), a folder with one such file a sequence, a folder that
-        Hugging Face datasets has saved, or one that ``Sequences.writer`` has written.
+        ``.safetensors``, ``.pt``, ``.mat``), a folder with one such file per sequence, or one that
+        Hugging Face datasets has saved or ``Sequences.writer`` has written.
     by : str, optional
         The column or array that names the sequence of each token; by default "bag" or "sequence".
     label : str, optional
@@ -81,7 +81,7 @@ def read_dataset(
         Among arrays: the one that holds the tokens, by default "X", "features", "feats",
         "embeddings", "hidden_states" or "activations".
     layer : int, optional
-        Which layer, if there is an array a layer, or one with several layers.
+        Which layer, if there is one array per layer, or one with several layers.
     group : str, optional
         What sequences belong together, for instance the patient; by default there is none.
     ignore : str or sequence of str

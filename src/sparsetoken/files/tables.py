@@ -1,4 +1,4 @@
-"""Tables: one token a row, or one sequence a row with its tokens in a list."""
+"""Tables: one token per row, or one sequence per row with its tokens in a list."""
 
 from pathlib import Path
 from typing import Any, NamedTuple

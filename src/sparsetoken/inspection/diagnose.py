@@ -202,7 +202,7 @@ def _held_out_scores(model: Any, data: Data) -> tuple[Floats, NDArray[np.bool_]]
 
 
 def _readout_auc(features: list[Floats], signs: Floats) -> float:
-    """Return the cross-validated AUC of ridge readouts; features are one array, or one a class."""
+    """Return the cross-validated AUC of ridge readouts; features: one array, or one per class."""
     scores = np.empty(signs.shape)
     for column, sign in enumerate(signs.T):
         scaled = _scaled(features[column % len(features)])

@@ -89,17 +89,17 @@ class Plan(PlanResult):
 
     @property
     def n_tokens(self) -> int | None:
-        """Length of a sequence; None of a population, whose kinds have it."""
+        """Length of a sequence; None for a population, whose kinds have their own."""
         return self._quantity("n_tokens")
 
     @property
     def n_signal(self) -> int | None:
-        """Tokens that carry the signal in a positive sequence; None of a population."""
+        """Tokens that carry the signal in a positive sequence; None for a population."""
         return self._quantity("n_signal")
 
     @property
     def signal(self) -> float:
-        """Strength of the signal; of a population the factor on the strengths that were given."""
+        """Strength of the signal; for a population, the factor on the strengths of its kinds."""
         return float(self._quantity("signal"))
 
     @property

@@ -13,7 +13,7 @@ _UNIT = (0.0, 1.0, (0, 0.25, 0.5, 0.75, 1))
 _MEANING = {
     "attention": "a few tokens decide",
     "posterior": "a few tokens decide, as in the sparse-token model",
-    "pooled": "the average of all tokens decides",
+    "pooled": "all tokens together decide",
     "statistics": "the spread and extremes of all tokens decide",
 }
 _CLASS_COLORS = dict(enumerate((*COLORS[:-1], "var(--ink)")))  # black would vanish in the dark
@@ -60,7 +60,7 @@ def _head(evidence: Evidence, title: str) -> str:
     )
     return (
         f"<h1>{escape(title)}</h1><p>{evidence.classifier} on {sum(evidence.classes.values())} "
-        f"sequences ({counts}), {lengths}, {evidence.dim} features a token.</p>"
+        f"sequences ({counts}), {lengths}, {evidence.dim} features per token.</p>"
         f'<p class="soft">{escape(evidence.how)}</p><div class="row">{boxes}</div>'
         f"<p>The accuracy is {better} chance: {trivial}. {escape(evidence.no_recall)}</p>"
     )

@@ -12,7 +12,7 @@ from sparsetoken._types import Array
 
 
 class Noise(Protocol):
-    """The noise of all tokens, a matrix of one row a token."""
+    """The noise of all tokens, a matrix of one row per token."""
 
     def times(self, vector: Array) -> Array:
         """Return the product with a vector over the dimensions."""

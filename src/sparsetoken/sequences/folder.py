@@ -94,7 +94,8 @@ class SequenceWriter:
                 raise ValueError(f"all parts must have {name[:-4]}, or none")
             if values is not None and np.shape(values) != added.shape:
                 raise ValueError(
-                    f"labels must have shape {added.shape}, one a sequence, got {np.shape(values)}"
+                    f"labels must have shape {added.shape}, one per sequence, "
+                    f"got {np.shape(values)}"
                 )
         if self._file is None:
             self._file = (self.folder / _TOKENS).open("r+b", buffering=0)

@@ -25,7 +25,7 @@ _FORMS = (
 
 
 class OneTokenWarning(UserWarning):
-    """A table without a grouping was taken as sequences of one token, one a row."""
+    """A table without a grouping was taken as sequences of one token, one per row."""
 
 
 class PaddingWarning(UserWarning):

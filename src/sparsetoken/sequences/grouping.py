@@ -69,7 +69,7 @@ def align_labels(sequences: Any, values: Any, name: str = "y") -> Any:
     sequences : object
         Sequences, whose ``ids`` count if it has any.
     values : Any
-        Labels, groups or weights, one a sequence.
+        Labels, groups or weights, one per sequence.
     name : str
         What to call ``values`` in errors.
     """

@@ -121,7 +121,7 @@ class Sequences(Container):
         features: str | Sequence[str] | None = None,
         ignore: str | Sequence[str] = (),
     ) -> "Sequences":
-        """Group the rows of a pandas, polars or Arrow table: one token a row.
+        """Group the rows of a pandas, polars or Arrow table: one token per row.
 
         Sequences come in the order in which they first appear, and tokens in the order of their
         rows; the rows of a sequence need not be together.
@@ -304,7 +304,7 @@ class Sequences(Container):
 
     @staticmethod
     def per_sequence(values: Any, bag: Any) -> Array:
-        """Return one value a sequence from one a token: labels, or groups.
+        """Return one value per sequence from one per token: labels, or groups.
 
         They come in the order of :meth:`from_frame` and :meth:`from_stacked`. A sequence with two
         values is an error.

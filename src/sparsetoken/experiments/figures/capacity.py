@@ -79,6 +79,7 @@ def draw(rows: Rows) -> plotting.Picture:
         for ax in (above, below):
             ax.axvline(1.0, color="0.6", lw=0.8, ls="--", zorder=0)
         above.set_title(f"{look(model).label},  α* = {limit:.2f}")
+        below.set_title(look(model).label)
         above.sharex(below)
         plotting.label_axes(above, "α / α*", "separable")
         plotting.label_axes(below, "α / α*", "train_loss")

@@ -106,7 +106,12 @@ def draw(rows: Rows) -> plotting.Picture:
     _curves(axes[1][1], plotting.select(rows, panel="budget", quantity="test_error"), "alpha")
     for ax in axes[:, 1]:
         plotting.label_axes(ax, "alpha", "test_error")
-    titles = "step by step", "where training ends", "the query, step by step", "rates, steps tuned"
+    titles = (
+        "step by step",
+        "where training ends",
+        "the query, step by step",
+        "rates and steps tuned",
+    )
     for ax, title in zip(axes.ravel(), titles, strict=True):
         ax.set_title(title)
     axes[0][1].set_yscale("linear")

@@ -111,4 +111,5 @@ def _label(ax: Any, x: str, title: str, legend: str) -> None:
     plotting.plain_log(ax.xaxis)
     ax.set_yscale("linear")
     ax.set(ylim=(0.0, 0.56), yticks=[0.0, 0.25, 0.5], title=title)
-    ax.legend(loc=legend, frameon=True, facecolor="white", edgecolor="none", framealpha=1.0)
+    white = {"frameon": True, "facecolor": "white", "edgecolor": "none", "framealpha": 1.0}
+    ax.legend(loc=legend, handlelength=1.4, borderaxespad=0.1, **white)
