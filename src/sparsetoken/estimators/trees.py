@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.ensemble import ExtraTreesClassifier
 
+from sparsetoken._njit import njit
 from sparsetoken.estimators.folds import Fold
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.sequences.data import Data
@@ -225,7 +225,7 @@ def _as_arrays(trees: ExtraTreesClassifier, place: Indices, first: int) -> Fores
     }
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _add_chances(  # type: ignore[no-untyped-def]
     rows, chances, roots, left, right, feature, threshold, value
 ):

@@ -9,9 +9,9 @@ to float64, unless a fit needs them centered and scaled.
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sparsetoken._njit import njit
 from sparsetoken.sequences.sequences import Sequences
 
 Array = NDArray[Any]
@@ -72,7 +72,7 @@ def weighted_sums(sequences: Sequences, weights: Floats) -> Floats:
     return sums
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, fastmath={"reassoc", "contract"})
 def _add_weighted(tokens, offsets, weights, sums):  # type: ignore[no-untyped-def]
     for i in range(sums.shape[0]):
         row = sums[i]
