@@ -32,7 +32,7 @@ def samples_of(X, y):
 
 def test_mean_kernels():
     X, _ = crossed(7, 0)
-    landmarks, gammas = X.tokens[:5] * 0.5, np.array([0.1, 2.0])
+    landmarks, gammas = X.tokens[:5] * 0.5, np.array([0.5, 2.0])
     means = kernel_means(X, np.ones(2), np.full(2, 0.5), landmarks, gammas).reshape(7, 2, 5)
     for bag, mean in zip(X, means, strict=True):
         apart = ((0.5 * (bag - 1.0))[:, np.newaxis] - landmarks) ** 2

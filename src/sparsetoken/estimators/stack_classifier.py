@@ -26,7 +26,6 @@ from sparsetoken.estimators.folds import (
 )
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.stack import Stack, fit_stack, log_losses
-from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.inspection import ScoreStream
 from sparsetoken.inspection.explain import reliability
 from sparsetoken.inspection.stream import stream_checks
@@ -40,6 +39,7 @@ from sparsetoken.inspection.thresholds import (
 )
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.grouping import align_labels
+from sparsetoken.sequences.threads import one_blas_thread
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

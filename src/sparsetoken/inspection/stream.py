@@ -67,7 +67,7 @@ class ScoreStream:
         checks: Any = (),
     ) -> None:
         self.threshold, self.checks = threshold, np.asarray(checks, dtype=int)
-        self._stack, self._token_map, self._n_features = stack, token_map, n_features
+        self._stack, self._token_map, self._n_features = stack.weighty(), token_map, n_features
         self._check_now = set(self.checks.tolist())
         self._window_size = window
         self.reset()
