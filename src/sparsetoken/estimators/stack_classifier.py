@@ -236,8 +236,8 @@ class StackClassifier(AttendingClassifier):
         fpr : float, optional
             With it, ``stream.alarm`` becomes True for this fraction of harmless sequences of
             ``n_tokens`` tokens, at any time. The score is looked at up to 32 times, evenly spaced,
-            and not before there are as many tokens as in the shortest tenth of the training
-            sequences, or the window is full.
+            or at least twice a window, and not before there are as many tokens as in the shortest
+            tenth of the training sequences, or the window is full.
         n_tokens : int, optional
             The length of a whole sequence; needed with ``fpr``.
         window : int, optional
@@ -266,7 +266,7 @@ class StackClassifier(AttendingClassifier):
         length = check_count("n_tokens", n_tokens)
         window = None if window is None else check_count("window", window)
         warm_up = max(2, round(self.reference_.lengths[1])) if window is None else window
-        checks = stream_checks(length, warm_up)
+        checks = stream_checks(length, warm_up, window)
 
         def scorer(stack: Stack, data: MemoryData) -> Floats:
             return stream_scores(self._scores_by(stack), data, window, checks)

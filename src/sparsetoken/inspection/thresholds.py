@@ -112,8 +112,8 @@ def drawn_threshold(
 
     Their tokens were seen in ``fit``. How much higher new ones score is known from the fits without
     a fold: by how much they rank the fold's tokens above the others, more than the fit to all does,
-    which has seen both. ``n_scored`` is how many tokens of a sequence the scorer looks at, counted as
-    often as it does.
+    which has seen both. ``n_scored`` is how many tokens the scorer looks at in a sequence, each
+    counted as often as it does.
     """
     if reference.tokens is None:
         raise ValueError(
@@ -125,7 +125,8 @@ def drawn_threshold(
     if not len(negatives):
         return upper_quantile(np.empty(0), fpr)
     rng = np.random.default_rng(0)
-    draws = min(_STREAMS if n_scored > length else _DRAWS, max(_FEWEST, _SCORED // n_scored))
+    draws = _DRAWS if n_scored == length else _STREAMS
+    draws = min(draws, max(_FEWEST, _SCORED // max(n_scored, length)))
     batch = max(1, _BATCH_NUMBERS // (length * negatives.dim))
 
     def scores(sequences: Sequences, draws: int, *stacks: Any) -> Floats:
@@ -220,13 +221,18 @@ def stream_scores(
 
     All sequences have the same length, that of the last check.
     """
-    tokens = data.sequences.tokens.reshape(len(data), int(checks[-1]), -1)
+    tokens = data.sequences.tokens
+    starts = np.arange(len(data)) * checks[-1]
+    sizes = checks if window is None else np.minimum(checks, window)
+    at_once = np.cumsum(sizes) * len(data) * data.dim // _BATCH_NUMBERS
     largest = np.full((1, 1), -np.inf)
-    for end in checks:
-        seen = tokens[:, 0 if window is None else max(0, end - window) : end]
-        offsets = np.arange(len(seen) + 1) * seen.shape[1]
-        scores = score(MemoryData(Sequences(seen.reshape(-1, tokens.shape[2]), offsets)))
-        largest = np.maximum(largest, scores)
+    for ends in np.split(checks, 1 + np.flatnonzero(np.diff(at_once))):
+        sizes = np.tile(ends if window is None else np.minimum(ends, window), len(data))
+        first = np.add.outer(starts, ends).ravel() - sizes
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        rows = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, sizes)
+        scores = score(MemoryData(Sequences(tokens[rows], offsets)))
+        largest = np.maximum(largest, scores.reshape(len(data), len(ends), -1).max(axis=1))
     return largest
 
 
