@@ -29,6 +29,7 @@ _WIDTHS = (0.25, 1.0, 4.0)  # γ, in units of one over the median squared distan
 _RIDGE = 0.1  # over the number of samples, for features whose mean square is one
 _FLOOR = 1e-6  # of the landmarks' kernel matrix, in units of its largest eigenvalue
 _STEPS, _TOLERANCE = 100, 1e-9
+_FAR = 1e100  # a scaled token that is as far from all landmarks as one can be
 _AT_ONCE = 512  # tokens whose kernels are in the processor's cache together
 
 
@@ -168,6 +169,7 @@ def _kernels(tokens: Floats, landmarks: Floats, gammas: Floats) -> Iterator[Floa
 
 
 def _squared_distances(tokens: Floats, landmarks: Floats) -> Floats:
+    tokens = np.clip(tokens, -_FAR, _FAR)
     squares = [np.einsum("td,td->t", rows, rows) for rows in (tokens, landmarks)]
     distances: Floats = tokens @ (-2.0 * landmarks.T)
     distances += squares[0][:, np.newaxis]

@@ -16,6 +16,7 @@ from sparsetoken.estimators.folds import Fold
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import (
+    in_units,
     largest_magnitudes,
     token_fractions,
     token_statistics,
@@ -136,7 +137,7 @@ class Trees(Member):
 
     def summarize(self, token: NDArray[Any]) -> Any:
         """Return count, mean, squared deviations, those beyond levels, largest and smallest."""
-        scaled = token * self.unit
+        scaled = in_units(token, self.unit)
         beyond = (token > self.levels).astype(np.float64)
         return 1, scaled, np.zeros_like(scaled), beyond, scaled, scaled
 

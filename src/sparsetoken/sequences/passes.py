@@ -17,6 +17,8 @@ from sparsetoken.sequences.sequences import Sequences
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
+_LARGEST = 1e18
+
 
 def pooled_features(sequences: Sequences) -> Floats:
     """Return the mean token X̄ of each sequence."""
@@ -81,9 +83,16 @@ def _add_weighted(tokens, offsets, weights, sums):  # type: ignore[no-untyped-de
                 row[j] += weights[token] * tokens[token, j]
 
 
+def in_units(tokens: Array, unit: Floats) -> Floats:
+    """Return tokens times ``unit``, such that their squares are numbers in single precision."""
+    with np.errstate(over="ignore"):
+        scaled: Floats = tokens * unit
+    return np.clip(scaled, -_LARGEST, _LARGEST, out=scaled)
+
+
 def token_statistics(sequences: Sequences, unit: Floats) -> NDArray[np.float32]:
     """Return mean, largest, smallest and deviation of each sequence's tokens times ``unit``."""
-    tokens, starts = sequences.tokens * unit, sequences.offsets[:-1]
+    tokens, starts = in_units(sequences.tokens, unit), sequences.offsets[:-1]
     lengths = sequences.lengths[:, np.newaxis]
     means = np.add.reduceat(tokens, starts) / lengths
     away = tokens - np.repeat(means, sequences.lengths, axis=0)
