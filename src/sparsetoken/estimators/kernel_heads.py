@@ -190,16 +190,17 @@ def _pick_tokens(training: TrainingSamples) -> Floats:
     order = training.order[training.weights[training.order] > 0]
     order = order[rng.permutation(len(order))][:_LANDMARKS]
     lengths = training.raw.lengths[order]
-    affordable = np.cumsum(lengths) * training.raw.dim <= training.raw.room
-    rows = order[: max(1, int(affordable.sum()))]
-    kept = training.raw.take(np.sort(rows)).sequences
-    sequences = [kept[int(place)] for place in np.argsort(np.argsort(rows))]
-    count = min(_LANDMARKS, len(kept.tokens))
+    count = min(_LANDMARKS, int(lengths.sum()))
+    loads = np.cumsum(lengths) * training.raw.dim // training.raw.room  # what is read together
     picked = []
-    for k in range(len(sequences)):
-        tokens = sequences[k][np.lexsort(sequences[k].T)]
-        n_picked = len(range(k, count, len(sequences)))
-        picked.append(tokens[rng.permutation(len(tokens))[:n_picked]])
+    for part in np.split(np.arange(len(order)), 1 + np.flatnonzero(np.diff(loads))):
+        rows = order[part]
+        kept = training.raw.take(np.sort(rows)).sequences
+        for k, place in zip(part, np.argsort(np.argsort(rows)), strict=True):
+            tokens = kept[int(place)]
+            tokens = tokens[np.lexsort(tokens.T)]
+            n_picked = len(range(k, count, len(order)))
+            picked.append(tokens[rng.permutation(len(tokens))[:n_picked]])
     return np.concatenate(picked).astype(np.float64)
 
 
