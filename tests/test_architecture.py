@@ -15,6 +15,7 @@ import sparsetoken
 
 ROOT = Path(sparsetoken.__file__).parent
 CORE = {
+    "_njit",
     "_types",
     "_validation",
     "vocabulary",
@@ -28,24 +29,26 @@ CORE = {
     "performance",
 }
 MAY_IMPORT = {
+    "_njit": set(),
     "_types": set(),
     "_validation": set(),
     "_replace": set(),
     "vocabulary": {"_validation"},
     "problem": {"_types", "_validation", "vocabulary"},
-    "losses": {"_validation"},
-    "pooling": {"_validation"},
+    "losses": {"_njit", "_validation"},
+    "pooling": {"_njit", "_validation"},
     "estimate": set(),
     "population": {"_validation", "problem"},
     "population_text": {"_validation", "vocabulary", "problem", "population"},
     "law": {"_types", "problem", "population"},
-    "performance": {"_types", "_validation", "estimate", "law", "losses"},
+    "performance": {"_njit", "_types", "_validation", "estimate", "law", "losses"},
     "sampling": CORE,
     "theory": CORE,
-    "sequences": {"_validation"},
+    "sequences": {"_njit", "_validation"},
     "files": {"_validation", "sequences"},
     "inspection": {"_validation", "estimate", "sequences"},
     "estimators": {
+        "_njit",
         "_replace",
         "_validation",
         "estimate",

@@ -27,11 +27,11 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numba.extending import overload, register_jitable
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from sparsetoken._njit import njit
 from sparsetoken._validation import check_instance, import_object
 
 __all__ = ["Hinge", "Logistic", "Loss", "Square", "get_loss", "loss_names"]
@@ -153,7 +153,7 @@ def _logistic_prox_in_kernels(z, y, scale):  # type: ignore[no-untyped-def]
     return lambda z, y, scale: _logistic_prox_scalar(z, y, scale)
 
 
-@njit(cache=True)
+@njit()
 def _logistic_prox_scalar(z, y, scale):  # type: ignore[no-untyped-def]
     # In the margin u = yz the minimizer solves p − u = scale/(1+eᵖ), so 0 ≤ p − u is at most both
     # scale/(1+eᵘ) and log(1 + scale·e⁻ᵘ): together within a factor two of the answer at any scale.
@@ -185,7 +185,7 @@ def _logistic_prox_scalar(z, y, scale):  # type: ignore[no-untyped-def]
     return y * p
 
 
-@njit(cache=True)
+@njit()
 def _logistic_prox_loop(z, y, scale, p):  # type: ignore[no-untyped-def]
     for i in range(p.size):
         p[i] = _logistic_prox_scalar(z[i], y[i], scale[i])

@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 from scipy.integrate import trapezoid
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
+from sparsetoken._njit import njit
 from sparsetoken._types import Array
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import Estimate
@@ -327,7 +327,7 @@ def _survival(points: Points, readout: Readout, thresholds: Array) -> Array:
     return np.minimum(result, 1.0)  # weights add up to one but for rounding
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _add_survival(mean, deviation, weight, thresholds, result):  # type: ignore[no-untyped-def]
     """Add up the probabilities that the points score above each threshold."""
     for i in range(mean.size):

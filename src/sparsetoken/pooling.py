@@ -11,9 +11,9 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from sparsetoken._njit import njit
 from sparsetoken._validation import (
     check_choice,
     check_count,
@@ -250,7 +250,7 @@ class Stacked(Pooling):
         return f"Stacked(depth={self.depth}, residual={self.residual:g}, inner={self.inner:g})"
 
 
-@njit(cache=True)
+@njit()
 def _mix(scores, starts, residual, inner, mixed):  # type: ignore[no-untyped-def]
     """Fill in (s + residual·As)/(1 + residual) for each sequence."""
     for i in range(starts.size - 1):
@@ -266,7 +266,7 @@ def _mix(scores, starts, residual, inner, mixed):  # type: ignore[no-untyped-def
             mixed[starts[i] + k] = (s[k] + residual * mean / total) / (1.0 + residual)
 
 
-@njit(cache=True)
+@njit()
 def _spread(scores, weights, starts, residual, inner):  # type: ignore[no-untyped-def]
     """Return the weights of a layer's tokens, given those of the tokens it makes of them."""
     result = weights / (1.0 + residual)

@@ -32,7 +32,7 @@ def samples_of(X, y):
 
 def test_mean_kernels():
     X, _ = crossed(7, 0)
-    landmarks, gammas = X.tokens[:5] * 0.5, np.array([0.1, 2.0])
+    landmarks, gammas = X.tokens[:5] * 0.5, np.array([0.5, 2.0])
     means = kernel_means(X, np.ones(2), np.full(2, 0.5), landmarks, gammas).reshape(7, 2, 5)
     for bag, mean in zip(X, means, strict=True):
         apart = ((0.5 * (bag - 1.0))[:, np.newaxis] - landmarks) ** 2
@@ -86,3 +86,13 @@ def test_constant_tokens_have_no_kernel():
     held_out = member.fit(samples_of(st.Sequences.from_list(list(X)), np.arange(20) % 2))
     assert np.isfinite(held_out[:, ::3]).all()
     assert np.isfinite(member.scores(MemoryData(st.Sequences.from_list(list(X))))).all()
+
+
+def test_landmarks_do_not_depend_on_the_memory():
+    X, y = crossed(60, 3)
+    members = KernelHeads(), KernelHeads()
+    for member, room in zip(members, (np.inf, 50), strict=True):
+        training = samples_of(X, y)
+        training.raw.room = room  # of numbers: a few sequences at a time
+        member.fit(training)
+    np.testing.assert_array_equal(members[0].landmarks, members[1].landmarks)

@@ -12,6 +12,7 @@ from sparsetoken.estimators.stack import weigh
 from sparsetoken.estimators.trees import Trees, check_forests
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.passes import token_fractions, token_statistics
+from sparsetoken.sequences.sequences import as_sequences
 
 NEEDLE = st.SparseTokenProblem(12, 1, 4.0)
 X, Y, TRUTH = NEEDLE.sample(200, 10, random_state=0, return_truth=True)
@@ -243,3 +244,17 @@ def test_levels_keep_off_the_values_of_round_features():
     member.fit(training)
     tokens = data.sequences.tokens
     assert np.abs(tokens - member.levels[:, np.newaxis]).min() > 1e-3
+
+
+@pytest.mark.parametrize("size", [1e30, 1e160, 1e280])
+def test_a_new_token_may_be_of_any_size(fitted, size):
+    """In batches and in streams, by every member, whatever its weight."""
+    far = X[:1].copy()
+    far[0, 0, 0], far[0, 1, 1] = size, -size
+    for member in fitted.stack_.members:
+        scores = member.scores(MemoryData(as_sequences(far)))
+        summary = member.summarize(far[0, 0])
+        for token in far[0, 1:]:
+            summary = member.join(summary, member.summarize(token))
+        assert np.isfinite(scores).all()
+        np.testing.assert_allclose(member.scores_of(summary), scores[0], rtol=1e-6, atol=1e-6)

@@ -7,6 +7,10 @@ import pytest
 from sklearn.kernel_approximation import Nystroem
 
 import sparsetoken as st
+from sparsetoken.inspection.stream import stream_checks
+from sparsetoken.inspection.thresholds import stream_scores
+from sparsetoken.sequences.data import MemoryData
+from sparsetoken.sequences.sequences import as_sequences
 
 PROBLEM = st.SparseTokenProblem(8, 1, 5.0)
 X, Y = PROBLEM.sample(120, 6, random_state=0)
@@ -78,3 +82,29 @@ def test_wrong_tokens_and_windows_are_refused():
     assert stream.n_tokens == 1
     with pytest.raises(ValueError, match="window must be"):
         MODELS["attention"].stream(window=0)
+
+
+@pytest.mark.parametrize("n_tokens", [1, 5, 40, 3000])
+@pytest.mark.parametrize("window", [1, 2, 7, 100])
+def test_no_token_passes_between_two_looks(n_tokens, window):
+    checks = stream_checks(n_tokens, window, window)
+    looked_at = np.zeros(n_tokens, dtype=bool)
+    for check in checks:
+        looked_at[max(0, check - window) : check] = True
+    assert looked_at.all()
+    assert checks[-1] == n_tokens
+    assert len(stream_checks(n_tokens, window, None)) <= 32
+
+
+@pytest.mark.parametrize("window", [None, 7])
+def test_thresholds_are_of_what_a_stream_sees(window, monkeypatch):
+    """Also if not all views of a sequence are scored at once."""
+    monkeypatch.setattr("sparsetoken.inspection.thresholds._BATCH_NUMBERS", 1000)
+    model, texts = MODELS["sparse-token"], np.stack([LONG, LONG[::-1]])
+    checks = stream_checks(len(LONG), 5, window)
+    data = MemoryData(as_sequences(texts))
+    largest = stream_scores(model.stack_.scores, data, window, checks)
+    for row, text in zip(largest, texts, strict=True):
+        stream = model.stream(window=window)
+        scores = [stream.update(token) for token in text]
+        assert row == pytest.approx(np.max(np.array(scores)[checks - 1]), abs=1e-5)

@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 import sparsetoken as st
 from sparsetoken.estimate import ConvergenceWarning
-from sparsetoken.inspection.thresholds import TailResampler, upper_quantile
+from sparsetoken.inspection.thresholds import TailResampler, drawn_threshold, upper_quantile
 
 SHORT = st.SparseTokenProblem(20, 1, 5.0)
 LONG = st.SparseTokenProblem(400, 1, 5.0)
@@ -122,6 +122,28 @@ def test_scores_of_tokens_seen_in_fit_are_corrected():
     assert np.mean(plain) > np.mean(corrected) + 0.02
 
 
+def test_any_rate_has_a_threshold(model):
+    thresholds = [model.threshold(fpr) for fpr in (1e-300, 1e-20, 1e-6, 0.01, 0.5, 0.99)]
+    assert np.isfinite(thresholds).all()
+    assert (np.diff(thresholds) < 0).all()
+    for threshold, fpr in zip(thresholds, (1e-300, 1e-20, 1e-6, 0.01, 0.5, 0.99), strict=True):
+        low, high = threshold.rate_interval
+        assert low <= fpr <= high <= 1.0
+
+
+def test_long_sequences_are_not_drawn_by_the_thousand(model):
+    lengths = []
+
+    def scorer(stack, data):
+        lengths.extend(data.lengths)
+        return model.decision_function(data.sequences)[:, np.newaxis]
+
+    negative = np.array([True, False])
+    drawn_threshold(model.stack_, model.reference_, scorer, 50, 0.2, 0, negative, None, 2**20)
+    assert set(lengths) == {50}
+    assert len(lengths) <= 3 * 100  # of all folds, and by the stacks with and without them
+
+
 def test_bad_arguments(model):
     for fpr in (0.0, 1.5):
         with pytest.raises(ValueError, match="fpr must be"):
@@ -130,6 +152,8 @@ def test_bad_arguments(model):
         model.threshold(0.1, n_tokens=0)
     with pytest.raises(ValueError, match="window must be an integer >= 1"):
         model.decision_function(X, window=0)
+    with pytest.raises(ValueError, match=r"label must be 1, .* got 0"):
+        model.threshold(0.1, label=0)
     few = st.AttentionClassifier(random_state=0).fit(X[:3], [0, 1, 1])
     with pytest.raises(ValueError, match="threshold needs negatives that were held out"):
         few.threshold(0.1)

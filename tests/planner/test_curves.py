@@ -146,7 +146,9 @@ def test_summary_json_picture_and_report(plan):
     [
         ({"errors": None}, "errors, aucs or recalls must be given"),
         ({"errors": ERRORS[:-1]}, "errors must have a row for each of the 5 sizes"),
-        ({"errors": [1.2, *ERRORS[1:]]}, r"errors must be in \[0, 1\]"),
+        ({"errors": [1.2, *ERRORS[1:]]}, r"errors must be in \[0, 1\], got \[1.2"),
+        ({"errors": ["low"] * 5}, "errors must be numbers, got"),
+        ({"sizes": {"a": 1}}, "sizes must be numbers, got"),
         ({"sizes": [0, *SIZES[1:]]}, "sizes must be a row of numbers of samples >= 1"),
         ({"sizes": [20] * 5}, "sizes must have two different ones"),
         ({"n_test": 0}, "n_test must be an integer >= 2, got 0"),

@@ -111,7 +111,11 @@ def test_errors_say_what_to_do():
         st.choose_layer({1: X, 2: X[1:]}, Y)
     with pytest.raises(ValueError, match=r"y must have shape \(80,\)"):
         st.choose_layer({1: X}, Y[1:])
-    with pytest.raises(ValueError, match="y must hold two classes"):
+    with pytest.raises(ValueError, match=r"y must hold two classes, got one class: 0\.0$"):
         st.choose_layer({1: X}, np.zeros(80))
+    with pytest.raises(ValueError, match="layer 2: X contains NaN in sequence 0"):
+        st.choose_layer({1: X, 2: np.full_like(X, np.nan)}, Y)
+    with pytest.raises(ValueError, match="estimator must be a classifier with a decision_function"):
+        st.choose_layer({1: X}, Y, estimator="attention")
     with pytest.raises(ValueError, match="each class in y must have at least two groups"):
         st.choose_layer({1: X}, Y, groups=Y)

@@ -12,7 +12,6 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sparsetoken._validation import check_real
-from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.sequences.chunks import chunks_of_array, chunks_of_folder, is_dask
 from sparsetoken.sequences.data import Change, Data, MemoryData, StoredData
@@ -20,6 +19,7 @@ from sparsetoken.sequences.fingerprints import fingerprints_of
 from sparsetoken.sequences.folder import StoredSequences
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.sequences import Sequences, as_sequences
+from sparsetoken.sequences.threads import one_blas_thread
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

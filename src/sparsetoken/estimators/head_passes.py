@@ -9,9 +9,9 @@ and scaled block by block: nothing as large as the data is ever copied.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sparsetoken._njit import njit
 from sparsetoken.losses import Logistic
 from sparsetoken.sequences.passes import scaled_tokens, token_scores
 from sparsetoken.sequences.sequences import Sequences
@@ -159,7 +159,7 @@ def _query_gradients(
     return (tokens.T @ weights.astype(tokens.dtype)).astype(np.float64)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _subtract_largest(scores, offsets):  # type: ignore[no-untyped-def]
     """Subtract from every column a sequence's largest score, and return these, (n, heads)."""
     largest = np.empty((offsets.size - 1, scores.shape[1]), scores.dtype)
@@ -178,7 +178,7 @@ def _subtract_largest(scores, offsets):  # type: ignore[no-untyped-def]
 _loss, _slope = Logistic.value, Logistic.derivative
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, fastmath={"reassoc", "contract"})
 def _evidence_backward(  # type: ignore[no-untyped-def]
     attention,
     largest,

@@ -5,6 +5,7 @@ with z the scaled token: logistic regression with the set kernel, which compares
 the mean kernel of their pairs of tokens, in the span of a few landmarks.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -23,11 +24,13 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 _LANDMARKS = 200
-_WIDTHS = (0.25, 1.0, 4.0)  # γ, in units of one over the median squared distance of landmarks
+_WIDTHS = (0.25, 1.0, 4.0)  # γ, in units of one over the median squared distance of landmarks;
+# each is four times the one before, so that one exponential is enough
 _RIDGE = 0.1  # over the number of samples, for features whose mean square is one
 _FLOOR = 1e-6  # of the landmarks' kernel matrix, in units of its largest eigenvalue
 _STEPS, _TOLERANCE = 100, 1e-9
-_AT_ONCE = 4096  # tokens whose kernels are in memory together
+_FAR = 1e100  # a scaled token that is as far from all landmarks as one can be
+_AT_ONCE = 512  # tokens whose kernels are in the processor's cache together
 
 
 @dataclass
@@ -41,7 +44,7 @@ class KernelHeads(Member):
     landmarks: Any = None
     """(M, d), scaled tokens."""
     gammas: Any = None
-    """(K,)."""
+    """(K,), each four times the one before."""
     coefs: Any = None
     """(K, C, M)."""
     intercepts: Any = None
@@ -132,10 +135,10 @@ def kernel_means(
     sums = np.zeros((len(sequences), len(gammas), len(landmarks)))
     owner = np.repeat(np.arange(len(sequences)), sequences.lengths)
     for low in range(0, len(tokens), _AT_ONCE):
-        squared = _squared_distances(tokens[low : low + _AT_ONCE], landmarks)
         rows, starts = np.unique(owner[low : low + _AT_ONCE], return_index=True)
-        for k, gamma in enumerate(gammas):
-            sums[rows, k] += np.add.reduceat(np.exp(-gamma * squared), starts)
+        kernels = _kernels(tokens[low : low + _AT_ONCE], landmarks, gammas)
+        for k, kernel in enumerate(kernels):
+            sums[rows, k] += np.add.reduceat(kernel, starts)
     return sums.reshape(len(sums), -1) / sequences.lengths[:, np.newaxis]
 
 
@@ -143,9 +146,9 @@ def kernel_values(scaled: Floats, landmarks: Floats, gammas: Floats, coefs: Floa
     """Return f of each scaled token, (tokens, K, C)."""
     values = np.empty((len(scaled), *coefs.shape[:2]))
     for low in range(0, len(scaled), _AT_ONCE):
-        squared = _squared_distances(scaled[low : low + _AT_ONCE], landmarks)
-        for k, gamma in enumerate(gammas):
-            values[low : low + _AT_ONCE, k] = np.exp(-gamma * squared) @ coefs[k].T
+        kernels = _kernels(scaled[low : low + _AT_ONCE], landmarks, gammas)
+        for k, kernel in enumerate(kernels):
+            values[low : low + _AT_ONCE, k] = kernel @ coefs[k].T
     return values
 
 
@@ -155,10 +158,23 @@ def _mean_values(sequences: Sequences, mean: Floats, scale: Floats, *kernels: Fl
     return np.add.reduceat(values, sequences.offsets[:-1]) / sequences.lengths[:, np.newaxis]
 
 
+def _kernels(tokens: Floats, landmarks: Floats, gammas: Floats) -> Iterator[Floats]:
+    """Yield the kernels of tokens with the landmarks for each γ, always in the same array."""
+    kernel = _squared_distances(tokens, landmarks)
+    kernel *= -gammas[0]
+    yield np.exp(kernel, out=kernel)
+    for _ in gammas[1:]:
+        np.square(kernel, out=kernel)
+        yield np.square(kernel, out=kernel)
+
+
 def _squared_distances(tokens: Floats, landmarks: Floats) -> Floats:
+    tokens = np.clip(tokens, -_FAR, _FAR)
     squares = [np.einsum("td,td->t", rows, rows) for rows in (tokens, landmarks)]
-    distances = squares[0][:, np.newaxis] + squares[1] - 2.0 * tokens @ landmarks.T
-    return np.maximum(distances, 0.0)
+    distances: Floats = tokens @ (-2.0 * landmarks.T)
+    distances += squares[0][:, np.newaxis]
+    distances += squares[1]
+    return np.maximum(distances, 0.0, out=distances)
 
 
 def _inverse_root(kernel: Floats) -> Floats:

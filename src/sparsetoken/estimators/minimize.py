@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sparsetoken._njit import njit
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -101,7 +102,7 @@ def _dot(first: Floats, second: Floats) -> Floats:
     return np.einsum("kp,kp->k", first, second)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _two_loops(found, which, steps, changes, inverse, latest):  # type: ignore[no-untyped-def]
     share = np.empty(_MEMORY)
     for row in range(which.size):

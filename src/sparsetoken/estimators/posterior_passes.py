@@ -9,9 +9,9 @@ symmetric polynomials of exp(u). If the R tokens are neighbors, the subsets are 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sparsetoken._njit import njit
 from sparsetoken.sequences.passes import scaled_tokens
 from sparsetoken.sequences.sequences import Sequences
 
@@ -98,7 +98,7 @@ def place_tokens(
     return chances / np.minimum(n_signal, lengths), scores
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _weigh(scores, offsets, n_signal, contiguous):  # type: ignore[no-untyped-def]
     """Turn the tokens' scores into chances, and return the sequences' scores."""
     result = np.empty((offsets.size - 1, scores.shape[1]))
@@ -110,7 +110,7 @@ def _weigh(scores, offsets, n_signal, contiguous):  # type: ignore[no-untyped-de
     return result
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _places(scores, n_signal, contiguous):  # type: ignore[no-untyped-def]
     """Return the log mean of exp(Σ scores) over subsets, and turn scores into tokens' chances."""
     n_tokens = scores.size
@@ -151,7 +151,7 @@ def _places(scores, n_signal, contiguous):  # type: ignore[no-untyped-def]
     return size * top + np.log(total) - log_count
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _windows(scores, size):  # type: ignore[no-untyped-def]
     """Do what _places does for windows of that many tokens."""
     n_places = scores.size - size + 1
@@ -166,7 +166,7 @@ def _windows(scores, size):  # type: ignore[no-untyped-def]
     return top + np.log(total / n_places)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _posterior(  # type: ignore[no-untyped-def]
     scores,
     norms,
@@ -220,7 +220,7 @@ def _posterior(  # type: ignore[no-untyped-def]
                 scores[low + t, k] = weight * chance[t]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _add_evidence(evidence, weight, odds):  # type: ignore[no-untyped-def]
     """Add the log-likelihood of a label by its log-odds, by their half, a quarter, and so on."""
     for part in range(evidence.size):

@@ -184,14 +184,9 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, NDArray[Any]]:
         kind = type(classifier).__name__
         raise ValueError(f"classifier must be one of sparsetoken's classifiers, got {kind}")
     check_is_fitted(classifier)
-    stack = _stack_of(classifier)
-    heads: list[_Heads] = []
-    rows: list[int] = []
-    numbers: Any = np.arange(len(stack.weights))
-    for member, its_rows in zip(stack.members, stack.split(numbers), strict=True):
-        if stack.weights[its_rows].any():
-            heads.append(_heads_of(member, stack.weights[its_rows].sum()))
-            rows.extend(its_rows)
+    stack = _stack_of(classifier).weighty()
+    members = zip(stack.members, stack.split(stack.weights), strict=True)
+    heads = [_heads_of(member, weights.sum()) for member, weights in members]
     parts = map(np.concatenate, zip(*heads, strict=True))
     queries, readouts, temperatures, n_signal, biases = parts
     mean, scale, origin, rescale = _coordinates(classifier, queries.shape[-1])
@@ -203,8 +198,8 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, NDArray[Any]]:
         "temperatures": temperatures,
         "n_signal": n_signal,
         "biases": biases + n_signal[:, np.newaxis] * (readouts @ origin),
-        "limits": stack.limits[:, rows],
-        "weights": (stack.weights * stack.scales)[rows],
+        "limits": stack.limits,
+        "weights": stack.weights * stack.scales,
         "shift": stack.weights.sum() * stack.shift,
         "threshold": check_real("threshold", threshold),
     }

@@ -52,6 +52,15 @@ class Stack:
         raw = np.concatenate([member.scores(data) for member in self.members], axis=1)
         return self.calibrate(raw)
 
+    def weighty(self) -> "Stack":
+        """Return the stack of those members that have any weight: its scores are the same."""
+        parts = zip(self.members, self.split(np.arange(len(self.weights))), strict=True)
+        kept = [(member, rows) for member, rows in parts if self.weights[rows].any()]
+        rows = np.concatenate([rows for _, rows in kept])
+        members = [member for member, _ in kept]
+        weights, scales, limits = self.weights[rows], self.scales[rows], self.limits[:, rows]
+        return Stack(members, weights, scales, self.shift, limits)
+
     def calibrate(self, raw: Floats) -> Floats:
         """Return members' scores (..., K, C), calibrated and within their limits."""
         low, high = self.limits[..., np.newaxis]
@@ -64,7 +73,8 @@ class Stack:
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, C) of sequences."""
-        return self.combine(self.member_scores(data))
+        stack = self.weighty()
+        return stack.combine(stack.member_scores(data))
 
     def without_fold(self, fold: int) -> "Stack":
         """Return the stack of the members that were fitted without a fold."""

@@ -26,7 +26,6 @@ from sparsetoken.estimators.folds import (
 )
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.stack import Stack, fit_stack, log_losses
-from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.inspection import ScoreStream
 from sparsetoken.inspection.explain import reliability
 from sparsetoken.inspection.stream import stream_checks
@@ -40,6 +39,7 @@ from sparsetoken.inspection.thresholds import (
 )
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.grouping import align_labels
+from sparsetoken.sequences.threads import one_blas_thread
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -189,7 +189,8 @@ class StackClassifier(AttendingClassifier):
             The window of :meth:`decision_function` that the threshold is for. A stream looks at
             more windows than these: :meth:`stream` has a threshold of its own.
         label : optional
-            The class whose scores it is for; needed for more than two classes.
+            The class whose scores it is for; needed for more than two classes. Of two it is
+            ``classes_[1]``.
 
         Returns
         -------
@@ -207,6 +208,11 @@ class StackClassifier(AttendingClassifier):
         check_is_fitted(self)
         fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
         column, negative = self._column_of(label)
+        if len(negative) == 2 and negative[1]:
+            raise ValueError(
+                f"label must be {self.classes_.tolist()[1]!r}, the one of two classes that large "
+                f"scores speak for, got {label!r}"
+            )
         if n_tokens is None and window is None:
             return held_out_threshold(self.reference_, fpr, column, negative)
         window = None if window is None else check_count("window", window)
@@ -215,7 +221,8 @@ class StackClassifier(AttendingClassifier):
         def scorer(stack: Stack, data: MemoryData) -> Floats:
             return windowed_scores(self._scores_by(stack), data, window)
 
-        return self._drawn(scorer, check_count("n_tokens", length), fpr, column, negative)
+        length = check_count("n_tokens", length)
+        return self._drawn(scorer, length, fpr, column, negative, length)
 
     def stream(
         self, *, fpr: float | None = None, n_tokens: int | None = None, window: int | None = None
@@ -231,8 +238,8 @@ class StackClassifier(AttendingClassifier):
         fpr : float, optional
             With it, ``stream.alarm`` becomes True for this fraction of harmless sequences of
             ``n_tokens`` tokens, at any time. The score is looked at up to 32 times, evenly spaced,
-            and not before there are as many tokens as in the shortest tenth of the training
-            sequences, or the window is full.
+            or at least twice a window, and not before there are as many tokens as in the shortest
+            tenth of the training sequences, or the window is full.
         n_tokens : int, optional
             The length of a whole sequence; needed with ``fpr``.
         window : int, optional
@@ -261,13 +268,14 @@ class StackClassifier(AttendingClassifier):
         length = check_count("n_tokens", n_tokens)
         window = None if window is None else check_count("window", window)
         warm_up = max(2, round(self.reference_.lengths[1])) if window is None else window
-        checks = stream_checks(length, warm_up)
+        checks = stream_checks(length, warm_up, window)
 
         def scorer(stack: Stack, data: MemoryData) -> Floats:
             return stream_scores(self._scores_by(stack), data, window, checks)
 
         column, negative = self._column_of(None)
-        threshold = self._drawn(scorer, length, fpr, column, negative, len(checks))
+        n_scored = int(np.minimum(checks, length if window is None else window).sum())
+        threshold = self._drawn(scorer, length, fpr, column, negative, n_scored)
         return ScoreStream(
             self.stack_, self.token_map_, self.n_features_in_, window, threshold, checks
         )
@@ -440,14 +448,14 @@ class StackClassifier(AttendingClassifier):
         fpr: float,
         column: int,
         negative: NDArray[np.bool_],
-        looks: int = 1,
+        n_scored: int,
     ) -> Estimate:
         direction = None
         if self.token_map_ is None:  # in which rare tokens stand out
             query, coef = np.atleast_2d(self.query_), np.atleast_2d(self.coef_)
             direction = query[column] if query[column].any() else coef[column]
         return drawn_threshold(
-            self.stack_, self.reference_, scorer, length, fpr, column, negative, direction, looks
+            self.stack_, self.reference_, scorer, length, fpr, column, negative, direction, n_scored
         )
 
     def _report(self, line: str) -> None:

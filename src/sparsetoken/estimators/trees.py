@@ -7,15 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.ensemble import ExtraTreesClassifier
 
+from sparsetoken._njit import njit
 from sparsetoken.estimators.folds import Fold
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import (
+    in_units,
     largest_magnitudes,
     token_fractions,
     token_statistics,
@@ -136,7 +137,7 @@ class Trees(Member):
 
     def summarize(self, token: NDArray[Any]) -> Any:
         """Return count, mean, squared deviations, those beyond levels, largest and smallest."""
-        scaled = token * self.unit
+        scaled = in_units(token, self.unit)
         beyond = (token > self.levels).astype(np.float64)
         return 1, scaled, np.zeros_like(scaled), beyond, scaled, scaled
 
@@ -225,7 +226,7 @@ def _as_arrays(trees: ExtraTreesClassifier, place: Indices, first: int) -> Fores
     }
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _add_chances(  # type: ignore[no-untyped-def]
     rows, chances, roots, left, right, feature, threshold, value
 ):

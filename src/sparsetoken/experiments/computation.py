@@ -8,10 +8,10 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning as FitWarning
 
 from sparsetoken.estimate import ConvergenceWarning, Estimate
-from sparsetoken.estimators.threads import one_blas_thread
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.cell_values import make_cell
 from sparsetoken.experiments.models import find_model
+from sparsetoken.sequences.threads import one_blas_thread
 
 Outcome = dict[str, Estimate] | str
 """The numbers of a cell, or its error: as text, for some errors cannot cross processes."""

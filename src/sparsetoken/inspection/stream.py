@@ -67,7 +67,7 @@ class ScoreStream:
         checks: Any = (),
     ) -> None:
         self.threshold, self.checks = threshold, np.asarray(checks, dtype=int)
-        self._stack, self._token_map, self._n_features = stack, token_map, n_features
+        self._stack, self._token_map, self._n_features = stack.weighty(), token_map, n_features
         self._check_now = set(self.checks.tolist())
         self._window_size = window
         self.reset()
@@ -113,10 +113,12 @@ class ScoreStream:
         return [member.join(before, after) for member, before, after in members]
 
 
-def stream_checks(n_tokens: int, warm_up: int) -> NDArray[np.int64]:
-    """Return after how many tokens a stream of ``n_tokens`` is looked at: at most 32 times.
+def stream_checks(n_tokens: int, warm_up: int, window: int | None) -> NDArray[np.int64]:
+    """Return after how many tokens a stream of ``n_tokens`` is looked at.
 
-    The first look comes after ``warm_up`` tokens, as scores of a few tokens scatter widely.
+    The first look comes after ``warm_up`` tokens, as scores of a few tokens scatter widely. There
+    are 32, or more if every half of a window is to be seen: no token may pass between two looks.
     """
     first = min(warm_up, n_tokens)
-    return np.unique(np.linspace(first, n_tokens, min(32, n_tokens - first + 1)).astype(int))
+    count = 32 if window is None else max(32, 2 + 2 * (n_tokens - first) // window)
+    return np.unique(np.linspace(first, n_tokens, min(count, n_tokens - first + 1)).astype(int))

@@ -20,6 +20,7 @@ Indices = NDArray[np.int64]
 _KEPT_NUMBERS = 2**21  # in the tokens that thresholds for other lengths are drawn from
 _DRAWS = 4000  # sequences that such a threshold is the quantile of
 _STREAMS = 400  # streams, whose scores are looked at many times each
+_SCORED, _FEWEST = 2**23, 100  # tokens in all of them; but never fewer sequences than that
 _BATCH_NUMBERS = 2**22
 _IN_TAIL = 10.0  # tokens or scores that are enough to tell how rare they are
 _FACTOR = 1.5  # by which a rate may be off in one of five cases, and be said to hold
@@ -105,13 +106,14 @@ def drawn_threshold(
     column: int,
     negative: NDArray[np.bool_],
     direction: Floats | None,
-    looks: int = 1,
+    n_scored: int,
 ) -> Estimate:
     """Return the upper quantile of scores of sequences made of negatives, one after the other.
 
     Their tokens were seen in ``fit``. How much higher new ones score is known from the fits without
     a fold: by how much they rank the fold's tokens above the others, more than the fit to all does,
-    which has seen both. ``looks`` is how often the scorer looks at a sequence.
+    which has seen both. ``n_scored`` is how many tokens the scorer looks at in a sequence, each
+    counted as often as it does.
     """
     if reference.tokens is None:
         raise ValueError(
@@ -123,8 +125,9 @@ def drawn_threshold(
     if not len(negatives):
         return upper_quantile(np.empty(0), fpr)
     rng = np.random.default_rng(0)
-    draws = _DRAWS if looks == 1 else _STREAMS
-    batch = max(1, _BATCH_NUMBERS // (length * looks * max(1, negatives.tokens.shape[1])))
+    draws = _DRAWS if n_scored == length else _STREAMS
+    draws = min(draws, max(_FEWEST, _SCORED // max(n_scored, length)))
+    batch = max(1, _BATCH_NUMBERS // (length * negatives.dim))
 
     def scores(sequences: Sequences, draws: int, *stacks: Any) -> Floats:
         """Return the scores of the same sequences by several stacks, a row each."""
@@ -218,15 +221,19 @@ def stream_scores(
 
     All sequences have the same length, that of the last check.
     """
-    n_sequences, length = len(data), int(checks[-1])
-    ends = np.tile(checks, n_sequences)
-    sizes = ends if window is None else np.minimum(ends, window)
-    first = np.repeat(np.arange(n_sequences) * length, len(checks)) + ends - sizes
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    rows = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, sizes)
-    views = MemoryData(Sequences(data.sequences.tokens[rows], offsets))
-    scores = score(views).reshape(n_sequences, len(checks), -1)
-    return scores.max(axis=1)
+    tokens = data.sequences.tokens
+    starts = np.arange(len(data)) * checks[-1]
+    sizes = checks if window is None else np.minimum(checks, window)
+    at_once = np.cumsum(sizes) * len(data) * data.dim // _BATCH_NUMBERS
+    largest = np.full((1, 1), -np.inf)
+    for ends in np.split(checks, 1 + np.flatnonzero(np.diff(at_once))):
+        sizes = np.tile(ends if window is None else np.minimum(ends, window), len(data))
+        first = np.add.outer(starts, ends).ravel() - sizes
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        rows = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, sizes)
+        scores = score(MemoryData(Sequences(tokens[rows], offsets)))
+        largest = np.maximum(largest, scores.reshape(len(data), len(ends), -1).max(axis=1))
+    return largest
 
 
 class TailResampler:
@@ -298,7 +305,10 @@ def upper_quantile(scores: Floats, rate: float) -> Estimate:
     Where fewer than ten lie beyond, the tail is continued as that of a normal law.
     """
     if not scores.size:
-        raise ValueError("threshold needs negatives that were held out in fit, got too few samples")
+        raise ValueError(
+            "threshold needs negatives that were held out in fit, and there is none: fit to at "
+            "least two samples of each class, from different groups if there are groups"
+        )
     support = min(_IN_TAIL / len(scores), 0.25)
     # How far off the fraction of so many scores may be tells how far off the quantile is.
     observed = max(rate, support)
@@ -308,5 +318,6 @@ def upper_quantile(scores: Floats, rate: float) -> Estimate:
     if rate >= support:
         return Estimate(at, 0.5 * float(above - below))
     slope, start = _normal_tail(scores, support)
-    beyond = float(ndtri(1.0 - rate) / ndtri(1.0 - observed))  # a line's error grows with it
-    return Estimate(start + slope * ndtri(1.0 - rate), 0.5 * float(above - below) * beyond)
+    deviate = -float(ndtri(rate))  # of the rate itself: one minus a small one is one
+    beyond = -deviate / float(ndtri(observed))  # a line's error grows with it
+    return Estimate(start + slope * deviate, 0.5 * float(above - below) * beyond)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken._validation import shown
 from sparsetoken.estimators import AttentionClassifier
 from sparsetoken.estimators.folds import Fold, check_groups, generator, split
 from sparsetoken.inspection.measures import (
@@ -129,7 +130,7 @@ def choose_layer(
         raise ValueError(f"y must have shape ({len(first)},), one per sequence, got {y.shape}")
     index = np.unique(y, return_inverse=True)[1]
     if index.max() < 1:
-        raise ValueError(f"y must hold two classes, got one class: {y[0]!r}")
+        raise ValueError(f"y must hold two classes, got one class: {y.tolist()[0]!r}")
     codes = check_groups(groups, len(y))
     rng = generator(random_state)
     folds = split(cv, index, np.ones(len(y)), codes, np.arange(len(y)), rng)
@@ -138,6 +139,10 @@ def choose_layer(
         raise ValueError(f"each class in y must have at least two {what}, to hold one out")
     if estimator is None:
         estimator = AttentionClassifier(random_state=int(rng.integers(2**31)))
+    elif not hasattr(estimator, "decision_function") or not hasattr(estimator, "get_params"):
+        raise ValueError(
+            f"estimator must be a classifier with a decision_function, got {shown(estimator)}"
+        )
     scores = {layer: _held_out(estimator, X, y, codes, folds) for layer, X in layers.items()}
     return _compare(scores, index, codes)
 
@@ -148,7 +153,12 @@ def _checked(X_by_layer: Any) -> dict[Any, Sequences]:
             'X_by_layer must be a dict with the sequences of each layer, {"12": X12, "20": X20}, '
             f"got {type(X_by_layer).__name__}"
         )
-    layers = {layer: as_sequences(X) for layer, X in X_by_layer.items()}
+    layers = {}
+    for layer, X in X_by_layer.items():
+        try:
+            layers[layer] = as_sequences(X)
+        except ValueError as error:
+            raise ValueError(f"layer {layer!r}: {error}") from None
     counts = {layer: len(X) for layer, X in layers.items()}
     if len(set(counts.values())) > 1:
         raise ValueError(f"X_by_layer must hold the same sequences for each layer, got {counts}")

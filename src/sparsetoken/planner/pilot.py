@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsetoken._validation import check_count, check_real
+from sparsetoken._validation import check_count, check_real, shown
 from sparsetoken.estimators import SparseTokenClassifier
 from sparsetoken.estimators.folds import check_groups
 from sparsetoken.planner.curves import Measurements, correlated, extrapolate, likeness
@@ -208,10 +208,10 @@ def _check_curve(
     sizes: ArrayLike, tables: dict[Metric, ArrayLike | None]
 ) -> tuple[Array, dict[Metric, Array]]:
     """Return a row for each measurement; repeats become sizes that come several times."""
-    at = np.asarray(sizes, dtype=float)
+    at = _numbers("sizes", sizes)
     if at.ndim != 1 or not np.all(np.isfinite(at) & (at >= 1)):
-        raise ValueError(f"sizes must be a row of numbers of samples >= 1, got {sizes!r}")
-    values = {m: np.asarray(table, dtype=float) for m, table in tables.items() if table is not None}
+        raise ValueError(f"sizes must be a row of numbers of samples >= 1, got {shown(sizes)}")
+    values = {m: _numbers(f"{m.name}s", t) for m, t in tables.items() if t is not None}
     if not values:
         raise ValueError("errors, aucs or recalls must be given, got none")
     repeats = next(iter(values.values())).shape[1:]
@@ -222,10 +222,17 @@ def _check_curve(
                 f"repeats as the others, got shape {table.shape}"
             )
         if not np.all(np.isnan(table) | ((table >= 0.0) & (table <= 1.0))):
-            raise ValueError(f"{metric.name}s must be in [0, 1]")
+            raise ValueError(f"{metric.name}s must be in [0, 1], got {shown(tables[metric])}")
     at = np.repeat(at, *repeats) if repeats else at
     flat = {metric: table.ravel() for metric, table in values.items()}
     whole = np.all([np.isfinite(table) for table in flat.values()], axis=0)
     if np.unique(at[whole]).size < 2:
         raise ValueError("sizes must have two different ones at least, with something measured")
     return at[whole], {metric: table[whole] for metric, table in flat.items()}
+
+
+def _numbers(name: str, values: ArrayLike) -> Array:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, got {shown(values)}") from None

@@ -4,9 +4,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from sparsetoken._njit import njit
 from sparsetoken._types import Array
 from sparsetoken._validation import check_count, check_float_type, check_real, check_unit_vector
 from sparsetoken.pooling import Pooling, get_pooling
@@ -168,7 +168,7 @@ def _draw_mixed(
     return result
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})
+@njit(fastmath={"reassoc", "contract"})
 def _combine(block, signal, noise, scale, signal_axis, unit):  # type: ignore[no-untyped-def]
     """Turn normals h into features θ(s·v)ξ + (s·g)û + ‖s‖(h − ûûᵀh), row by row and in place."""
     for i in range(block.shape[0]):

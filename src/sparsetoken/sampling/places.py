@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-from numba import njit
 from scipy.special import logsumexp, softmax
 
+from sparsetoken._njit import njit
 from sparsetoken._types import Array
 from sparsetoken.problem import SparseTokenProblem
 
@@ -30,7 +30,7 @@ def weigh_places(exponents: Array, kind: SparseTokenProblem) -> tuple[Array, Arr
     return log_total - math.log(math.comb(n_tokens, n_signal)), chances
 
 
-@njit(cache=True)
+@njit()
 def _weigh_subsets(exponents, n_signal, log_total, chances):  # type: ignore[no-untyped-def]
     """Sum over all subsets of n_signal tokens, by those before a token and those after it."""
     n_rows, n_tokens = exponents.shape

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sparsetoken.sequences.folder import StoredSequences
 from sparsetoken.sequences.passes import pooled_features, scaled_tokens
 from sparsetoken.sequences.sequences import Sequences
+from sparsetoken.sequences.threads import one_blas_thread
 
 Array = NDArray[Any]
 Block = tuple[slice, Sequences]
@@ -103,13 +104,9 @@ class Data:
             return function(block[1], *(row[block[0]] for row in rows), *arguments)
 
         n_threads = effective_n_jobs(self.n_jobs)
-        if n_threads == 1:
+        with one_blas_thread(), ThreadPoolExecutor(n_threads) as threads:
             for blocks in self._parts():
-                yield from map(run, blocks)
-            return
-        with ThreadPoolExecutor(n_threads) as threads:  # the work is in BLAS and numba
-            for blocks in self._parts():
-                yield from threads.map(run, blocks)
+                yield from (map if n_threads == 1 else threads.map)(run, blocks)
 
     def _parts(self) -> Iterator[Iterable[Block]]:
         """Yield blocks, some at a time: those that may be in memory together."""

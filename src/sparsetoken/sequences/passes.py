@@ -9,13 +9,15 @@ to float64, unless a fit needs them centered and scaled.
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sparsetoken._njit import njit
 from sparsetoken.sequences.sequences import Sequences
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+
+_LARGEST = 1e18
 
 
 def pooled_features(sequences: Sequences) -> Floats:
@@ -72,7 +74,7 @@ def weighted_sums(sequences: Sequences, weights: Floats) -> Floats:
     return sums
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, fastmath={"reassoc", "contract"})
 def _add_weighted(tokens, offsets, weights, sums):  # type: ignore[no-untyped-def]
     for i in range(sums.shape[0]):
         row = sums[i]
@@ -81,9 +83,16 @@ def _add_weighted(tokens, offsets, weights, sums):  # type: ignore[no-untyped-de
                 row[j] += weights[token] * tokens[token, j]
 
 
+def in_units(tokens: Array, unit: Floats) -> Floats:
+    """Return tokens times ``unit``, such that their squares are numbers in single precision."""
+    with np.errstate(over="ignore"):
+        scaled: Floats = tokens * unit
+    return np.clip(scaled, -_LARGEST, _LARGEST, out=scaled)
+
+
 def token_statistics(sequences: Sequences, unit: Floats) -> NDArray[np.float32]:
     """Return mean, largest, smallest and deviation of each sequence's tokens times ``unit``."""
-    tokens, starts = sequences.tokens * unit, sequences.offsets[:-1]
+    tokens, starts = in_units(sequences.tokens, unit), sequences.offsets[:-1]
     lengths = sequences.lengths[:, np.newaxis]
     means = np.add.reduceat(tokens, starts) / lengths
     away = tokens - np.repeat(means, sequences.lengths, axis=0)

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from sparsetoken._njit import njit
 from sparsetoken._types import Array
 
 _MOST_MEANS = 1000  # grid points; a wider range is averaged point by point
@@ -97,7 +97,7 @@ def _lagrange(nodes: Array) -> Array:
     return 1.0 / gaps.prod(axis=1)
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def _interpolate(mean, scale, shrink, step, scales, lagrange, table, result):  # type: ignore[no-untyped-def]
     """Fill ``result``; ``mean`` is in steps of the grid, ``scale`` in [−1, 1] like ``scales``."""
     n_means, n_scales = table.shape[:2]

@@ -1,9 +1,9 @@
 """The likelihood ratio of a sequence, the direction of the signal known."""
 
 import numpy as np
-from numba import njit
 from scipy.special import gammaln
 
+from sparsetoken._njit import njit
 from sparsetoken._types import Array
 from sparsetoken.problem import SparseTokenProblem
 
@@ -39,7 +39,7 @@ def log_mean_over_places(exponents: Array, problem: SparseTokenProblem) -> Array
     return result - subsets
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _log_symmetric(exponents, degree, result):  # type: ignore[no-untyped-def]
     """Log of the elementary symmetric polynomial of e^exponents, for each row.
 
@@ -76,7 +76,7 @@ def _log_symmetric(exponents, degree, result):  # type: ignore[no-untyped-def]
         result[i] = total + np.log(product) + np.log(taken)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _balance(a, degree, log_r, chance):  # type: ignore[no-untyped-def]
     """Find log r at which about ``degree`` tokens are expected; fill the tokens' chances."""
     reach = 40.0 + np.log(a.size)
@@ -102,7 +102,7 @@ def _balance(a, degree, log_r, chance):  # type: ignore[no-untyped-def]
     return log_r, gap, variance
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _probability(chance, degree, gap, variance, counts):  # type: ignore[no-untyped-def]
     """Probability that exactly ``degree`` tokens are taken, each with its own chance.
 
@@ -136,7 +136,7 @@ def _probability(chance, degree, gap, variance, counts):  # type: ignore[no-unty
     return now[degree + 2]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _saddle_point(chance, variance):  # type: ignore[no-untyped-def]
     """Probability that as many tokens are taken as expected, if that number varies much.
 

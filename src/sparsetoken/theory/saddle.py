@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sparsetoken._njit import njit
 from sparsetoken._types import Array
 from sparsetoken.law import Points, Readout, score_mean
 from sparsetoken.losses import Loss
@@ -152,7 +152,7 @@ class _Sums(NamedTuple):
     metric: Array
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})
+@njit(fastmath={"reassoc", "contract"})
 def _add_points(points, m, slopes, factor, total):  # type: ignore[no-untyped-def]
     """Add points to the sums, with ∂r/∂x = (a, b, 1, 0) + cG·(0, rest, 0, spread)."""
     value = used = saved = 0.0
@@ -207,7 +207,7 @@ def _add_points(points, m, slopes, factor, total):  # type: ignore[no-untyped-de
     total.metric[3, 3] += m_gg
 
 
-@njit(cache=True)
+@njit()
 def _add_products(matrix, without_noise, with_noise, slopes):  # type: ignore[no-untyped-def]
     """Add E[∂r ∂rᵀ ·] to a symmetric matrix, from its sums."""
     aa, ab, a, bb, b, one = without_noise

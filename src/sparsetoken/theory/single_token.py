@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
+from sparsetoken._njit import njit
 from sparsetoken._types import Array
 
 Complex = NDArray[np.complex128]
@@ -209,7 +209,7 @@ class SingleTokenRatio:
         return results[0], results[1]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _transform(log_size, angle, kappa, center, nodes, weights, results):  # type: ignore[no-untyped-def]
     """Integrate exp(t(center − Y)) − 1 and Y times that exponential over g.
 

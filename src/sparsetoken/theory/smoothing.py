@@ -14,9 +14,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.special import ndtr
 
+from sparsetoken._njit import njit
 from sparsetoken._types import Array
 from sparsetoken.losses import Logistic, Loss, gaussian_rule
 from sparsetoken.theory.interpolation import interpolate
@@ -212,7 +212,7 @@ def _integrands(
 _prox = Logistic.prox
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _logistic_kernel(margin, deviation, scale, nodes, weights, sums):  # type: ignore[no-untyped-def]
     """Fill ``sums`` with the moments in the margin.
 

@@ -14,9 +14,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.special import ndtr
 
+from sparsetoken._njit import njit
 from sparsetoken._types import Array
 from sparsetoken.losses import Loss
 from sparsetoken.problem import Group
@@ -118,7 +118,7 @@ def _error(margin: Array, deviation: Array) -> Array:
         return ndtr(-np.where(margin == 0.0, 0.0, margin / deviation))
 
 
-_OPTIONS: Any = {"cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
+_OPTIONS: Any = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
 
 
 @njit(**_OPTIONS)

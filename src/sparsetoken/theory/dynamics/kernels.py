@@ -4,9 +4,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-_OPTIONS: Any = {"cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
+from sparsetoken._njit import njit
+
+_OPTIONS: Any = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
 
 
 @njit(**_OPTIONS)

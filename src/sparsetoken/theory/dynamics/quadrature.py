@@ -4,8 +4,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sparsetoken._njit import njit
 from sparsetoken._types import Array
 from sparsetoken.losses import Loss, gaussian_rule
 from sparsetoken.theory.smoothing import envelope_moments
@@ -56,7 +56,7 @@ def score_moments(
     return ScoreMoments(m.envelope, m.h, m.gh, m.hh, ghh, gghh, m.k, m.gk, m.ggk)
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz", "arcp"})
+@njit(error_model="numpy", fastmath={"contract", "reassoc", "nsz", "arcp"})
 def _logistic(margin, deviation, nodes, weights, value, sums):  # type: ignore[no-untyped-def]
     """Fill ``sums`` by a trapezoid rule, points in blocks so that they stay in the cache.
 

@@ -1,4 +1,4 @@
-"""One BLAS thread while fitting: on a busy machine more make it many times slower."""
+"""One BLAS thread for passes and fits: on a busy machine more make them many times slower."""
 
 import threading
 from collections.abc import Iterator
