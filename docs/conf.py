@@ -52,6 +52,7 @@ numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
+    "parallel": True,
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",  # others are shown, not run
     "within_subsection_order": "FileNameSortKey",
