@@ -87,7 +87,7 @@ class Stack:
             totals[member.name] = totals.get(member.name, 0.0) + float(weights.sum())
         return totals
 
-    def split(self, values: Floats) -> list[Floats]:
+    def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Return what belongs to each member of one value for every score."""
         return np.split(values, np.cumsum([len(m.describe()) for m in self.members])[:-1])
 
