@@ -98,3 +98,23 @@ def test_few_tokens_are_no_clusters(n_samples, dim, n_tokens):
     fit = st.BayesAttentionClassifier(random_state=0).fit(X, y).model_fit_
     assert abs(np.log(fit.tails)) < 0.1 + 3.0 * np.sqrt(2.0 / fit.n_tokens)
     assert "clusters" not in str(fit)
+
+
+def test_labels_that_are_floats_may_be_missing_too():
+    X, y = PROBLEM.sample(60, 10, random_state=0)
+    half = np.where(np.arange(60) < 30, y, -1)
+    clf, floats = (
+        st.BayesAttentionClassifier(random_state=0).fit(X, labels)
+        for labels in (half, half.astype(float))
+    )
+    assert floats.classes_.tolist() == [0.0, 1.0]
+    assert np.array_equal(floats.decision_function(X), clf.decision_function(X))
+
+
+def test_flags_are_checked():
+    X, y = PROBLEM.sample(20, 4, random_state=0)
+    for classifier in (st.BayesAttentionClassifier, st.SparseTokenClassifier):
+        with pytest.raises(ValueError, match="contiguous must be True or False, got 'no'"):
+            classifier(contiguous="no").fit(X, y)
+    with pytest.raises(ValueError, match="monotone must be True or False, got 'no'"):
+        st.SparseTokenClassifier(monotone="no").fit(X, y)

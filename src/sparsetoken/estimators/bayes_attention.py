@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
+from sparsetoken._validation import check_flag
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.posterior_heads import PosteriorHeads
 from sparsetoken.estimators.stack_classifier import StackClassifier
@@ -69,7 +70,7 @@ class BayesAttentionClassifier(StackClassifier):
 
     Notes
     -----
-    In ``fit``, integer labels -1 mark sequences without a label if there are at least two other
+    In ``fit``, labels -1 mark sequences without a label if there are at least two other
     classes, as in scikit-learn. They help to find the direction; what each is worth is in
     docs/gallery. With more than two classes each one is set against the rest.
 
@@ -106,13 +107,14 @@ class BayesAttentionClassifier(StackClassifier):
         self.verbose = verbose
 
     def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
-        return [PosteriorHeads(both=False, contiguous=self.contiguous)]
+        contiguous = check_flag("contiguous", self.contiguous)
+        return [PosteriorHeads(both=False, contiguous=contiguous)]
 
     def _check_labels(self, y: Any, n_samples: int) -> Indices:
         """Return the number of each label's class, -1 for sequences without a label."""
         labels = column_or_1d(np.asarray(y), warn=True)
         known = np.ones(len(labels), dtype=bool)
-        if labels.dtype.kind == "i":
+        if labels.dtype.kind in "if":
             known = labels != _UNLABELLED
             if np.unique(labels[known]).size < 2:
                 known[:] = True

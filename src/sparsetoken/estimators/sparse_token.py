@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sparsetoken._validation import check_count
+from sparsetoken._validation import check_count, check_flag
 from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.head_members import head_members
 from sparsetoken.estimators.kernel_heads import KernelHeads
@@ -112,9 +112,10 @@ class SparseTokenClassifier(StackClassifier):
         self.verbose = verbose
 
     def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
-        if self.monotone:
+        contiguous = check_flag("contiguous", self.contiguous)
+        if check_flag("monotone", self.monotone):
             steps = check_count("refine_steps", self.refine_steps)
             members: list[Member] = [AttentionHeads(steps=steps, adds=True)]
-            return [*members, PosteriorHeads(adds=True, contiguous=self.contiguous)]
-        members = head_members("auto", "auto", self.refine_steps, n_tokens, mapped, self.contiguous)
+            return [*members, PosteriorHeads(adds=True, contiguous=contiguous)]
+        members = head_members("auto", "auto", self.refine_steps, n_tokens, mapped, contiguous)
         return [*members, KernelHeads(), Trees(check_count("n_trees", self.n_trees))]
