@@ -44,7 +44,7 @@ def comments(path: Path) -> Bags:
 
 def hits(model: Any, bags: Sequences, marks: list[Marks]) -> list[tuple[float, ...]]:
     """Return for each bag whether the strongest tokens are evidence."""
-    rows = []
+    rows: list[tuple[float, ...]] = []
     explained = model.explain(bags, top=int(bags.lengths.max()))
     for one, marked in zip(explained, marks, strict=True):
         sign = 1.0 if one.label == model.classes_[1] else -1.0
