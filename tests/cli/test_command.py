@@ -1,12 +1,12 @@
 """The command itself: help, completion, warnings."""
 
-import os
 import subprocess
 import sys
 
 import pytest
 
 import sparsetoken
+from cli.light import light
 
 
 def test_the_installed_command():
@@ -27,33 +27,6 @@ def test_the_installed_command():
     assert wrong.returncode == 2
     assert wrong.stderr == "sparsetoken: unknown quantity 'cosin'; did you mean 'cosine'?\n"
     assert command("nonsense").returncode == 2
-
-
-NUMERICS = ("numpy", "scipy", "sklearn", "numba", "matplotlib", "dask", "pandas", "plotly")
-
-
-LIGHT = f"""
-import sys
-sys.argv[0] = "sparsetoken"
-from sparsetoken.cli import main
-try:
-    main()
-finally:
-    print(*sorted(set({NUMERICS!r}) & set(sys.modules)), file=sys.stderr)
-"""
-
-
-def light(*arguments, **environment):
-    """Run the command in a process that tells which numerics it has loaded: stdout."""
-    shown = subprocess.run(
-        [sys.executable, "-c", LIGHT, *arguments],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert shown.stderr.split() == [], arguments
-    return shown.stdout
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 import re
 from html.parser import HTMLParser
 
+import numpy as np
+
 import sparsetoken as st
 
 PROBLEM = st.SparseTokenProblem(n_tokens=8, signal=4.0)
@@ -35,3 +37,12 @@ def check_page(text):
     assert tags.links == []  # nothing from elsewhere
     assert "<script" not in text
     assert "nan" not in re.sub(r"<style>.*?</style>", "", text).lower().split()
+
+
+def three_classes(n, seed):
+    """Return sequences in which one token tells the class."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % 3
+    data = rng.standard_normal((n, 5, 6))
+    data[np.arange(n), rng.integers(5, size=n), labels] += 2.5
+    return data, labels

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
-from reporting.samples import CLF, NEW, NEW_Y, X, Y
+from reporting.samples import CLF, NEW, NEW_Y, X, Y, three_classes
 from sparsetoken.reporting import gather
 
 
@@ -87,15 +87,6 @@ def test_new_sequences_with_one_of_a_class():
     clf = st.AttentionClassifier(random_state=0, cv=3, refine_steps=5).fit(X, Y)
     found = gather(clf, NEW[rows], NEW_Y[rows], plan=False)
     assert found.findings == ["A diagnosis needs two sequences of each class."]
-
-
-def three_classes(n, seed):
-    """Return sequences in which one token tells the class."""
-    rng = np.random.default_rng(seed)
-    labels = np.arange(n) % 3
-    data = rng.standard_normal((n, 5, 6))
-    data[np.arange(n), rng.integers(5, size=n), labels] += 2.5
-    return data, labels
 
 
 def test_contributions_speak_for_the_predicted_class():

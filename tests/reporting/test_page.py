@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
-from reporting.samples import CLF, NEW, NEW_Y, X, Y, check_page
+from reporting.samples import CLF, NEW, NEW_Y, X, Y, check_page, three_classes
 from sparsetoken.reporting import gather
 from sparsetoken.vocabulary import COLORS, SPEAKS
 
@@ -45,15 +45,6 @@ def test_a_model_without_attention_shows_no_strips(tmp_path):
     assert 'class="strip"' not in text
     assert "attention it gets" not in text
     assert "does not weigh tokens" in text
-
-
-def three_classes(n, seed):
-    """Return sequences in which one token tells the class."""
-    rng = np.random.default_rng(seed)
-    labels = np.arange(n) % 3
-    data = rng.standard_normal((n, 5, 6))
-    data[np.arange(n), rng.integers(5, size=n), labels] += 2.5
-    return data, labels
 
 
 def test_three_classes(tmp_path):
