@@ -92,23 +92,46 @@ def in_units(tokens: Array, unit: Floats) -> Floats:
 
 def token_statistics(sequences: Sequences, unit: Floats) -> NDArray[np.float32]:
     """Return mean, largest, smallest and deviation of each sequence's tokens times ``unit``."""
-    tokens, starts = in_units(sequences.tokens, unit), sequences.offsets[:-1]
-    lengths = sequences.lengths[:, np.newaxis]
-    means = np.add.reduceat(tokens, starts) / lengths
-    away = tokens - np.repeat(means, sequences.lengths, axis=0)
-    spread = np.sqrt(np.add.reduceat(away * away, starts) / lengths)
-    ends = (np.maximum.reduceat(tokens, starts), np.minimum.reduceat(tokens, starts))
-    return np.concatenate([means, *ends, spread], axis=1, dtype=np.float32, casting="same_kind")
+    statistics = np.zeros((len(sequences), 4, sequences.dim))
+    _add_statistics(sequences.tokens, sequences.offsets, unit, statistics)
+    return statistics.reshape(len(sequences), -1).astype(np.float32)
+
+
+@njit(nogil=True)
+def _add_statistics(tokens, offsets, unit, statistics):  # type: ignore[no-untyped-def]
+    for i in range(statistics.shape[0]):
+        first, last = offsets[i], offsets[i + 1]
+        mean, largest, smallest, deviation = statistics[i]
+        largest[:], smallest[:] = -_LARGEST, _LARGEST
+        for token in range(first, last):
+            for j in range(mean.size):
+                value = min(max(tokens[token, j] * unit[j], -_LARGEST), _LARGEST)
+                mean[j] += value
+                largest[j] = max(largest[j], value)
+                smallest[j] = min(smallest[j], value)
+        mean /= last - first
+        for token in range(first, last):
+            for j in range(mean.size):
+                value = min(max(tokens[token, j] * unit[j], -_LARGEST), _LARGEST)
+                deviation[j] += (value - mean[j]) ** 2
+        deviation[:] = np.sqrt(deviation / (last - first))
 
 
 def token_fractions(sequences: Sequences, levels: Floats) -> NDArray[np.float32]:
     """Return what fraction of each sequence's tokens exceeds each of the levels, (levels, d)."""
-    counts = [
-        np.add.reduceat((sequences.tokens > level).astype(np.float64), sequences.offsets[:-1])
-        for level in levels
-    ]
-    fractions = np.concatenate(counts, axis=1) / sequences.lengths[:, np.newaxis]
-    return fractions.astype(np.float32)
+    counts = np.zeros((len(sequences), *levels.shape))
+    _count_beyond(sequences.tokens, sequences.offsets, levels, counts)
+    counts /= sequences.lengths[:, np.newaxis, np.newaxis]
+    return counts.reshape(len(sequences), -1).astype(np.float32)
+
+
+@njit(nogil=True)
+def _count_beyond(tokens, offsets, levels, counts):  # type: ignore[no-untyped-def]
+    for i in range(counts.shape[0]):
+        for token in range(offsets[i], offsets[i + 1]):
+            for k in range(levels.shape[0]):
+                for j in range(levels.shape[1]):
+                    counts[i, k, j] += tokens[token, j] > levels[k, j]
 
 
 def token_scores(tokens: Array, directions: Floats) -> Floats:
