@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-portable test-lowest coverage bench docs wheel format clean
+.PHONY: help demo test test-portable test-lowest coverage bench docs figures wheel format clean
 
 help:
 	@echo "make demo   the headline result, in a fresh environment"
@@ -12,6 +12,7 @@ help:
 	@echo "make coverage  the tests, and which lines of src they never reach"
 	@echo "make bench  speed and memory, as ratios within one run"
 	@echo "make docs   the documentation site, in docs/_build/html"
+	@echo "make figures  all figures at full size, for the documentation: an hour on two processors"
 	@echo "make wheel  sdist and wheel in dist/, tried out in an empty environment"
 	@echo "make format rewrite the code in the house format"
 	@echo "make clean  remove everything that was built"
@@ -81,6 +82,14 @@ bench: .venv/dev
 docs: .venv/docs
 	$(BIN)/sphinx-build -j auto -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+# Results are kept in build/figures, so that it goes on where it was stopped.
+figures: .venv/base
+	mkdir -p build/figures
+	for name in $$($(BIN)/sparsetoken figure --json | $(BIN)/python -c "import json, sys; print(*json.load(sys.stdin))"); do \
+		$(BIN)/sparsetoken figure $$name --width 170 --letters --title --out build/figures/$$name.svg || exit 1; \
+		cp build/figures/$$name.svg docs/_static/figures/; \
+	done
 
 wheel: .venv/dev
 	rm -rf dist

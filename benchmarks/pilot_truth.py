@@ -44,6 +44,7 @@ DIM = 30
 PILOTS = (40, 80, 120)
 REPEATS = 8
 TRUTHS = 24
+LEAST = 1e-3  # what a true error below counts as
 ERROR = get_metric("error")
 STORED = ("sizes", "shortfalls", "bars", "n_tested", "unit", "chance", "fixed")
 """What is kept of the measurements of a pilot: of errors and, for two classes, of ranks."""
@@ -97,7 +98,10 @@ class Stored:
 
 
 class Needle:
-    """Bags of common tokens; a positive one holds one rare token, and each of them is used once."""
+    """Bags of common tokens; a positive one holds one rare token, and each of them is used once.
+
+    Common tokens come again, in a pilot as in what is tested on later.
+    """
 
     def __init__(self, tokens: Any, rare: Any, n_tokens: int) -> None:
         self.n_tokens = n_tokens
@@ -106,11 +110,9 @@ class Needle:
 
     def split(self, n: int, rng: np.random.Generator) -> tuple[Drawn, Drawn]:
         """Return ``n`` sequences to train on, and others to test on."""
-        rare, common = rng.permutation(self.rare), rng.permutation(self.common)
-        most = 3 * len(common) // 4
-        train = self._bags(balanced(n), rare, common[:most], rng)
-        left = rare[n // 2 :]
-        return train, self._bags(balanced(2 * len(left)), left, common[most:], rng)
+        rare, left = np.split(rng.permutation(self.rare), [n // 2])
+        train = self._bags(balanced(n), rare, self.common, rng)
+        return train, self._bags(balanced(2 * len(left)), left, self.common, rng)
 
     def pilot(self, n: int, rng: np.random.Generator) -> Drawn:
         """Return ``n`` sequences."""
@@ -480,7 +482,7 @@ def report(path: Path, estimator: str) -> None:
             arrays: Any = {k: np.array(v) if isinstance(v, list) else v for k, v in row.items()}
             metrics = (ERROR, get_metric("auc"))[: len(arrays["shortfalls"])]
             pilots[name, n, index] = Measurements(metrics=metrics, prior=PILOT, **arrays)
-    truth = {key: float(np.mean(values)) for key, values in errors.items()}
+    truth = {key: max(float(np.mean(values)), LEAST) for key, values in errors.items()}
     stays = [
         abs(math.log(max(measured.shortfalls[0, -1], 0.5 / n) / truth[name, m]))
         for (name, n, _), measured in pilots.items()
