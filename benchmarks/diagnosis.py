@@ -82,6 +82,12 @@ def constant_columns(seed: int) -> Case:
     return ours(seed), X, y, new, y_new
 
 
+def one_huge_token(seed: int) -> Case:
+    X, y, _, _ = needle(seed)
+    X[7, 3] *= 1000.0
+    return ours(seed), X, y, X, y
+
+
 def large_step(seed: int) -> Case:
     problem = st.SparseTokenProblem(10, 1, 5.0)
     X, y = problem.sample(920, 100, random_state=seed)
@@ -132,6 +138,7 @@ FAULTS: dict[Callable[[int], Case], str] = {
     variance: "spread tells more than the model",
     wrong_sign: "scores the wrong way round",
     constant_columns: "constant features",
+    one_huge_token: "outlying tokens",
     large_step: "anti-aligned query",
     many_dimensions: "unreliable query",
 }

@@ -105,6 +105,9 @@ def faulty(kind):
     if kind == "constant features":
         data, new = (np.concatenate([a, np.ones((*a.shape[:2], 2))], axis=2) for a in (data, new))
         return data, y, new, y_new
+    if kind == "outlying tokens":
+        data[7, 3] *= 1000.0
+        return data, y, data, y
     y = np.arange(200) % 2
     if kind == "length predicts the label":
         parts = [rng.standard_normal((10 if label else 6, 5)) for label in np.tile(y, 2)]
@@ -121,6 +124,7 @@ def faulty(kind):
         "scores the wrong way round",
         "duplicated sequences",
         "constant features",
+        "outlying tokens",
         "length predicts the label",
         "spread tells more than the model",
     ],

@@ -9,6 +9,7 @@ from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
+from sparsetoken._validation import shown
 from sparsetoken.inspection.measures import class_signs, mean_auc
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.fingerprints import fingerprints_of
@@ -29,6 +30,7 @@ _CONVINCING = 0.9  # AUC of held-out samples: whatever finds these few tokens ha
 _CONVINCING_NEGATIVES, _CLEARLY = 0.97, 0.04  # AUC of heads for them, and ahead of the others
 _LOW_RELIABILITY = 0.7
 _FEW = 10  # samples of a class
+_OUTLYING, _FEW_OUTLYING = 50.0, 0.02  # times a sequence's usual largest value; of the sequences
 _MANY_CONSTANT = 0.1  # of the features; images have a few at their edges
 
 
@@ -134,6 +136,7 @@ def diagnose(model: Any, data: Data, index: Indices, refitted: Floats | None = N
     findings = (
         _duplicates(data),
         _few(counts, model.classes_),
+        _outlying(data),
         _length(auc, above),
         _reversed_scores(auc, above),
         _chance(auc, above),
@@ -369,6 +372,21 @@ def _needless(members: Any, attends: bool, auc: dict[str, float], error: float) 
         f"{auc['attention']:.3f}).",
         "Use SparseTokenClassifier or PooledClassifier, or give attention more samples.",
         asks_for_samples=True,
+    )
+
+
+def _outlying(data: Data) -> Finding:
+    """Look for single sequences with values far beyond the largest ones of the others."""
+    extremes = np.abs(_spread(data)[:, : 2 * data.dim]).reshape(len(data), 2, -1).max(axis=1)
+    usual = np.median(extremes, axis=0)
+    beyond = np.flatnonzero(((extremes > _OUTLYING * usual) & (usual > 0)).any(axis=1))
+    return Finding(
+        "outlying tokens",
+        0 < len(beyond) <= max(1, _FEW_OUTLYING * len(data)),
+        f"Sequences {shown(beyond.tolist())} have values more than {_OUTLYING:g} times as large as "
+        "those of the others.",
+        "Check them: one such token can mislead a whole fit, that of BayesAttentionClassifier most "
+        "of all.",
     )
 
 
