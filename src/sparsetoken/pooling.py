@@ -8,12 +8,13 @@ other by its import path (``"my_poolings:Sparsemax"``) or as an object.
 """
 
 import warnings
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sparsetoken._njit import njit
+from sparsetoken._types import Array
 from sparsetoken._validation import (
     check_choice,
     check_count,
@@ -32,8 +33,6 @@ __all__ = [
     "get_pooling",
     "pooling_models",
 ]
-
-Array = NDArray[Any]
 
 
 class Pooling:

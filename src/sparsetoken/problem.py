@@ -5,9 +5,9 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
-from sparsetoken._types import Array
+from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken._validation import (
     check_count,
     check_float_type,
@@ -22,24 +22,24 @@ RandomState = int | np.random.Generator | None
 class Truth(NamedTuple):
     """What a classifier is not told about the samples it gets."""
 
-    direction: Array
+    direction: Floats
     """The signal's unit vector ξ, shape (dim,)."""
-    positions: NDArray[np.bool_]
+    positions: Bools
     """Which tokens carry the signal, shape (n_samples, n_tokens); no token of a negative does."""
-    positive: NDArray[np.bool_]
+    positive: Bools
     """The true classes, shape (n_samples,): whether a sample carries the signal."""
-    kind: NDArray[np.int64]
+    kind: Indices
     """Of which kind of a population each sample is, shape (n_samples,); 0 of a single problem."""
 
 
 class DrawnSamples(NamedTuple):
     """What is drawn for each sample before its tokens."""
 
-    kind: NDArray[np.int64]
+    kind: Indices
     """Index of its kind."""
-    positive: NDArray[np.bool_]
+    positive: Bools
     """Its true class: whether it carries the signal."""
-    label: NDArray[np.int64]
+    label: Indices
     """Its recorded label, 0 or 1."""
 
 
@@ -48,7 +48,7 @@ class SampleSetting(NamedTuple):
 
     dim: int
     rng: np.random.Generator
-    direction: Array
+    direction: Floats
     dtype: Any
 
 
@@ -157,7 +157,7 @@ class SparseTokenProblem:
         direction: ArrayLike | None = None,
         dtype: DTypeLike = np.float64,
         return_truth: Literal[False] = False,
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]: ...
+    ) -> tuple[Array, Indices]: ...
 
     @overload
     def sample(
@@ -169,7 +169,7 @@ class SparseTokenProblem:
         direction: ArrayLike | None = None,
         dtype: DTypeLike = np.float64,
         return_truth: Literal[True],
-    ) -> tuple[NDArray[Any], NDArray[np.int64], Truth]: ...
+    ) -> tuple[Array, Indices, Truth]: ...
 
     def sample(
         self,
@@ -218,9 +218,7 @@ class SparseTokenProblem:
         positive = rng.random(n_samples) < self.positive_rate
         return DrawnSamples(np.zeros(n_samples, dtype=int), positive, positive.astype(np.int64))
 
-    def sample_tokens(
-        self, positive: NDArray[np.bool_], setting: SampleSetting
-    ) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    def sample_tokens(self, positive: Bools, setting: SampleSetting) -> tuple[Bools, Array]:
         """Draw the positions of the signal and the tokens of samples of the given classes."""
         positions = self.draw_positions(positive.size, setting.rng) & positive[:, np.newaxis]
         shape = (positive.size, self.n_tokens, setting.dim)
@@ -229,7 +227,7 @@ class SparseTokenProblem:
         np.add(X, shift, out=X, where=positions[:, :, np.newaxis])
         return positions, X
 
-    def draw_positions(self, n_samples: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def draw_positions(self, n_samples: int, rng: np.random.Generator) -> Bools:
         """Draw which tokens carry the signal, for samples that do."""
         tokens = np.arange(self.n_tokens)
         if self.contiguous:
@@ -252,7 +250,7 @@ def prepare_sample(
     return SampleSetting(dim, rng, direction, check_float_type("dtype", dtype))
 
 
-def random_direction(dim: int, rng: np.random.Generator) -> Array:
+def random_direction(dim: int, rng: np.random.Generator) -> Floats:
     """Draw a unit vector uniformly on the sphere of R^dim."""
     vector = rng.standard_normal(dim)
     return vector / np.linalg.norm(vector)

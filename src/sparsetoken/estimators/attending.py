@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken._validation import check_count
 from sparsetoken.estimators.base import SequenceClassifier, is_ragged
 from sparsetoken.estimators.folds import selection_rows
@@ -15,9 +15,6 @@ from sparsetoken.inspection.diagnose import diagnose
 from sparsetoken.inspection.explain import attention_of, explain, in_memory, tokens_by_column
 from sparsetoken.sequences.chunks import is_dask
 from sparsetoken.sequences.data import Data, MemoryData
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class AttendingClassifier(SequenceClassifier):
@@ -163,7 +160,7 @@ class AttendingClassifier(SequenceClassifier):
             return self._stack().scores(data).argmax(axis=1)
         return np.full(len(data), self._column_of(label)[0])
 
-    def _column_of(self, label: Any) -> tuple[int, NDArray[np.bool_]]:
+    def _column_of(self, label: Any) -> tuple[int, Bools]:
         """Return the column of a label's scores, and which classes are its negatives."""
         labels = self.classes_.tolist()
         if label is None and len(labels) > 2:

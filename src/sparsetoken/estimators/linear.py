@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from sparsetoken._types import Array, Floats
 from sparsetoken.estimators.attending import open_stream
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.members import LinearHeads
@@ -15,8 +15,6 @@ from sparsetoken.inspection import ScoreStream
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.passes import pooled_features
 from sparsetoken.sequences.sequences import Sequences
-
-Floats = NDArray[np.float64]
 
 
 class _LinearClassifier(SequenceClassifier):
@@ -147,9 +145,9 @@ class VectorizedClassifier(_LinearClassifier):
         return data.per_sample(_vectorized_scores, self.coef_) + self.intercept_
 
 
-def _all_tokens(sequences: Sequences) -> NDArray[Any]:
+def _all_tokens(sequences: Sequences) -> Array:
     return sequences.tokens.reshape(len(sequences), -1)
 
 
-def _vectorized_scores(sequences: Sequences, readout: Floats) -> NDArray[Any]:
+def _vectorized_scores(sequences: Sequences, readout: Floats) -> Array:
     return _all_tokens(sequences) @ readout

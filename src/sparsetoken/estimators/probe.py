@@ -10,10 +10,10 @@ import sys
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._replace import replaced
+from sparsetoken._types import Array, Floats
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.attending import AttendingClassifier
 from sparsetoken.estimators.attention_heads import AttentionHeads
@@ -21,8 +21,6 @@ from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.members import LinearHeads, Member
 from sparsetoken.estimators.stack import Stack, single
 from sparsetoken.losses import Logistic, get_loss
-
-Floats = NDArray[np.float64]
 
 _FORMULA = """\
 Z = (X.reshape(-1, len(mean)) - mean) * scale. For head k and score c, over the rows of Z: \
@@ -124,7 +122,7 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
     class Probe(torch.nn.Module):  # type: ignore[misc]
         """Scores of sequences; see ``sparsetoken.to_torch``."""
 
-        def __init__(self, tensors: dict[str, NDArray[Any]]) -> None:
+        def __init__(self, tensors: dict[str, Array]) -> None:
             super().__init__()
             for name, tensor in tensors.items():
                 self.register_buffer(name, torch.from_numpy(tensor).float())
@@ -178,7 +176,7 @@ class _Heads(NamedTuple):
     """(K, C)."""
 
 
-def _tensors(classifier: Any, threshold: float) -> dict[str, NDArray[Any]]:
+def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:
     """Return the tensors of the formula."""
     if not isinstance(classifier, SequenceClassifier):
         kind = type(classifier).__name__

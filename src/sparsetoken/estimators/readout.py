@@ -14,17 +14,15 @@ problem is first reduced to it by a QR decomposition: nothing of size d×d is bu
 """
 
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
+from sparsetoken._types import Array, Floats
 from sparsetoken.losses import Loss
-
-Floats = NDArray[np.float64]
 
 _LARGEST = 1e100  # squares of features, and products of these, must be floats
 _PRECISION = 1e-12  # of the objective at its minimum
@@ -38,7 +36,7 @@ class LinearReadout(NamedTuple):
 
 
 def fit_readout(
-    features: NDArray[Any],
+    features: Array,
     sign: Floats,
     reg: float,
     loss: Loss,

@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem
@@ -12,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
+from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.attending import AttendingClassifier
@@ -40,9 +40,6 @@ from sparsetoken.inspection.thresholds import (
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.threads import one_blas_thread
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _COMPONENTS = 200  # of the kernel map that token_map="auto" tries
 
@@ -134,7 +131,7 @@ class StackClassifier(AttendingClassifier):
         self.n_passes_ = data.passes.count
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return the predicted label of each sequence."""
         score = self.decision_function(X)
         index = (score > 0).astype(int) if score.ndim == 1 else score.argmax(axis=1)
@@ -447,7 +444,7 @@ class StackClassifier(AttendingClassifier):
         length: int,
         fpr: float,
         column: int,
-        negative: NDArray[np.bool_],
+        negative: Bools,
         n_scored: int,
     ) -> Estimate:
         direction = None

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Floats
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import (
     largest_magnitudes,
@@ -17,8 +17,6 @@ from sparsetoken.sequences.passes import (
     token_covariance,
     token_variances,
 )
-
-Floats = NDArray[np.float64]
 
 _SQUARED_NORM = 10.0  # of a mean token in coordinates of shrinkage None
 _LARGEST = 1e290  # sums of so many tokens still fit into floats

@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._replace import replaced
+from sparsetoken._types import Array, Floats
 from sparsetoken.estimators.encoding import CLASSIFIERS, Arrays, decode, encode
 from sparsetoken.sequences.sequences import Sequences
 
@@ -205,7 +205,7 @@ def _unpack(file: Any, size: int) -> Arrays:
         }
 
 
-def _array(content: bytes) -> NDArray[Any]:
+def _array(content: bytes) -> Array:
     """Return the array of an ``.npy`` file, whose header must not promise more than there is."""
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
@@ -233,7 +233,7 @@ def _digest(entries: Arrays) -> str:
     return total.hexdigest()
 
 
-def _trial_scores(classifier: Any, size: float) -> NDArray[np.float64]:
+def _trial_scores(classifier: Any, size: float) -> Floats:
     """Return the scores of two made-up sequences, having tried all that a classifier can do.
 
     ``size`` bounds the features that a file of that size can speak of.

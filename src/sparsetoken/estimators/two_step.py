@@ -4,8 +4,8 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.attending import AttendingClassifier
 from sparsetoken.estimators.folds import generator, halves
@@ -17,8 +17,6 @@ from sparsetoken.inspection.explain import reliability
 from sparsetoken.losses import Loss
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import attention_features, pooled_features
-
-Floats = NDArray[np.float64]
 
 
 class TwoStepAttentionClassifier(AttendingClassifier):

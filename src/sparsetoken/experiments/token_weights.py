@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Bools, Floats
 from sparsetoken.losses import get_loss
 from sparsetoken.pooling import Softmax
 from sparsetoken.problem import SparseTokenProblem
@@ -15,9 +15,9 @@ class TokenWeights(NamedTuple):
     """Attention weights of positive and of negative sequences."""
 
     query: LearnedQuery
-    weights: NDArray[np.float64]
+    weights: Floats
     """Of shape (2, n_sequences, n_tokens): the positive sequences first."""
-    carries_signal: NDArray[np.bool_]
+    carries_signal: Bools
     """Of the same shape: which tokens carry the signal."""
 
 

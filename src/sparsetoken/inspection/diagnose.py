@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
+from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken.inspection.measures import class_signs, mean_auc
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.fingerprints import fingerprints_of
@@ -19,9 +19,6 @@ from sparsetoken.sequences.passes import (
     token_statistics,
 )
 from sparsetoken.sequences.sequences import Sequences
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _CERTAIN = 2.6  # standard errors of an AUC from chance: one in 200 by accident
 _CROSS_VALIDATED = 1.5  # so much more an AUC of noise scatters, as the fits share their samples
@@ -184,7 +181,7 @@ def _chance_error(counts: Indices) -> float:
     return float(np.sqrt((n_samples + 1) / (12.0 * smaller * (n_samples - smaller))))
 
 
-def _held_out_scores(model: Any, data: Data) -> tuple[Floats, NDArray[np.bool_]]:
+def _held_out_scores(model: Any, data: Data) -> tuple[Floats, Bools]:
     """Return scores, and a mask of the samples whose score comes from a fold without them."""
     seen = np.zeros(len(data), dtype=bool)
     scores = model._decide(data).reshape(len(data), -1)
@@ -337,7 +334,7 @@ def _duplicates(data: Data) -> Finding:
     )
 
 
-def _few(counts: Indices, classes: NDArray[Any]) -> Finding:
+def _few(counts: Indices, classes: Array) -> Finding:
     smallest = int(counts.argmin())
     return Finding(
         "few samples of a class",

@@ -4,20 +4,17 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import import_extra
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.sequences import Sequences
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class Explanation(NamedTuple):
     """The tokens of one sequence that matter most, the heaviest first."""
 
-    tokens: NDArray[np.int64]
+    tokens: Indices
     """Positions in the sequence."""
     weights: Floats
     """Attention on these tokens; over all tokens it sums to one."""

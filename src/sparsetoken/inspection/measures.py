@@ -1,14 +1,12 @@
 """How good predictions on held-out sequences are, with 95 % intervals."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from sparsetoken._types import Array, Bools, Floats, Indices
 
 _Z = 1.959963984540054
 _RESAMPLES = 1000
@@ -27,8 +25,8 @@ class Measure(NamedTuple):
 
 
 def hold_out(
-    labels: NDArray[Any], groups: NDArray[Any] | None, share: float, random_state: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    labels: Array, groups: Array | None, share: float, random_state: int
+) -> tuple[Indices, Indices]:
     """Return the sequences to fit and those to judge by, with about the same shares of classes.
 
     Parameters
@@ -74,10 +72,10 @@ def hold_out(
 
 
 def judge(
-    labels: NDArray[Any],
-    predicted: NDArray[Any],
+    labels: Array,
+    predicted: Array,
     scores: Floats,
-    classes: NDArray[Any],
+    classes: Array,
     fpr: float = 0.01,
 ) -> list[Measure]:
     """Return accuracy, AUC, and recall at a false-positive rate.
@@ -118,7 +116,7 @@ def judge(
     return measures
 
 
-def why_no_recall(labels: NDArray[Any], classes: NDArray[Any], fpr: float) -> str:
+def why_no_recall(labels: Array, classes: Array, fpr: float) -> str:
     """Say why :func:`judge` leaves recall out; "" if it does not.
 
     Examples
@@ -142,7 +140,7 @@ def why_no_recall(labels: NDArray[Any], classes: NDArray[Any], fpr: float) -> st
     )
 
 
-def _each_class(labels: NDArray[Any], classes: NDArray[Any]) -> list[tuple[str, NDArray[np.bool_]]]:
+def _each_class(labels: Array, classes: Array) -> list[tuple[str, Bools]]:
     """Return each class against the others: its name in a measure, and which samples are of it."""
     if len(classes) == 2:
         return [("", labels == classes[1])]
@@ -161,7 +159,7 @@ def _wilson(share: float, count: float) -> tuple[float, float]:
     return max(0.0, float(center - half) / scale), min(1.0, float(center + half) / scale)
 
 
-def fraction(name: str, hits: NDArray[np.bool_]) -> Measure:
+def fraction(name: str, hits: Bools) -> Measure:
     """Return the fraction of hits."""
     return Measure(name, float(hits.mean()), *_wilson(float(hits.mean()), len(hits)))
 

@@ -3,9 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from sparsetoken._types import Indices
 
 
 class _Window:
@@ -113,7 +112,7 @@ class ScoreStream:
         return [member.join(before, after) for member, before, after in members]
 
 
-def stream_checks(n_tokens: int, warm_up: int, window: int | None) -> NDArray[np.int64]:
+def stream_checks(n_tokens: int, warm_up: int, window: int | None) -> Indices:
     """Return after how many tokens a stream of ``n_tokens`` is looked at.
 
     The first look comes after ``warm_up`` tokens, as scores of a few tokens scatter widely. There

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_real
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import RandomState, prepare_sample
@@ -36,10 +36,10 @@ class LearnedQuery:
         Inverse temperature of the attention.
     """
 
-    query: Array
-    readout: Array
+    query: Floats
+    readout: Floats
     bias: float
-    direction: Array
+    direction: Floats
     beta: float
 
     @property
@@ -148,10 +148,10 @@ def sample_query(
 class _Samples(NamedTuple):
     """What the steps need of each sample: its recorded sign, and its length and signal."""
 
-    sign: Array
-    length: Array
-    n_signal: Array
-    signal: Array
+    sign: Floats
+    length: Floats
+    n_signal: Floats
+    signal: Floats
     """Strength of the signal; zero for a negative."""
 
 
@@ -167,11 +167,11 @@ def _draw_samples(problem: AnyProblem, n_samples: int, rng: np.random.Generator)
 
 def _readout_step(
     samples: _Samples,
-    residual: Array,
-    direction: Array,
+    residual: Floats,
+    direction: Floats,
     lr_readout: float,
     rng: np.random.Generator,
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     """Draw w₁ and, given it, the scores ⟨w₁, X̄ᵢ⟩ of the samples it was learned from.
 
     The noise of the pooled tokens is z̄ᵢ = gᵢ/√Lᵢ with standard normal gᵢ. With aᵢ = ℓ′ᵢ/√Lᵢ, w₁
@@ -195,11 +195,11 @@ def _readout_step(
 
 def _query_step(
     samples: _Samples,
-    slope: Array,
-    readout: Array,
-    direction: Array,
+    slope: Floats,
+    readout: Floats,
+    direction: Floats,
     rng: np.random.Generator,
-) -> Array:
+) -> Floats:
     """Draw Σᵢ hᵢ Xᵢᵀ P Xᵢ w₁ given w₁ and the hᵢ, where P removes the mean over the tokens.
 
     The centred tokens are independent of everything before this step. Along w₁ their noise is P g

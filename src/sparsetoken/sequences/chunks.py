@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array, Indices
 from sparsetoken.sequences.data import (
     Change,
     LazyData,
@@ -28,8 +28,6 @@ from sparsetoken.sequences.folder import StoredSequences
 from sparsetoken.sequences.forms import offsets_of
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
-Array = NDArray[Any]
-
 _TASK = 2**22  # fewest numbers of a folder that a task passes over, a few blocks at a time
 _TASKS_A_THREAD = 4  # few, as each costs the scheduler milliseconds; some, to share the work evenly
 _ROOM = 2**26  # numbers that may come to the client
@@ -42,7 +40,7 @@ class ChunkedData(LazyData):
         self,
         source: Any,
         blocks: list[Any],
-        bounds: NDArray[np.int64],
+        bounds: Indices,
         room: float,
         client: Any = None,
         passes: Passes | None = None,
@@ -62,7 +60,7 @@ class ChunkedData(LazyData):
         """Map over the chunks and add up what they return."""
         return add_up(self._run("total", rows, function, *arguments))
 
-    def take(self, rows: NDArray[np.int64]) -> MemoryData:
+    def take(self, rows: Indices) -> MemoryData:
         """Bring some sequences to the client."""
         chosen = np.zeros(len(self), dtype=bool)
         chosen[rows] = True

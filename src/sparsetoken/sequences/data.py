@@ -15,14 +15,13 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array, Indices
 from sparsetoken.sequences.folder import StoredSequences
 from sparsetoken.sequences.passes import pooled_features, scaled_tokens
 from sparsetoken.sequences.sequences import Sequences
 from sparsetoken.sequences.threads import one_blas_thread
 
-Array = NDArray[Any]
 Block = tuple[slice, Sequences]
 Change = Callable[[Sequences], Sequences]
 
@@ -56,7 +55,7 @@ class Data:
 
     def __init__(
         self,
-        lengths: NDArray[np.int64],
+        lengths: Indices,
         dim: int,
         room: float,
         n_jobs: int | None,
@@ -82,7 +81,7 @@ class Data:
         """Return the sum of ``function(block, *rows of the block, *arguments)``, entry by entry."""
         return add_up(self._map(function, rows, arguments))
 
-    def take(self, rows: NDArray[np.int64]) -> "MemoryData":
+    def take(self, rows: Indices) -> "MemoryData":
         """Return the sequences of increasing ``rows``, in memory."""
         raise NotImplementedError
 
@@ -122,7 +121,7 @@ class MemoryData(Data):
         super().__init__(sequences.lengths, sequences.dim, np.inf, n_jobs, passes)
         self.sequences = sequences
 
-    def take(self, rows: NDArray[np.int64]) -> "MemoryData":
+    def take(self, rows: Indices) -> "MemoryData":
         """Return some sequences; all of them are not copied."""
         return self if len(rows) == len(self) else self._with(self.sequences[rows])
 
@@ -135,7 +134,7 @@ class MemoryData(Data):
         tokens = self.per_sample(scaled_tokens, mean, scale)
         return self._with(Sequences(tokens, self.sequences.offsets))
 
-    def cut(self, offsets: NDArray[np.int64]) -> "MemoryData":
+    def cut(self, offsets: Indices) -> "MemoryData":
         """Return the same tokens cut at other places."""
         return self._with(Sequences(self.sequences.tokens, offsets))
 
@@ -203,7 +202,7 @@ class StoredData(LazyData):
         super().__init__(stored, stored.room, n_jobs, passes, changes)
         self.stored = stored
 
-    def take(self, rows: NDArray[np.int64]) -> MemoryData:
+    def take(self, rows: Indices) -> MemoryData:
         """Read some sequences."""
         self.passes.count += 1
         return MemoryData(self.change(self.stored[rows]), self.n_jobs, self.passes)
@@ -212,7 +211,7 @@ class StoredData(LazyData):
         """Return the same data, with one more change."""
         return StoredData(self.stored, self.n_jobs, self.passes, (*self.changes, change))
 
-    def cut(self, offsets: NDArray[np.int64]) -> "StoredData":
+    def cut(self, offsets: Indices) -> "StoredData":
         """Return the same tokens cut at other places; offsets count from the first token."""
         cut = self.stored.cut(offsets + self.stored.offsets[0])
         return StoredData(cut, self.n_jobs, self.passes, self.changes)
@@ -254,12 +253,12 @@ def add_up(parts: Iterable[Any]) -> tuple[Any, ...]:
     return total
 
 
-def _numbers(offsets: NDArray[np.int64], dim: int) -> NDArray[np.int64]:
+def _numbers(offsets: Indices, dim: int) -> Indices:
     """Return how many numbers come before each sequence, and in all."""
     return (offsets - offsets[0]) * dim
 
 
-def block_bounds(offsets: NDArray[np.int64], dim: int, size: int) -> NDArray[np.int64]:
+def block_bounds(offsets: Indices, dim: int, size: int) -> Indices:
     """Return where blocks of whole sequences, of about ``size`` numbers each, start and end."""
     number = _numbers(offsets, dim)[:-1] // size
     return np.append(np.flatnonzero(np.diff(number, prepend=-1)), len(number))

@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array, Indices
 from sparsetoken.sequences.digests import BlockDigests, TokenFile
 from sparsetoken.sequences.forms import Container, check_sequences, offsets_of
 from sparsetoken.sequences.header import check_file, read_header, write_header
 from sparsetoken.sequences.interop import as_names
-
-Array = NDArray[Any]
 
 _TOKENS, _OFFSETS, _DIGESTS = "tokens.npy", "offsets.npy", "digests.npy"
 _LABELS, _IDS = "labels.npy", "ids.npy"
@@ -261,7 +259,7 @@ class StoredSequences(Container):
         ids = None if self.ids is None else self.ids[rows]
         return self._read(spans, offsets_of(ends - starts), ids, 0)
 
-    def cut(self, offsets: NDArray[np.int64]) -> "StoredSequences":
+    def cut(self, offsets: Indices) -> "StoredSequences":
         """Return the same tokens cut at other places, without labels and ids."""
         part = object.__new__(StoredSequences)
         part.__dict__ |= self.__dict__

@@ -3,13 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
-Codes = NDArray[np.int64]
+from sparsetoken._types import Array, Indices
 
 
-def group_rows(bag: Any, name: str = "bag") -> tuple[Array, Codes]:
+def group_rows(bag: Any, name: str = "bag") -> tuple[Array, Indices]:
     """Return the sequences' names in the order of first appearance, and the number of each row's.
 
     Parameters
@@ -39,7 +37,7 @@ def group_rows(bag: Any, name: str = "bag") -> tuple[Array, Codes]:
     return names[order], rank[codes]
 
 
-def one_per_group(values: Any, ids: Array, codes: Codes) -> Array:
+def one_per_group(values: Any, ids: Array, codes: Indices) -> Array:
     """Return the value that all rows of each sequence share, or raise ValueError."""
     values = _column(values)
     if values.shape != codes.shape:
@@ -93,7 +91,7 @@ def align_labels(sequences: Any, values: Any, name: str = "y") -> Any:
     return values
 
 
-def constant_columns(tokens: Array, codes: Codes) -> Codes:
+def constant_columns(tokens: Array, codes: Indices) -> Indices:
     """Return the columns that have one value in each sequence but differ between them.
 
     That is how a label looks. To tell it from chance, at least two of its values must be shared
@@ -113,7 +111,7 @@ def constant_columns(tokens: Array, codes: Codes) -> Codes:
     return np.array(constant, dtype=np.int64)
 
 
-def first_rows(codes: Codes) -> Codes:
+def first_rows(codes: Indices) -> Indices:
     """Return the first row of each sequence: they are numbered as they appear."""
     return np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1))
 

@@ -5,8 +5,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sparsetoken._types import Array, Indices
 from sparsetoken.sequences.folder import SequenceWriter, StoredSequences
 from sparsetoken.sequences.forms import (
     Container,
@@ -28,8 +29,6 @@ from sparsetoken.sequences.interop import (
     is_frame,
     named_tokens,
 )
-
-Array = NDArray[Any]
 
 
 class Sequences(Container):
@@ -418,7 +417,7 @@ def as_sequences(X: Any, first: int = 0) -> Sequences:
     return sequences
 
 
-def _grouped(tokens: Array, ids: Array, codes: NDArray[np.int64], names: Array | None) -> Sequences:
+def _grouped(tokens: Array, ids: Array, codes: Indices, names: Array | None) -> Sequences:
     if (np.diff(codes) < 0).any():
         tokens = tokens[np.argsort(codes, kind="stable")]
     return Sequences(tokens, offsets_of(np.bincount(codes, minlength=len(ids))), names, ids)

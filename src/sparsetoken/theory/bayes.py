@@ -15,7 +15,7 @@ import numpy as np
 from scipy.integrate import trapezoid
 from scipy.optimize import brentq
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken.estimate import Estimate
 from sparsetoken.performance import Roc
 from sparsetoken.population import AnyProblem
@@ -216,7 +216,7 @@ class _PointRule(BayesRule):
         )
 
     def recall(self, fpr: float) -> Estimate:
-        def fraction(positive: Array, negative: Array, scores: Array) -> float:
+        def fraction(positive: Floats, negative: Floats, scores: Floats) -> float:
             threshold = _quantile(scores, negative, 1.0 - fpr)
             return float(positive[scores > threshold].sum() / positive.sum())
 
@@ -236,20 +236,20 @@ class _PointRule(BayesRule):
         fpr, recall = rates.mean(axis=0)
         return Roc(thresholds, fpr, recall, bar)
 
-    def _estimate(self, number: Callable[[Array, Array, Array], float]) -> Estimate:
+    def _estimate(self, number: Callable[[Floats, Floats, Floats], float]) -> Estimate:
         columns = self._positive, self._negative, self._scores
         value = number(*(column.ravel() for column in columns))
         each = [number(*row) for row in zip(*columns, strict=True)]
         return Estimate(value, standard_error(each, self._rate, self._scores.size))
 
 
-def _area(positive: Array, negative: Array, scores: Array) -> float:
+def _area(positive: Floats, negative: Floats, scores: Floats) -> float:
     order = np.argsort(scores)
     below = np.cumsum(negative[order]) - 0.5 * negative[order]
     return float(positive[order] @ below / (positive.sum() * negative.sum()))
 
 
-def _quantile(scores: Array, weights: Array, level: float) -> float:
+def _quantile(scores: Floats, weights: Floats, level: float) -> float:
     order = np.argsort(scores)
     below = np.cumsum(weights[order])
     return float(np.interp(level * below[-1], below - 0.5 * weights[order], scores[order]))
