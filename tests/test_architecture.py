@@ -68,7 +68,8 @@ MAY_IMPORT = {
         "inspection",
         "plotting",
     },
-    "experiments": CORE | {"sampling", "theory", "sequences", "estimators", "planner", "plotting"},
+    "experiments": CORE
+    | {"_replace", "sampling", "theory", "sequences", "estimators", "planner", "plotting"},
     "reporting": {
         "_replace",
         "_types",

@@ -144,7 +144,7 @@ class AttendingClassifier(SequenceClassifier):
         True
         """
         check_is_fitted(self)
-        return open_stream(self._stack(), self.token_map_, self.n_features_in_, window)
+        return ScoreStream(self._stack(), self.token_map_, self.n_features_in_, window)
 
     def _decide(self, data: Data) -> Floats:
         score = self._stack().scores(data.mapped(self.token_map_))
@@ -169,9 +169,3 @@ class AttendingClassifier(SequenceClassifier):
             raise ValueError(f"label must be one of {labels}, got {label!r}")
         place = 1 if label is None else labels.index(label)
         return (place if len(labels) > 2 else 0), np.arange(len(labels)) != place
-
-
-def open_stream(stack: Stack, token_map: Any, n_features: int, window: int | None) -> ScoreStream:
-    """Return a stream without alarms."""
-    window = None if window is None else check_count("window", window)
-    return ScoreStream(stack, token_map, n_features, window)

@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._types import Array, Floats
-from sparsetoken.estimators.attending import open_stream
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.members import LinearHeads
 from sparsetoken.estimators.readout import fit_readout
@@ -79,7 +78,7 @@ class PooledClassifier(_LinearClassifier):
         check_is_fitted(self)
         coefs = self.coef_[np.newaxis, np.newaxis]
         heads = LinearHeads(np.zeros_like(coefs), coefs, np.full((1, 1), self.intercept_))
-        return open_stream(single(heads), None, self.n_features_in_, window)
+        return ScoreStream(single(heads), None, self.n_features_in_, window)
 
 
 class VectorizedClassifier(_LinearClassifier):

@@ -1,13 +1,9 @@
 """What the classifiers for real data share: members weighed by held-out scores."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.base import clone
-from sklearn.kernel_approximation import Nystroem
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,7 +11,6 @@ from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.attending import AttendingClassifier
-from sparsetoken.estimators.attention_heads import AttentionHeads, HeadSpec
 from sparsetoken.estimators.folds import (
     check_groups,
     generator,
@@ -24,8 +19,10 @@ from sparsetoken.estimators.folds import (
     selection_rows,
     split,
 )
+from sparsetoken.estimators.heads import Head, leading_head, list_heads
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.stack import Stack, fit_stack, log_losses
+from sparsetoken.estimators.token_maps import token_maps
 from sparsetoken.inspection import ScoreStream
 from sparsetoken.inspection.explain import reliability
 from sparsetoken.inspection.stream import stream_checks
@@ -40,34 +37,6 @@ from sparsetoken.inspection.thresholds import (
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.threads import one_blas_thread
-
-_COMPONENTS = 200  # of the kernel map that token_map="auto" tries
-
-
-class Head(NamedTuple):
-    """One of several heads, for tokens as they are.
-
-    A pooled head scores ⟨coef, mean token⟩ + intercept. A head of attention scores
-    a·log mean exp(X coef / a) + intercept with its ``temperature`` a; its weights on the tokens are
-    softmax(X query), and ``query`` is ``coef`` / a.
-    """
-
-    model: str
-    """Which kind: "attention", "pooled" or "posterior"."""
-    temperature: float
-    """How many tokens matter: one few, ten many; negative if they speak for ``classes_[0]``."""
-    shrinkage: float | None
-    reg: float
-    auc: float | None
-    """Of held-out samples, None if there were too few; of several classes the mean."""
-    weight: float
-    """Its part in the score."""
-    n_signal: int
-    """How many tokens of a sequence carry the signal; more than one for posterior heads only."""
-    query: Floats
-    """(d,), or (classes, d) for more than two; zero for a pooled head."""
-    coef: Floats
-    intercept: Any
 
 
 class StackClassifier(AttendingClassifier):
@@ -161,7 +130,7 @@ class StackClassifier(AttendingClassifier):
             The log-odds of ``classes_[1]``; of several classes, each one's score.
         """
         check_is_fitted(self)
-        window = None if window is None else check_count("window", window)
+        window = _check_window(window)
         return windowed_scores(self._decide, self._check_data(X, reset=False), window)
 
     def threshold(
@@ -212,7 +181,7 @@ class StackClassifier(AttendingClassifier):
             )
         if n_tokens is None and window is None:
             return held_out_threshold(self.reference_, fpr, column, negative)
-        window = None if window is None else check_count("window", window)
+        window = _check_window(window)
         length = round(self.reference_.lengths[0]) if n_tokens is None else n_tokens
 
         def scorer(stack: Stack, data: MemoryData) -> Floats:
@@ -263,7 +232,7 @@ class StackClassifier(AttendingClassifier):
             raise ValueError("fpr needs a classifier of two classes; compare stream.score yourself")
         fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
         length = check_count("n_tokens", n_tokens)
-        window = None if window is None else check_count("window", window)
+        window = _check_window(window)
         warm_up = max(2, round(self.reference_.lengths[1])) if window is None else window
         checks = stream_checks(length, warm_up, window)
 
@@ -287,26 +256,7 @@ class StackClassifier(AttendingClassifier):
         """The heads of attention and pooling; ``query_``, ``coef_``, ``intercept_`` are those of
         the one with the largest weight.
         """  # noqa: D205
-        several = len(self.classes_) > 2
-        heads = []
-        for member, weights, scales in zip(
-            self.stack_.members,
-            self.stack_.split(self.stack_.weights),
-            self.stack_.split(self.stack_.scales),
-            strict=True,
-        ):
-            if not isinstance(member, AttentionHeads):
-                continue
-            for k, about in enumerate(member.describe()):
-                coef = member.directions[k] * scales[k]
-                query = (
-                    member.directions[k] * (0.0 if member.pooled else 1.0) / about["temperature"]
-                )
-                intercept = member.intercepts[k] * scales[k] + self.stack_.shift
-                about["temperature"] *= float(scales[k])
-                values = [query, coef, intercept] if several else [query[0], coef[0], intercept[0]]
-                heads.append(Head(**about, weight=float(weights[k]), **dict(zip(_KEYS, values))))  # noqa: B905
-        return heads
+        return list_heads(self.stack_, several=len(self.classes_) > 2)
 
     def _learn(
         self,
@@ -335,7 +285,7 @@ class StackClassifier(AttendingClassifier):
         folds = split(self.cv, subset_index, subset_weights, groups, order, rng)
         seed = int(rng.integers(2**31))
         best: Any = None
-        for token_map in self._token_maps(subset, seed):
+        for token_map in token_maps(self.token_map, subset, seed):
             mapped = subset.mapped(token_map)
             training = TrainingSamples(
                 mapped, subset_index, subset_weights, folds, order, seed, self.n_jobs, unlabelled
@@ -372,27 +322,14 @@ class StackClassifier(AttendingClassifier):
         """Learn from halves how reliable the leading head is, and whether more samples help."""
         self.half_auc_, self.query_reliability_ = None, 0.0
         columns = halves(training.index, training.weights, training.order, rng)
-        _, member, spec = self._leading()
+        _, member, spec = leading_head(self.stack_)
         if columns is not None and not member.pooled:
             queries, self.half_auc_ = member.half_fits(training, spec, columns)
             self.query_reliability_ = reliability(queries, 0.5 * fraction)
 
-    def _leading(self) -> tuple[int, Any, HeadSpec]:
-        """Return the head of largest weight in the leading kind: its number, member and spec."""
-        heads = [
-            (self.members_[member.name], weight, member, spec)
-            for member, weights in zip(
-                self.stack_.members, self.stack_.split(self.stack_.weights), strict=True
-            )
-            if isinstance(member, AttentionHeads)
-            for weight, spec in zip(weights, member.specs, strict=True)
-        ]
-        number = max(range(len(heads)), key=lambda k: heads[k][:2])
-        return number, *heads[number][2:]
-
     def _name_the_leading_head(self) -> None:
         heads = self.heads_
-        leading = heads[self._leading()[0]]
+        leading = heads[leading_head(self.stack_)[0]]
         self.query_, self.coef_, self.intercept_ = leading.query, leading.coef, leading.intercept
         self.chosen_ = {
             name: getattr(leading, name) for name in ("model", "shrinkage", "reg", "auc")
@@ -405,25 +342,6 @@ class StackClassifier(AttendingClassifier):
             )
         for name, weight in self.members_.items():
             self._report(f"{name}: weight {weight:.3f}")
-
-    def _token_maps(self, data: Data, seed: int) -> list[Any]:
-        """Return fitted maps to choose from, each with the scaling before it; None is no map."""
-        if self.token_map is None:
-            return [None]
-        if not isinstance(data, MemoryData):
-            raise ValueError("token_map needs a selection of the sequences that fits into memory")
-        tokens, maps = data.sequences.tokens, [self.token_map]
-        if isinstance(self.token_map, str):
-            if self.token_map != "auto":
-                raise ValueError(
-                    f'token_map must be "auto", None or a transformer, got {self.token_map!r}'
-                )
-            count = min(_COMPONENTS, len(tokens))
-            maps = [None, Nystroem(n_components=count, random_state=seed)]
-        return [
-            None if one is None else make_pipeline(StandardScaler(), clone(one)).fit(tokens)
-            for one in maps
-        ]
 
     def _class_weights(self, index: Indices) -> Floats:
         weights = compute_class_weight(
@@ -460,4 +378,5 @@ class StackClassifier(AttendingClassifier):
             print(f"[{type(self).__name__}] {line}", flush=True)
 
 
-_KEYS = ("query", "coef", "intercept")
+def _check_window(window: Any) -> int | None:
+    return None if window is None else check_count("window", window)

@@ -30,6 +30,15 @@ class Explanation(NamedTuple):
     """What members that see the sequence as a whole add to the score, and what limits of the
     members' scores take away."""
 
+    def by_position(self) -> "Explanation":
+        """Return the same tokens in the order of the sequence."""
+        order = np.argsort(self.tokens)
+        return self._replace(
+            tokens=self.tokens[order],
+            weights=self.weights[order],
+            contributions=self.contributions[order],
+        )
+
     def to_frame(self) -> Any:
         """Return the tokens as a pandas DataFrame: token, weight, contribution, speaks_for.
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Indices
+from sparsetoken._validation import check_count
 
 
 class _Window:
@@ -68,7 +69,7 @@ class ScoreStream:
         self.threshold, self.checks = threshold, np.asarray(checks, dtype=int)
         self._stack, self._token_map, self._n_features = stack.weighty(), token_map, n_features
         self._check_now = set(self.checks.tolist())
-        self._window_size = window
+        self._window_size = None if window is None else check_count("window", window)
         self.reset()
 
     def reset(self) -> None:

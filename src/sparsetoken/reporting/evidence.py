@@ -228,6 +228,5 @@ def _describe(
     weights = contributions = np.empty(0)
     if hasattr(classifier, "explain"):
         (explanation,) = classifier.explain(X[[i]], top=int(X.lengths[i]), label=predicted)
-        order = np.argsort(explanation.tokens)
-        weights, contributions = explanation.weights[order], explanation.contributions[order]
+        _, weights, contributions, *_ = explanation.by_position()
     return Shown(name, str(label), str(predicted), float(probability), weights, contributions)
