@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, NamedTuple, overload
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -64,8 +64,70 @@ class Group(NamedTuple):
     """Probability that a sample is in the group."""
 
 
+class Sampled:
+    """What problems and populations share: kinds of samples that can be drawn."""
+
+    kinds: Any
+
+    def draw(self, n_samples: int, rng: np.random.Generator) -> DrawnSamples:
+        """Draw kind, true class and recorded label of some samples."""
+        raise NotImplementedError
+
+    def sample(
+        self,
+        n_samples: int,
+        dim: int,
+        *,
+        random_state: RandomState = None,
+        direction: ArrayLike | None = None,
+        dtype: DTypeLike = np.float64,
+        return_truth: bool = False,
+    ) -> Any:
+        """Draw labelled sequences, tokens and all.
+
+        Parameters
+        ----------
+        n_samples, dim : int
+            Number of sequences, and of features per token.
+        random_state : int, Generator or None, default=None
+            Source of randomness; the same seed gives the same sample.
+        direction : array-like of shape (dim,), optional
+            The signal's unit vector; drawn uniformly unless given. Pass ``truth.direction`` to draw
+            more samples of the same kind.
+        dtype : {float64, float32}, default=float64
+            Type of the tokens.
+        return_truth : bool, default=False
+            Whether to return the signal's direction and positions too.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_tokens, dim)
+            The sequences; of a population where lengths differ, a list of arrays (L_i, dim).
+        y : ndarray of shape (n_samples,)
+            Recorded labels, 0 or 1.
+        truth : Truth
+            Only with ``return_truth=True``; ``positions`` is a list where lengths differ.
+        """
+        setting = prepare_sample(n_samples, dim, random_state, direction, dtype)
+        drawn = self.draw(n_samples, setting.rng)
+        if len(self.kinds) == 1:
+            positions, X = self.kinds[0].sample_tokens(drawn.positive, setting)
+        else:
+            positions, X = [None] * n_samples, [None] * n_samples
+            for index, kind in enumerate(self.kinds):
+                rows = np.flatnonzero(drawn.kind == index)
+                marks, tokens = kind.sample_tokens(drawn.positive[rows], setting)
+                for row, mark, sequence in zip(rows, marks, tokens, strict=True):
+                    positions[row], X[row] = mark, sequence
+            if len({kind.n_tokens for kind in self.kinds}) == 1:
+                positions, X = np.stack(positions), np.stack(X)
+        if return_truth:
+            return X, drawn.label, Truth(setting.direction, positions, drawn.positive, drawn.kind)
+        return X, drawn.label
+
+
 @dataclass(frozen=True, repr=False)
-class SparseTokenProblem:
+class SparseTokenProblem(Sampled):
     """Sparse-token classification: find a signal present in a few tokens of the positive sequences.
 
     A sample is a sequence of ``n_tokens`` tokens with independent standard Gaussian entries. In a
@@ -146,72 +208,6 @@ class SparseTokenProblem:
         """Positives and negatives, with their probabilities."""
         rate = self.positive_rate
         return Group(self, True, 1.0, rate), Group(self, False, -1.0, 1.0 - rate)
-
-    @overload
-    def sample(
-        self,
-        n_samples: int,
-        dim: int,
-        *,
-        random_state: RandomState = None,
-        direction: ArrayLike | None = None,
-        dtype: DTypeLike = np.float64,
-        return_truth: Literal[False] = False,
-    ) -> tuple[Array, Indices]: ...
-
-    @overload
-    def sample(
-        self,
-        n_samples: int,
-        dim: int,
-        *,
-        random_state: RandomState = None,
-        direction: ArrayLike | None = None,
-        dtype: DTypeLike = np.float64,
-        return_truth: Literal[True],
-    ) -> tuple[Array, Indices, Truth]: ...
-
-    def sample(
-        self,
-        n_samples: int,
-        dim: int,
-        *,
-        random_state: RandomState = None,
-        direction: ArrayLike | None = None,
-        dtype: DTypeLike = np.float64,
-        return_truth: bool = False,
-    ) -> Any:
-        """Draw labelled sequences, tokens and all.
-
-        Parameters
-        ----------
-        n_samples, dim : int
-            Number of sequences, and of features per token.
-        random_state : int, Generator or None, default=None
-            Source of randomness; the same seed gives the same sample.
-        direction : array-like of shape (dim,), optional
-            The signal's unit vector; drawn uniformly unless given. Pass ``truth.direction`` to draw
-            more samples of the same kind.
-        dtype : {float64, float32}, default=float64
-            Type of the tokens.
-        return_truth : bool, default=False
-            Whether to return the signal's direction and positions too.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_tokens, dim)
-            The sequences.
-        y : ndarray of shape (n_samples,)
-            Labels, 0 or 1.
-        truth : Truth
-            Only with ``return_truth=True``.
-        """
-        setting = prepare_sample(n_samples, dim, random_state, direction, dtype)
-        drawn = self.draw(n_samples, setting.rng)
-        positions, X = self.sample_tokens(drawn.positive, setting)
-        if return_truth:
-            return X, drawn.label, Truth(setting.direction, positions, drawn.positive, drawn.kind)
-        return X, drawn.label
 
     def draw(self, n_samples: int, rng: np.random.Generator) -> DrawnSamples:
         """Draw the classes, which are the labels, of some samples."""

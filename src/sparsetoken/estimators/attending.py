@@ -9,7 +9,6 @@ from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken._validation import check_count
 from sparsetoken.estimators.base import SequenceClassifier, is_ragged
 from sparsetoken.estimators.folds import selection_rows
-from sparsetoken.estimators.stack import Stack
 from sparsetoken.inspection import Diagnosis, Explanation, ScoreStream
 from sparsetoken.inspection.diagnose import diagnose
 from sparsetoken.inspection.explain import attention_of, explain, in_memory, tokens_by_column
@@ -25,9 +24,6 @@ class AttendingClassifier(SequenceClassifier):
 
     token_map_: Any = None
     query_reliability_: float
-
-    def _stack(self) -> Stack:
-        raise NotImplementedError
 
     def _center(self) -> Floats:
         """Return the token that contributions are counted from."""

@@ -115,6 +115,10 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _features(self, data: Data) -> Floats:
         raise NotImplementedError
 
+    def _stack(self) -> Any:
+        """Return the fitted classifier as a stack of members."""
+        raise NotImplementedError
+
     def _check_objective(self) -> tuple[Loss, float]:
         return get_loss(self.loss), check_real("reg", self.reg, low=0.0, above=True)
 

@@ -164,6 +164,12 @@ class LinearHeads(Member):
     intercepts: Floats
     """(K, C)."""
 
+    @classmethod
+    def one(cls, query: Floats, coef: Floats, intercept: float) -> Self:
+        """Return a single head for two classes."""
+        queries, coefs = (vector[np.newaxis, np.newaxis] for vector in (query, coef))
+        return cls(queries, coefs, np.full((1, 1), intercept))
+
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, K, C) of sequences."""
         columns = (_columns(part) for part in (self.queries, self.coefs))

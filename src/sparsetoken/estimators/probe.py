@@ -15,11 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from sparsetoken._replace import replaced
 from sparsetoken._types import Array, Floats
 from sparsetoken._validation import check_real
-from sparsetoken.estimators.attending import AttendingClassifier
 from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.members import LinearHeads, Member
-from sparsetoken.estimators.stack import Stack, single
 from sparsetoken.losses import Logistic, get_loss
 
 _FORMULA = """\
@@ -182,7 +180,7 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:
         kind = type(classifier).__name__
         raise ValueError(f"classifier must be one of sparsetoken's classifiers, got {kind}")
     check_is_fitted(classifier)
-    stack = _stack_of(classifier).weighty()
+    stack = classifier._stack().weighty()
     members = zip(stack.members, stack.split(stack.weights), strict=True)
     heads = [_heads_of(member, weights.sum()) for member, weights in members]
     parts = map(np.concatenate, zip(*heads, strict=True))
@@ -202,13 +200,6 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:
         "threshold": check_real("threshold", threshold),
     }
     return {name: np.array(tensor, dtype=np.float64) for name, tensor in tensors.items()}
-
-
-def _stack_of(classifier: SequenceClassifier) -> Stack:
-    if isinstance(classifier, AttendingClassifier):
-        return classifier._stack()
-    coefs = classifier.coef_[np.newaxis, np.newaxis]
-    return single(LinearHeads(np.zeros_like(coefs), coefs, np.full((1, 1), classifier.intercept_)))
 
 
 def _heads_of(member: Member, weight: float) -> _Heads:

@@ -156,9 +156,7 @@ class TwoStepAttentionClassifier(AttendingClassifier):
         return self._features(data) @ self.coef_ + self.intercept_
 
     def _stack(self) -> Stack:
-        heads = (self._effective_query(), self.coef_)
-        queries, coefs = (head[np.newaxis, np.newaxis] for head in heads)
-        return single(LinearHeads(queries, coefs, np.full((1, 1), self.intercept_)))
+        return single(LinearHeads.one(self._effective_query(), self.coef_, self.intercept_))
 
 
 def two_gradient_steps(

@@ -245,12 +245,5 @@ def class_signs(index: Indices) -> Floats:
 
 def mean_auc(scores: Floats, signs: Floats) -> float:
     """Return the AUC, averaged over the columns in which both signs occur."""
-    ranks, positive = rankdata(scores, axis=0), signs > 0
-    aucs = []
-    for column in range(signs.shape[1]):
-        n_positive = int(positive[:, column].sum())
-        pairs = n_positive * (len(signs) - n_positive)
-        if pairs:
-            above = ranks[positive[:, column], column].sum() - n_positive * (n_positive + 1) / 2
-            aucs.append(above / pairs)
-    return float(np.mean(aucs)) if aucs else 0.5
+    both = np.ptp(signs, axis=0) > 0
+    return auc_influence(scores[:, both], signs[:, both])[0] if both.any() else 0.5

@@ -4,21 +4,9 @@ Given some products of the matrix with vectors, the next one is Gaussian with a 
 iteration that uses nothing but products has its exact law without the matrix.
 """
 
-from typing import Protocol
-
 import numpy as np
 
 from sparsetoken._types import Floats
-
-
-class Noise(Protocol):
-    """The noise of all tokens, a matrix of one row per token."""
-
-    def times(self, vector: Floats) -> Floats:
-        """Return the product with a vector over the dimensions."""
-
-    def transposed_times(self, vector: Floats) -> Floats:
-        """Return the transposed matrix's product with a vector over the tokens."""
 
 
 class HiddenNoise:

@@ -16,7 +16,7 @@ from sparsetoken._validation import check_choice, check_count
 from sparsetoken.estimate import Estimate
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.problem import RandomState, SparseTokenProblem, prepare_sample
-from sparsetoken.sampling.hidden_noise import HiddenNoise, Noise
+from sparsetoken.sampling.hidden_noise import HiddenNoise
 from sparsetoken.sampling.places import weigh_places
 
 __all__ = ["PosteriorMean", "sample_posterior_mean"]
@@ -201,7 +201,7 @@ def sample_posterior_mean(
 def iterate(
     problem: AnyProblem,
     blocks: list[_Block],
-    noise: Noise,
+    noise: HiddenNoise,
     direction: Floats,
     informed: bool,
     max_iter: int,

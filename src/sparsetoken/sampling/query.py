@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +11,6 @@ from sparsetoken._types import Floats
 from sparsetoken._validation import check_real
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import RandomState, prepare_sample
-
-
-class Differentiable(Protocol):
-    """What the gradient steps need of a loss: its derivative in the score."""
-
-    def derivative(self, z: Any, y: Any) -> Any:
-        """Return ℓ′(z; y) for labels y = ±1."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,7 +78,7 @@ def sample_query(
     n_samples: int,
     dim: int,
     *,
-    loss: Differentiable,
+    loss: Any,
     beta: float = 1.0,
     lr_readout: float = 1.0,
     lr_bias: float = 1.0,
