@@ -289,11 +289,7 @@ def _sigmoid(x: Array) -> Array:
     return np.where(x < 0, decay, 1.0) / (1.0 + decay)
 
 
-_FUNCTIONS = {
-    "sigmoid": _sigmoid,
-    "relu": lambda x: np.maximum(x, 0.0),
-    "identity": lambda x: x,
-}
+_FUNCTIONS = {"sigmoid": _sigmoid, "relu": lambda x: np.maximum(x, 0.0), "identity": lambda x: x}
 
 
 def get_pooling(pooling: str | Pooling) -> Pooling:

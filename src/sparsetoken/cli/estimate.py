@@ -32,8 +32,7 @@ def fit(
     out: Annotated[Path, typer.Option(help="Where the model goes.")] = Path("model.npz"),
     model: Annotated[Kind, typer.Option(help="The classifier.")] = Kind.SparseTokenClassifier,
     reg: Annotated[
-        float | None,
-        typer.Option(help="Ridge. By default attention chooses it, others take 0.01."),
+        float | None, typer.Option(help="Ridge. By default attention chooses it, others take 0.01.")
     ] = None,
     held_out: Annotated[
         float, typer.Option(help="Share of the sequences kept back to judge the model; 0 for none.")

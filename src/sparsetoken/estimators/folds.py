@@ -53,12 +53,7 @@ def natural_order(data: Data) -> Indices:
 
 
 def split(
-    cv: Any,
-    index: Indices,
-    weights: Floats,
-    groups: Any,
-    order: Indices,
-    rng: np.random.Generator,
+    cv: Any, index: Indices, weights: Floats, groups: Any, order: Indices, rng: np.random.Generator
 ) -> list[Fold]:
     """Return the folds: none if a class has too few samples, or groups, to hold any out.
 

@@ -37,11 +37,7 @@ class LinearReadout(NamedTuple):
 
 
 def fit_readout(
-    features: Array,
-    sign: Floats,
-    reg: float,
-    loss: Loss,
-    sample_weight: Floats | None = None,
+    features: Array, sign: Floats, reg: float, loss: Loss, sample_weight: Floats | None = None
 ) -> LinearReadout:
     """Return the minimiser (w, b) of the ridge-regularised loss.
 

@@ -134,11 +134,7 @@ class StackClassifier(AttendingClassifier):
         return windowed_scores(self._decide, self._check_data(X, reset=False), window)
 
     def threshold(
-        self,
-        fpr: float,
-        n_tokens: int | None = None,
-        window: int | None = None,
-        label: Any = None,
+        self, fpr: float, n_tokens: int | None = None, window: int | None = None, label: Any = None
     ) -> Estimate:
         """Return the score that a fraction ``fpr`` of the negative sequences exceeds.
 
@@ -357,13 +353,7 @@ class StackClassifier(AttendingClassifier):
         return lambda data: stack.scores(data.mapped(self.token_map_))
 
     def _drawn(
-        self,
-        scorer: Any,
-        length: int,
-        fpr: float,
-        column: int,
-        negative: Bools,
-        n_scored: int,
+        self, scorer: Any, length: int, fpr: float, column: int, negative: Bools, n_scored: int
     ) -> Estimate:
         direction = None
         if self.token_map_ is None:  # in which rare tokens stand out

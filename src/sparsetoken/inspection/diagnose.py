@@ -263,8 +263,7 @@ def _of_negatives(model: Any) -> Finding:
     heads = [about for m in members for about in m.describe() if about.get("model") == "attention"]
     aucs = {
         turn: max(
-            (about["auc"] or 0.0 for about in heads if about["temperature"] == turn),
-            default=0.0,
+            (about["auc"] or 0.0 for about in heads if about["temperature"] == turn), default=0.0
         )
         for turn in (1.0, -1.0)
     }

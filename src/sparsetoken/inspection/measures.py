@@ -72,11 +72,7 @@ def hold_out(
 
 
 def judge(
-    labels: Array,
-    predicted: Array,
-    scores: Floats,
-    classes: Array,
-    fpr: float = 0.01,
+    labels: Array, predicted: Array, scores: Floats, classes: Array, fpr: float = 0.01
 ) -> list[Measure]:
     """Return accuracy, AUC, and recall at a false-positive rate.
 

@@ -6,12 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsetoken._types import Floats
-from sparsetoken._validation import (
-    check_count,
-    check_random_state,
-    check_real,
-    check_unit_vector,
-)
+from sparsetoken._validation import check_count, check_random_state, check_real, check_unit_vector
 from sparsetoken.law import FeatureLaw, Part, Readout, linear_law
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import Performance

@@ -187,11 +187,7 @@ def _readout_step(
 
 
 def _query_step(
-    samples: _Samples,
-    slope: Floats,
-    readout: Floats,
-    direction: Floats,
-    rng: np.random.Generator,
+    samples: _Samples, slope: Floats, readout: Floats, direction: Floats, rng: np.random.Generator
 ) -> Floats:
     """Draw Σᵢ hᵢ Xᵢᵀ P Xᵢ w₁ given w₁ and the hᵢ, where P removes the mean over the tokens.
 

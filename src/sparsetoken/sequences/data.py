@@ -54,12 +54,7 @@ class Data:
     """
 
     def __init__(
-        self,
-        lengths: Indices,
-        dim: int,
-        room: float,
-        n_jobs: int | None,
-        passes: Passes | None,
+        self, lengths: Indices, dim: int, room: float, n_jobs: int | None, passes: Passes | None
     ) -> None:
         self.lengths, self.dim, self.room, self.n_jobs = lengths, dim, room, n_jobs
         self.passes = Passes() if passes is None else passes

@@ -35,11 +35,7 @@ _SEED = 20250925
 
 @lru_cache(maxsize=16)
 def attention_law(
-    problem: AnyProblem,
-    pooling: Pooling,
-    cosine: float,
-    sharpness: float,
-    n_points: int,
+    problem: AnyProblem, pooling: Pooling, cosine: float, sharpness: float, n_points: int
 ) -> FeatureLaw:
     """Law of pooled features for a query at the given cosine and sharpness.
 

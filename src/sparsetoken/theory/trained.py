@@ -213,11 +213,7 @@ def _agrees(result: Risk) -> bool:
 
 @np.errstate(over="ignore")  # where nothing has converged, moves are not bounded
 def _train_loss(
-    law: FeatureLaw,
-    saddle: Saddle,
-    ridge: float,
-    moves: Floats,
-    converged: bool,
+    law: FeatureLaw, saddle: Saddle, ridge: float, moves: Floats, converged: bool
 ) -> Estimate:
     """Return what is left of the saddle point's value without the ridge.
 

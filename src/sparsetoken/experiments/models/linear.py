@@ -110,12 +110,7 @@ def sample_vectorized(
 
 
 def vectorized_performance(
-    problem: AnyProblem,
-    coef: Floats,
-    intercept: float,
-    rng: Rng,
-    *,
-    loss: str | Loss = "logistic",
+    problem: AnyProblem, coef: Floats, intercept: float, rng: Rng, *, loss: str | Loss = "logistic"
 ) -> Performance:
     """Return what a readout of :func:`sample_vectorized` does on fresh samples.
 
