@@ -1,6 +1,6 @@
 """What the classifiers for real data share: members weighed by held-out scores."""
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -37,6 +37,16 @@ from sparsetoken.inspection.thresholds import (
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.threads import one_blas_thread
+
+
+class _FitByMap(NamedTuple):
+    """A stack fitted to mapped tokens, and its log-loss on held-out samples."""
+
+    loss: float
+    token_map: Any
+    training: TrainingSamples
+    stack: Stack
+    held_out: Floats
 
 
 class StackClassifier(AttendingClassifier):
@@ -270,31 +280,21 @@ class StackClassifier(AttendingClassifier):
         subset_weights[rows] = weights[rows] * stands_for
         fits = data.lengths[rows].sum() * data.dim <= data.room  # else by passes over the folder
         if fits and not (isinstance(data, MemoryData) and len(rows) == len(data)):
-            subset, subset_index, subset_weights = (
-                data.take(rows),
-                index[rows],
-                subset_weights[rows],
-            )
+            subset, subset_index = data.take(rows), index[rows]
+            subset_weights = subset_weights[rows]
             groups = None if groups is None else groups[rows]
             order = np.argsort(order)[rows].argsort()
         subset_weights /= subset_weights.sum()
         folds = split(self.cv, subset_index, subset_weights, groups, order, rng)
         seed = int(rng.integers(2**31))
-        best: Any = None
-        for token_map in token_maps(self.token_map, subset, seed):
-            mapped = subset.mapped(token_map)
-            training = TrainingSamples(
-                mapped, subset_index, subset_weights, folds, order, seed, self.n_jobs, unlabelled
-            )
-            stack, held_out = fit_stack(
-                self._members(data.n_tokens, token_map is not None), training
-            )
-            seen = np.isfinite(held_out).all(axis=1)
-            losses = log_losses(held_out[seen], subset_index[seen])
-            loss = float(losses.mean()) if seen.any() else np.inf
-            if best is None or loss < best[0]:
-                best = loss, token_map, training, stack, held_out
-        _, self.token_map_, training, self.stack_, held_out = best
+        samples = subset_index, subset_weights, folds, order, seed, self.n_jobs, unlabelled
+        fits_by_map = [
+            self._fit_map(token_map, subset, data.n_tokens, samples)
+            for token_map in token_maps(self.token_map, subset, seed)
+        ]
+        best = min(fits_by_map, key=lambda fit: fit.loss)
+        self.token_map_, self.stack_ = best.token_map, best.stack
+        training, held_out = best.training, best.held_out
         if len(rows) < len(data):  # from there a few steps on all samples
             mapped, everyone = data.mapped(self.token_map_), np.arange(len(data))
             everything = TrainingSamples(
@@ -308,6 +308,17 @@ class StackClassifier(AttendingClassifier):
         self._look_at_halves(training, len(rows) / len(data), rng)
         self._name_the_leading_head()
         self._look_closer(training, held_out)
+
+    def _fit_map(
+        self, token_map: Any, data: Data, n_tokens: int | None, samples: tuple[Any, ...]
+    ) -> "_FitByMap":
+        """Fit and weigh all members for one token map."""
+        training = TrainingSamples(data.mapped(token_map), *samples)
+        stack, held_out = fit_stack(self._members(n_tokens, token_map is not None), training)
+        seen = np.isfinite(held_out).all(axis=1)
+        losses = log_losses(held_out[seen], training.index[seen])
+        loss = float(losses.mean()) if seen.any() else np.inf
+        return _FitByMap(loss, token_map, training, stack, held_out)
 
     def _look_closer(self, training: TrainingSamples, held_out: Floats) -> None:
         """Learn what else a classifier has to say: nothing by default."""

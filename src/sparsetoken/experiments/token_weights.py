@@ -31,22 +31,10 @@ def draw_token_weights(
     loss: str = "logistic",
     **two_steps: Any,
 ) -> TokenWeights:
-    """Teach a query by two steps on fresh samples, and let it look at fresh sequences.
+    """Teach a query by two steps on fresh samples, and let it look at sequences of each class.
 
-    Parameters
-    ----------
-    problem : SparseTokenProblem
-        What samples and sequences are drawn from.
-    n_samples, dim : int
-        Samples that teach the query, and features per token.
-    n_sequences : int
-        How many sequences of each class it looks at.
-    random_state : int
-        Seed of all draws.
-    loss : str, default="logistic"
-        The loss of the two steps.
-    **two_steps
-        ``beta`` and the learning rates, as in :func:`sparsetoken.sampling.sample_query`.
+    ``two_steps`` has ``beta`` and the learning rates, as in
+    :func:`sparsetoken.sampling.sample_query`.
     """
     rng = np.random.default_rng(random_state)
     query = sample_query(

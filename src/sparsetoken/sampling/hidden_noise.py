@@ -10,15 +10,7 @@ from sparsetoken._types import Floats
 
 
 class HiddenNoise:
-    """A matrix of independent standard normals, drawn as far as its products show it.
-
-    Parameters
-    ----------
-    n_rows, n_columns : int
-        Its shape.
-    rng : Generator
-        Source of randomness.
-    """
+    """A matrix of independent standard normals, drawn as far as its products show it."""
 
     def __init__(self, n_rows: int, n_columns: int, rng: np.random.Generator) -> None:
         self._rng = rng

@@ -195,24 +195,9 @@ class StoredSequences(Container):
             raise ValueError(f"{self.folder} is damaged: {error}") from None
         self.offsets = _checked_offsets(arrays[_OFFSETS], tokens, self.folder)
         self.labels, self.ids = arrays[_LABELS], arrays[_IDS]
-        self._file = TokenFile(
-            self.folder / _TOKENS,
-            tokens.offset,
-            len(tokens),
-            tokens.shape[1],
-            tokens.dtype,
-            arrays[_DIGESTS],
-        )
-
-    @property
-    def dim(self) -> int:
-        """Number of features per token."""
-        return self._file.dim
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the tokens, float64 or float32."""
-        return self._file.dtype
+        self.dim, self.dtype = tokens.shape[1], tokens.dtype
+        place = self.folder / _TOKENS, tokens.offset
+        self._file = TokenFile(*place, len(tokens), self.dim, self.dtype, arrays[_DIGESTS])
 
     @property
     def size(self) -> int:

@@ -10,12 +10,7 @@ from sparsetoken._types import Array, Indices
 def group_rows(bag: Any, name: str = "bag") -> tuple[Array, Indices]:
     """Return the sequences' names in the order of first appearance, and the number of each row's.
 
-    Parameters
-    ----------
-    bag : array-like of shape (n_rows,)
-        The name of each row's sequence; a missing one is an error.
-    name : str
-        What to call ``bag`` in errors.
+    ``bag`` has the name of each row's sequence; a missing one is an error, which calls it ``name``.
     """
     bag = _column(bag)
     missing = (
@@ -60,16 +55,7 @@ def align_labels(sequences: Any, values: Any, name: str = "y") -> Any:
     """Return values of a pandas Series in the order of the sequences that its index names.
 
     Anything else comes back as it is: values without an index, or with one that has nothing to do
-    with ``sequences.ids``, are in the order of the sequences already.
-
-    Parameters
-    ----------
-    sequences : object
-        Sequences, whose ``ids`` count if it has any.
-    values : Any
-        Labels, groups or weights, one per sequence.
-    name : str
-        What to call ``values`` in errors.
+    with ``sequences.ids``, are in the order of the sequences already. Errors call them ``name``.
     """
     index: Any = getattr(values, "index", None)
     ids = getattr(sequences, "ids", None)
