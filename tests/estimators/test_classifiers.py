@@ -16,41 +16,17 @@ import sparsetoken as st
 from sparsetoken.estimators import PerToken
 
 PROBLEM = st.SparseTokenProblem(6, 1, 5.0)
-
-
 X, Y = PROBLEM.sample(120, 8, random_state=0)
-
-
 POOLED = st.PooledClassifier()
-
-
 VECTORIZED = st.VectorizedClassifier()
-
-
 TWO_STEP = st.TwoStepAttentionClassifier(random_state=0)
-
-
 ATTENTION = st.AttentionClassifier(random_state=0, refine_steps=20, cv=3)
-
-
 SPARSE_TOKEN = st.SparseTokenClassifier(random_state=0, refine_steps=20, n_trees=30, cv=3)
-
-
 BAYES = st.BayesAttentionClassifier(random_state=0, cv=3)
-
-
 ALL = [POOLED, VECTORIZED, TWO_STEP, ATTENTION, BAYES, SPARSE_TOKEN]
-
-
 RAGGED = [POOLED, TWO_STEP, ATTENTION, BAYES, SPARSE_TOKEN]
-
-
 each_classifier = pytest.mark.parametrize("classifier", ALL, ids=lambda c: type(c).__name__)
-
-
 each_ragged = pytest.mark.parametrize("classifier", RAGGED, ids=lambda c: type(c).__name__)
-
-
 OLD = parse_version(sklearn.__version__) < parse_version("1.7")
 
 

@@ -6,20 +6,12 @@ import pyarrow
 import torch_file
 
 RNG = np.random.default_rng(0)
-
-
 SLIDES = {
     name: RNG.standard_normal((length, 4)).astype(np.float32)
     for name, length in (("s0", 3), ("s1", 5), ("s2", 2))
 }
-
-
 COORDS = {name: np.arange(2 * len(x)).reshape(-1, 2) for name, x in SLIDES.items()}
-
-
 PADDED = RNG.standard_normal((3, 5, 4)).astype(np.float32)
-
-
 MASK = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])
 
 

@@ -9,9 +9,6 @@ from sklearn.kernel_approximation import Nystroem
 import sparsetoken as st
 from sequences.stored import LENGTHS, LIMIT, NAMES, OFFSETS, TOKENS, X, Y
 
-TOKENS[OFFSETS[:-1][Y == 1], 0] += 4.0
-
-
 STACKED = [st.AttentionClassifier, st.BayesAttentionClassifier, st.SparseTokenClassifier]
 
 

@@ -7,8 +7,6 @@ import sparsetoken as st
 from sparsetoken.estimators import PerToken
 
 PROBLEM = st.SparseTokenProblem(6, 1, 5.0)
-
-
 X, Y = PROBLEM.sample(120, 8, random_state=0)
 
 

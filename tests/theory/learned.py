@@ -7,14 +7,8 @@ from sparsetoken.theory import (
 )
 
 RUNS = SparseTokenProblem(12, 3, 2.5, 0.4, contiguous=True)
-
-
 SEVERAL = SparseTokenProblem(8, 2, 2.5, 0.4)
-
-
 LONG = SparseTokenProblem(5000, 1, 5.0)
-
-
 PROBLEMS = {
     "one token": SparseTokenProblem(10, 1, 4.0, 0.3),
     "several": SEVERAL,

@@ -17,8 +17,6 @@ from sparsetoken.theory import (
 )
 
 PROBLEM = SparseTokenProblem(10, 1, 4.0, 0.3)
-
-
 QUERY = {"cosine": 0.9, "sharpness": 1.5}
 
 

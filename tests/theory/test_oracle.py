@@ -17,8 +17,6 @@ from sparsetoken.theory import alignment, capacity, oracle_error, required_signa
 from sparsetoken.theory.likelihood import log_likelihood_ratio
 
 CHECKED = json.loads((Path(__file__).parent / "checked_values.json").read_text())["oracle"]
-
-
 MODELS = ("pooled", "vectorized", "attention", "hardmax", "elementwise", "bayes")
 
 

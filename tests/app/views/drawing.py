@@ -13,14 +13,8 @@ from sparsetoken.app.views import VIEWS
 from sparsetoken.cli import main
 
 RATES = ("beta", "lr_readout", "lr_bias", "lr_query", "loss")
-
-
 PROBLEM = ("n_tokens", "n_signal", "signal", "positive_rate")
-
-
 LAST = 9  # the picture in full
-
-
 ODD = {"loss": "square", "signal": 4.0, "positive_rate": 0.4}
 
 

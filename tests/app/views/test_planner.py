@@ -9,8 +9,6 @@ from app.views.drawing import curve, draw, printed, worked
 from sparsetoken.cli import main
 
 pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
-
-
 PLAN = {"plan_model": "pooled", "error": 0.25, "features": 50}
 
 
