@@ -11,7 +11,7 @@ from sparsetoken.estimators.base import SequenceClassifier, is_ragged
 from sparsetoken.estimators.folds import selection_rows
 from sparsetoken.inspection import Diagnosis, Explanation, ScoreStream
 from sparsetoken.inspection.diagnose import diagnose
-from sparsetoken.inspection.explain import attention_of, explain, in_memory, tokens_by_column
+from sparsetoken.inspection.explain import attention_of, explain, tokens_by_column
 from sparsetoken.sequences.chunks import is_dask
 from sparsetoken.sequences.data import Data, MemoryData
 
@@ -81,17 +81,14 @@ class AttendingClassifier(SequenceClassifier):
             One per sequence: positions, attention weights and contributions to the score.
         """
         top = check_count("top", top)
-        data = in_memory(self._mapped(X), "explain")
-        turned = len(self.classes_) == 2 and label == self.classes_[0]
-
-        def names(column: int) -> tuple[Any, float]:
-            labels = self.classes_.tolist()
-            if len(labels) > 2:
-                return labels[column], 1.0
-            return (labels[0], -1.0) if turned else (labels[1], 1.0)
-
-        columns = self._columns(data, label)
-        return explain(self._stack(), data, columns, self._center(), top, names)
+        data = self._mapped(X)
+        if not isinstance(data, MemoryData):
+            raise ValueError("explain needs X in memory, got more; pass part of it")
+        columns, labels, sign = self._columns(data, label), self.classes_.tolist(), 1.0
+        if len(labels) == 2:  # one column of scores, that speak for the second if positive
+            turned = label == labels[0]
+            labels, sign = (labels[:1], -1.0) if turned else (labels[1:], 1.0)
+        return explain(self._stack(), data, columns, self._center(), top, labels, sign)
 
     def diagnose(self, X: Any, y: Any) -> Diagnosis:
         """Say whether anything beats chance, what kind of signal it is, and what is wrong.

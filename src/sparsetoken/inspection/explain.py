@@ -7,7 +7,7 @@ import numpy as np
 
 from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import import_extra
-from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import Sequences
 
 
@@ -100,7 +100,13 @@ def baseline(stack: Any, column: int, center: Floats) -> float:
 
 
 def explain(
-    stack: Any, data: MemoryData, columns: Indices, center: Floats, top: int, names: Any
+    stack: Any,
+    data: MemoryData,
+    columns: Indices,
+    center: Floats,
+    top: int,
+    labels: list[Any],
+    sign: float,
 ) -> list[Explanation]:
     """Return the heaviest tokens of each sequence, for the class of its column.
 
@@ -116,8 +122,10 @@ def explain(
         The token that contributions are counted from.
     top : int
         How many tokens of each sequence, at most.
-    names : callable
-        ``names(column)`` returns the label, and 1 or −1: the sign of scores that speak for it.
+    labels : list
+        The label of each column.
+    sign : float
+        1 or −1: the sign of scores that speak for it.
     """
     tokens = tokens_by_column(stack, data, columns, center)
     scores = stack.scores(data)[np.arange(len(data)), columns]
@@ -126,8 +134,8 @@ def explain(
     for i, (low, high) in enumerate(pairwise(data.sequences.offsets)):
         weights, contributions = tokens[low:high].T
         order = np.argsort(-weights, kind="stable")[:top]
-        label, sign = names(int(columns[i]))
-        base = baselines[int(columns[i])]
+        column = int(columns[i])
+        base = baselines[column]
         explanations.append(
             Explanation(
                 order,
@@ -135,7 +143,7 @@ def explain(
                 sign * contributions[order],
                 sign * float(scores[i]),
                 sign * base,
-                label,
+                labels[column],
                 sign * float(scores[i] - base - contributions.sum()),
             )
         )
@@ -175,10 +183,3 @@ def reliability(queries: Floats, fraction: float) -> float:
         for cosine in cosines
     ]
     return float(np.mean(estimates))
-
-
-def in_memory(data: Data, what: str) -> MemoryData:
-    """Return ``data``, or raise ValueError if it is not in memory."""
-    if not isinstance(data, MemoryData):
-        raise ValueError(f"{what} needs X in memory, got more; pass part of it")
-    return data

@@ -47,7 +47,7 @@ class ChunkedData(LazyData):
         changes: tuple[Change, ...] = (),
     ) -> None:
         super().__init__(source, room, None, passes, changes)
-        self.source, self.blocks, self.bounds, self.client = source, blocks, bounds, client
+        self.blocks, self.bounds, self.client = blocks, bounds, client
         self._placed: tuple[tuple[Array, ...], list[Any]] | None = None
 
     def per_sample(self, function: Callable[..., Array], *arguments: Any) -> Array:
@@ -66,18 +66,6 @@ class ChunkedData(LazyData):
         chosen[rows] = True
         parts = self._run("take", (chosen,))
         return MemoryData(Sequences.concatenate(parts), passes=self.passes)
-
-    def changed(self, change: Change) -> "ChunkedData":
-        """Return the same data, with one more change."""
-        return ChunkedData(
-            self.source,
-            self.blocks,
-            self.bounds,
-            self.room,
-            self.client,
-            self.passes,
-            (*self.changes, change),
-        )
 
     def lazily(self, function: Callable[..., Array], *arguments: Any) -> Any:
         """Return ``function`` of every sample, of shape (n, L), as a Dask array."""

@@ -9,6 +9,7 @@ the workers of a Dask cluster.
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Self
@@ -158,7 +159,7 @@ class LazyData(Data):
         passes: Passes | None,
         changes: tuple[Change, ...],
     ) -> None:
-        self.changes = changes
+        self.source, self.changes = source, changes
         # What the changes do to one sequence of two tokens they do to all.
         probe = self.change(Sequences(np.zeros((2, source.dim), source.dtype), [0, 2]))
         lengths = np.asarray(source.lengths)
@@ -171,7 +172,9 @@ class LazyData(Data):
 
     def changed(self, change: Change) -> Self:
         """Return the same data, with one more change."""
-        raise NotImplementedError
+        same, changes = copy(self), (*self.changes, change)
+        LazyData.__init__(same, self.source, self.room, self.n_jobs, self.passes, changes)
+        return same
 
     def mapped(self, token_map: Any) -> Self:
         """Return the sequences of tokens that are mapped whenever they are read."""
@@ -195,26 +198,21 @@ class StoredData(LazyData):
         changes: tuple[Change, ...] = (),
     ) -> None:
         super().__init__(stored, stored.room, n_jobs, passes, changes)
-        self.stored = stored
 
     def take(self, rows: Indices) -> MemoryData:
         """Read some sequences."""
         self.passes.count += 1
-        return MemoryData(self.change(self.stored[rows]), self.n_jobs, self.passes)
-
-    def changed(self, change: Change) -> "StoredData":
-        """Return the same data, with one more change."""
-        return StoredData(self.stored, self.n_jobs, self.passes, (*self.changes, change))
+        return MemoryData(self.change(self.source[rows]), self.n_jobs, self.passes)
 
     def cut(self, offsets: Indices) -> "StoredData":
         """Return the same tokens cut at other places; offsets count from the first token."""
-        cut = self.stored.cut(offsets + self.stored.offsets[0])
+        cut = self.source.cut(offsets + self.source.offsets[0])
         return StoredData(cut, self.n_jobs, self.passes, self.changes)
 
     def _parts(self) -> Iterator[Iterable[Block]]:
-        bounds = block_bounds(self.stored.offsets, self.stored.dim, _BLOCK)
-        most = min(_PART, self.stored.room // 4)
-        number = _numbers(self.stored.offsets, self.stored.dim)[bounds[:-1]] // most
+        bounds = block_bounds(self.source.offsets, self.source.dim, _BLOCK)
+        most = min(_PART, self.source.room // 4)
+        number = _numbers(self.source.offsets, self.source.dim)[bounds[:-1]] // most
         ends = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(bounds) - 1]
         parts = [bounds[low : high + 1].tolist() for low, high in pairwise(ends)]
         with ThreadPoolExecutor(1) as reader:  # reads one part ahead
@@ -225,7 +223,7 @@ class StoredData(LazyData):
             yield ahead.result()
 
     def _read(self, bounds: list[int]) -> Iterator[Block]:
-        sequences = self.stored.read(bounds[0], bounds[-1])
+        sequences = self.source.read(bounds[0], bounds[-1])
         return (
             (slice(low, high), self.change(sequences[low - bounds[0] : high - bounds[0]]))
             for low, high in pairwise(bounds)

@@ -86,7 +86,7 @@ class Sequences(Container):
             )
         if (np.diff(offsets) < 0).any():
             raise ValueError("offsets must not decrease")
-        self.tokens = tokens
+        self.tokens, self.dim, self.dtype = tokens, int(tokens.shape[1]), tokens.dtype
         self.offsets = offsets.astype(np.int64)
         self.feature_names = names if feature_names is None else as_names(feature_names)
         self.ids = None if ids is None else np.asarray(ids)
@@ -366,16 +366,6 @@ class Sequences(Container):
         kept = np.concatenate([[0], np.cumsum(mask)])[self.offsets]
         warn_of_empty(np.diff(kept), "tokens")
         return Sequences(self.tokens[mask], kept, self.feature_names, self.ids)
-
-    @property
-    def dim(self) -> int:
-        """Number of features per token."""
-        return int(self.tokens.shape[1])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the tokens, float64 or float32."""
-        return self.tokens.dtype
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
