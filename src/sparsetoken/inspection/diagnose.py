@@ -109,25 +109,11 @@ def diagnose(model: Any, data: Data, index: Indices, refitted: Floats | None = N
     if (held_out := _held_out(model)) is not None:
         auc["held out"] = mean_auc(*held_out[:2])
         held_out_counts = np.bincount(held_out[2], minlength=len(counts))
-    chance_error = _chance_error(counts)
     error = float(np.sqrt(max(auc["pooled"] * (1.0 - auc["pooled"]), 0.01) / counts.min()))
-    wide_error = _CROSS_VALIDATED * chance_error
-    above = {
-        "model": min(
-            (auc["model"] - 0.5) / (wide_error if seen.any() else chance_error),
-            (auc.get("held out", auc["attention"]) - 0.5)
-            / (_CROSS_VALIDATED * _chance_error(held_out_counts)),
-        ),
-        "pooled": (auc["pooled"] - 0.5) / wide_error,
-        "spread": (auc["spread"] - 0.5) / wide_error,
-        "length": abs(auc["length"] - 0.5) / chance_error,
-        "reversed": (0.5 - auc["model"]) / (wide_error if seen.any() else chance_error),
-    }
-    kind = (
-        _kind(_members(model), attends, auc, error)
-        if above["model"] > _CERTAIN
-        else "nothing found"
-    )
+    above = _above_chance(auc, counts, held_out_counts, bool(seen.any()))
+    kind = "nothing found"
+    if above["model"] > _CERTAIN:
+        kind = _kind(_members(model), attends, auc, error)
     findings = (
         _duplicates(data),
         _few(counts, model.classes_),
@@ -146,6 +132,23 @@ def diagnose(model: Any, data: Data, index: Indices, refitted: Floats | None = N
     if not more and any(finding.found and finding.asks_for_samples for finding in findings):
         more = None
     return Diagnosis(findings, auc, float(ndtr(-above["model"])), kind, more)
+
+
+def _above_chance(
+    auc: dict[str, float], counts: Indices, held_out_counts: Indices, cross_validated: bool
+) -> dict[str, float]:
+    """Return how many standard errors of chance each AUC is above one half."""
+    chance = _chance_error(counts)
+    wide, held_out_error = (_CROSS_VALIDATED * e for e in (chance, _chance_error(held_out_counts)))
+    of_model = wide if cross_validated else chance
+    held_out = (auc.get("held out", auc["attention"]) - 0.5) / held_out_error
+    return {
+        "model": min((auc["model"] - 0.5) / of_model, held_out),
+        "pooled": (auc["pooled"] - 0.5) / wide,
+        "spread": (auc["spread"] - 0.5) / wide,
+        "length": abs(auc["length"] - 0.5) / chance,
+        "reversed": (0.5 - auc["model"]) / of_model,
+    }
 
 
 def _held_out(model: Any) -> tuple[Floats, Floats, Indices] | None:
