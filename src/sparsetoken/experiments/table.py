@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from sparsetoken._replace import replaced
 from sparsetoken._validation import import_extra
@@ -58,7 +58,8 @@ def write_columns(columns: Columns, path: str | PathLike[str]) -> None:
         raise ValueError(f"a table is written as .csv or .parquet, got {path.name!r}")
     with replaced(path) as temporary:
         if path.suffix == ".csv":
-            temporary.write_text(table_text(columns), encoding="utf-8", newline="")
+            with temporary.open("w", encoding="utf-8", newline="") as file:
+                _write_csv(columns, file)
         else:
             parquet = import_extra("pyarrow.parquet", f"{path}: Parquet")
             parquet.write_table(import_extra("pyarrow", "Parquet").table(columns), temporary)
@@ -67,10 +68,14 @@ def write_columns(columns: Columns, path: str | PathLike[str]) -> None:
 def table_text(columns: Columns) -> str:
     """Return columns as the text of a CSV file."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
+    _write_csv(columns, buffer)
+    return buffer.getvalue()
+
+
+def _write_csv(columns: Columns, file: TextIO) -> None:
+    writer = csv.writer(file, lineterminator="\n")
     writer.writerow(map(_harmless, columns))
     writer.writerows(map(_harmless, row) for row in zip(*columns.values(), strict=True))
-    return buffer.getvalue()
 
 
 def _harmless(cell: Any) -> Any:
