@@ -201,6 +201,7 @@ def open_executor(
         raise ValueError("give either --scheduler or --cluster, not both")
     if cluster not in (None, "local"):
         raise ValueError(f"--cluster must be 'local', got {cluster!r}")
+    executor: Any
     if scheduler is not None:
         executor = dask_executor(scheduler)
     elif cluster is not None:
