@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from statistical import Z_LIMIT, standard_score
 
-from sparsetoken import Population, SparseTokenProblem
-from sparsetoken.population_text import kinds_text
+from sparsetoken import SparseTokenProblem
 
 
 def test_is_a_comparable_printable_record():
@@ -138,11 +137,6 @@ def test_runs_are_a_field_like_the_others():
     for wrong in ("yes", 2, None):
         with pytest.raises(ValueError, match=f"^contiguous must be True or False, got {wrong!r}"):
             SparseTokenProblem(9, 3, contiguous=wrong)
-
-
-def test_text_does_not_lose_runs():
-    with pytest.raises(ValueError, match="kinds as text have no runs"):
-        kinds_text(Population([RUNS]))
 
 
 def test_runs_are_contiguous_and_start_anywhere():

@@ -15,27 +15,26 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsetoken._types import Array
+from sparsetoken._types import Bools, Floats
 from sparsetoken.population import AnyProblem
 
 
 class Points(NamedTuple):
     """Weighted points; the weights add up to one."""
 
-    label: Array
+    label: Floats
     """The recorded label, ±1."""
-    along_query: Array
+    along_query: Floats
     """a₁: the feature along the query's direction û."""
-    along_rest: Array
+    along_rest: Floats
     """μ₂: its mean along e₂, the part of the signal's direction orthogonal to û."""
-    scale: Array
+    scale: Floats
     """c: its standard deviation along every direction orthogonal to û."""
-    weight: Array
+    weight: Floats
     """Probability of each point."""
 
-    def average(self, values: Array) -> float:
+    def average(self, values: Floats) -> float:
         """Return the mean of ``values``; a plain sum, the threads of a BLAS would cost more."""
         return float(np.einsum("n,n->", self.weight, values))
 
@@ -56,9 +55,9 @@ class Part(NamedTuple):
     """Whether the samples carry the signal: the true class."""
     probability: float
     """Probability of the part."""
-    along_query: Array
-    along_rest: Array
-    scale: Array
+    along_query: Floats
+    along_rest: Floats
+    scale: Floats
 
 
 class Readout(NamedTuple):
@@ -80,14 +79,14 @@ class Readout(NamedTuple):
         """ρ: the norm of the readout orthogonal to the query."""
         return math.hypot(self.along_rest, self.spread)
 
-    def moved(self, by: Array) -> "Readout":
+    def moved(self, by: Floats) -> "Readout":
         """Return the readout with the first entries of ``by`` added."""
         entries = np.array(self)
         entries[: by.size] += by
         return Readout(*entries.tolist())
 
 
-def score_mean(points: Points, readout: Readout) -> Array:
+def score_mean(points: Points, readout: Readout) -> Floats:
     """Mean score of each point, over the noise orthogonal to the query."""
     along = points.along_query * readout.along_query
     return along + points.along_rest * readout.along_rest + readout.bias
@@ -175,7 +174,7 @@ class FeatureLaw:
         starts = [start + index * size for start, size in zip(self._starts, sizes, strict=True)]
         return [slice(start, start + size) for start, size in zip(starts, sizes, strict=True)]
 
-    def by_batch(self, values: Array) -> Array:
+    def by_batch(self, values: Floats) -> Floats:
         """Average ``values``, one row per entry of :attr:`points`, within each batch."""
         shape = (-1, *[1] * (values.ndim - 1))
         weighted = self.points.weight.reshape(shape) * values
@@ -190,7 +189,7 @@ class FeatureLaw:
         return np.cumsum((0, *self.sizes[:-1])).tolist()
 
     @cached_property
-    def carries_signal(self) -> NDArray[np.bool_]:
+    def carries_signal(self) -> Bools:
         """Which of the points are of samples that carry the signal."""
         return np.repeat(self.signal, self.sizes)
 

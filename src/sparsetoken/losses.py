@@ -28,10 +28,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numba.extending import overload, register_jitable
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from sparsetoken._njit import njit
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_instance, import_object
 
 __all__ = ["Hinge", "Logistic", "Loss", "Square", "get_loss", "loss_names"]
@@ -374,7 +375,7 @@ def _check_convex(loss: Loss) -> None:
 
 
 @lru_cache(maxsize=64)
-def gaussian_rule(step: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def gaussian_rule(step: float) -> tuple[Floats, Floats]:
     """Return nodes and weights of the trapezoid rule for a standard normal.
 
     It is spectrally accurate for analytic functions.
@@ -392,7 +393,7 @@ def _average(loss: Loss, mean: Any, deviation: Any, y: Any, step: float) -> Any:
     return total
 
 
-def _bracketed_prox(loss: Any, z: ArrayLike, y: ArrayLike, scale: ArrayLike) -> NDArray[np.float64]:
+def _bracketed_prox(loss: Any, z: ArrayLike, y: ArrayLike, scale: ArrayLike) -> Floats:
     """Prox of any convex loss: Newton's method kept inside a bracket that shrinks at every step.
 
     With the monotone residual F(p) = p − z + scale·ℓ′(p), the answer lies between z and

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from sparsetoken._njit import njit
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.law import FeatureLaw, Points, Readout, score_mean
@@ -39,10 +39,10 @@ class Rates(NamedTuple):
 class Roc(NamedTuple):
     """False-positive rate and recall at each of some thresholds, from high to low."""
 
-    threshold: Array
-    fpr: Array
-    recall: Array
-    uncertainty: Array
+    threshold: Floats
+    fpr: Floats
+    recall: Floats
+    uncertainty: Floats
     """Numerical error of the recall at its false-positive rate."""
 
 
@@ -74,7 +74,7 @@ class Performance:
     law: FeatureLaw = field(compare=False)
     readout: Readout
     loss: Loss
-    moves: Array | None = field(default=None, compare=False)
+    moves: Floats | None = field(default=None, compare=False)
     converged: bool = True
     n_windows: int = 1
     window_law: Callable[[int], FeatureLaw] | None = field(default=None, compare=False)
@@ -145,7 +145,7 @@ class Performance:
         ]
         thresholds = np.sort(np.concatenate([grid[[0, -1]], *of_classes]))[::-1]
 
-        def both(law: FeatureLaw, readout: Readout) -> Array:
+        def both(law: FeatureLaw, readout: Readout) -> Floats:
             return np.stack([self._above(law, readout, y, thresholds) for y in (-1.0, 1.0)])
 
         fpr, recall = both(self.law, self.readout)
@@ -238,7 +238,7 @@ class Performance:
 
     def _above(
         self, law: FeatureLaw, readout: Readout, label: float, threshold: ArrayLike
-    ) -> Array:
+    ) -> Floats:
         """Return the probability that a sample of a label scores above each threshold."""
         thresholds = np.atleast_1d(np.asarray(threshold, dtype=float))
         if self.n_windows == 1:
@@ -264,7 +264,7 @@ class Performance:
             return high if excess(high) >= 0.0 else low
         return float(brentq(excess, low, high, xtol=1e-10 * (high - low), rtol=1e-10))
 
-    def _curve(self, law: FeatureLaw, readout: Readout, step: float) -> tuple[Array, Array]:
+    def _curve(self, law: FeatureLaw, readout: Readout, step: float) -> tuple[Floats, Floats]:
         """Return falling thresholds, and how much of each class is above them, shape (2, n).
 
         Thresholds are added until the normal quantiles of these shares rise by at most ``step``:
@@ -273,7 +273,7 @@ class Performance:
         low, high = self._range(law, readout)
         high += 1e-9 * max(high - low, 1.0)  # above all scores, also those without noise
 
-        def above(thresholds: Array) -> Array:
+        def above(thresholds: Floats) -> Floats:
             return np.stack([self._above(law, readout, y, thresholds) for y in (-1.0, 1.0)])
 
         thresholds = np.linspace(high, low, 33)
@@ -307,17 +307,17 @@ class Performance:
         return min(float(positive.weight @ ndtr(_divide(gap, spread)) @ negative.weight), 1.0)
 
 
-def _integral(values: Array, over: Array) -> float:
+def _integral(values: Floats, over: Floats) -> float:
     """Integrate along a curve by the trapezoid rule, extrapolated from twice the step."""
     fine, coarse = (trapezoid(values[::n], over[::n]) for n in (1, 2))
     return float(fine + (fine - coarse) / 3.0)
 
 
-def _normal_quantile(share: Array) -> Array:
+def _normal_quantile(share: Floats) -> Floats:
     return np.clip(ndtri(share), -_TAIL, _TAIL)
 
 
-def _survival(points: Points, readout: Readout, thresholds: Array) -> Array:
+def _survival(points: Points, readout: Readout, thresholds: Floats) -> Floats:
     mean, deviation = score_mean(points, readout), points.scale * readout.norm_rest
     if thresholds.size == 1:
         result = np.array([points.average(ndtr(_divide(mean - thresholds[0], deviation)))])
@@ -342,11 +342,11 @@ def _add_survival(mean, deviation, weight, thresholds, result):  # type: ignore[
                 result[k] += 0.5 * w * math.erfc(-gap / (1.4142135623730951 * d))
 
 
-def _log_below(points: Points, readout: Readout, thresholds: Array) -> Array:
+def _log_below(points: Points, readout: Readout, thresholds: Floats) -> Floats:
     return np.log1p(-np.minimum(_survival(points, readout, thresholds), 1.0 - 1e-16))
 
 
-def _divide(value: Array, deviation: Array) -> Array:
+def _divide(value: Floats, deviation: Floats) -> Floats:
     """Ratio that is ±∞ where there is no noise, and 0 where there is no value either."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(value == 0.0, 0.0, value / deviation)

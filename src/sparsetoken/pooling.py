@@ -8,12 +8,13 @@ other by its import path (``"my_poolings:Sparsemax"``) or as an object.
 """
 
 import warnings
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sparsetoken._njit import njit
+from sparsetoken._types import Array
 from sparsetoken._validation import (
     check_choice,
     check_count,
@@ -32,8 +33,6 @@ __all__ = [
     "get_pooling",
     "pooling_models",
 ]
-
-Array = NDArray[Any]
 
 
 class Pooling:
@@ -290,11 +289,7 @@ def _sigmoid(x: Array) -> Array:
     return np.where(x < 0, decay, 1.0) / (1.0 + decay)
 
 
-_FUNCTIONS = {
-    "sigmoid": _sigmoid,
-    "relu": lambda x: np.maximum(x, 0.0),
-    "identity": lambda x: x,
-}
+_FUNCTIONS = {"sigmoid": _sigmoid, "relu": lambda x: np.maximum(x, 0.0), "identity": lambda x: x}
 
 
 def get_pooling(pooling: str | Pooling) -> Pooling:

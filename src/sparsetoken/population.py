@@ -7,23 +7,15 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
 
 from sparsetoken._validation import check_choice, check_count, check_real, shown
-from sparsetoken.problem import (
-    DrawnSamples,
-    Group,
-    RandomState,
-    SparseTokenProblem,
-    Truth,
-    prepare_sample,
-)
+from sparsetoken.problem import DrawnSamples, Group, Sampled, SparseTokenProblem
 
 _LARGEST_SIGNAL = 1e9  # what squares and sums of it leave finite
 
 
 @dataclass(frozen=True, init=False)
-class Population:
+class Population(Sampled):
     """A mixture of kinds of samples, with labels that may be recorded wrongly.
 
     Each sample draws its kind, then its class with the positive rate of that kind, then its
@@ -170,45 +162,6 @@ class Population:
         if any(self.label_errors):
             label = positive ^ (rng.random(n_samples) < np.where(positive, *self.label_errors))
         return DrawnSamples(kind, positive, label.astype(np.int64))
-
-    def sample(
-        self,
-        n_samples: int,
-        dim: int,
-        *,
-        random_state: RandomState = None,
-        direction: ArrayLike | None = None,
-        dtype: DTypeLike = np.float64,
-        return_truth: bool = False,
-    ) -> Any:
-        """Draw labelled sequences, tokens and all.
-
-        The arguments are those of :meth:`SparseTokenProblem.sample`.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_tokens, dim), or list of ndarray of shape (L_i, dim)
-            The sequences; a list where lengths differ.
-        y : ndarray of shape (n_samples,)
-            Recorded labels, 0 or 1.
-        truth : Truth
-            Only with ``return_truth=True``; ``positions`` is a list where lengths differ.
-        """
-        setting = prepare_sample(n_samples, dim, random_state, direction, dtype)
-        drawn = self.draw(n_samples, setting.rng)
-        sequences: list[Any] = [None] * n_samples
-        positions: list[Any] = [None] * n_samples
-        for index, kind in enumerate(self.kinds):
-            rows = np.flatnonzero(drawn.kind == index)
-            marks, tokens = kind.sample_tokens(drawn.positive[rows], setting)
-            for row, mark, sequence in zip(rows, marks, tokens, strict=True):
-                positions[row], sequences[row] = mark, sequence
-        one_length = len(lengths(self)) == 1
-        X: Any = np.stack(sequences) if one_length else sequences
-        if not return_truth:
-            return X, drawn.label
-        marked: Any = np.stack(positions) if one_length else positions
-        return X, drawn.label, Truth(setting.direction, marked, drawn.positive, drawn.kind)
 
 
 AnyProblem = SparseTokenProblem | Population

@@ -50,14 +50,9 @@ def _whole(value: float) -> Any:
 
 
 def kinds_text(kinds: Any, positive_rate: float | None = None) -> str:
-    """Return kinds in one way of writing.
+    """Return kinds (text, a Population, or a list of texts or tables) in one way of writing.
 
-    Parameters
-    ----------
-    kinds : str, Population or list
-        As text, as an object, or a list with the text or the table of each kind.
-    positive_rate : float, optional
-        The rate of kinds that have none of their own.
+    Kinds without a positive rate of their own get the one given.
     """
     if isinstance(kinds, Population) and any(kind.contiguous for kind in kinds.kinds):
         raise ValueError(f"kinds as text have no runs (contiguous), got {shown(kinds)}")

@@ -2,12 +2,12 @@
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, NamedTuple, overload
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
-from sparsetoken._types import Array
+from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken._validation import (
     check_count,
     check_float_type,
@@ -22,24 +22,24 @@ RandomState = int | np.random.Generator | None
 class Truth(NamedTuple):
     """What a classifier is not told about the samples it gets."""
 
-    direction: Array
+    direction: Floats
     """The signal's unit vector ξ, shape (dim,)."""
-    positions: NDArray[np.bool_]
+    positions: Bools
     """Which tokens carry the signal, shape (n_samples, n_tokens); no token of a negative does."""
-    positive: NDArray[np.bool_]
+    positive: Bools
     """The true classes, shape (n_samples,): whether a sample carries the signal."""
-    kind: NDArray[np.int64]
+    kind: Indices
     """Of which kind of a population each sample is, shape (n_samples,); 0 of a single problem."""
 
 
 class DrawnSamples(NamedTuple):
     """What is drawn for each sample before its tokens."""
 
-    kind: NDArray[np.int64]
+    kind: Indices
     """Index of its kind."""
-    positive: NDArray[np.bool_]
+    positive: Bools
     """Its true class: whether it carries the signal."""
-    label: NDArray[np.int64]
+    label: Indices
     """Its recorded label, 0 or 1."""
 
 
@@ -48,7 +48,7 @@ class SampleSetting(NamedTuple):
 
     dim: int
     rng: np.random.Generator
-    direction: Array
+    direction: Floats
     dtype: Any
 
 
@@ -64,8 +64,70 @@ class Group(NamedTuple):
     """Probability that a sample is in the group."""
 
 
+class Sampled:
+    """What problems and populations share: kinds of samples that can be drawn."""
+
+    kinds: Any
+
+    def draw(self, n_samples: int, rng: np.random.Generator) -> DrawnSamples:
+        """Draw kind, true class and recorded label of some samples."""
+        raise NotImplementedError
+
+    def sample(
+        self,
+        n_samples: int,
+        dim: int,
+        *,
+        random_state: RandomState = None,
+        direction: ArrayLike | None = None,
+        dtype: DTypeLike = np.float64,
+        return_truth: bool = False,
+    ) -> Any:
+        """Draw labelled sequences, tokens and all.
+
+        Parameters
+        ----------
+        n_samples, dim : int
+            Number of sequences, and of features per token.
+        random_state : int, Generator or None, default=None
+            Source of randomness; the same seed gives the same sample.
+        direction : array-like of shape (dim,), optional
+            The signal's unit vector; drawn uniformly unless given. Pass ``truth.direction`` to draw
+            more samples of the same kind.
+        dtype : {float64, float32}, default=float64
+            Type of the tokens.
+        return_truth : bool, default=False
+            Whether to return the signal's direction and positions too.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_tokens, dim)
+            The sequences; of a population where lengths differ, a list of arrays (L_i, dim).
+        y : ndarray of shape (n_samples,)
+            Recorded labels, 0 or 1.
+        truth : Truth
+            Only with ``return_truth=True``; ``positions`` is a list where lengths differ.
+        """
+        setting = prepare_sample(n_samples, dim, random_state, direction, dtype)
+        drawn = self.draw(n_samples, setting.rng)
+        if len(self.kinds) == 1:
+            positions, X = self.kinds[0].sample_tokens(drawn.positive, setting)
+        else:
+            positions, X = [None] * n_samples, [None] * n_samples
+            for index, kind in enumerate(self.kinds):
+                rows = np.flatnonzero(drawn.kind == index)
+                marks, tokens = kind.sample_tokens(drawn.positive[rows], setting)
+                for row, mark, sequence in zip(rows, marks, tokens, strict=True):
+                    positions[row], X[row] = mark, sequence
+            if len({kind.n_tokens for kind in self.kinds}) == 1:
+                positions, X = np.stack(positions), np.stack(X)
+        if return_truth:
+            return X, drawn.label, Truth(setting.direction, positions, drawn.positive, drawn.kind)
+        return X, drawn.label
+
+
 @dataclass(frozen=True, repr=False)
-class SparseTokenProblem:
+class SparseTokenProblem(Sampled):
     """Sparse-token classification: find a signal present in a few tokens of the positive sequences.
 
     A sample is a sequence of ``n_tokens`` tokens with independent standard Gaussian entries. In a
@@ -147,80 +209,12 @@ class SparseTokenProblem:
         rate = self.positive_rate
         return Group(self, True, 1.0, rate), Group(self, False, -1.0, 1.0 - rate)
 
-    @overload
-    def sample(
-        self,
-        n_samples: int,
-        dim: int,
-        *,
-        random_state: RandomState = None,
-        direction: ArrayLike | None = None,
-        dtype: DTypeLike = np.float64,
-        return_truth: Literal[False] = False,
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]: ...
-
-    @overload
-    def sample(
-        self,
-        n_samples: int,
-        dim: int,
-        *,
-        random_state: RandomState = None,
-        direction: ArrayLike | None = None,
-        dtype: DTypeLike = np.float64,
-        return_truth: Literal[True],
-    ) -> tuple[NDArray[Any], NDArray[np.int64], Truth]: ...
-
-    def sample(
-        self,
-        n_samples: int,
-        dim: int,
-        *,
-        random_state: RandomState = None,
-        direction: ArrayLike | None = None,
-        dtype: DTypeLike = np.float64,
-        return_truth: bool = False,
-    ) -> Any:
-        """Draw labelled sequences, tokens and all.
-
-        Parameters
-        ----------
-        n_samples, dim : int
-            Number of sequences, and of features per token.
-        random_state : int, Generator or None, default=None
-            Source of randomness; the same seed gives the same sample.
-        direction : array-like of shape (dim,), optional
-            The signal's unit vector; drawn uniformly unless given. Pass ``truth.direction`` to draw
-            more samples of the same kind.
-        dtype : {float64, float32}, default=float64
-            Type of the tokens.
-        return_truth : bool, default=False
-            Whether to return the signal's direction and positions too.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_tokens, dim)
-            The sequences.
-        y : ndarray of shape (n_samples,)
-            Labels, 0 or 1.
-        truth : Truth
-            Only with ``return_truth=True``.
-        """
-        setting = prepare_sample(n_samples, dim, random_state, direction, dtype)
-        drawn = self.draw(n_samples, setting.rng)
-        positions, X = self.sample_tokens(drawn.positive, setting)
-        if return_truth:
-            return X, drawn.label, Truth(setting.direction, positions, drawn.positive, drawn.kind)
-        return X, drawn.label
-
     def draw(self, n_samples: int, rng: np.random.Generator) -> DrawnSamples:
         """Draw the classes, which are the labels, of some samples."""
         positive = rng.random(n_samples) < self.positive_rate
         return DrawnSamples(np.zeros(n_samples, dtype=int), positive, positive.astype(np.int64))
 
-    def sample_tokens(
-        self, positive: NDArray[np.bool_], setting: SampleSetting
-    ) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    def sample_tokens(self, positive: Bools, setting: SampleSetting) -> tuple[Bools, Array]:
         """Draw the positions of the signal and the tokens of samples of the given classes."""
         positions = self.draw_positions(positive.size, setting.rng) & positive[:, np.newaxis]
         shape = (positive.size, self.n_tokens, setting.dim)
@@ -229,7 +223,7 @@ class SparseTokenProblem:
         np.add(X, shift, out=X, where=positions[:, :, np.newaxis])
         return positions, X
 
-    def draw_positions(self, n_samples: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def draw_positions(self, n_samples: int, rng: np.random.Generator) -> Bools:
         """Draw which tokens carry the signal, for samples that do."""
         tokens = np.arange(self.n_tokens)
         if self.contiguous:
@@ -252,7 +246,7 @@ def prepare_sample(
     return SampleSetting(dim, rng, direction, check_float_type("dtype", dtype))
 
 
-def random_direction(dim: int, rng: np.random.Generator) -> Array:
+def random_direction(dim: int, rng: np.random.Generator) -> Floats:
     """Draw a unit vector uniformly on the sphere of R^dim."""
     vector = rng.standard_normal(dim)
     return vector / np.linalg.norm(vector)

@@ -73,24 +73,6 @@ def test_cells_that_a_spreadsheet_would_run(run, tmp_path, drawn):
     assert shown[:6] == ["'=1+1", "'@a", "'+b", "'-c", "-3", "d=1"]
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_table_that_fails_leaves_the_old_one(monkeypatch, tmp_path, ending):
-    from sparsetoken.cli import predictions
-
-    path = tmp_path / f"out.{ending}"
-    predictions.write_columns({"a": [1, 2]}, path)
-    before = path.read_bytes()
-    monkeypatch.setattr("shutil.copymode", fail)
-    with pytest.raises(OSError, match="No space"):
-        predictions.write_columns({"a": [3, 4]}, path)
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def fail(*_):
-    raise OSError(28, "No space left on device")
-
-
 def test_recall_needs_enough_negatives(run, tmp_path):
     X, y = PROBLEM.sample(300, 8, random_state=1)
     data, model = tmp_path / "data.npz", tmp_path / "model.npz"

@@ -17,7 +17,6 @@ from sparsetoken.estimators import PerToken
 
 PROBLEM = st.SparseTokenProblem(6, 1, 5.0)
 X, Y = PROBLEM.sample(120, 8, random_state=0)
-
 POOLED = st.PooledClassifier()
 VECTORIZED = st.VectorizedClassifier()
 TWO_STEP = st.TwoStepAttentionClassifier(random_state=0)
@@ -28,8 +27,6 @@ ALL = [POOLED, VECTORIZED, TWO_STEP, ATTENTION, BAYES, SPARSE_TOKEN]
 RAGGED = [POOLED, TWO_STEP, ATTENTION, BAYES, SPARSE_TOKEN]
 each_classifier = pytest.mark.parametrize("classifier", ALL, ids=lambda c: type(c).__name__)
 each_ragged = pytest.mark.parametrize("classifier", RAGGED, ids=lambda c: type(c).__name__)
-
-
 OLD = parse_version(sklearn.__version__) < parse_version("1.7")
 
 
@@ -164,19 +161,6 @@ def test_searches_and_pipelines(classifier):
     chosen = grid.fit(X, Y).best_index_
     assert grid.cv_results_["mean_test_score"][chosen] > least
     assert grid.best_estimator_.get_params()[name] == values[chosen]
-
-
-@pytest.mark.parametrize("form", [X, X[:, 0], list(X), st.Sequences.from_list(list(X))])
-def test_per_token_keeps_the_form(form):
-    transformed = PerToken().fit(form).transform(form)
-    if isinstance(form, np.ndarray) and form.ndim == 3:
-        assert transformed.shape == form.shape
-        tokens = transformed.reshape(-1, 8)
-    else:
-        assert isinstance(transformed, st.Sequences)
-        tokens = transformed.tokens
-    assert tokens.mean(axis=0) == pytest.approx(np.zeros(8), abs=1e-12)
-    assert tokens.std(axis=0) == pytest.approx(np.ones(8))
 
 
 @each_classifier

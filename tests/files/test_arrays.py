@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from files.bags import BAG, LABEL, SITE, SITES, TOKENS, X, same, save_h5, savez
+from files.slides import COORDS, ENDINGS, MASK, PADDED, SLIDES, archive, same_slides, write_h5
 from sparsetoken import read_dataset
+from sparsetoken.sequences.forms import EmptySequenceWarning, PaddingWarning
 
 
 @pytest.mark.parametrize(("ending", "write"), [("npz", savez), ("h5", save_h5)])
@@ -73,14 +75,66 @@ def test_what_is_wrong_with_archives(tmp_path, arrays, message):
         read_dataset(path)
 
 
-def test_safetensors(tmp_path):
-    torch = pytest.importorskip("torch", reason="writes bfloat16")
-    safetensors = pytest.importorskip("safetensors.torch", reason="reads .safetensors")
-    tensors = {name: torch.arange(4.0).reshape(2, 2) for name in ("p", "q")}
-    tensors["q"] = tensors["q"].to(torch.bfloat16) * 3
-    path = tmp_path / "bags.safetensors"
-    safetensors.save_file(tensors, path)
+def test_one_file_with_a_group_a_slide(tmp_path):
+    path = tmp_path / "all.h5"
+    arrays = {f"{slide}__features": tokens for slide, tokens in SLIDES.items()}
+    arrays |= {f"{slide}__coords": COORDS[slide] for slide in SLIDES}
+    write_h5(path, **arrays)
     data = read_dataset(path)
-    assert data.ids == ["p", "q"]
-    assert data.sequences.dtype == np.float32
-    assert data.sequences[1].tolist() == [[0, 3], [6, 9]]
+    same_slides(data)
+    assert np.array_equal(data.coords, np.concatenate(list(COORDS.values())))
+    write_h5(path, **arrays, **{f"{slide}__label": i for i, slide in enumerate(SLIDES)})
+    assert read_dataset(path).labels.tolist() == [0, 1, 2]
+    write_h5(path, **{name.replace("features", "uni"): array for name, array in arrays.items()})
+    same_slides(read_dataset(path, features="uni"))
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("tokens", ["X", "hidden_states", "activations", "embeddings"])
+def test_an_attention_mask_is_used(tmp_path, ending, tokens):
+    path = tmp_path / f"x{ending}"
+    archive(path, **{tokens: PADDED, "attention_mask": MASK, "labels": np.array([1, 0, 1])})
+    data = read_dataset(path)
+    assert data.sequences.lengths.tolist() == [3, 5, 2]
+    assert np.array_equal(data.sequences[2], PADDED[2, :2])
+    assert data.labels.tolist() == [1, 0, 1]
+
+
+def test_masks_that_cannot_be_meant(tmp_path):
+    path = tmp_path / "x.npz"
+    archive(path, X=PADDED, attention_mask=MASK, mask=MASK)
+    with pytest.raises(ValueError, match="there are 'mask' and 'attention_mask'"):
+        read_dataset(path)
+    archive(path, X=PADDED, attention_mask=MASK[:, :4])
+    with pytest.raises(ValueError, match=r"attention_mask of shape \(3, 4\) does not go with X of"):
+        read_dataset(path)
+    archive(path, X=PADDED, key_padding_mask=MASK)
+    with pytest.warns(UserWarning, match="key_padding_mask is not used"):
+        read_dataset(path)
+    archive(path, X=PADDED.reshape(15, 4), attention_mask=MASK, offsets=[0, 5, 10, 15])
+    with pytest.warns(UserWarning, match="attention_mask is not used"):
+        read_dataset(path)
+    archive(path, X=PADDED, attention_mask=1 - MASK)
+    with (
+        pytest.warns(EmptySequenceWarning, match="without tokens; a mask that is true at the pad"),
+        pytest.warns(UserWarning, match="1 of 3 sequences have no tokens and are left out"),
+    ):
+        assert len(read_dataset(path)) == 2
+    archive(path, X=PADDED * MASK[..., np.newaxis])
+    with pytest.warns(PaddingWarning, match="5 of 15 tokens are exactly zero"):
+        read_dataset(path)
+
+
+def test_a_file_a_text_with_its_mask_and_label(tmp_path):
+    for i in range(3):
+        label = {} if i == 2 else {"label": i}
+        np.savez(tmp_path / f"t{i}.npz", hidden_states=PADDED[i], attention_mask=MASK[i], **label)
+    data = read_dataset(tmp_path)
+    same_slides(data, {f"t{i}": PADDED[i][MASK[i] == 1] for i in range(3)})
+    assert data.labels.tolist() == [0, 1, None]
+    assert data.rows.tolist() == [0, 1, 2, 0, 1, 2, 3, 4, 0, 1]
+    with pytest.raises(ValueError, match="max_numbers=39 are allowed"):
+        read_dataset(tmp_path, max_numbers=39)
+    np.savez(tmp_path / "t3.npz", hidden_states=PADDED[0], attention_mask=[1, 1])
+    with pytest.raises(ValueError, match="attention_mask must hold 1 or 0 for each of the 5 tok"):
+        read_dataset(tmp_path)

@@ -1,11 +1,15 @@
 """Parquet."""
 
+import json
 import sys
 
 import numpy as np
+import pyarrow
 import pytest
+from pyarrow import feather, parquet
 
 from files.bags import BAG, LABEL, SITE, SITES, TOKENS, X, same
+from files.slides import SLIDES, nested, same_slides
 from sparsetoken import read_dataset
 
 
@@ -52,3 +56,71 @@ def test_parquet_with_a_sequence_a_row(tmp_path):
     assert data.rows.tolist() == [0, 0, 0, 1, 1, 2]
     with pytest.raises(ValueError, match="no 'labels'; the nearest names are 'label'"):
         read_dataset(path, label="labels")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "arrow", "folder"])
+def test_a_sequence_a_row_with_other_lists(tmp_path, ending):
+    """As Hugging Face datasets have them: text, input_ids, features, label."""
+    table = pyarrow.table(
+        {
+            "text": ["a", "b", "c"],
+            "input_ids": [[1, 2, 3], [1, 2, 3, 4, 5], [7, 8]],
+            "features": nested(),
+            "label": [0, 1, 1],
+            "id": list(SLIDES),
+        }
+    )
+    path = tmp_path / f"x.{ending}"
+    if ending == "parquet":
+        parquet.write_table(table, path)
+    elif ending == "feather":
+        feather.write_feather(table, path)
+    elif ending == "arrow":
+        with (
+            pyarrow.OSFile(str(path), "wb") as sink,
+            pyarrow.ipc.new_stream(sink, table.schema) as out,
+        ):
+            out.write_table(table)
+    else:
+        path.mkdir()
+        for i in range(2):
+            with (
+                pyarrow.OSFile(str(path / f"data-{i}.arrow"), "wb") as sink,
+                pyarrow.ipc.new_stream(sink, table.schema) as out,
+            ):
+                out.write_table(table.slice(2 * i, 2))
+        files = [{"filename": f"data-{i}.arrow"} for i in range(2)]
+        (path / "state.json").write_text(json.dumps({"_data_files": files}))
+        (path / "dataset_info.json").write_text("{}")
+    data = read_dataset(path, by="id")
+    same_slides(data)
+    assert data.labels.tolist() == [0, 1, 1]
+    assert read_dataset(path, features="features").ids == [0, 1, 2]
+    assert data.rows.tolist() == [0, 0, 0, 1, 1, 1, 1, 1, 2, 2]
+
+
+def test_several_sets_in_a_folder(tmp_path):
+    for split in ("train", "test"):
+        (tmp_path / split).mkdir()
+        (tmp_path / split / "state.json").write_text("{}")
+    (tmp_path / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    with pytest.raises(ValueError, match="holds several sets, test, train: name one of them"):
+        read_dataset(tmp_path)
+    with pytest.raises(ValueError, match="does not list the files"):
+        read_dataset(tmp_path / "train")
+
+
+def test_a_vector_a_row(tmp_path):
+    """One token per row, with its embedding in a list."""
+    path = tmp_path / "x.parquet"
+    bag = np.repeat(list(SLIDES), [len(x) for x in SLIDES.values()])
+    tokens = np.concatenate(list(SLIDES.values()))
+    columns = {"bag": bag, "label": bag == "s1", "embedding": list(tokens)}
+    parquet.write_table(pyarrow.table(columns), path)
+    data = read_dataset(path)
+    same_slides(data)
+    assert data.labels.tolist() == [False, True, False]
+    columns["embedding"] = [x.tolist() for x in tokens[:-1]] + [[1.0]]
+    parquet.write_table(pyarrow.table(columns), path)
+    with pytest.raises(ValueError, match="column 'embedding': token 9 of X has 1 features"):
+        read_dataset(path)

@@ -1,6 +1,8 @@
 """Labels that are missing, and labels that are numbers."""
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from sparsetoken import read_dataset
 
@@ -30,3 +32,29 @@ def test_labels_that_are_numbers(tmp_path, engine, labels, wanted):
     path = tmp_path / "bags.csv"
     path.write_text(f"bag,label,x\na,{labels[0]},1\nb,{labels[1]},2\n")
     assert read_dataset(path).labels.tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("labels", "wanted"),
+    [
+        (["1", "01", "2"], ["1", "01", "2"]),
+        (["10", "1e1", "2"], ["10", "1e1", "2"]),
+        (["1", "1.0", "2"], ["1", "1.0", "2"]),
+        (["1.0", "0.0", "2."], [1, 0, 2]),
+        (["9007199254740993", "9007199254740992", "1"], [9007199254740993, 9007199254740992, 1]),
+        (["99999999999999999999", "1", "2"], ["99999999999999999999", "1", "2"]),
+        (["-1", "+1", "0"], ["-1", "+1", "0"]),
+    ],
+)
+def test_labels_that_differ_stay_different(tmp_path, labels, wanted):
+    rows = [
+        f"{name},{label},{i}" for i, (name, label) in enumerate(zip("abc", labels, strict=True))
+    ]
+    (tmp_path / "x.csv").write_text("\n".join(["bag,label,x", *rows]))
+    assert read_dataset(tmp_path / "x.csv").labels.tolist() == wanted
+
+
+def test_large_whole_numbers_of_parquet(tmp_path):
+    table = {"bag": [1, 2], "label": [9007199254740993, 9007199254740992], "x": [1.0, 2.0]}
+    parquet.write_table(pyarrow.table(table), tmp_path / "x.parquet")
+    assert read_dataset(tmp_path / "x.parquet").labels.tolist() == table["label"]

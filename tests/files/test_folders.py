@@ -1,10 +1,15 @@
 """Folders with one file per sequence."""
 
+import json
+
 import numpy as np
 import pytest
+import torch_file
 
 from files.bags import TOKENS, X, same, save_h5
+from files.slides import COORDS, SLIDES, same_slides, write_h5
 from sparsetoken import read_dataset
+from sparsetoken.sequences.forms import OneTokenWarning
 
 
 @pytest.mark.parametrize("ending", ["h5", "npy", "safetensors", "npz"])
@@ -51,3 +56,146 @@ def test_what_is_wrong_with_folders(tmp_path, labels):
     save_h5(folder / "u.h5", features=X)
     with pytest.raises(ValueError, match=r"it holds 2 .npy and 1 .h5"):
         read_dataset(folder)
+
+
+@pytest.mark.parametrize("name", ["features", "feats", "embeddings"])
+def test_a_file_a_slide_with_coordinates(tmp_path, name):
+    """TRIDENT, CLAM; STAMP calls its features feats."""
+    for slide, tokens in SLIDES.items():
+        write_h5(tmp_path / f"{slide}.h5", **{name: tokens, "coords": COORDS[slide]})
+    data = read_dataset(tmp_path)
+    same_slides(data)
+    assert np.array_equal(data.coords, np.concatenate(list(COORDS.values())))
+    assert data.reading["one_file"]
+
+
+def test_a_slide_without_tissue_is_left_out(tmp_path):
+    for slide, tokens in SLIDES.items():
+        write_h5(tmp_path / f"{slide}.h5", features=tokens, coords=COORDS[slide])
+    write_h5(tmp_path / "s9.h5", features=np.empty((0, 4), np.float32), coords=np.empty((0, 2)))
+    (tmp_path / "labels.csv").write_text(
+        "slide,label\n" + "".join(f"s{i},{i}\n" for i in range(10))
+    )
+    with pytest.warns(UserWarning, match="1 of 4 sequences have no tokens and are left out: s9"):
+        data = read_dataset(tmp_path)
+    same_slides(data)
+    assert data.labels.tolist() == [0, 1, 2]
+    assert len(data.coords) == 10
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_one_slide_for_a_model_of_slides(tmp_path, batch):
+    """The rows of its file are regions, not slides."""
+    folder = tmp_path / "train"
+    for slide, tokens in SLIDES.items():
+        write_h5(folder / f"{slide}.h5", features=tokens, coords=COORDS[slide])
+    tokens = SLIDES["s1"]
+    write_h5(tmp_path / "new.h5", features=tokens[np.newaxis] if batch else tokens)
+    like = json.loads(json.dumps(read_dataset(folder).reading))
+    same_slides(read_dataset(tmp_path / "new.h5", like=like), {"new": tokens})
+    if not batch:
+        with pytest.warns(OneTokenWarning, match="each of the 5 rows of features .* with by="):
+            assert len(read_dataset(tmp_path / "new.h5")) == 5
+
+
+@pytest.mark.parametrize("index", [False, True])
+def test_a_tensor_a_slide(tmp_path, index):
+    """CLAM's pt_files; Slideflow has the places of the tiles beside each."""
+    for slide, tokens in SLIDES.items():
+        torch_file.save(tmp_path / f"{slide}.pt", torch_file.Tensor(tokens))
+        if index:
+            np.savez(tmp_path / f"{slide}.index.npz", COORDS[slide])
+    same_slides(read_dataset(tmp_path))
+
+
+def test_a_batch_of_one_a_slide(tmp_path):
+    """UNI."""
+    for slide, tokens in SLIDES.items():
+        write_h5(tmp_path / f"{slide}.h5", features=tokens[np.newaxis], coords=COORDS[slide])
+    same_slides(read_dataset(tmp_path))
+
+
+def test_a_folder_a_slide(tmp_path):
+    """Owkin: features.npy in a folder of the slide's name."""
+    for slide, tokens in SLIDES.items():
+        (tmp_path / slide).mkdir()
+        np.save(tmp_path / slide / "features.npy", tokens)
+    data = read_dataset(tmp_path)
+    same_slides(data)
+    assert data.labels is None
+
+
+def test_level_and_place_of_tiles_are_no_features(tmp_path):
+    """Owkin again: the first three columns."""
+    for slide, tokens in SLIDES.items():
+        (tmp_path / slide).mkdir()
+        level = np.full((len(tokens), 1), 17)
+        features = np.hstack([level, COORDS[slide], tokens, 0 * level])  # one is always zero
+        np.save(tmp_path / slide / "features.npy", features.astype(np.float32))
+    (tmp_path / "labels.csv").write_text("slide,label\ns0,0\ns1,1\ns2,0\n")
+    with pytest.warns(UserWarning, match="whole numbers: taken as level, x and y of a tile"):
+        data = read_dataset(tmp_path)
+    same_slides(data, {slide: np.pad(tokens, ((0, 0), (0, 1))) for slide, tokens in SLIDES.items()})
+    assert np.array_equal(data.coords, np.concatenate(list(COORDS.values())))
+    assert data.labels.tolist() == [0, 1, 0]
+
+
+def test_a_folder_a_class(tmp_path):
+    for slide, home in zip(SLIDES, ("ill", "well", "ill"), strict=True):
+        write_h5(tmp_path / home / f"{slide}.h5", features=SLIDES[slide])
+    data = read_dataset(tmp_path)
+    assert dict(zip(data.ids, data.labels, strict=True)) == {"s0": "ill", "s1": "well", "s2": "ill"}
+    (tmp_path / "labels.csv").write_text("slide,label\ns0,a\ns1,b\ns2,c\n")
+    assert sorted(read_dataset(tmp_path).labels) == ["a", "b", "c"]
+    (tmp_path / "labels.csv").unlink()
+    (tmp_path / "well").rename(tmp_path / "test")
+    with pytest.raises(ValueError, match="holds ill, test: these are no classes, name one of them"):
+        read_dataset(tmp_path)
+
+
+def test_deeper_folders(tmp_path):
+    for slide, home in zip(SLIDES, ("p/a", "p/b", "q/a"), strict=True):
+        (tmp_path / home).mkdir(parents=True)
+        np.save(tmp_path / home / "scan.npy", SLIDES[slide])
+        np.save(tmp_path / home / "again.npy", SLIDES[slide])
+    data = read_dataset(tmp_path)
+    assert data.ids == [f"{home}/{n}" for home in ("p/a", "p/b", "q/a") for n in ("again", "scan")]
+    assert data.labels is None
+
+
+def test_folders_of_features_labels_and_coordinates(tmp_path):
+    """Torchmil."""
+    for i, (slide, tokens) in enumerate(SLIDES.items()):
+        for role, array in (
+            ("features", tokens),
+            ("labels", np.array([i % 2])),
+            ("coords", COORDS[slide]),
+            ("inst_labels", np.zeros(len(tokens))),
+        ):
+            (tmp_path / role).mkdir(exist_ok=True)
+            np.save(tmp_path / role / f"{slide}.npy", array)
+    data = read_dataset(tmp_path)
+    same_slides(data)
+    assert data.labels.tolist() == [0, 1, 0]
+    assert len(data.coords) == 10
+
+
+def test_folders_that_say_what_they_hold(tmp_path):
+    (tmp_path / "a.zarr").mkdir()
+    (tmp_path / "a.zarr" / ".zarray").touch()
+    with pytest.raises(
+        ValueError, match="is a zarr store, which is not read: save its arrays with"
+    ):
+        read_dataset(tmp_path / "a.zarr")
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    for name in ("acts000000.bin", "acts000001.bin", "metadata.json"):
+        (shards / name).touch()
+    with pytest.raises(ValueError, match=r"it holds 2 \.bin and 1 \.json; save other arrays with"):
+        read_dataset(shards)
+    for ending in ("bin", "arff", "jld", "tfrecord", "pkl", "xlsx"):
+        (tmp_path / f"x.{ending}").touch()
+        with pytest.raises(ValueError, match=rf"data must be .*\.pt, .* got 'x.{ending}'; save"):
+            read_dataset(tmp_path / f"x.{ending}")
+    with pytest.raises(FileNotFoundError, match="no such file or folder"):
+        read_dataset(tmp_path / "nowhere")

@@ -1,9 +1,12 @@
 """Which columns of a table are what."""
 
 import numpy as np
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from files.bags import TOKENS, lines
+from files.slides import SLIDES, nested, same_slides
 from sparsetoken import read_dataset
 
 
@@ -51,3 +54,26 @@ def test_a_second_label_is_no_feature(tmp_path, engine):
         read_dataset(path)
     assert read_dataset(path, ignore=("stage",)).sequences.dim == 1
     assert read_dataset(path, features=("*",)).sequences.dim == 2
+
+
+def test_columns_of_lists_are_chosen_by_name(tmp_path):
+    path = tmp_path / "x.parquet"
+    table = {"bag": list(SLIDES), "uni": nested(), "conch": nested()}
+    parquet.write_table(pyarrow.table(table), path)
+    with pytest.raises(
+        ValueError, match="the tokens may be in uni, conch; say which with features="
+    ):
+        read_dataset(path)
+    same_slides(read_dataset(path, features="conch"))
+
+
+def test_columns_that_are_no_names(tmp_path):
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pyarrow.table({"bag": [{"a": 1}], "x": [1.0]}), path)
+    with pytest.raises(ValueError, match="by='bag' holds struct<a: int64>, not names"):
+        read_dataset(path)
+    parquet.write_table(
+        pyarrow.table({"bag": ["a", "b"], "site": [None, "p"], "x": [1.0, 2.0]}), path
+    )
+    with pytest.raises(ValueError, match="sequence 'a' has no group"):
+        read_dataset(path, group="site")

@@ -33,6 +33,16 @@ def test_contributions_add_up(model):
     ]
 
 
+def test_tokens_in_the_order_of_the_sequence(model):
+    (heaviest_first,) = model.explain(NEW[:1] + 5.0, top=6)
+    ordered = heaviest_first.by_position()
+    assert ordered.tokens.tolist() == sorted(heaviest_first.tokens)
+    for token, weight, contribution in zip(*heaviest_first[:3], strict=True):
+        place = ordered.tokens.tolist().index(token)
+        assert (ordered.weights[place], ordered.contributions[place]) == (weight, contribution)
+    assert ordered[3:] == heaviest_first[3:]
+
+
 def test_explanations_point_at_the_signal():
     model = st.AttentionClassifier(random_state=0).fit(X, Y)
     positive = np.flatnonzero(Y == 1)

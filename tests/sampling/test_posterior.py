@@ -1,6 +1,5 @@
 """Message passing without tokens: the law of a hidden matrix, and of the whole iteration."""
 
-import itertools
 import math
 
 import numpy as np
@@ -11,7 +10,6 @@ from populations import TWO_LENGTHS
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.sampling import sample_posterior_mean
 from sparsetoken.sampling.hidden_noise import HiddenNoise
-from sparsetoken.sampling.places import weigh_places
 from sparsetoken.sampling.posterior import _draw_blocks, iterate
 
 PROBLEMS = {
@@ -32,64 +30,6 @@ class DenseNoise:
 
     def transposed_times(self, vector):
         return self.matrix.T @ vector
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        SparseTokenProblem(6, 1),
-        SparseTokenProblem(6, 2),
-        SparseTokenProblem(6, 4),
-        SparseTokenProblem(6, 6),
-        SparseTokenProblem(6, 3, contiguous=True),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("scale", [0.0, 1.0, 300.0])
-def test_places_against_enumeration(kind, scale):
-    exponents = scale * np.random.default_rng(0).standard_normal((5, 6))
-    subsets = list(itertools.combinations(range(6), kind.n_signal))
-    if kind.contiguous:
-        subsets = [s for s in subsets if s[-1] - s[0] == kind.n_signal - 1]
-    members = np.array([[token in subset for token in range(6)] for subset in subsets])
-    sums = exponents @ members.T
-    top = sums.max(axis=1, keepdims=True)
-    weights = np.exp(sums - top)
-    log_mean, chances = weigh_places(exponents, kind)
-    assert log_mean == pytest.approx(top[:, 0] + np.log(weights.mean(axis=1)), abs=1e-9)
-    assert chances == pytest.approx(weights @ members / weights.sum(axis=1, keepdims=True))
-
-
-def test_hidden_noise_is_one_matrix():
-    noise, rng = HiddenNoise(5, 4, np.random.default_rng(0)), np.random.default_rng(1)
-    columns = np.stack([noise.times(rng.standard_normal(4)) for _ in range(2)])
-    again = rng.standard_normal(5)
-    first = noise.transposed_times(again)
-    matrix = np.stack([noise.times(unit) for unit in np.eye(4)], axis=1)
-    assert matrix.shape == (5, 4)
-    assert np.isfinite(columns).all()
-    assert noise.transposed_times(again) == pytest.approx(first)
-    assert matrix.T @ again == pytest.approx(first)
-    for unit in np.eye(5):
-        assert noise.transposed_times(unit) == pytest.approx(matrix.T @ unit)
-
-
-def test_hidden_noise_is_normal_whatever_is_asked_first():
-    drawn = []
-    for seed in range(3000):
-        noise = HiddenNoise(3, 2, np.random.default_rng(seed))
-        left = noise.transposed_times(np.array([1.0, 1.0, 0.0]))
-        noise.times(left)  # asks along what it has just seen
-        drawn.append([noise.times(unit) for unit in np.eye(2)])
-    entries = np.array(drawn).reshape(3000, 6)
-    normal = np.random.default_rng(9).standard_normal((3000, 6))
-    pairs = list(itertools.combinations(range(6), 2))
-    assert_same_law(
-        {f"entry {k}": entries[:, k] for k in range(6)}
-        | {f"product {i} {j}": entries[:, i] * entries[:, j] for i, j in pairs},
-        {f"entry {k}": normal[:, k] for k in range(6)}
-        | {f"product {i} {j}": normal[:, i] * normal[:, j] for i, j in pairs},
-    )
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

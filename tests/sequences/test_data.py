@@ -2,22 +2,38 @@
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
 
 import sparsetoken as st
-from sparsetoken.sequences.data import MemoryData
+from sequences.stored import LENGTHS, LIMIT, X, Y
+from sparsetoken.sequences import folder as stored
+from sparsetoken.sequences.data import MemoryData, StoredData
+from sparsetoken.sequences.passes import pooled_features, token_covariance
 
 
-def blas_threads(sequences=None):
-    pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    return np.array([[max(pools)]])
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_passes_are_those_of_memory(folder, small_blocks, n_jobs):
+    here = MemoryData(X, n_jobs)
+    there = StoredData(st.Sequences.open(folder, LIMIT), n_jobs)
+    mean, scale, share = np.zeros(6), np.ones(6), np.full(400, 1 / 400)
+    for a, b in ((here, there), (here.pooled(), there.pooled())):
+        (wanted,) = a.total(token_covariance, (share,), mean, scale)
+        (found,) = b.total(token_covariance, (share,), mean, scale)
+        assert np.array_equal(found, wanted)
+        assert np.array_equal(b.per_sample(pooled_features), a.per_sample(pooled_features))
+    rows = np.array([3, 4, 399])
+    assert np.array_equal(there.take(rows).sequences.tokens, X[rows].tokens)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_pass_has_one_blas_thread(n_jobs):
-    """Several on small blocks wait for each other: on a busy machine 40 times as long."""
-    data = MemoryData(st.Sequences.from_list([np.ones((3, 2))]), n_jobs)
-    with threadpool_limits(2, user_api="blas"):
-        before = blas_threads()
-        assert data.per_sample(blas_threads) == 1
-        assert blas_threads() == before
+def test_no_more_is_read_than_the_limit_says(folder, small_blocks, monkeypatch):
+    read, whole = [], stored.TokenFile.read
+
+    def spy(self, spans):
+        read.extend((last - first) * self.dim for first, last in spans)
+        return whole(self, spans)
+
+    monkeypatch.setattr(stored.TokenFile, "read", spy)
+    clf = st.AttentionClassifier(random_state=0, refine_steps=3)
+    opened = st.Sequences.open(folder, LIMIT)
+    clf.fit(opened, Y).predict(opened)
+    assert max(read) <= 7500 // 4 + LENGTHS.max() * 6 + 2**9
+    assert sum(read) > clf.n_passes_ / 6 * X.tokens.size  # passes over the part read nothing

@@ -1,6 +1,5 @@
 """Sequences in a folder against the same ones in memory."""
 
-import json
 import pickle
 
 import numpy as np
@@ -8,39 +7,9 @@ import pytest
 from sklearn.kernel_approximation import Nystroem
 
 import sparsetoken as st
-from sparsetoken.estimators import folds
-from sparsetoken.sequences import folder as stored
-from sparsetoken.sequences.data import MemoryData, StoredData
-from sparsetoken.sequences.passes import pooled_features, token_covariance
+from sequences.stored import LENGTHS, LIMIT, NAMES, OFFSETS, TOKENS, X, Y
 
-RNG = np.random.default_rng(0)
-LENGTHS = RNG.integers(1, 30, 400)
-OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)])
-TOKENS = RNG.standard_normal((OFFSETS[-1], 6), dtype=np.float32) + 2.0
-Y = np.arange(400) % 2
-TOKENS[OFFSETS[:-1][Y == 1], 0] += 4.0
-NAMES = list("abcdef")
-X = st.Sequences(TOKENS, OFFSETS, NAMES)
-LIMIT = 120_000  # bytes: room for 7,500 numbers of 37,700
 STACKED = [st.AttentionClassifier, st.BayesAttentionClassifier, st.SparseTokenClassifier]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("stored") / "sequences"
-    X.save(path, Y)
-    return path
-
-
-@pytest.fixture
-def small_blocks(monkeypatch):
-    """Several blocks a part and several parts, as large data have them."""
-    for name, size in (("_BLOCK", 2**9), ("_PART", 2**11)):
-        monkeypatch.setattr(f"sparsetoken.sequences.data.{name}", size)
-    # In memory the heads are chosen on as many samples as there is room for here.
-    monkeypatch.setattr(folds, "_ENOUGH_NUMBERS", 7500)
-    monkeypatch.setattr(folds, "_ENOUGH_SEQUENCES", 1)
-    monkeypatch.setattr(folds, "_ENOUGH_OF_A_CLASS", 30)
 
 
 def test_what_is_read_is_what_was_written(folder):
@@ -148,121 +117,11 @@ def test_one_writer_a_folder(tmp_path):
     X[:3].save(tmp_path / "t")  # nothing had been added: the folder is free
 
 
-@pytest.mark.parametrize("name", ["tokens.npy", "offsets.npy", "labels.npy", "digests.npy"])
-def test_flipped_bits_are_noticed(tmp_path, small_blocks, name):
-    X.save(tmp_path / "s", Y)
-    path = tmp_path / "s" / name
-    content = path.read_bytes()
-    for place in np.linspace(len(content) // 2, len(content) - 1, 8).astype(int):
-        path.write_bytes(flipped(content, place))
-        with pytest.raises(ValueError, match=r"damaged|X contains"):
-            StoredData(st.Sequences.open(tmp_path / "s", LIMIT)).per_sample(pooled_features)
-    path.write_bytes(content)
-    assert len(st.Sequences.open(tmp_path / "s").to_memory()) == 400
-
-
-def flipped(content, place):
-    return content[:place] + bytes([content[place] ^ 16]) + content[place + 1 :]
-
-
-def test_what_is_changed_while_it_is_read_is_noticed(tmp_path):
-    X.save(tmp_path / "s", Y)
-    opened = st.Sequences.open(tmp_path / "s", LIMIT)
-    path = tmp_path / "s" / "tokens.npy"
-    path.write_bytes(flipped(path.read_bytes(), -5000))
-    row = np.searchsorted(OFFSETS * 24, OFFSETS[-1] * 24 - 5000, side="right") - 1
-    for read in (lambda: opened[int(row)], lambda: opened[[3, row]], opened.to_memory):
-        with pytest.raises(ValueError, match="damaged, or was changed since it was written"):
-            read()
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_nan_is_named_as_in_memory(tmp_path, version):
-    """Version 1 has no digests: what it holds is checked instead."""
-    X.save(tmp_path / "s", Y)
-    if version == 1:
-        names = json.dumps(NAMES)
-        header = f'{{"format": "sparsetoken sequences", "version": 1, "feature_names": {names}}}'
-        (tmp_path / "s" / "sequences.json").write_text(header)
-        (tmp_path / "s" / "digests.npy").unlink()
-        opened = st.Sequences.open(tmp_path / "s", LIMIT)
-        assert np.array_equal(opened.to_memory().tokens, TOKENS)
-    tokens = np.load(tmp_path / "s" / "tokens.npy")
-    row = np.flatnonzero(LENGTHS > 3)[-9]
-    tokens[OFFSETS[row] + 2, 3] = np.nan
-    np.save(tmp_path / "s" / "tokens.npy", tokens)
-    opened = st.Sequences.open(tmp_path / "s", LIMIT)
-    with pytest.raises(ValueError, match=f"X contains NaN in sequence {row}, token 2, feature 'd'"):
-        st.PooledClassifier().fit(opened, Y)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[]",
-        "3",
-        "null",
-        "{",
-        '{"format": "sparsetoken sequences", "version": 1}',
-        '{"format": "sparsetoken sequences", "version": [1], "feature_names": null}',
-        '{"format": "sparsetoken sequences", "version": 2, "feature_names": null}',
-    ],
-)
-def test_a_header_that_is_none(tmp_path, text):
-    X[:3].save(tmp_path / "s")
-    (tmp_path / "s" / "sequences.json").write_text(text)
-    with pytest.raises(ValueError, match=r"sequences.json (is damaged|has format version)"):
-        st.Sequences.open(tmp_path / "s")
-
-
-def test_damage_is_noticed(tmp_path):
-    X[:20].save(tmp_path / "s")
-    tokens = tmp_path / "s" / "tokens.npy"
-    opened = st.Sequences.open(tmp_path / "s")
-    tokens.write_bytes(tokens.read_bytes()[:-100])
-    with pytest.raises(ValueError, match="shorter than it was"):
-        opened.to_memory()
-    with pytest.raises(ValueError, match="mmap length"):
-        st.Sequences.open(tmp_path / "s")
-    (tmp_path / "s" / "sequences.json").write_text('{"format": "other"}')
-    with pytest.raises(ValueError, match=r"sequences.json is damaged: it does not say format"):
-        st.Sequences.open(tmp_path / "s")
-
-
 @pytest.mark.parametrize("limit", [0, -5, "1 TB", "many", float("nan"), "-1"])
 def test_a_limit_is_a_number_of_bytes(folder, limit):
     with pytest.raises(ValueError, match="memory_limit must be a number of bytes"):
         st.Sequences.open(folder, memory_limit=limit)
     assert st.Sequences.open(folder, memory_limit="1.5 GB").memory_limit == 1_500_000_000
-
-
-@pytest.mark.parametrize("n_jobs", [None, 2])
-def test_passes_are_those_of_memory(folder, small_blocks, n_jobs):
-    here = MemoryData(X, n_jobs)
-    there = StoredData(st.Sequences.open(folder, LIMIT), n_jobs)
-    mean, scale, share = np.zeros(6), np.ones(6), np.full(400, 1 / 400)
-    for a, b in ((here, there), (here.pooled(), there.pooled())):
-        (wanted,) = a.total(token_covariance, (share,), mean, scale)
-        (found,) = b.total(token_covariance, (share,), mean, scale)
-        assert np.array_equal(found, wanted)
-        assert np.array_equal(b.per_sample(pooled_features), a.per_sample(pooled_features))
-    rows = np.array([3, 4, 399])
-    assert np.array_equal(there.take(rows).sequences.tokens, X[rows].tokens)
-
-
-def test_no_more_is_read_than_the_limit_says(folder, small_blocks, monkeypatch):
-    read, whole = [], stored.TokenFile.read
-
-    def spy(self, spans):
-        read.extend((last - first) * self.dim for first, last in spans)
-        return whole(self, spans)
-
-    monkeypatch.setattr(stored.TokenFile, "read", spy)
-    clf = st.AttentionClassifier(random_state=0, refine_steps=3)
-    opened = st.Sequences.open(folder, LIMIT)
-    clf.fit(opened, Y).predict(opened)
-    assert max(read) <= 7500 // 4 + LENGTHS.max() * 6 + 2**9
-    assert sum(read) > clf.n_passes_ / 6 * X.tokens.size  # passes over the part read nothing
 
 
 CLASSIFIERS = {

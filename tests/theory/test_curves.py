@@ -10,7 +10,11 @@ from populations import STRENGTHS, TWO_LENGTHS
 from sparsetoken import SparseTokenProblem
 from sparsetoken.law import Readout
 from sparsetoken.pooling import Softmax
-from sparsetoken.theory import risk, risk_curve, two_step_curve
+from sparsetoken.theory import (
+    risk,
+    risk_curve,
+    two_step_curve,
+)
 
 PROBLEM = SparseTokenProblem(10, 1, 4.0, 0.3)
 QUERY = {"cosine": 0.9, "sharpness": 1.5}
@@ -128,3 +132,15 @@ def test_longer_sequences_whole_and_by_windows():
         whole.windowed(7)
     with pytest.raises(ValueError, match="windows need sequences of one length"):
         trained.on(TWO_LENGTHS).windowed(2)
+
+
+def test_curve_equals_single_points():
+    problem = SparseTokenProblem(10, 1, 5.0)
+    options = {"reg": 1e-2, "cosine": 0.9, "sharpness": 1.0}
+    alphas = [0.5, 2.0, 8.0, math.inf]
+    curve = risk_curve(problem, "attention", alphas=alphas, **options)
+    for alpha, point in zip(alphas, curve, strict=True):
+        alone = risk(problem, "attention", alpha=alpha, **options)
+        assert point.test_error == pytest.approx(alone.test_error, rel=1e-4)
+        assert point.train_loss == pytest.approx(alone.train_loss, rel=1e-4)
+    assert [point.alpha for point in curve] == alphas

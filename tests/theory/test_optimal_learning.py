@@ -2,15 +2,15 @@
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 from scipy.optimize import brentq
 from scipy.special import ndtr
-from statistical import Z_LIMIT, standard_score
+from statistical import Z_LIMIT
 
-from populations import POPULATIONS, STRENGTHS, TWO_LENGTHS
+from populations import STRENGTHS, TWO_LENGTHS
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.sampling import sample_posterior_mean
 from sparsetoken.theory import (
@@ -22,29 +22,8 @@ from sparsetoken.theory import (
     training,
     two_step_risk,
 )
-from sparsetoken.theory.likelihood import log_likelihood_ratio
 from sparsetoken.theory.optimal_precision import tabulate_precision
-
-RUNS = SparseTokenProblem(12, 3, 2.5, 0.4, contiguous=True)
-
-
-SEVERAL = SparseTokenProblem(8, 2, 2.5, 0.4)
-
-
-LONG = SparseTokenProblem(5000, 1, 5.0)
-
-
-PROBLEMS = {
-    "one token": SparseTokenProblem(10, 1, 4.0, 0.3),
-    "several": SEVERAL,
-    "runs": RUNS,
-    "all": SparseTokenProblem(5, 5, 1.0),
-    "long": LONG,
-} | POPULATIONS
-
-
-def learn(problem, alpha, unlabelled=0.0):
-    return optimal(problem, alpha, unlabelled, n_points=512)
+from theory.learned import LONG, PROBLEMS, RUNS, learn
 
 
 @pytest.mark.parametrize(
@@ -215,35 +194,6 @@ def test_kinds_of_different_lengths_add_up():
     assert found.overlap == pytest.approx(brentq(excess, 1e-9, 1 - 1e-9), rel=2e-3)
 
 
-@pytest.mark.parametrize("name", ["one token", "several", "runs", "strengths"])
-def test_free_entropy_is_the_information_in_the_tokens(name):
-    """The integral of the precision of unlabelled samples is twice E log likelihood."""
-    problem, rng = PROBLEMS[name], np.random.default_rng(2)
-    overlap = 0.6
-    seen = [replace(kind, signal=math.sqrt(overlap) * kind.signal) for kind in problem.kinds]
-    shares = getattr(problem, "shares", (1.0,))
-    logs = []
-    for kind, share in zip(seen, shares, strict=True):
-        X, y = kind.sample(max(round(60_000 * share), 1), 1, random_state=rng, direction=[1.0])
-        terms = np.stack([
-            np.log(w * k.positive_rate) + log_likelihood_ratio(X[:, :, 0], k)
-            for k, w in zip(seen, shares, strict=True)
-        ] + [np.full(len(y), math.log(1.0 - problem.positive_rate))])  # fmt: skip
-        logs.append(np.logaddexp.reduce(terms, axis=0))
-    # per sample log evidence against noise alone
-    information = 0.5 * tabulate_precision(problem, 4096).integral(overlap)[1]
-    assert abs(standard_score(np.concatenate(logs), information)) < Z_LIMIT
-
-
-@pytest.mark.parametrize("name", ["one token", "runs", "two lengths"])
-def test_free_entropy_grows_with_samples_by_their_information(name):
-    problem = PROBLEMS[name]
-    low, middle, high = (learn(problem, 1.0 + shift) for shift in (-1e-3, 0.0, 1e-3))
-    slope = (high.free_entropy - low.free_entropy) / 2e-3
-    information = 0.5 * tabulate_precision(problem, 512).integral(middle.overlap)[0]
-    assert slope == pytest.approx(information, rel=1e-3)
-
-
 def test_weak_signals_and_unlike_classes():
     """Where the best rule is nearly always to call the common class."""
     found = optimal(SparseTokenProblem(4, 1, 0.525, 0.219), 4.93)
@@ -261,7 +211,7 @@ def test_rates_and_curve_agree(name):
     recall = found.recall(fpr=0.05)
     between = np.interp(0.05, curve.fpr, curve.recall)
     assert recall == pytest.approx(between, abs=0.02)
-    area = float(np.trapezoid(curve.recall, curve.fpr))
+    area = float(trapezoid(curve.recall, curve.fpr))
     assert found.auc == pytest.approx(area, abs=0.01)
     assert 0.05 < recall < 1.0
 

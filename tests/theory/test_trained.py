@@ -1,3 +1,5 @@
+"""Trained classifiers: checked values, simulation, limits, and error bars that are honest."""
+
 import json
 import math
 import warnings
@@ -21,7 +23,6 @@ from sparsetoken.theory import (
     capacity,
     oracle_error,
     risk,
-    risk_curve,
 )
 
 CHECKED = json.loads((Path(__file__).parent / "checked_values.json").read_text())
@@ -379,18 +380,6 @@ def test_nothing_to_learn_and_no_ridge():
             warnings.simplefilter("ignore", ConvergenceWarning)
             found = risk(problem, "elementwise", sharpness=sharpness, **options)
         assert found.test_error == pytest.approx(0.466, abs=5 * found.uncertainty + 1e-3)
-
-
-def test_curve_equals_single_points():
-    problem = SparseTokenProblem(10, 1, 5.0)
-    options = {"reg": 1e-2, "cosine": 0.9, "sharpness": 1.0}
-    alphas = [0.5, 2.0, 8.0, math.inf]
-    curve = risk_curve(problem, "attention", alphas=alphas, **options)
-    for alpha, point in zip(alphas, curve, strict=True):
-        alone = risk(problem, "attention", alpha=alpha, **options)
-        assert point.test_error == pytest.approx(alone.test_error, rel=1e-4)
-        assert point.train_loss == pytest.approx(alone.train_loss, rel=1e-4)
-    assert [point.alpha for point in curve] == alphas
 
 
 def test_record_is_readable():

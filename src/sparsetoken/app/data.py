@@ -222,7 +222,7 @@ def _sequences(classifier: Any, X: Any, y: Any) -> list[ShownSequence]:
             label=str(y[i]),
             predicted=str(classifier.classes_[probability[i].argmax()]),
             probability=float(probability[i].max()),
-            panel=_tokens(explanation),
+            panel=_tokens(explanation.by_position()),
         )
         for i, explanation in enumerate(classifier.explain(X, top=longest))
     ]
@@ -230,13 +230,12 @@ def _sequences(classifier: Any, X: Any, y: Any) -> list[ShownSequence]:
 
 def _tokens(explanation: Any) -> Panel:
     """Return the weights of a sequence's tokens as bars, colored by what each speaks for."""
-    order = np.argsort(explanation.tokens)
-    agrees = explanation.contributions[order] >= 0
+    agrees = explanation.contributions >= 0
     sides = {
         f"speaks {side} {explanation.label}": (SPEAKS[side], mask)
         for side, mask in (("for", agrees), ("against", ~agrees))
     }
-    return weight_panel("token", explanation.weights[order], sides)
+    return weight_panel("token", explanation.weights, sides)
 
 
 def pilot_content(planned: Any) -> Content:

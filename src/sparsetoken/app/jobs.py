@@ -32,12 +32,7 @@ class Status(BaseModel):
 class Jobs:
     """A few jobs at once, each in a process of its own; a visitor has one at a time.
 
-    Parameters
-    ----------
-    slots : int
-        Jobs that run at once; others wait.
-    patience : float
-        Seconds after which a job that nobody asks about is ended.
+    A job that nobody asks about for ``patience`` seconds is ended.
     """
 
     def __init__(self, slots: int = 2, patience: float = 90.0) -> None:

@@ -54,14 +54,7 @@ def warm_up() -> None:
 class Pool:
     """Processes that are started anew when one of them dies or takes too long.
 
-    Parameters
-    ----------
-    size : int
-        How many processes.
-    longest : float
-        Seconds that a call may take once its process is warm.
-    begin : callable
-        What each process does first.
+    A call may take ``longest`` seconds once its process is warm; ``begin`` is what warms it.
     """
 
     def __init__(self, size: int, longest: float, begin: Callable[[], None] = warm_up) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from sparsetoken.cli.options import AsJson, Data, how_data_were_read, set_options, taking
 from sparsetoken.cli.output import check_output, message, print_json, print_table, waiting
-from sparsetoken.cli.predictions import per_class, plain, predictions, token_columns, write_columns
+from sparsetoken.cli.predictions import per_class, plain, predictions, token_columns
 from sparsetoken.vocabulary import PARAMETERS
 
 if TYPE_CHECKING:  # numerics are imported when a command runs: its help needs none
@@ -32,8 +32,7 @@ def fit(
     out: Annotated[Path, typer.Option(help="Where the model goes.")] = Path("model.npz"),
     model: Annotated[Kind, typer.Option(help="The classifier.")] = Kind.SparseTokenClassifier,
     reg: Annotated[
-        float | None,
-        typer.Option(help="Ridge. By default attention chooses it, others take 0.01."),
+        float | None, typer.Option(help="Ridge. By default attention chooses it, others take 0.01.")
     ] = None,
     held_out: Annotated[
         float, typer.Option(help="Share of the sequences kept back to judge the model; 0 for none.")
@@ -106,6 +105,7 @@ def predict(
     95 % intervals.
     """
     from sparsetoken.estimators import load
+    from sparsetoken.experiments.table import write_columns
     from sparsetoken.files import read_dataset
 
     for option, path in (("--out", out), ("--tokens", tokens)):
@@ -120,8 +120,8 @@ def predict(
     with waiting("predicting"):
         rows, measures = predictions(classifier, dataset, top)
     if tokens is not None:
-        count = write_columns(token_columns(classifier, dataset), tokens)
-        message(f"{count} tokens: {tokens}")
+        write_columns(token_columns(classifier, dataset), tokens)
+        message(f"{len(dataset.rows)} tokens: {tokens}")
     _show(rows, measures, classifier, out, as_json)
 
 
@@ -132,6 +132,8 @@ def _show(
     out: Path | None,
     as_json: bool,
 ) -> None:
+    from sparsetoken.experiments.table import write_columns
+
     if as_json:
         print_json(rows)
     elif out is not None:

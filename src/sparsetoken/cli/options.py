@@ -47,8 +47,7 @@ _READING: dict[str, tuple[Any, str]] = {
     "layer": (int, "Which layer, in a file with activations of several."),
 }
 Workers = Annotated[
-    int | None,
-    typer.Option(min=1, help="Processes on this machine; by default one per processor."),
+    int | None, typer.Option(min=1, help="Processes on this machine; by default one per processor.")
 ]
 Scheduler = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster at this address.")
@@ -202,6 +201,7 @@ def open_executor(
         raise ValueError("give either --scheduler or --cluster, not both")
     if cluster not in (None, "local"):
         raise ValueError(f"--cluster must be 'local', got {cluster!r}")
+    executor: Any
     if scheduler is not None:
         executor = dask_executor(scheduler)
     elif cluster is not None:

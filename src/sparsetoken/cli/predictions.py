@@ -1,19 +1,12 @@
 """What ``sparsetoken predict`` tells: one row per sequence, or one row per token."""
 
-import csv
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparsetoken._replace import replaced
-from sparsetoken._validation import import_extra
 from sparsetoken.cli.output import message
 
 if TYPE_CHECKING:
     from sparsetoken.files import Dataset
     from sparsetoken.inspection.measures import Measure
-
-_NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?", re.IGNORECASE)
 
 
 def predictions(
@@ -90,34 +83,13 @@ def token_columns(classifier: Any, dataset: "Dataset") -> dict[str, list[Any]]:
     table |= {"weight": [], "contribution": [], "towards": []}
     two = [str(name) for name in classifier.classes_]
     for explanation in classifier.explain(dataset.sequences, top=int(lengths.max())):
-        order = np.argsort(explanation.tokens)
+        _, weights, contributions, *_ = explanation.by_position()
         label = str(explanation.label)
         other = two[0] if len(two) == 2 and label == two[1] else f"not {label}"
-        contributions = explanation.contributions[order].tolist()
-        table["weight"] += explanation.weights[order].tolist()
-        table["contribution"] += contributions
+        table["weight"] += weights.tolist()
+        table["contribution"] += contributions.tolist()
         table["towards"] += [label if number >= 0 else other for number in contributions]
     return table
-
-
-def write_columns(columns: dict[str, list[Any]], path: Path) -> int:
-    """Write a table to .csv or .parquet, and return the number of its rows."""
-    with replaced(path) as temporary:
-        if path.suffix == ".csv":
-            with temporary.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(map(_harmless, columns))
-                writer.writerows(map(_harmless, row) for row in zip(*columns.values(), strict=True))
-        else:
-            parquet = import_extra("pyarrow.parquet", f"{path}: Parquet")
-            parquet.write_table(import_extra("pyarrow", "Parquet").table(columns), temporary)
-    return len(next(iter(columns.values())))
-
-
-def _harmless(cell: Any) -> Any:
-    """Return text that a spreadsheet would run with an apostrophe before it."""
-    runs = isinstance(cell, str) and cell[:1] in ("=", "@", "+", "-", "\t")
-    return f"'{cell}" if runs and not _NUMBER.fullmatch(cell) else cell
 
 
 def plain(value: Any) -> Any:

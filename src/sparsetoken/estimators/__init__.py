@@ -14,10 +14,10 @@
 
 from sparsetoken.estimators.attention import AttentionClassifier
 from sparsetoken.estimators.bayes_attention import BayesAttentionClassifier
+from sparsetoken.estimators.heads import Head
 from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
 from sparsetoken.estimators.probe import export, to_torch
 from sparsetoken.estimators.sparse_token import SparseTokenClassifier
-from sparsetoken.estimators.stack_classifier import Head
 from sparsetoken.estimators.storage import load, save
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
 from sparsetoken.inspection import Diagnosis, Explanation, Finding, ScoreStream

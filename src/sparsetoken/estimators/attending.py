@@ -3,21 +3,17 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken._validation import check_count
 from sparsetoken.estimators.base import SequenceClassifier, is_ragged
 from sparsetoken.estimators.folds import selection_rows
-from sparsetoken.estimators.stack import Stack
 from sparsetoken.inspection import Diagnosis, Explanation, ScoreStream
 from sparsetoken.inspection.diagnose import diagnose
-from sparsetoken.inspection.explain import attention_of, explain, in_memory, tokens_by_column
+from sparsetoken.inspection.explain import attention_of, explain, tokens_by_column
 from sparsetoken.sequences.chunks import is_dask
 from sparsetoken.sequences.data import Data, MemoryData
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class AttendingClassifier(SequenceClassifier):
@@ -28,9 +24,6 @@ class AttendingClassifier(SequenceClassifier):
 
     token_map_: Any = None
     query_reliability_: float
-
-    def _stack(self) -> Stack:
-        raise NotImplementedError
 
     def _center(self) -> Floats:
         """Return the token that contributions are counted from."""
@@ -88,17 +81,14 @@ class AttendingClassifier(SequenceClassifier):
             One per sequence: positions, attention weights and contributions to the score.
         """
         top = check_count("top", top)
-        data = in_memory(self._mapped(X), "explain")
-        turned = len(self.classes_) == 2 and label == self.classes_[0]
-
-        def names(column: int) -> tuple[Any, float]:
-            labels = self.classes_.tolist()
-            if len(labels) > 2:
-                return labels[column], 1.0
-            return (labels[0], -1.0) if turned else (labels[1], 1.0)
-
-        columns = self._columns(data, label)
-        return explain(self._stack(), data, columns, self._center(), top, names)
+        data = self._mapped(X)
+        if not isinstance(data, MemoryData):
+            raise ValueError("explain needs X in memory, got more; pass part of it")
+        columns, labels, sign = self._columns(data, label), self.classes_.tolist(), 1.0
+        if len(labels) == 2:  # one column of scores, that speak for the second if positive
+            turned = label == labels[0]
+            labels, sign = (labels[:1], -1.0) if turned else (labels[1:], 1.0)
+        return explain(self._stack(), data, columns, self._center(), top, labels, sign)
 
     def diagnose(self, X: Any, y: Any) -> Diagnosis:
         """Say whether anything beats chance, what kind of signal it is, and what is wrong.
@@ -147,7 +137,7 @@ class AttendingClassifier(SequenceClassifier):
         True
         """
         check_is_fitted(self)
-        return open_stream(self._stack(), self.token_map_, self.n_features_in_, window)
+        return ScoreStream(self._stack(), self.token_map_, self.n_features_in_, window)
 
     def _decide(self, data: Data) -> Floats:
         score = self._stack().scores(data.mapped(self.token_map_))
@@ -163,7 +153,7 @@ class AttendingClassifier(SequenceClassifier):
             return self._stack().scores(data).argmax(axis=1)
         return np.full(len(data), self._column_of(label)[0])
 
-    def _column_of(self, label: Any) -> tuple[int, NDArray[np.bool_]]:
+    def _column_of(self, label: Any) -> tuple[int, Bools]:
         """Return the column of a label's scores, and which classes are its negatives."""
         labels = self.classes_.tolist()
         if label is None and len(labels) > 2:
@@ -172,9 +162,3 @@ class AttendingClassifier(SequenceClassifier):
             raise ValueError(f"label must be one of {labels}, got {label!r}")
         place = 1 if label is None else labels.index(label)
         return (place if len(labels) > 2 else 0), np.arange(len(labels)) != place
-
-
-def open_stream(stack: Stack, token_map: Any, n_features: int, window: int | None) -> ScoreStream:
-    """Return a stream without alarms."""
-    window = None if window is None else check_count("window", window)
-    return ScoreStream(stack, token_map, n_features, window)

@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from sparsetoken._types import Array, Floats, Indices
 from sparsetoken._validation import check_real
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.sequences.chunks import chunks_of_array, chunks_of_folder, is_dask
@@ -20,9 +21,6 @@ from sparsetoken.sequences.folder import StoredSequences
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 from sparsetoken.sequences.threads import one_blas_thread
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _REMEMBERED = 2**20  # sequences; of more, a model's file would be too large
 
@@ -39,7 +37,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     reg: Any
     coef_: Floats
     intercept_: float
-    feature_names_in_: NDArray[Any]
+    feature_names_in_: Array
     fingerprints_: NDArray[np.uint64]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -91,7 +89,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self._decide(self._check_data(X, reset=False))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return the predicted label of each sequence."""
         positive = self.decision_function(X) > 0
         return self.classes_[positive.astype(int)]
@@ -115,6 +113,10 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _features(self, data: Data) -> Floats:
+        raise NotImplementedError
+
+    def _stack(self) -> Any:
+        """Return the fitted classifier as a stack of members."""
         raise NotImplementedError
 
     def _check_objective(self) -> tuple[Loss, float]:
@@ -158,7 +160,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return data
 
-    def _check_names(self, names: Any, *, reset: bool) -> NDArray[np.int64] | None:
+    def _check_names(self, names: Any, *, reset: bool) -> Indices | None:
         """Store the names of the features, or return where those of ``fit`` are now."""
         if reset:
             if hasattr(self, "feature_names_in_"):
@@ -232,7 +234,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _column_names(X: Any) -> NDArray[Any] | None:
+def _column_names(X: Any) -> Array | None:
     """Return the columns of a frame if they are names."""
     columns = getattr(X, "columns", None)
     if columns is None or not all(isinstance(name, str) for name in columns):

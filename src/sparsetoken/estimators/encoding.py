@@ -11,12 +11,12 @@ import re
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from sparsetoken._types import Array
 from sparsetoken.losses import Loss, get_loss
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Array]
 
 _LEARNED = re.compile(r"[a-z]\w*[a-z0-9]_|_n_features_out")
 

@@ -4,16 +4,13 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
 
+from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import check_count
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import pooled_features
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _ENOUGH_NUMBERS = 2**22  # numbers in the tokens that the choice is made on, or
 _ENOUGH_SEQUENCES = 2000  # so many sequences, if these fit into
@@ -56,12 +53,7 @@ def natural_order(data: Data) -> Indices:
 
 
 def split(
-    cv: Any,
-    index: Indices,
-    weights: Floats,
-    groups: Any,
-    order: Indices,
-    rng: np.random.Generator,
+    cv: Any, index: Indices, weights: Floats, groups: Any, order: Indices, rng: np.random.Generator
 ) -> list[Fold]:
     """Return the folds: none if a class has too few samples, or groups, to hold any out.
 

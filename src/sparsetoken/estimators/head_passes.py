@@ -6,18 +6,15 @@ copied to float64. The passes of the refinement serve many heads at once, on tok
 and scaled block by block: nothing as large as the data is ever copied.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsetoken._njit import njit
+from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.losses import Logistic
 from sparsetoken.sequences.passes import scaled_tokens, token_scores
 from sparsetoken.sequences.sequences import Sequences
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 def query_gradient(sequences: Sequences, slope: Floats, readout: Floats) -> Floats:
@@ -56,8 +53,8 @@ def evidence_gradients(
     directions: Floats,
     temperatures: Floats,
     biases: Floats,
-    sign_of: NDArray[np.int64],
-    weight_of: NDArray[np.int64],
+    sign_of: Indices,
+    weight_of: Indices,
 ) -> EvidenceGradients:
     """Return Σᵢ sᵢ ℓ(a·log mean exp(Zᵢw/a) + b; yᵢ) and its gradient for the logistic loss.
 

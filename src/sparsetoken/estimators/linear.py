@@ -3,23 +3,22 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from sparsetoken.estimators.attending import open_stream
+from sparsetoken._types import Array, Floats
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.members import LinearHeads
 from sparsetoken.estimators.readout import fit_readout
-from sparsetoken.estimators.stack import single
+from sparsetoken.estimators.stack import Stack, single
 from sparsetoken.inspection import ScoreStream
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.passes import pooled_features
 from sparsetoken.sequences.sequences import Sequences
 
-Floats = NDArray[np.float64]
-
 
 class _LinearClassifier(SequenceClassifier):
+    """A readout of features; as a head its query is zero, so that all tokens weigh the same."""
+
     def __init__(self, reg: float = 1e-2, loss: Any = "logistic") -> None:
         self.reg = reg
         self.loss = loss
@@ -28,6 +27,9 @@ class _LinearClassifier(SequenceClassifier):
         loss, reg = self._check_objective()
         features = self._features(data)
         self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, share)
+
+    def _stack(self) -> Stack:
+        return single(LinearHeads.one(np.zeros_like(self.coef_), self.coef_, self.intercept_))
 
 
 class PooledClassifier(_LinearClassifier):
@@ -79,9 +81,7 @@ class PooledClassifier(_LinearClassifier):
             Score only the last ``window`` tokens.
         """
         check_is_fitted(self)
-        coefs = self.coef_[np.newaxis, np.newaxis]
-        heads = LinearHeads(np.zeros_like(coefs), coefs, np.full((1, 1), self.intercept_))
-        return open_stream(single(heads), None, self.n_features_in_, window)
+        return ScoreStream(self._stack(), None, self.n_features_in_, window)
 
 
 class VectorizedClassifier(_LinearClassifier):
@@ -147,9 +147,9 @@ class VectorizedClassifier(_LinearClassifier):
         return data.per_sample(_vectorized_scores, self.coef_) + self.intercept_
 
 
-def _all_tokens(sequences: Sequences) -> NDArray[Any]:
+def _all_tokens(sequences: Sequences) -> Array:
     return sequences.tokens.reshape(len(sequences), -1)
 
 
-def _vectorized_scores(sequences: Sequences, readout: Floats) -> NDArray[Any]:
+def _vectorized_scores(sequences: Sequences, readout: Floats) -> Array:
     return _all_tokens(sequences) @ readout

@@ -9,18 +9,14 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.folds import Fold
 from sparsetoken.estimators.head_passes import linear_scores, linear_tokens
 from sparsetoken.estimators.standardize import Standard
 from sparsetoken.inspection.measures import class_signs
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.sequences import Sequences
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
 
 COPIED = 2**23  # numbers of which a scaled copy costs little memory
 
@@ -144,7 +140,7 @@ class Member:
     # Scores token by token. A summary of some tokens must say all that the scores need; by default
     # it holds the tokens themselves, so that a member without a better one takes their time.
 
-    def summarize(self, token: NDArray[Any]) -> Any:
+    def summarize(self, token: Array) -> Any:
         """Return the summary of one token."""
         return [token]
 
@@ -168,6 +164,12 @@ class LinearHeads(Member):
     intercepts: Floats
     """(K, C)."""
 
+    @classmethod
+    def one(cls, query: Floats, coef: Floats, intercept: float) -> Self:
+        """Return a single head for two classes."""
+        queries, coefs = (vector[np.newaxis, np.newaxis] for vector in (query, coef))
+        return cls(queries, coefs, np.full((1, 1), intercept))
+
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, K, C) of sequences."""
         columns = (_columns(part) for part in (self.queries, self.coefs))
@@ -184,7 +186,7 @@ class LinearHeads(Member):
         tokens = linear_tokens(sequences, queries, coefs, center)
         return TokenPart(*tokens, center @ coefs + self.intercepts[:, column])
 
-    def summarize(self, token: NDArray[Any]) -> Any:
+    def summarize(self, token: Array) -> Any:
         """Return a token's attention scores, e^(score − largest) and e^(…)·readout score."""
         attention, along = token @ _columns(self.queries), token @ _columns(self.coefs)
         return attention, np.ones_like(attention), along

@@ -3,12 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsetoken._njit import njit
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from sparsetoken._types import Floats, Indices
 
 _MEMORY = 10
 _ARMIJO = 1e-4

@@ -10,19 +10,15 @@ import sys
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._replace import replaced
+from sparsetoken._types import Array, Floats
 from sparsetoken._validation import check_real
-from sparsetoken.estimators.attending import AttendingClassifier
 from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.members import LinearHeads, Member
-from sparsetoken.estimators.stack import Stack, single
 from sparsetoken.losses import Logistic, get_loss
-
-Floats = NDArray[np.float64]
 
 _FORMULA = """\
 Z = (X.reshape(-1, len(mean)) - mean) * scale. For head k and score c, over the rows of Z: \
@@ -124,7 +120,7 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
     class Probe(torch.nn.Module):  # type: ignore[misc]
         """Scores of sequences; see ``sparsetoken.to_torch``."""
 
-        def __init__(self, tensors: dict[str, NDArray[Any]]) -> None:
+        def __init__(self, tensors: dict[str, Array]) -> None:
             super().__init__()
             for name, tensor in tensors.items():
                 self.register_buffer(name, torch.from_numpy(tensor).float())
@@ -178,13 +174,13 @@ class _Heads(NamedTuple):
     """(K, C)."""
 
 
-def _tensors(classifier: Any, threshold: float) -> dict[str, NDArray[Any]]:
+def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:
     """Return the tensors of the formula."""
     if not isinstance(classifier, SequenceClassifier):
         kind = type(classifier).__name__
         raise ValueError(f"classifier must be one of sparsetoken's classifiers, got {kind}")
     check_is_fitted(classifier)
-    stack = _stack_of(classifier).weighty()
+    stack = classifier._stack().weighty()
     members = zip(stack.members, stack.split(stack.weights), strict=True)
     heads = [_heads_of(member, weights.sum()) for member, weights in members]
     parts = map(np.concatenate, zip(*heads, strict=True))
@@ -204,13 +200,6 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, NDArray[Any]]:
         "threshold": check_real("threshold", threshold),
     }
     return {name: np.array(tensor, dtype=np.float64) for name, tensor in tensors.items()}
-
-
-def _stack_of(classifier: SequenceClassifier) -> Stack:
-    if isinstance(classifier, AttendingClassifier):
-        return classifier._stack()
-    coefs = classifier.coef_[np.newaxis, np.newaxis]
-    return single(LinearHeads(np.zeros_like(coefs), coefs, np.full((1, 1), classifier.intercept_)))
 
 
 def _heads_of(member: Member, weight: float) -> _Heads:

@@ -7,27 +7,26 @@ problem is first reduced to it by a QR decomposition: nothing of size d×d is bu
 * square loss: scikit-learn's ``Ridge`` solves exactly this (λ times Σs is its ``alpha``);
 * smooth losses, logistic and custom: damped Newton with an exact Hessian in the reduced space.
   scikit-learn's Newton solver agrees on the logistic loss (the tests compare them) but knows no
-  other loss, cannot start from a neighbouring solution, and stops on an absolute gradient, while
-  on separable data with small λ the whole gradient is below any fixed tolerance;
+  other loss and stops on an absolute gradient, while on separable data with small λ the whole
+  gradient is below any fixed tolerance;
 * hinge loss: a primal–dual interior-point method. ``LinearSVC`` penalises the bias, and ``SVC``
   (libsvm) needs a number of steps that grows with C = 1/(nλ): with λ = 1e-8 it does not end.
 """
 
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
+from sparsetoken._types import Array, Floats
 from sparsetoken.losses import Loss
-
-Floats = NDArray[np.float64]
 
 _LARGEST = 1e100  # squares of features, and products of these, must be floats
 _PRECISION = 1e-12  # of the objective at its minimum
+_MOST_STEPS = 200  # then a solver gives up, with a ConvergenceWarning
 
 
 class LinearReadout(NamedTuple):
@@ -38,13 +37,7 @@ class LinearReadout(NamedTuple):
 
 
 def fit_readout(
-    features: NDArray[Any],
-    sign: Floats,
-    reg: float,
-    loss: Loss,
-    sample_weight: Floats | None = None,
-    start: LinearReadout | None = None,
-    max_steps: int = 200,
+    features: Array, sign: Floats, reg: float, loss: Loss, sample_weight: Floats | None = None
 ) -> LinearReadout:
     """Return the minimiser (w, b) of the ridge-regularised loss.
 
@@ -60,10 +53,6 @@ def fit_readout(
         Convex loss of a score and a sign.
     sample_weight : ndarray of shape (n,), optional
         Non-negative weights; only their ratios matter.
-    start : LinearReadout, optional
-        Where to start an iterative solver, for instance the optimum at a neighbouring λ.
-    max_steps : int, default=200
-        Steps after which an iterative solver gives up, with a ConvergenceWarning.
     """
     features = np.asarray(features, dtype=np.float64)
     share = np.ones(len(sign)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
@@ -85,11 +74,7 @@ def fit_readout(
     centre = share @ features
     basis, reduced = _span(features - centre)
     solve = _newton if loss.corner is None else _interior_point
-    first = np.zeros(reduced.shape[1] + 1)
-    if start is not None:
-        first[:-1] = start.coef if basis is None else start.coef @ basis
-        first[-1] = start.intercept + start.coef @ centre
-    solution = solve(reduced, sign, reg, loss, share, first, max_steps)
+    solution = solve(reduced, sign, reg, loss, share)
     coef = solution[:-1] if basis is None else basis @ solution[:-1]
     return LinearReadout(coef, float(solution[-1] - coef @ centre))
 
@@ -118,21 +103,14 @@ def _solve_bordered(features: Floats, curvature: Floats, reg: float, right: Floa
         return lstsq(hessian, right, check_finite=False)[0]
 
 
-def _newton(
-    features: Floats,
-    sign: Floats,
-    reg: float,
-    loss: Loss,
-    share: Floats,
-    point: Floats,
-    max_steps: int,
-) -> Floats:
+def _newton(features: Floats, sign: Floats, reg: float, loss: Loss, share: Floats) -> Floats:
     def objective(at: Floats) -> tuple[float, Floats]:
         score = features @ at[:-1] + at[-1]
         return float(share @ loss.value(score, sign) + 0.5 * reg * at[:-1] @ at[:-1]), score
 
+    point = np.zeros(features.shape[1] + 1)
     value, score = objective(point)
-    for _ in range(max_steps):
+    for _ in range(_MOST_STEPS):
         slope = share * loss.derivative(score, sign)
         gradient = np.append(slope @ features + reg * point[:-1], slope.sum())
         curvature = share * loss.second_derivative(score, sign)
@@ -154,13 +132,7 @@ def _newton(
 
 
 def _interior_point(
-    features: Floats,
-    sign: Floats,
-    reg: float,
-    loss: Loss,
-    share: Floats,
-    start: Floats,
-    max_steps: int,
+    features: Floats, sign: Floats, reg: float, loss: Loss, share: Floats
 ) -> Floats:
     """Minimise the hinge loss: slack ξ ≥ 0, excess r = y⟨w,f⟩ + yb − m + ξ ≥ 0, a their price.
 
@@ -171,10 +143,10 @@ def _interior_point(
     """
     assert loss.corner is not None
     n_samples, corner = len(sign), loss.corner
-    point, best, best_gap, stalled = np.zeros_like(start), start, np.inf, 0
+    point, best_gap, stalled = np.zeros(features.shape[1] + 1), np.inf, 0
     price, other = share / 2, share / 2  # two variables: a difference could round to zero
     slack, excess = np.ones(n_samples), np.ones(n_samples)
-    for _ in range(max_steps):
+    for _ in range(_MOST_STEPS):
         margin = sign * (features @ point[:-1] + point[-1])
         gap = float(price @ excess + other @ slack)
         priced, imbalance = (price * sign) @ features, float(price @ sign)

@@ -3,19 +3,14 @@
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
-from sklearn.base import clone
-from sklearn.kernel_approximation import Nystroem
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
+from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.attending import AttendingClassifier
-from sparsetoken.estimators.attention_heads import AttentionHeads, HeadSpec
 from sparsetoken.estimators.folds import (
     check_groups,
     generator,
@@ -24,8 +19,10 @@ from sparsetoken.estimators.folds import (
     selection_rows,
     split,
 )
+from sparsetoken.estimators.heads import Head, leading_head, list_heads
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.stack import Stack, fit_stack, log_losses
+from sparsetoken.estimators.token_maps import token_maps
 from sparsetoken.inspection import ScoreStream
 from sparsetoken.inspection.explain import reliability
 from sparsetoken.inspection.stream import stream_checks
@@ -41,36 +38,15 @@ from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.threads import one_blas_thread
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
-_COMPONENTS = 200  # of the kernel map that token_map="auto" tries
+class _FitByMap(NamedTuple):
+    """A stack fitted to mapped tokens, and its log-loss on held-out samples."""
 
-
-class Head(NamedTuple):
-    """One of several heads, for tokens as they are.
-
-    A pooled head scores ⟨coef, mean token⟩ + intercept. A head of attention scores
-    a·log mean exp(X coef / a) + intercept with its ``temperature`` a; its weights on the tokens are
-    softmax(X query), and ``query`` is ``coef`` / a.
-    """
-
-    model: str
-    """Which kind: "attention", "pooled" or "posterior"."""
-    temperature: float
-    """How many tokens matter: one few, ten many; negative if they speak for ``classes_[0]``."""
-    shrinkage: float | None
-    reg: float
-    auc: float | None
-    """Of held-out samples, None if there were too few; of several classes the mean."""
-    weight: float
-    """Its part in the score."""
-    n_signal: int
-    """How many tokens of a sequence carry the signal; more than one for posterior heads only."""
-    query: Floats
-    """(d,), or (classes, d) for more than two; zero for a pooled head."""
-    coef: Floats
-    intercept: Any
+    loss: float
+    token_map: Any
+    training: TrainingSamples
+    stack: Stack
+    held_out: Floats
 
 
 class StackClassifier(AttendingClassifier):
@@ -134,7 +110,7 @@ class StackClassifier(AttendingClassifier):
         self.n_passes_ = data.passes.count
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return the predicted label of each sequence."""
         score = self.decision_function(X)
         index = (score > 0).astype(int) if score.ndim == 1 else score.argmax(axis=1)
@@ -164,15 +140,11 @@ class StackClassifier(AttendingClassifier):
             The log-odds of ``classes_[1]``; of several classes, each one's score.
         """
         check_is_fitted(self)
-        window = None if window is None else check_count("window", window)
+        window = _check_window(window)
         return windowed_scores(self._decide, self._check_data(X, reset=False), window)
 
     def threshold(
-        self,
-        fpr: float,
-        n_tokens: int | None = None,
-        window: int | None = None,
-        label: Any = None,
+        self, fpr: float, n_tokens: int | None = None, window: int | None = None, label: Any = None
     ) -> Estimate:
         """Return the score that a fraction ``fpr`` of the negative sequences exceeds.
 
@@ -215,7 +187,7 @@ class StackClassifier(AttendingClassifier):
             )
         if n_tokens is None and window is None:
             return held_out_threshold(self.reference_, fpr, column, negative)
-        window = None if window is None else check_count("window", window)
+        window = _check_window(window)
         length = round(self.reference_.lengths[0]) if n_tokens is None else n_tokens
 
         def scorer(stack: Stack, data: MemoryData) -> Floats:
@@ -266,7 +238,7 @@ class StackClassifier(AttendingClassifier):
             raise ValueError("fpr needs a classifier of two classes; compare stream.score yourself")
         fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
         length = check_count("n_tokens", n_tokens)
-        window = None if window is None else check_count("window", window)
+        window = _check_window(window)
         warm_up = max(2, round(self.reference_.lengths[1])) if window is None else window
         checks = stream_checks(length, warm_up, window)
 
@@ -290,26 +262,7 @@ class StackClassifier(AttendingClassifier):
         """The heads of attention and pooling; ``query_``, ``coef_``, ``intercept_`` are those of
         the one with the largest weight.
         """  # noqa: D205
-        several = len(self.classes_) > 2
-        heads = []
-        for member, weights, scales in zip(
-            self.stack_.members,
-            self.stack_.split(self.stack_.weights),
-            self.stack_.split(self.stack_.scales),
-            strict=True,
-        ):
-            if not isinstance(member, AttentionHeads):
-                continue
-            for k, about in enumerate(member.describe()):
-                coef = member.directions[k] * scales[k]
-                query = (
-                    member.directions[k] * (0.0 if member.pooled else 1.0) / about["temperature"]
-                )
-                intercept = member.intercepts[k] * scales[k] + self.stack_.shift
-                about["temperature"] *= float(scales[k])
-                values = [query, coef, intercept] if several else [query[0], coef[0], intercept[0]]
-                heads.append(Head(**about, weight=float(weights[k]), **dict(zip(_KEYS, values))))  # noqa: B905
-        return heads
+        return list_heads(self.stack_, several=len(self.classes_) > 2)
 
     def _learn(
         self,
@@ -327,31 +280,21 @@ class StackClassifier(AttendingClassifier):
         subset_weights[rows] = weights[rows] * stands_for
         fits = data.lengths[rows].sum() * data.dim <= data.room  # else by passes over the folder
         if fits and not (isinstance(data, MemoryData) and len(rows) == len(data)):
-            subset, subset_index, subset_weights = (
-                data.take(rows),
-                index[rows],
-                subset_weights[rows],
-            )
+            subset, subset_index = data.take(rows), index[rows]
+            subset_weights = subset_weights[rows]
             groups = None if groups is None else groups[rows]
             order = np.argsort(order)[rows].argsort()
         subset_weights /= subset_weights.sum()
         folds = split(self.cv, subset_index, subset_weights, groups, order, rng)
         seed = int(rng.integers(2**31))
-        best: Any = None
-        for token_map in self._token_maps(subset, seed):
-            mapped = subset.mapped(token_map)
-            training = TrainingSamples(
-                mapped, subset_index, subset_weights, folds, order, seed, self.n_jobs, unlabelled
-            )
-            stack, held_out = fit_stack(
-                self._members(data.n_tokens, token_map is not None), training
-            )
-            seen = np.isfinite(held_out).all(axis=1)
-            losses = log_losses(held_out[seen], subset_index[seen])
-            loss = float(losses.mean()) if seen.any() else np.inf
-            if best is None or loss < best[0]:
-                best = loss, token_map, training, stack, held_out
-        _, self.token_map_, training, self.stack_, held_out = best
+        samples = subset_index, subset_weights, folds, order, seed, self.n_jobs, unlabelled
+        fits_by_map = [
+            self._fit_map(token_map, subset, data.n_tokens, samples)
+            for token_map in token_maps(self.token_map, subset, seed)
+        ]
+        best = min(fits_by_map, key=lambda fit: fit.loss)
+        self.token_map_, self.stack_ = best.token_map, best.stack
+        training, held_out = best.training, best.held_out
         if len(rows) < len(data):  # from there a few steps on all samples
             mapped, everyone = data.mapped(self.token_map_), np.arange(len(data))
             everything = TrainingSamples(
@@ -366,6 +309,17 @@ class StackClassifier(AttendingClassifier):
         self._name_the_leading_head()
         self._look_closer(training, held_out)
 
+    def _fit_map(
+        self, token_map: Any, data: Data, n_tokens: int | None, samples: tuple[Any, ...]
+    ) -> "_FitByMap":
+        """Fit and weigh all members for one token map."""
+        training = TrainingSamples(data.mapped(token_map), *samples)
+        stack, held_out = fit_stack(self._members(n_tokens, token_map is not None), training)
+        seen = np.isfinite(held_out).all(axis=1)
+        losses = log_losses(held_out[seen], training.index[seen])
+        loss = float(losses.mean()) if seen.any() else np.inf
+        return _FitByMap(loss, token_map, training, stack, held_out)
+
     def _look_closer(self, training: TrainingSamples, held_out: Floats) -> None:
         """Learn what else a classifier has to say: nothing by default."""
 
@@ -375,27 +329,14 @@ class StackClassifier(AttendingClassifier):
         """Learn from halves how reliable the leading head is, and whether more samples help."""
         self.half_auc_, self.query_reliability_ = None, 0.0
         columns = halves(training.index, training.weights, training.order, rng)
-        _, member, spec = self._leading()
+        _, member, spec = leading_head(self.stack_)
         if columns is not None and not member.pooled:
             queries, self.half_auc_ = member.half_fits(training, spec, columns)
             self.query_reliability_ = reliability(queries, 0.5 * fraction)
 
-    def _leading(self) -> tuple[int, Any, HeadSpec]:
-        """Return the head of largest weight in the leading kind: its number, member and spec."""
-        heads = [
-            (self.members_[member.name], weight, member, spec)
-            for member, weights in zip(
-                self.stack_.members, self.stack_.split(self.stack_.weights), strict=True
-            )
-            if isinstance(member, AttentionHeads)
-            for weight, spec in zip(weights, member.specs, strict=True)
-        ]
-        number = max(range(len(heads)), key=lambda k: heads[k][:2])
-        return number, *heads[number][2:]
-
     def _name_the_leading_head(self) -> None:
         heads = self.heads_
-        leading = heads[self._leading()[0]]
+        leading = heads[leading_head(self.stack_)[0]]
         self.query_, self.coef_, self.intercept_ = leading.query, leading.coef, leading.intercept
         self.chosen_ = {
             name: getattr(leading, name) for name in ("model", "shrinkage", "reg", "auc")
@@ -408,25 +349,6 @@ class StackClassifier(AttendingClassifier):
             )
         for name, weight in self.members_.items():
             self._report(f"{name}: weight {weight:.3f}")
-
-    def _token_maps(self, data: Data, seed: int) -> list[Any]:
-        """Return fitted maps to choose from, each with the scaling before it; None is no map."""
-        if self.token_map is None:
-            return [None]
-        if not isinstance(data, MemoryData):
-            raise ValueError("token_map needs a selection of the sequences that fits into memory")
-        tokens, maps = data.sequences.tokens, [self.token_map]
-        if isinstance(self.token_map, str):
-            if self.token_map != "auto":
-                raise ValueError(
-                    f'token_map must be "auto", None or a transformer, got {self.token_map!r}'
-                )
-            count = min(_COMPONENTS, len(tokens))
-            maps = [None, Nystroem(n_components=count, random_state=seed)]
-        return [
-            None if one is None else make_pipeline(StandardScaler(), clone(one)).fit(tokens)
-            for one in maps
-        ]
 
     def _class_weights(self, index: Indices) -> Floats:
         weights = compute_class_weight(
@@ -442,13 +364,7 @@ class StackClassifier(AttendingClassifier):
         return lambda data: stack.scores(data.mapped(self.token_map_))
 
     def _drawn(
-        self,
-        scorer: Any,
-        length: int,
-        fpr: float,
-        column: int,
-        negative: NDArray[np.bool_],
-        n_scored: int,
+        self, scorer: Any, length: int, fpr: float, column: int, negative: Bools, n_scored: int
     ) -> Estimate:
         direction = None
         if self.token_map_ is None:  # in which rare tokens stand out
@@ -463,4 +379,5 @@ class StackClassifier(AttendingClassifier):
             print(f"[{type(self).__name__}] {line}", flush=True)
 
 
-_KEYS = ("query", "coef", "intercept")
+def _check_window(window: Any) -> int | None:
+    return None if window is None else check_count("window", window)

@@ -5,11 +5,10 @@ is carried to those of z by a matrix, so that no token is ever multiplied by one
 """
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Floats
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import (
     largest_magnitudes,
@@ -17,8 +16,6 @@ from sparsetoken.sequences.passes import (
     token_covariance,
     token_variances,
 )
-
-Floats = NDArray[np.float64]
 
 _SQUARED_NORM = 10.0  # of a mean token in coordinates of shrinkage None
 _LARGEST = 1e290  # sums of so many tokens still fit into floats
@@ -60,10 +57,10 @@ class Standard:
         self._deviation = np.where(varies, np.sqrt(variance) * magnitude, 0.0)
         to_one = np.where(varies, 1.0 / np.sqrt(np.where(varies, variance, 1.0)), 0.0)
         self.scale = to_one * self._unit
-        self._matrices: dict[float | None, Any] = {1.0: None}
+        self._matrices: dict[float | None, Floats] = {1.0: np.ones(data.dim)}
 
-    def matrix(self, shrinkage: float | None) -> Any:
-        """Return the matrix of a shrinkage, a vector for a diagonal, None for the identity."""
+    def matrix(self, shrinkage: float | None) -> Floats:
+        """Return the matrix of a shrinkage, a vector for a diagonal."""
         if shrinkage not in self._matrices:
             if shrinkage is None:  # back to the features' relative sizes
                 relative = self._deviation / max(self._deviation.max(), _SMALLEST)
@@ -97,32 +94,21 @@ class Standard:
     def whitening(self, shrinkage: float | None) -> Floats:
         """Return what carries centered tokens to standard coordinates, a matrix or a scale."""
         matrix = self.matrix(shrinkage)
-        if matrix is None:
-            return self.scale
-        whitening: Floats = (
-            self.scale * matrix if matrix.ndim == 1 else self.scale[:, None] * matrix
-        )
-        return whitening
+        return self.scale * matrix if matrix.ndim == 1 else self.scale[:, np.newaxis] * matrix
 
     def to_scaled(self, rows: Floats, shrinkage: float | None) -> Floats:
         """Return M of each row: its product with z is the row's with Mᵀz."""
         matrix = self.matrix(shrinkage)
-        if matrix is None:
-            return rows
         return rows * matrix if matrix.ndim == 1 else rows @ matrix.T
 
     def from_scaled(self, rows: Floats, shrinkage: float | None) -> Floats:
         """Return Mᵀ of each row."""
         matrix = self.matrix(shrinkage)
-        if matrix is None:
-            return rows
         return rows * matrix if matrix.ndim == 1 else rows @ matrix
 
     def to_standard(self, rows: Floats, shrinkage: float | None) -> Floats:
         """Return the inverse of :meth:`to_scaled` for each row."""
         matrix = self.matrix(shrinkage)
-        if matrix is None:
-            return rows
         if matrix.ndim == 1:
             return np.divide(rows, matrix, out=np.zeros_like(rows), where=matrix > 0)
         return np.asarray(np.linalg.solve(matrix, rows.T).T, dtype=np.float64)

@@ -12,11 +12,8 @@ import io
 import json
 import math
 import os
-import struct
 import sys
-import tokenize
 import zipfile
-import zlib
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -24,10 +21,10 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._replace import replaced
+from sparsetoken._types import Array, Floats
 from sparsetoken.estimators.encoding import CLASSIFIERS, Arrays, decode, encode
 from sparsetoken.sequences.sequences import Sequences
 
@@ -36,23 +33,6 @@ _VERSION = 3
 _RELEASE = sys.modules["sparsetoken"].__version__  # the parent is there, installed or not
 _WRITERS = {1: "0.1"}  # versions of the format that did not name the sparsetoken that wrote them
 _HEADER, _DIGEST = "header", "digest"
-# Whatever a zip file, an array or JSON that is not what it says can raise.
-_DAMAGE = (
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    MemoryError,
-    NotImplementedError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    struct.error,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 def save(
@@ -152,7 +132,7 @@ def _open(file: Any, name: Any) -> tuple[dict[str, Any], Arrays, int]:
         entries = _unpack(file, size)
         digest, header = str(entries.pop(_DIGEST)), json.loads(str(entries[_HEADER]))
         known = isinstance(header, dict) and header.get("format") == _FORMAT
-    except _DAMAGE as error:
+    except Exception as error:  # whatever a zip file, an array or JSON that is none can raise
         raise ValueError(f"{name} is not a sparsetoken model, or is damaged: {error}") from None
     if not known:
         raise ValueError(f"{name} is not a sparsetoken model")
@@ -205,7 +185,7 @@ def _unpack(file: Any, size: int) -> Arrays:
         }
 
 
-def _array(content: bytes) -> NDArray[Any]:
+def _array(content: bytes) -> Array:
     """Return the array of an ``.npy`` file, whose header must not promise more than there is."""
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
@@ -233,7 +213,7 @@ def _digest(entries: Arrays) -> str:
     return total.hexdigest()
 
 
-def _trial_scores(classifier: Any, size: float) -> NDArray[np.float64]:
+def _trial_scores(classifier: Any, size: float) -> Floats:
     """Return the scores of two made-up sequences, having tried all that a classifier can do.
 
     ``size`` bounds the features that a file of that size can speak of.

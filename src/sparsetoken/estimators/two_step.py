@@ -4,8 +4,8 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.attending import AttendingClassifier
 from sparsetoken.estimators.folds import generator, halves
@@ -17,8 +17,6 @@ from sparsetoken.inspection.explain import reliability
 from sparsetoken.losses import Loss
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import attention_features, pooled_features
-
-Floats = NDArray[np.float64]
 
 
 class TwoStepAttentionClassifier(AttendingClassifier):
@@ -158,9 +156,7 @@ class TwoStepAttentionClassifier(AttendingClassifier):
         return self._features(data) @ self.coef_ + self.intercept_
 
     def _stack(self) -> Stack:
-        heads = (self._effective_query(), self.coef_)
-        queries, coefs = (head[np.newaxis, np.newaxis] for head in heads)
-        return single(LinearHeads(queries, coefs, np.full((1, 1), self.intercept_)))
+        return single(LinearHeads.one(self._effective_query(), self.coef_, self.intercept_))
 
 
 def two_gradient_steps(

@@ -1,23 +1,22 @@
-"""Tables in long format: rows as dictionaries, written to CSV or Parquet."""
+"""Tables, as rows or as columns, written to CSV or Parquet."""
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, TextIO
 
+from sparsetoken._replace import replaced
 from sparsetoken._validation import import_extra
 
-Rows = Sequence[dict[str, Any]]
+Rows = Sequence[Mapping[str, Any]]
+Columns = Mapping[str, Sequence[Any]]
+
+_NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?", re.IGNORECASE)
 
 _LAST = ("source", "quantity", "value", "uncertainty", "converged")
-
-
-def columns(rows: Iterable[dict[str, Any]]) -> list[str]:
-    """Return all columns, the numbers last."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return [n for n in names if n not in _LAST] + [n for n in _LAST if n in names]
 
 
 def write_table(rows: Rows, path: str | PathLike[str]) -> None:
@@ -42,27 +41,44 @@ def write_table(rows: Rows, path: str | PathLike[str]) -> None:
     2.0,0.29
     ,0.5
     """
+    write_columns(as_columns(rows), path)
+
+
+def as_columns(rows: Rows) -> dict[str, list[Any]]:
+    """Return rows as columns, the numbers last; what a row does not have is None."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = [n for n in names if n not in _LAST] + [n for n in _LAST if n in names]
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def write_columns(columns: Columns, path: str | PathLike[str]) -> None:
+    """Write columns of equal length to .csv or .parquet; the file is complete or not there."""
     path = Path(path)
-    if path.suffix == ".parquet":
-        _write_parquet(rows, path)
-    elif path.suffix == ".csv":
-        path.write_text(table_text(rows), encoding="utf-8", newline="")
-    else:
+    if path.suffix not in (".csv", ".parquet"):
         raise ValueError(f"a table is written as .csv or .parquet, got {path.name!r}")
+    with replaced(path) as temporary:
+        if path.suffix == ".csv":
+            with temporary.open("w", encoding="utf-8", newline="") as file:
+                _write_csv(columns, file)
+        else:
+            parquet = import_extra("pyarrow.parquet", f"{path}: Parquet")
+            parquet.write_table(import_extra("pyarrow", "Parquet").table(columns), temporary)
 
 
-def table_text(rows: Rows) -> str:
-    """Return the rows as the text of a CSV file."""
-    buffer: TextIO = io.StringIO()
-    writer = csv.DictWriter(buffer, columns(rows), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return buffer.getvalue()  # type: ignore[attr-defined]
+def table_text(columns: Columns) -> str:
+    """Return columns as the text of a CSV file."""
+    buffer = io.StringIO()
+    _write_csv(columns, buffer)
+    return buffer.getvalue()
 
 
-def _write_parquet(rows: Rows, path: Path) -> None:
-    parquet = import_extra("pyarrow.parquet", f"{path}: Parquet")
-    table = import_extra("pyarrow", "Parquet").table(
-        {name: [row.get(name) for row in rows] for name in columns(rows)}
-    )
-    parquet.write_table(table, path)
+def _write_csv(columns: Columns, file: TextIO) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(map(_harmless, columns))
+    writer.writerows(map(_harmless, row) for row in zip(*columns.values(), strict=True))
+
+
+def _harmless(cell: Any) -> Any:
+    """Return text that a spreadsheet would run with an apostrophe before it."""
+    runs = isinstance(cell, str) and cell[:1] in ("=", "@", "+", "-", "\t")
+    return f"'{cell}" if runs and not _NUMBER.fullmatch(cell) else cell

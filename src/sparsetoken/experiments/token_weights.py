@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Bools, Floats
 from sparsetoken.losses import get_loss
 from sparsetoken.pooling import Softmax
 from sparsetoken.problem import SparseTokenProblem
@@ -15,9 +15,9 @@ class TokenWeights(NamedTuple):
     """Attention weights of positive and of negative sequences."""
 
     query: LearnedQuery
-    weights: NDArray[np.float64]
+    weights: Floats
     """Of shape (2, n_sequences, n_tokens): the positive sequences first."""
-    carries_signal: NDArray[np.bool_]
+    carries_signal: Bools
     """Of the same shape: which tokens carry the signal."""
 
 
@@ -31,22 +31,10 @@ def draw_token_weights(
     loss: str = "logistic",
     **two_steps: Any,
 ) -> TokenWeights:
-    """Teach a query by two steps on fresh samples, and let it look at fresh sequences.
+    """Teach a query by two steps on fresh samples, and let it look at sequences of each class.
 
-    Parameters
-    ----------
-    problem : SparseTokenProblem
-        What samples and sequences are drawn from.
-    n_samples, dim : int
-        Samples that teach the query, and features per token.
-    n_sequences : int
-        How many sequences of each class it looks at.
-    random_state : int
-        Seed of all draws.
-    loss : str, default="logistic"
-        The loss of the two steps.
-    **two_steps
-        ``beta`` and the learning rates, as in :func:`sparsetoken.sampling.sample_query`.
+    ``two_steps`` has ``beta`` and the learning rates, as in
+    :func:`sparsetoken.sampling.sample_query`.
     """
     rng = np.random.default_rng(random_state)
     query = sample_query(

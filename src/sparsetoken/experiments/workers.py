@@ -36,9 +36,8 @@ class SerialExecutor(Executor):
         return future
 
 
-@contextmanager
-def local_processes(workers: int | None = None) -> Iterator[Executor]:
-    """Provide processes on this machine; one that dies is replaced.
+def local_processes(workers: int | None = None) -> "RestartingProcesses":
+    """Provide processes on this machine, for a ``with`` block; one that dies is replaced.
 
     Parameters
     ----------
@@ -46,14 +45,7 @@ def local_processes(workers: int | None = None) -> Iterator[Executor]:
         How many; by default one per processor.
     """
     count = available_workers() if workers is None else check_count("workers", workers)
-    executor = RestartingProcesses(count)
-    try:
-        yield executor
-    except BaseException:
-        executor.stop()
-        raise
-    finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+    return RestartingProcesses(count)
 
 
 class RestartingProcesses(Executor):
@@ -76,10 +68,11 @@ class RestartingProcesses(Executor):
         """Stop the processes."""
         self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
 
-    def stop(self) -> None:
-        """End the processes at once, whatever they are computing."""
-        for process in list((self._pool._processes or {}).values()):
-            process.terminate()
+    def __exit__(self, kind: Any, *_: object) -> None:
+        if kind is not None:  # end the processes at once, whatever they are computing
+            for process in list((self._pool._processes or {}).values()):
+                process.terminate()
+        self.shutdown(wait=False, cancel_futures=True)
 
     def _start(self) -> ProcessPoolExecutor:
         context = process_context("sparsetoken.experiments.computation")

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from sparsetoken._types import Array
 from sparsetoken.files.dataset import shorten
-from sparsetoken.files.formats import Array, Arrays, check_size, damage, list_arrays
+from sparsetoken.files.formats import Arrays, check_size, damage, list_arrays
 from sparsetoken.files.names import USUAL, Wanted, usual_names
 from sparsetoken.sequences.interop import find_name
 

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparsetoken._types import Array
 from sparsetoken.files.archive import Archive
 from sparsetoken.files.dataset import Dataset, Rows, make_dataset, shorten
-from sparsetoken.files.formats import Array, Arrays, check_size, list_arrays, naming
+from sparsetoken.files.formats import Arrays, check_size, list_arrays, naming
 from sparsetoken.files.names import USUAL, Wanted, usual_names
 from sparsetoken.sequences.forms import OneTokenWarning, offsets_of, warn_caller
 from sparsetoken.sequences.grouping import group_rows, one_per_group

@@ -15,7 +15,8 @@ from typing import TextIO
 
 import numpy as np
 
-from sparsetoken.files.formats import Array, Block, Table, column_kinds
+from sparsetoken._types import Array
+from sparsetoken.files.formats import Block, Table, column_kinds
 
 CELLS = 2**18  # cells that are read at a time
 _TEXT = 2**19  # bytes of text that Arrow reads at a time; it reads several blocks ahead

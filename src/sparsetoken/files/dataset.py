@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsetoken.files.formats import Array
+from sparsetoken._types import Array, Bools, Indices
 from sparsetoken.sequences.forms import warn_caller
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
@@ -45,9 +44,9 @@ class Dataset:
     path: Path
     sequences: Sequences
     labels: Array | None
-    labelled: NDArray[np.bool_]
+    labelled: Bools
     groups: Array | None
-    rows: NDArray[np.int64]
+    rows: Indices
     coords: Array | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
 
@@ -86,7 +85,7 @@ class Dataset:
             groups = _as_labels(groups)
         return replace(self, labels=labels, labelled=labelled, groups=groups)
 
-    def _subset(self, kept: NDArray[np.bool_]) -> "Dataset":
+    def _subset(self, kept: Bools) -> "Dataset":
         of_token = np.repeat(kept, self.sequences.lengths)
         return replace(
             self,

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from sparsetoken._types import Array
 
 _DENSEST = 200  # bytes in memory for one in a file: numbers hardly compress, and text hardly grows
 _SMALL = 2**28  # bytes that anybody has

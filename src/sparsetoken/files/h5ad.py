@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError
+from sparsetoken._types import Array
+from sparsetoken.files.formats import Arrays, StoredArray, UnreadableError
 from sparsetoken.files.hdf5 import import_h5py, read_item, stored_dataset
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from sparsetoken._types import Array
 from sparsetoken._validation import import_extra
-from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError, bfloat16_array
+from sparsetoken.files.formats import Arrays, StoredArray, UnreadableError, bfloat16_array
 
 
 def open_hdf5(path: Path) -> Arrays:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsetoken.files.formats import Array, Arrays, StoredArray
+from sparsetoken._types import Array
+from sparsetoken.files.formats import Arrays, StoredArray
 from sparsetoken.files.hdf5 import open_hdf5
 
 _NUMBERS = {"double": "f8", "single": "f4", "logical": "?", "sparse": "f8"} | {

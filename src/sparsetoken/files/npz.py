@@ -7,7 +7,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError
+from sparsetoken._types import Array
+from sparsetoken.files.formats import Arrays, StoredArray, UnreadableError
 
 
 def open_npy(path: Path) -> Arrays:

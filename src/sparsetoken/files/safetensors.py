@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError, bfloat16_array
+from sparsetoken._types import Array
+from sparsetoken.files.formats import Arrays, StoredArray, UnreadableError, bfloat16_array
 
 _TYPES = {"BOOL": "?", "BF16": "<u2"} | {
     f"{kind.upper()}{bits}": f"<{kind}{bits // 8}"

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparsetoken._types import Array
 from sparsetoken.files.dataset import Dataset, Rows, is_missing, make_dataset, shorten
-from sparsetoken.files.formats import Array, Block, Table, check_size
+from sparsetoken.files.formats import Block, Table, check_size
 from sparsetoken.files.names import USUAL, Wanted, find_names
 from sparsetoken.sequences.forms import offsets_of
 from sparsetoken.sequences.grouping import constant_columns, first_rows

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetoken.files.formats import Array, Arrays, StoredArray, UnreadableError, bfloat16_array
+from sparsetoken._types import Array
+from sparsetoken.files.formats import Arrays, StoredArray, UnreadableError, bfloat16_array
 
 _STORAGES = {
     "DoubleStorage": "<f8",

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
+from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken._validation import shown
 from sparsetoken.inspection.measures import class_signs, mean_auc
 from sparsetoken.sequences.data import Data, MemoryData
@@ -20,9 +20,6 @@ from sparsetoken.sequences.passes import (
     token_statistics,
 )
 from sparsetoken.sequences.sequences import Sequences
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _CERTAIN = 2.6  # standard errors of an AUC from chance: one in 200 by accident
 _CROSS_VALIDATED = 1.5  # so much more an AUC of noise scatters, as the fits share their samples
@@ -114,25 +111,11 @@ def diagnose(model: Any, data: Data, index: Indices, refitted: Floats | None = N
     if (held_out := _held_out(model)) is not None:
         auc["held out"] = mean_auc(*held_out[:2])
         held_out_counts = np.bincount(held_out[2], minlength=len(counts))
-    chance_error = _chance_error(counts)
     error = float(np.sqrt(max(auc["pooled"] * (1.0 - auc["pooled"]), 0.01) / counts.min()))
-    wide_error = _CROSS_VALIDATED * chance_error
-    above = {
-        "model": min(
-            (auc["model"] - 0.5) / (wide_error if seen.any() else chance_error),
-            (auc.get("held out", auc["attention"]) - 0.5)
-            / (_CROSS_VALIDATED * _chance_error(held_out_counts)),
-        ),
-        "pooled": (auc["pooled"] - 0.5) / wide_error,
-        "spread": (auc["spread"] - 0.5) / wide_error,
-        "length": abs(auc["length"] - 0.5) / chance_error,
-        "reversed": (0.5 - auc["model"]) / (wide_error if seen.any() else chance_error),
-    }
-    kind = (
-        _kind(_members(model), attends, auc, error)
-        if above["model"] > _CERTAIN
-        else "nothing found"
-    )
+    above = _above_chance(auc, counts, held_out_counts, bool(seen.any()))
+    kind = "nothing found"
+    if above["model"] > _CERTAIN:
+        kind = _kind(_members(model), attends, auc, error)
     findings = (
         _duplicates(data),
         _few(counts, model.classes_),
@@ -152,6 +135,23 @@ def diagnose(model: Any, data: Data, index: Indices, refitted: Floats | None = N
     if not more and any(finding.found and finding.asks_for_samples for finding in findings):
         more = None
     return Diagnosis(findings, auc, float(ndtr(-above["model"])), kind, more)
+
+
+def _above_chance(
+    auc: dict[str, float], counts: Indices, held_out_counts: Indices, cross_validated: bool
+) -> dict[str, float]:
+    """Return how many standard errors of chance each AUC is above one half."""
+    chance = _chance_error(counts)
+    wide, held_out_error = (_CROSS_VALIDATED * e for e in (chance, _chance_error(held_out_counts)))
+    of_model = wide if cross_validated else chance
+    held_out = (auc.get("held out", auc["attention"]) - 0.5) / held_out_error
+    return {
+        "model": min((auc["model"] - 0.5) / of_model, held_out),
+        "pooled": (auc["pooled"] - 0.5) / wide,
+        "spread": (auc["spread"] - 0.5) / wide,
+        "length": abs(auc["length"] - 0.5) / chance,
+        "reversed": (0.5 - auc["model"]) / of_model,
+    }
 
 
 def _held_out(model: Any) -> tuple[Floats, Floats, Indices] | None:
@@ -187,7 +187,7 @@ def _chance_error(counts: Indices) -> float:
     return float(np.sqrt((n_samples + 1) / (12.0 * smaller * (n_samples - smaller))))
 
 
-def _held_out_scores(model: Any, data: Data) -> tuple[Floats, NDArray[np.bool_]]:
+def _held_out_scores(model: Any, data: Data) -> tuple[Floats, Bools]:
     """Return scores, and a mask of the samples whose score comes from a fold without them."""
     seen = np.zeros(len(data), dtype=bool)
     scores = model._decide(data).reshape(len(data), -1)
@@ -269,8 +269,7 @@ def _of_negatives(model: Any) -> Finding:
     heads = [about for m in members for about in m.describe() if about.get("model") == "attention"]
     aucs = {
         turn: max(
-            (about["auc"] or 0.0 for about in heads if about["temperature"] == turn),
-            default=0.0,
+            (about["auc"] or 0.0 for about in heads if about["temperature"] == turn), default=0.0
         )
         for turn in (1.0, -1.0)
     }
@@ -340,7 +339,7 @@ def _duplicates(data: Data) -> Finding:
     )
 
 
-def _few(counts: Indices, classes: NDArray[Any]) -> Finding:
+def _few(counts: Indices, classes: Array) -> Finding:
     smallest = int(counts.argmin())
     return Finding(
         "few samples of a class",

@@ -4,20 +4,17 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import import_extra
-from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import Sequences
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class Explanation(NamedTuple):
     """The tokens of one sequence that matter most, the heaviest first."""
 
-    tokens: NDArray[np.int64]
+    tokens: Indices
     """Positions in the sequence."""
     weights: Floats
     """Attention on these tokens; over all tokens it sums to one."""
@@ -32,6 +29,15 @@ class Explanation(NamedTuple):
     whole: float = 0.0
     """What members that see the sequence as a whole add to the score, and what limits of the
     members' scores take away."""
+
+    def by_position(self) -> "Explanation":
+        """Return the same tokens in the order of the sequence."""
+        order = np.argsort(self.tokens)
+        return self._replace(
+            tokens=self.tokens[order],
+            weights=self.weights[order],
+            contributions=self.contributions[order],
+        )
 
     def to_frame(self) -> Any:
         """Return the tokens as a pandas DataFrame: token, weight, contribution, speaks_for.
@@ -94,7 +100,13 @@ def baseline(stack: Any, column: int, center: Floats) -> float:
 
 
 def explain(
-    stack: Any, data: MemoryData, columns: Indices, center: Floats, top: int, names: Any
+    stack: Any,
+    data: MemoryData,
+    columns: Indices,
+    center: Floats,
+    top: int,
+    labels: list[Any],
+    sign: float,
 ) -> list[Explanation]:
     """Return the heaviest tokens of each sequence, for the class of its column.
 
@@ -110,8 +122,10 @@ def explain(
         The token that contributions are counted from.
     top : int
         How many tokens of each sequence, at most.
-    names : callable
-        ``names(column)`` returns the label, and 1 or −1: the sign of scores that speak for it.
+    labels : list
+        The label of each column.
+    sign : float
+        1 or −1: the sign of scores that speak for it.
     """
     tokens = tokens_by_column(stack, data, columns, center)
     scores = stack.scores(data)[np.arange(len(data)), columns]
@@ -120,8 +134,8 @@ def explain(
     for i, (low, high) in enumerate(pairwise(data.sequences.offsets)):
         weights, contributions = tokens[low:high].T
         order = np.argsort(-weights, kind="stable")[:top]
-        label, sign = names(int(columns[i]))
-        base = baselines[int(columns[i])]
+        column = int(columns[i])
+        base = baselines[column]
         explanations.append(
             Explanation(
                 order,
@@ -129,7 +143,7 @@ def explain(
                 sign * contributions[order],
                 sign * float(scores[i]),
                 sign * base,
-                label,
+                labels[column],
                 sign * float(scores[i] - base - contributions.sum()),
             )
         )
@@ -169,10 +183,3 @@ def reliability(queries: Floats, fraction: float) -> float:
         for cosine in cosines
     ]
     return float(np.mean(estimates))
-
-
-def in_memory(data: Data, what: str) -> MemoryData:
-    """Return ``data``, or raise ValueError if it is not in memory."""
-    if not isinstance(data, MemoryData):
-        raise ValueError(f"{what} needs X in memory, got more; pass part of it")
-    return data

@@ -1,14 +1,12 @@
 """How good predictions on held-out sequences are, with 95 % intervals."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from sparsetoken._types import Array, Bools, Floats, Indices
 
 _Z = 1.959963984540054
 _RESAMPLES = 1000
@@ -27,8 +25,8 @@ class Measure(NamedTuple):
 
 
 def hold_out(
-    labels: NDArray[Any], groups: NDArray[Any] | None, share: float, random_state: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    labels: Array, groups: Array | None, share: float, random_state: int
+) -> tuple[Indices, Indices]:
     """Return the sequences to fit and those to judge by, with about the same shares of classes.
 
     Parameters
@@ -74,11 +72,7 @@ def hold_out(
 
 
 def judge(
-    labels: NDArray[Any],
-    predicted: NDArray[Any],
-    scores: Floats,
-    classes: NDArray[Any],
-    fpr: float = 0.01,
+    labels: Array, predicted: Array, scores: Floats, classes: Array, fpr: float = 0.01
 ) -> list[Measure]:
     """Return accuracy, AUC, and recall at a false-positive rate.
 
@@ -118,7 +112,7 @@ def judge(
     return measures
 
 
-def why_no_recall(labels: NDArray[Any], classes: NDArray[Any], fpr: float) -> str:
+def why_no_recall(labels: Array, classes: Array, fpr: float) -> str:
     """Say why :func:`judge` leaves recall out; "" if it does not.
 
     Examples
@@ -142,7 +136,7 @@ def why_no_recall(labels: NDArray[Any], classes: NDArray[Any], fpr: float) -> st
     )
 
 
-def _each_class(labels: NDArray[Any], classes: NDArray[Any]) -> list[tuple[str, NDArray[np.bool_]]]:
+def _each_class(labels: Array, classes: Array) -> list[tuple[str, Bools]]:
     """Return each class against the others: its name in a measure, and which samples are of it."""
     if len(classes) == 2:
         return [("", labels == classes[1])]
@@ -161,7 +155,7 @@ def _wilson(share: float, count: float) -> tuple[float, float]:
     return max(0.0, float(center - half) / scale), min(1.0, float(center + half) / scale)
 
 
-def fraction(name: str, hits: NDArray[np.bool_]) -> Measure:
+def fraction(name: str, hits: Bools) -> Measure:
     """Return the fraction of hits."""
     return Measure(name, float(hits.mean()), *_wilson(float(hits.mean()), len(hits)))
 
@@ -247,12 +241,5 @@ def class_signs(index: Indices) -> Floats:
 
 def mean_auc(scores: Floats, signs: Floats) -> float:
     """Return the AUC, averaged over the columns in which both signs occur."""
-    ranks, positive = rankdata(scores, axis=0), signs > 0
-    aucs = []
-    for column in range(signs.shape[1]):
-        n_positive = int(positive[:, column].sum())
-        pairs = n_positive * (len(signs) - n_positive)
-        if pairs:
-            above = ranks[positive[:, column], column].sum() - n_positive * (n_positive + 1) / 2
-            aucs.append(above / pairs)
-    return float(np.mean(aucs)) if aucs else 0.5
+    both = np.ptp(signs, axis=0) > 0
+    return auc_influence(scores[:, both], signs[:, both])[0] if both.any() else 0.5

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Floats
 from sparsetoken.sequences.sequences import Sequences
-
-Floats = NDArray[np.float64]
 
 _FAR = 2.0  # a factor from what the model says
 _FAR_TAILS = 1.5  # beside what so many tokens scatter by chance

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from sparsetoken._types import Indices
+from sparsetoken._validation import check_count
 
 
 class _Window:
@@ -69,7 +69,7 @@ class ScoreStream:
         self.threshold, self.checks = threshold, np.asarray(checks, dtype=int)
         self._stack, self._token_map, self._n_features = stack.weighty(), token_map, n_features
         self._check_now = set(self.checks.tolist())
-        self._window_size = window
+        self._window_size = None if window is None else check_count("window", window)
         self.reset()
 
     def reset(self) -> None:
@@ -113,7 +113,7 @@ class ScoreStream:
         return [member.join(before, after) for member, before, after in members]
 
 
-def stream_checks(n_tokens: int, warm_up: int, window: int | None) -> NDArray[np.int64]:
+def stream_checks(n_tokens: int, warm_up: int, window: int | None) -> Indices:
     """Return after how many tokens a stream of ``n_tokens`` is looked at.
 
     The first look comes after ``warm_up`` tokens, as scores of a few tokens scatter widely. There

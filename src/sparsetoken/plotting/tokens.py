@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -38,14 +37,13 @@ def explanation(explained: Any, texts: Sequence[str] | None = None) -> Figure:
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['attention', 'adds to score']
     """
-    order = np.argsort(explained.tokens)
-    tokens, added = explained.tokens[order], explained.contributions[order]
+    tokens, attention, added, *_ = explained.by_position()
     colors = [SPEAKS["for" if value >= 0 else "against"] for value in added]
     with styled():
         figure, axes = new_figure(2, 1, width=1.25 * COLUMN, height=0.7 * COLUMN)
         (weights,), (contributions,) = axes
         weights.sharex(contributions)
-        weights.bar(tokens, explained.weights[order], color=colors)
+        weights.bar(tokens, attention, color=colors)
         weights.set_ylabel("attention")
         weights.tick_params(labelbottom=False)
         contributions.bar(tokens, added, color=colors)

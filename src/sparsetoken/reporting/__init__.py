@@ -61,14 +61,7 @@ def report(
     """
     fpr = check_real("fpr", fpr, 0.0, 1.0, above=True)
     evidence = gather(
-        classifier,
-        X,
-        y,
-        groups=groups,
-        fpr=fpr,
-        error=error,
-        plan=plan,
-        random_state=random_state,
+        classifier, X, y, groups=groups, fpr=fpr, error=error, plan=plan, random_state=random_state
     )
     with replaced(path) as file:
         file.write_text(render(evidence, title, token_texts), encoding="utf-8")

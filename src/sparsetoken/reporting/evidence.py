@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import confusion_matrix, roc_curve
 from sklearn.utils.validation import has_fit_parameter
 
 from sparsetoken import planner
+from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken.estimators import Sequences
 from sparsetoken.estimators.folds import check_groups, natural_order, split
 from sparsetoken.inspection.diagnose import diagnose
@@ -17,9 +17,6 @@ from sparsetoken.inspection.measures import Measure, fraction, judge, why_no_rec
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.fingerprints import seen_in_fit
 from sparsetoken.sequences.sequences import as_sequences
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _FOLDS = 5
 _BINS = 6
@@ -83,7 +80,7 @@ class Evidence:
     """Accuracy of always predicting the commonest class."""
     roc: dict[str, tuple[Floats, Floats]]
     """By class; of two classes, of the second alone."""
-    confusion: NDArray[np.int64]
+    confusion: Indices
     calibration: list[Step]
     by_length: list[Step]
     members: dict[str, float]
@@ -143,9 +140,7 @@ def gather(
     )
 
 
-def _judged(
-    classifier: Any, X: Sequences, y: NDArray[Any], groups: Any, random_state: int
-) -> Judged:
+def _judged(classifier: Any, X: Sequences, y: Array, groups: Any, random_state: int) -> Judged:
     """Score new sequences by the model; if there are too few, all of them by refits."""
     seen = seen_in_fit(classifier, X)
     n_seen, new = int(seen.sum()), np.flatnonzero(~seen)
@@ -164,7 +159,7 @@ def _judged(
 
 
 def _refitted(
-    classifier: Any, X: Sequences, y: NDArray[Any], groups: Any, random_state: int, n_seen: int
+    classifier: Any, X: Sequences, y: Array, groups: Any, random_state: int, n_seen: int
 ) -> Judged:
     index = np.searchsorted(classifier.classes_, y)
     groups = check_groups(groups, len(y))
@@ -194,9 +189,7 @@ def _refitted(
     return Judged(np.arange(len(y)), scores, probability, len(folds), how)
 
 
-def _roc(
-    y: NDArray[Any], classes: NDArray[Any], scores: Floats
-) -> dict[str, tuple[Floats, Floats]]:
+def _roc(y: Array, classes: Array, scores: Floats) -> dict[str, tuple[Floats, Floats]]:
     names = classes[1:] if len(classes) == 2 else classes
     columns = scores.reshape(len(y), -1).T
     return {
@@ -206,7 +199,7 @@ def _roc(
     }
 
 
-def _binned(x: Floats, hits: NDArray[np.bool_]) -> list[Step]:
+def _binned(x: Floats, hits: Bools) -> list[Step]:
     """Return the rate of hits in bins of about equal size."""
     edges = np.unique(np.quantile(x, np.linspace(0.0, 1.0, _BINS + 1)))
     which = np.searchsorted(edges[1:-1], x, side="right")
@@ -215,9 +208,7 @@ def _binned(x: Floats, hits: NDArray[np.bool_]) -> list[Step]:
     ]
 
 
-def _findings(
-    classifier: Any, X: Sequences, y: NDArray[Any], judged: Judged, plan: bool
-) -> list[str]:
+def _findings(classifier: Any, X: Sequences, y: Array, judged: Judged, plan: bool) -> list[str]:
     """Return the diagnosis line by line; what more samples bring is left to the plan, if any."""
     if not hasattr(classifier, "diagnose"):
         return []
@@ -237,6 +228,5 @@ def _describe(
     weights = contributions = np.empty(0)
     if hasattr(classifier, "explain"):
         (explanation,) = classifier.explain(X[[i]], top=int(X.lengths[i]), label=predicted)
-        order = np.argsort(explanation.tokens)
-        weights, contributions = explanation.weights[order], explanation.contributions[order]
+        _, weights, contributions, *_ = explanation.by_position()
     return Shown(name, str(label), str(predicted), float(probability), weights, contributions)

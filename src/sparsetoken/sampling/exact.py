@@ -5,13 +5,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsetoken._types import Array
-from sparsetoken._validation import (
-    check_count,
-    check_random_state,
-    check_real,
-    check_unit_vector,
-)
+from sparsetoken._types import Floats
+from sparsetoken._validation import check_count, check_random_state, check_real, check_unit_vector
 from sparsetoken.law import FeatureLaw, Part, Readout, linear_law
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import Performance
@@ -145,7 +140,7 @@ def pooled_performance(
 
 
 def readout_coordinates(
-    readout: ArrayLike, bias: float, query: ArrayLike, direction: Array
+    readout: ArrayLike, bias: float, query: ArrayLike, direction: Floats
 ) -> Readout:
     """Split a readout into its parts along query and signal, and the norm of the rest."""
     readout = np.asarray(readout, dtype=float)

@@ -1,13 +1,13 @@
 """Attention features of fresh samples, from n·d + n·L normals (docs/theory, sections 2 and 7)."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
 from sparsetoken._njit import njit
-from sparsetoken._types import Array
+from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken._validation import check_count, check_float_type, check_real, check_unit_vector
 from sparsetoken.pooling import Pooling, get_pooling
 from sparsetoken.population import AnyProblem, lengths
@@ -19,7 +19,7 @@ _BLOCK = 1 << 17  # numbers in flight at once: small enough to stay in the cache
 class Geometry(NamedTuple):
     """Angle and size of a query: all of it that the features' law depends on."""
 
-    unit: Array
+    unit: Floats
     """The query's direction û (any unit vector for a zero query)."""
     cosine: float
     """γ = ⟨û, ξ⟩."""
@@ -30,15 +30,15 @@ class Geometry(NamedTuple):
 class TokenSums(NamedTuple):
     """Sums over the weighted tokens of each sample, s being its token weights."""
 
-    signal: Array
+    signal: Floats
     """s·v: the weight on tokens that carry the signal."""
-    noise: Array
+    noise: Floats
     """s·g: the weighted noise along the query."""
-    scale: Array
+    scale: Floats
     """‖s‖: the standard deviation of the feature's noise orthogonal to the query."""
 
 
-def query_geometry(query: ArrayLike, direction: Array, beta: float) -> Geometry:
+def query_geometry(query: ArrayLike, direction: Floats, beta: float) -> Geometry:
     """Split a query into what matters for the features."""
     query = np.asarray(query, dtype=float)
     if query.shape != direction.shape or not np.isfinite(query).all():
@@ -52,7 +52,7 @@ def query_geometry(query: ArrayLike, direction: Array, beta: float) -> Geometry:
 
 def draw_token_sums(
     problem: SparseTokenProblem,
-    positive: NDArray[np.bool_],
+    positive: Bools,
     cosine: float,
     sharpness: float,
     pooling: Pooling,
@@ -90,7 +90,7 @@ def sample_features(
     beta: float = 1.0,
     dtype: DTypeLike = np.float64,
     random_state: RandomState = None,
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
+) -> tuple[Array, Indices]:
     """Draw the features f = Xᵀ s of fresh samples for a frozen query, without drawing the tokens.
 
     Parameters
@@ -151,8 +151,8 @@ def sample_features(
 
 def _draw_mixed(
     problem: AnyProblem,
-    kind: NDArray[np.int64],
-    positive: NDArray[np.bool_],
+    kind: Indices,
+    positive: Bools,
     geometry: Geometry,
     pooling: Pooling,
     rng: np.random.Generator,

@@ -4,49 +4,29 @@ Given some products of the matrix with vectors, the next one is Gaussian with a 
 iteration that uses nothing but products has its exact law without the matrix.
 """
 
-from typing import Protocol
-
 import numpy as np
 
-from sparsetoken._types import Array
-
-
-class Noise(Protocol):
-    """The noise of all tokens, a matrix of one row per token."""
-
-    def times(self, vector: Array) -> Array:
-        """Return the product with a vector over the dimensions."""
-
-    def transposed_times(self, vector: Array) -> Array:
-        """Return the transposed matrix's product with a vector over the tokens."""
+from sparsetoken._types import Floats
 
 
 class HiddenNoise:
-    """A matrix of independent standard normals, drawn as far as its products show it.
-
-    Parameters
-    ----------
-    n_rows, n_columns : int
-        Its shape.
-    rng : Generator
-        Source of randomness.
-    """
+    """A matrix of independent standard normals, drawn as far as its products show it."""
 
     def __init__(self, n_rows: int, n_columns: int, rng: np.random.Generator) -> None:
         self._rng = rng
         # Orthonormal vectors whose products are known, with these, by side.
-        self._known: tuple[list[tuple[Array, Array]], list[tuple[Array, Array]]] = ([], [])
+        self._known: tuple[list[tuple[Floats, Floats]], list[tuple[Floats, Floats]]] = ([], [])
         self._sizes = n_columns, n_rows
 
-    def times(self, vector: Array) -> Array:
+    def times(self, vector: Floats) -> Floats:
         """Return the product with a vector over the columns."""
         return self._product(vector, 0)
 
-    def transposed_times(self, vector: Array) -> Array:
+    def transposed_times(self, vector: Floats) -> Floats:
         """Return the transposed matrix's product with a vector over the rows."""
         return self._product(vector, 1)
 
-    def _product(self, vector: Array, side: int) -> Array:
+    def _product(self, vector: Floats, side: int) -> Floats:
         known, across = self._known[side], self._known[1 - side]
         result, rest = np.zeros(self._sizes[1 - side]), vector.copy()
         for _ in range(2):  # the second pass removes what rounding left

@@ -6,11 +6,11 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from sparsetoken._njit import njit
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken.problem import SparseTokenProblem
 
 
-def weigh_places(exponents: Array, kind: SparseTokenProblem) -> tuple[Array, Array]:
+def weigh_places(exponents: Floats, kind: SparseTokenProblem) -> tuple[Floats, Floats]:
     """Weigh each place of the signal by exp(sum of its exponents), in each row.
 
     Returns the log of the mean weight over the places, and the tokens' chances to be in the place.

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sparsetoken._types import Array
+from sparsetoken._types import Bools, Floats
 from sparsetoken._validation import check_choice, check_count
 from sparsetoken.estimate import Estimate
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.problem import RandomState, SparseTokenProblem, prepare_sample
-from sparsetoken.sampling.hidden_noise import HiddenNoise, Noise
+from sparsetoken.sampling.hidden_noise import HiddenNoise
 from sparsetoken.sampling.places import weigh_places
 
 __all__ = ["PosteriorMean", "sample_posterior_mean"]
@@ -42,8 +42,8 @@ class PosteriorMean:
     """
 
     problem: AnyProblem
-    mean: Array
-    direction: Array
+    mean: Floats
+    direction: Floats
     overlap: float
     n_iterations: int
     converged: bool
@@ -74,7 +74,7 @@ class PosteriorMean:
 
     def judge(
         self, n_samples: int = 20_000, random_state: RandomState = None
-    ) -> tuple[Array, NDArray[np.bool_]]:
+    ) -> tuple[Floats, Bools]:
         """Return the chance that each fresh sample is recorded as positive, and its label.
 
         Parameters
@@ -105,10 +105,10 @@ class PosteriorMean:
 class _Posterior(NamedTuple):
     """What is expected of samples, given scores of their tokens."""
 
-    mean: Array
+    mean: Floats
     """Of the tokens' signal."""
-    variance: Array
-    carries: Array
+    variance: Floats
+    carries: Floats
     """Chance that a sample carries the signal."""
 
 
@@ -116,14 +116,14 @@ class _Block(NamedTuple):
     """Samples of one length about which the same is recorded."""
 
     kinds: tuple[SparseTokenProblem, ...]
-    chances: Array
+    chances: Floats
     """Of a sample to be a positive of each kind, before its tokens are seen."""
-    signal: Array
+    signal: Floats
     """True signal of each token, shape (samples, n_tokens)."""
-    label: NDArray[np.bool_]
+    label: Bools
     """Recorded labels."""
 
-    def posterior(self, scores: Array, overlap: float) -> _Posterior:
+    def posterior(self, scores: Floats, overlap: float) -> _Posterior:
         """Return what is expected if scores are signals times M, with noise of variance M."""
         logs, chosen = [], []
         for kind in self.kinds:
@@ -201,8 +201,8 @@ def sample_posterior_mean(
 def iterate(
     problem: AnyProblem,
     blocks: list[_Block],
-    noise: Noise,
-    direction: Array,
+    noise: HiddenNoise,
+    direction: Floats,
     informed: bool,
     max_iter: int,
 ) -> PosteriorMean:

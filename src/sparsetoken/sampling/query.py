@@ -2,22 +2,15 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_real
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import RandomState, prepare_sample
-
-
-class Differentiable(Protocol):
-    """What the gradient steps need of a loss: its derivative in the score."""
-
-    def derivative(self, z: Any, y: Any) -> Any:
-        """Return ℓ′(z; y) for labels y = ±1."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,10 +29,10 @@ class LearnedQuery:
         Inverse temperature of the attention.
     """
 
-    query: Array
-    readout: Array
+    query: Floats
+    readout: Floats
     bias: float
-    direction: Array
+    direction: Floats
     beta: float
 
     @property
@@ -85,7 +78,7 @@ def sample_query(
     n_samples: int,
     dim: int,
     *,
-    loss: Differentiable,
+    loss: Any,
     beta: float = 1.0,
     lr_readout: float = 1.0,
     lr_bias: float = 1.0,
@@ -148,10 +141,10 @@ def sample_query(
 class _Samples(NamedTuple):
     """What the steps need of each sample: its recorded sign, and its length and signal."""
 
-    sign: Array
-    length: Array
-    n_signal: Array
-    signal: Array
+    sign: Floats
+    length: Floats
+    n_signal: Floats
+    signal: Floats
     """Strength of the signal; zero for a negative."""
 
 
@@ -167,11 +160,11 @@ def _draw_samples(problem: AnyProblem, n_samples: int, rng: np.random.Generator)
 
 def _readout_step(
     samples: _Samples,
-    residual: Array,
-    direction: Array,
+    residual: Floats,
+    direction: Floats,
     lr_readout: float,
     rng: np.random.Generator,
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     """Draw w₁ and, given it, the scores ⟨w₁, X̄ᵢ⟩ of the samples it was learned from.
 
     The noise of the pooled tokens is z̄ᵢ = gᵢ/√Lᵢ with standard normal gᵢ. With aᵢ = ℓ′ᵢ/√Lᵢ, w₁
@@ -194,12 +187,8 @@ def _readout_step(
 
 
 def _query_step(
-    samples: _Samples,
-    slope: Array,
-    readout: Array,
-    direction: Array,
-    rng: np.random.Generator,
-) -> Array:
+    samples: _Samples, slope: Floats, readout: Floats, direction: Floats, rng: np.random.Generator
+) -> Floats:
     """Draw Σᵢ hᵢ Xᵢᵀ P Xᵢ w₁ given w₁ and the hᵢ, where P removes the mean over the tokens.
 
     The centred tokens are independent of everything before this step. Along w₁ their noise is P g

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array, Indices
 from sparsetoken.sequences.data import (
     Change,
     LazyData,
@@ -28,8 +28,6 @@ from sparsetoken.sequences.folder import StoredSequences
 from sparsetoken.sequences.forms import offsets_of
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
-Array = NDArray[Any]
-
 _TASK = 2**22  # fewest numbers of a folder that a task passes over, a few blocks at a time
 _TASKS_A_THREAD = 4  # few, as each costs the scheduler milliseconds; some, to share the work evenly
 _ROOM = 2**26  # numbers that may come to the client
@@ -42,14 +40,14 @@ class ChunkedData(LazyData):
         self,
         source: Any,
         blocks: list[Any],
-        bounds: NDArray[np.int64],
+        bounds: Indices,
         room: float,
         client: Any = None,
         passes: Passes | None = None,
         changes: tuple[Change, ...] = (),
     ) -> None:
         super().__init__(source, room, None, passes, changes)
-        self.source, self.blocks, self.bounds, self.client = source, blocks, bounds, client
+        self.blocks, self.bounds, self.client = blocks, bounds, client
         self._placed: tuple[tuple[Array, ...], list[Any]] | None = None
 
     def per_sample(self, function: Callable[..., Array], *arguments: Any) -> Array:
@@ -62,24 +60,12 @@ class ChunkedData(LazyData):
         """Map over the chunks and add up what they return."""
         return add_up(self._run("total", rows, function, *arguments))
 
-    def take(self, rows: NDArray[np.int64]) -> MemoryData:
+    def take(self, rows: Indices) -> MemoryData:
         """Bring some sequences to the client."""
         chosen = np.zeros(len(self), dtype=bool)
         chosen[rows] = True
         parts = self._run("take", (chosen,))
         return MemoryData(Sequences.concatenate(parts), passes=self.passes)
-
-    def changed(self, change: Change) -> "ChunkedData":
-        """Return the same data, with one more change."""
-        return ChunkedData(
-            self.source,
-            self.blocks,
-            self.bounds,
-            self.room,
-            self.client,
-            self.passes,
-            (*self.changes, change),
-        )
 
     def lazily(self, function: Callable[..., Array], *arguments: Any) -> Any:
         """Return ``function`` of every sample, of shape (n, L), as a Dask array."""

@@ -9,20 +9,20 @@ the workers of a Dask cluster.
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array, Indices
 from sparsetoken.sequences.folder import StoredSequences
 from sparsetoken.sequences.passes import pooled_features, scaled_tokens
 from sparsetoken.sequences.sequences import Sequences
 from sparsetoken.sequences.threads import one_blas_thread
 
-Array = NDArray[Any]
 Block = tuple[slice, Sequences]
 Change = Callable[[Sequences], Sequences]
 
@@ -55,12 +55,7 @@ class Data:
     """
 
     def __init__(
-        self,
-        lengths: NDArray[np.int64],
-        dim: int,
-        room: float,
-        n_jobs: int | None,
-        passes: Passes | None,
+        self, lengths: Indices, dim: int, room: float, n_jobs: int | None, passes: Passes | None
     ) -> None:
         self.lengths, self.dim, self.room, self.n_jobs = lengths, dim, room, n_jobs
         self.passes = Passes() if passes is None else passes
@@ -82,7 +77,7 @@ class Data:
         """Return the sum of ``function(block, *rows of the block, *arguments)``, entry by entry."""
         return add_up(self._map(function, rows, arguments))
 
-    def take(self, rows: NDArray[np.int64]) -> "MemoryData":
+    def take(self, rows: Indices) -> "MemoryData":
         """Return the sequences of increasing ``rows``, in memory."""
         raise NotImplementedError
 
@@ -122,7 +117,7 @@ class MemoryData(Data):
         super().__init__(sequences.lengths, sequences.dim, np.inf, n_jobs, passes)
         self.sequences = sequences
 
-    def take(self, rows: NDArray[np.int64]) -> "MemoryData":
+    def take(self, rows: Indices) -> "MemoryData":
         """Return some sequences; all of them are not copied."""
         return self if len(rows) == len(self) else self._with(self.sequences[rows])
 
@@ -135,7 +130,7 @@ class MemoryData(Data):
         tokens = self.per_sample(scaled_tokens, mean, scale)
         return self._with(Sequences(tokens, self.sequences.offsets))
 
-    def cut(self, offsets: NDArray[np.int64]) -> "MemoryData":
+    def cut(self, offsets: Indices) -> "MemoryData":
         """Return the same tokens cut at other places."""
         return self._with(Sequences(self.sequences.tokens, offsets))
 
@@ -164,7 +159,7 @@ class LazyData(Data):
         passes: Passes | None,
         changes: tuple[Change, ...],
     ) -> None:
-        self.changes = changes
+        self.source, self.changes = source, changes
         # What the changes do to one sequence of two tokens they do to all.
         probe = self.change(Sequences(np.zeros((2, source.dim), source.dtype), [0, 2]))
         lengths = np.asarray(source.lengths)
@@ -177,7 +172,9 @@ class LazyData(Data):
 
     def changed(self, change: Change) -> Self:
         """Return the same data, with one more change."""
-        raise NotImplementedError
+        same, changes = copy(self), (*self.changes, change)
+        LazyData.__init__(same, self.source, self.room, self.n_jobs, self.passes, changes)
+        return same
 
     def mapped(self, token_map: Any) -> Self:
         """Return the sequences of tokens that are mapped whenever they are read."""
@@ -201,26 +198,21 @@ class StoredData(LazyData):
         changes: tuple[Change, ...] = (),
     ) -> None:
         super().__init__(stored, stored.room, n_jobs, passes, changes)
-        self.stored = stored
 
-    def take(self, rows: NDArray[np.int64]) -> MemoryData:
+    def take(self, rows: Indices) -> MemoryData:
         """Read some sequences."""
         self.passes.count += 1
-        return MemoryData(self.change(self.stored[rows]), self.n_jobs, self.passes)
+        return MemoryData(self.change(self.source[rows]), self.n_jobs, self.passes)
 
-    def changed(self, change: Change) -> "StoredData":
-        """Return the same data, with one more change."""
-        return StoredData(self.stored, self.n_jobs, self.passes, (*self.changes, change))
-
-    def cut(self, offsets: NDArray[np.int64]) -> "StoredData":
+    def cut(self, offsets: Indices) -> "StoredData":
         """Return the same tokens cut at other places; offsets count from the first token."""
-        cut = self.stored.cut(offsets + self.stored.offsets[0])
+        cut = self.source.cut(offsets + self.source.offsets[0])
         return StoredData(cut, self.n_jobs, self.passes, self.changes)
 
     def _parts(self) -> Iterator[Iterable[Block]]:
-        bounds = block_bounds(self.stored.offsets, self.stored.dim, _BLOCK)
-        most = min(_PART, self.stored.room // 4)
-        number = _numbers(self.stored.offsets, self.stored.dim)[bounds[:-1]] // most
+        bounds = block_bounds(self.source.offsets, self.source.dim, _BLOCK)
+        most = min(_PART, self.source.room // 4)
+        number = _numbers(self.source.offsets, self.source.dim)[bounds[:-1]] // most
         ends = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(bounds) - 1]
         parts = [bounds[low : high + 1].tolist() for low, high in pairwise(ends)]
         with ThreadPoolExecutor(1) as reader:  # reads one part ahead
@@ -231,7 +223,7 @@ class StoredData(LazyData):
             yield ahead.result()
 
     def _read(self, bounds: list[int]) -> Iterator[Block]:
-        sequences = self.stored.read(bounds[0], bounds[-1])
+        sequences = self.source.read(bounds[0], bounds[-1])
         return (
             (slice(low, high), self.change(sequences[low - bounds[0] : high - bounds[0]]))
             for low, high in pairwise(bounds)
@@ -254,12 +246,12 @@ def add_up(parts: Iterable[Any]) -> tuple[Any, ...]:
     return total
 
 
-def _numbers(offsets: NDArray[np.int64], dim: int) -> NDArray[np.int64]:
+def _numbers(offsets: Indices, dim: int) -> Indices:
     """Return how many numbers come before each sequence, and in all."""
     return (offsets - offsets[0]) * dim
 
 
-def block_bounds(offsets: NDArray[np.int64], dim: int, size: int) -> NDArray[np.int64]:
+def block_bounds(offsets: Indices, dim: int, size: int) -> Indices:
     """Return where blocks of whole sequences, of about ``size`` numbers each, start and end."""
     number = _numbers(offsets, dim)[:-1] // size
     return np.append(np.flatnonzero(np.diff(number, prepend=-1)), len(number))

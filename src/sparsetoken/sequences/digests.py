@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from sparsetoken._types import Array
 
 BLOCK = 2**16  # bytes of tokens that have a digest
 _READ = 16  # blocks that are read at a time

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetoken._types import Bools
+
 
 def fingerprints(sequences: Any) -> NDArray[np.uint64]:
     """Return a hash of each sequence's length and of its largest and smallest value by feature.
@@ -35,7 +37,7 @@ def fingerprints_of(data: Any) -> NDArray[np.uint64]:
     return fingerprints(data.sequences) if in_memory else data.per_sample(fingerprints)
 
 
-def seen_in_fit(classifier: Any, sequences: Any) -> NDArray[np.bool_]:
+def seen_in_fit(classifier: Any, sequences: Any) -> Bools:
     """Return which sequences a classifier was fitted to, as far as it remembers."""
     known = getattr(classifier, "fingerprints_", None)
     if known is None:

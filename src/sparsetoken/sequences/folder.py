@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array, Indices
 from sparsetoken.sequences.digests import BlockDigests, TokenFile
 from sparsetoken.sequences.forms import Container, check_sequences, offsets_of
 from sparsetoken.sequences.header import check_file, read_header, write_header
 from sparsetoken.sequences.interop import as_names
-
-Array = NDArray[Any]
 
 _TOKENS, _OFFSETS, _DIGESTS = "tokens.npy", "offsets.npy", "digests.npy"
 _LABELS, _IDS = "labels.npy", "ids.npy"
@@ -197,24 +195,9 @@ class StoredSequences(Container):
             raise ValueError(f"{self.folder} is damaged: {error}") from None
         self.offsets = _checked_offsets(arrays[_OFFSETS], tokens, self.folder)
         self.labels, self.ids = arrays[_LABELS], arrays[_IDS]
-        self._file = TokenFile(
-            self.folder / _TOKENS,
-            tokens.offset,
-            len(tokens),
-            tokens.shape[1],
-            tokens.dtype,
-            arrays[_DIGESTS],
-        )
-
-    @property
-    def dim(self) -> int:
-        """Number of features per token."""
-        return self._file.dim
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the tokens, float64 or float32."""
-        return self._file.dtype
+        self.dim, self.dtype = tokens.shape[1], tokens.dtype
+        place = self.folder / _TOKENS, tokens.offset
+        self._file = TokenFile(*place, len(tokens), self.dim, self.dtype, arrays[_DIGESTS])
 
     @property
     def size(self) -> int:
@@ -261,7 +244,7 @@ class StoredSequences(Container):
         ids = None if self.ids is None else self.ids[rows]
         return self._read(spans, offsets_of(ends - starts), ids, 0)
 
-    def cut(self, offsets: NDArray[np.int64]) -> "StoredSequences":
+    def cut(self, offsets: Indices) -> "StoredSequences":
         """Return the same tokens cut at other places, without labels and ids."""
         part = object.__new__(StoredSequences)
         part.__dict__ |= self.__dict__

@@ -9,13 +9,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array, Indices
 from sparsetoken.sequences.interop import as_floats, is_frame, named_tokens, split_lists
 
-Array = NDArray[Any]
-Offsets = NDArray[np.int64]
-Stacked = tuple[Array, Offsets, Array | None]  # tokens, offsets, names of the features
+Stacked = tuple[Array, Indices, Array | None]  # tokens, offsets, names of the features
 
 _PADDING = 0.1  # share of tokens at the ends that are exactly zero, from which on it is padding
 _FORMS = (
@@ -93,7 +91,7 @@ def stack_padded(array: Any, mask: Any) -> Stacked:
     return padded[there], offsets_of(lengths), None
 
 
-def offsets_of(lengths: Any) -> Offsets:
+def offsets_of(lengths: Any) -> Indices:
     """Return where sequences of these lengths start, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
@@ -165,14 +163,14 @@ def warn_caller(text: str, kind: type[Warning]) -> None:
 class Container:
     """What sequences in memory and in a folder have in common."""
 
-    offsets: Offsets
+    offsets: Indices
     ids: Array | None
     feature_names: Array | None
     dim: Any
     dtype: Any
 
     @property
-    def lengths(self) -> Offsets:
+    def lengths(self) -> Indices:
         """Number of tokens of each sequence."""
         return np.diff(self.offsets)
 
@@ -251,7 +249,7 @@ def _check_finite(X: Any, first: int) -> None:
             )
 
 
-def _warn_of_padding(tokens: Array, offsets: Offsets) -> None:
+def _warn_of_padding(tokens: Array, offsets: Indices) -> None:
     """Warn if many tokens are exactly zero; only the ends are looked at, until one is found."""
     long = np.flatnonzero(np.diff(offsets) > 1)
     ends = np.concatenate([offsets[long], offsets[long + 1] - 1])

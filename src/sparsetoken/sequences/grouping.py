@@ -3,21 +3,14 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
-Codes = NDArray[np.int64]
+from sparsetoken._types import Array, Indices
 
 
-def group_rows(bag: Any, name: str = "bag") -> tuple[Array, Codes]:
+def group_rows(bag: Any, name: str = "bag") -> tuple[Array, Indices]:
     """Return the sequences' names in the order of first appearance, and the number of each row's.
 
-    Parameters
-    ----------
-    bag : array-like of shape (n_rows,)
-        The name of each row's sequence; a missing one is an error.
-    name : str
-        What to call ``bag`` in errors.
+    ``bag`` has the name of each row's sequence; a missing one is an error, which calls it ``name``.
     """
     bag = _column(bag)
     missing = (
@@ -39,7 +32,7 @@ def group_rows(bag: Any, name: str = "bag") -> tuple[Array, Codes]:
     return names[order], rank[codes]
 
 
-def one_per_group(values: Any, ids: Array, codes: Codes) -> Array:
+def one_per_group(values: Any, ids: Array, codes: Indices) -> Array:
     """Return the value that all rows of each sequence share, or raise ValueError."""
     values = _column(values)
     if values.shape != codes.shape:
@@ -62,16 +55,7 @@ def align_labels(sequences: Any, values: Any, name: str = "y") -> Any:
     """Return values of a pandas Series in the order of the sequences that its index names.
 
     Anything else comes back as it is: values without an index, or with one that has nothing to do
-    with ``sequences.ids``, are in the order of the sequences already.
-
-    Parameters
-    ----------
-    sequences : object
-        Sequences, whose ``ids`` count if it has any.
-    values : Any
-        Labels, groups or weights, one per sequence.
-    name : str
-        What to call ``values`` in errors.
+    with ``sequences.ids``, are in the order of the sequences already. Errors call them ``name``.
     """
     index: Any = getattr(values, "index", None)
     ids = getattr(sequences, "ids", None)
@@ -93,7 +77,7 @@ def align_labels(sequences: Any, values: Any, name: str = "y") -> Any:
     return values
 
 
-def constant_columns(tokens: Array, codes: Codes) -> Codes:
+def constant_columns(tokens: Array, codes: Indices) -> Indices:
     """Return the columns that have one value in each sequence but differ between them.
 
     That is how a label looks. To tell it from chance, at least two of its values must be shared
@@ -113,7 +97,7 @@ def constant_columns(tokens: Array, codes: Codes) -> Codes:
     return np.array(constant, dtype=np.int64)
 
 
-def first_rows(codes: Codes) -> Codes:
+def first_rows(codes: Indices) -> Indices:
     """Return the first row of each sequence: they are numbered as they appear."""
     return np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1))
 

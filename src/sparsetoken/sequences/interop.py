@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from sparsetoken._types import Array
 
 
 def as_floats(value: Any, name: str, *, keep: bool = False) -> Array:

@@ -5,8 +5,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sparsetoken._types import Array, Indices
 from sparsetoken.sequences.folder import SequenceWriter, StoredSequences
 from sparsetoken.sequences.forms import (
     Container,
@@ -28,8 +29,6 @@ from sparsetoken.sequences.interop import (
     is_frame,
     named_tokens,
 )
-
-Array = NDArray[Any]
 
 
 class Sequences(Container):
@@ -87,7 +86,7 @@ class Sequences(Container):
             )
         if (np.diff(offsets) < 0).any():
             raise ValueError("offsets must not decrease")
-        self.tokens = tokens
+        self.tokens, self.dim, self.dtype = tokens, int(tokens.shape[1]), tokens.dtype
         self.offsets = offsets.astype(np.int64)
         self.feature_names = names if feature_names is None else as_names(feature_names)
         self.ids = None if ids is None else np.asarray(ids)
@@ -368,16 +367,6 @@ class Sequences(Container):
         warn_of_empty(np.diff(kept), "tokens")
         return Sequences(self.tokens[mask], kept, self.feature_names, self.ids)
 
-    @property
-    def dim(self) -> int:
-        """Number of features per token."""
-        return int(self.tokens.shape[1])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the tokens, float64 or float32."""
-        return self.tokens.dtype
-
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
             key = key[0]  # scikit-learn writes X[rows, ...]
@@ -418,7 +407,7 @@ def as_sequences(X: Any, first: int = 0) -> Sequences:
     return sequences
 
 
-def _grouped(tokens: Array, ids: Array, codes: NDArray[np.int64], names: Array | None) -> Sequences:
+def _grouped(tokens: Array, ids: Array, codes: Indices, names: Array | None) -> Sequences:
     if (np.diff(codes) < 0).any():
         tokens = tokens[np.argsort(codes, kind="stable")]
     return Sequences(tokens, offsets_of(np.bincount(codes, minlength=len(ids))), names, ids)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.integrate import trapezoid
 from scipy.optimize import brentq
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken.estimate import Estimate
 from sparsetoken.performance import Roc
 from sparsetoken.population import AnyProblem
@@ -28,32 +28,12 @@ _EXACT = 1e-10  # accuracy of the probabilities of a single signal token
 _GRID = 129  # thresholds over which an area is integrated
 
 
-class BayesRule:
-    """The best rule for a problem whose signal's direction is known.
+def bayes_rule(problem: AnyProblem, n_points: int) -> "BayesRule":
+    """Return the best rule if the direction is known, exact where possible.
 
-    The score of a sequence is the log odds that it is recorded as positive.
+    The score of a sequence is the log odds that it is recorded as positive. The problem must have
+    both classes.
     """
-
-    error: Estimate
-    """Probability that the sign of the score is not the recorded label."""
-    auc: Estimate
-    """Probability that a sample recorded as positive scores above one recorded as negative."""
-
-    def threshold(self, fpr: float) -> Estimate:
-        """Return the threshold on the score that a fraction ``fpr`` of the negatives exceeds."""
-        raise NotImplementedError
-
-    def recall(self, fpr: float) -> Estimate:
-        """Return the fraction of the positives above the threshold that ``fpr`` sets."""
-        raise NotImplementedError
-
-    def roc(self, n_thresholds: int) -> Roc:
-        """Return the ROC curve at thresholds from the highest to the lowest score."""
-        raise NotImplementedError
-
-
-def bayes_rule(problem: AnyProblem, n_points: int) -> BayesRule:
-    """Return the best rule, exact where possible; the problem has both classes."""
     by_length: dict[int, _Length] = {}
     for kind, share in zip(problem.kinds, problem.shares, strict=True):
         law = _exact_law(kind)
@@ -89,18 +69,18 @@ class _Length(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _ExactRule(BayesRule):
+class _ExactRule:
     lengths: tuple[_Length, ...]
     label_errors: tuple[float, float]
 
     @cached_property
-    def error(self) -> Estimate:  # type: ignore[override]
+    def error(self) -> Estimate:
         alarm, detected = self._above(0.0)
         _, positive = self._above(-math.inf)
         return Estimate(alarm + positive - detected, _EXACT)
 
     @cached_property
-    def auc(self) -> Estimate:  # type: ignore[override]
+    def auc(self) -> Estimate:
         if len(self.lengths) == 1:  # of recorded labels: the true classes, mixed
             ((law, positive, negative),) = self.lengths
             missed, invented = self.label_errors
@@ -187,7 +167,7 @@ def _span_of(law: SingleTokenRatio) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-class _PointRule(BayesRule):
+class _PointRule:
     """From points: what each adds to the recorded positives and to the recorded negatives."""
 
     def __init__(self, problem: AnyProblem, n_points: int) -> None:
@@ -201,13 +181,13 @@ class _PointRule(BayesRule):
         self._rate = problem.positive_rate
 
     @cached_property
-    def error(self) -> Estimate:  # type: ignore[override]
+    def error(self) -> Estimate:
         return self._estimate(
             lambda positive, negative, _: float(np.minimum(positive, negative).mean())
         )
 
     @cached_property
-    def auc(self) -> Estimate:  # type: ignore[override]
+    def auc(self) -> Estimate:
         return self._estimate(_area)
 
     def threshold(self, fpr: float) -> Estimate:
@@ -216,7 +196,7 @@ class _PointRule(BayesRule):
         )
 
     def recall(self, fpr: float) -> Estimate:
-        def fraction(positive: Array, negative: Array, scores: Array) -> float:
+        def fraction(positive: Floats, negative: Floats, scores: Floats) -> float:
             threshold = _quantile(scores, negative, 1.0 - fpr)
             return float(positive[scores > threshold].sum() / positive.sum())
 
@@ -236,20 +216,23 @@ class _PointRule(BayesRule):
         fpr, recall = rates.mean(axis=0)
         return Roc(thresholds, fpr, recall, bar)
 
-    def _estimate(self, number: Callable[[Array, Array, Array], float]) -> Estimate:
+    def _estimate(self, number: Callable[[Floats, Floats, Floats], float]) -> Estimate:
         columns = self._positive, self._negative, self._scores
         value = number(*(column.ravel() for column in columns))
         each = [number(*row) for row in zip(*columns, strict=True)]
         return Estimate(value, standard_error(each, self._rate, self._scores.size))
 
 
-def _area(positive: Array, negative: Array, scores: Array) -> float:
+BayesRule = _ExactRule | _PointRule
+
+
+def _area(positive: Floats, negative: Floats, scores: Floats) -> float:
     order = np.argsort(scores)
     below = np.cumsum(negative[order]) - 0.5 * negative[order]
     return float(positive[order] @ below / (positive.sum() * negative.sum()))
 
 
-def _quantile(scores: Array, weights: Array, level: float) -> float:
+def _quantile(scores: Floats, weights: Floats, level: float) -> float:
     order = np.argsort(scores)
     below = np.cumsum(weights[order])
     return float(np.interp(level * below[-1], below - 0.5 * weights[order], scores[order]))

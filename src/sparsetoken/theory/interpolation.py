@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._njit import njit
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 
 _MOST_MEANS = 1000  # grid points; a wider range is averaged point by point
 _WIDEST = 1.2  # range of log c on one grid
@@ -28,14 +28,14 @@ _POWERS = (1, 1, 1, 2, 1, 1, 1, 2, 2, 3)  # of 1 + χc², for the ten averages
 
 
 def interpolate(
-    average: Callable[[Array, Array, Array], Any],
-    label: Array,
-    mean: Array,
-    scale: Array,
+    average: Callable[[Floats, Floats, Floats], Any],
+    label: Floats,
+    mean: Floats,
+    scale: Floats,
     chi: float,
     norm: float,
     resolution: float,
-) -> Array:
+) -> Floats:
     """Return the ten averages of each point, shape (10, n_points).
 
     ``resolution`` is the number of grid points per unit of the mean, or per deviation ``norm``·c of
@@ -58,15 +58,15 @@ def interpolate(
 
 
 def _from_grid(
-    average: Callable[[Array, Array, Array], Any],
+    average: Callable[[Floats, Floats, Floats], Any],
     label: float,
-    mean: Array,
-    scale: Array,
-    logs: Array,
+    mean: Floats,
+    scale: Floats,
+    logs: Floats,
     chi: float,
     norm: float,
     resolution: float,
-) -> Array:
+) -> Floats:
     """Return the averages of points of one label and similar scales."""
     spread = float(np.ptp(logs))
     width = math.hypot(1.0, norm * float(scale.min()))
@@ -90,7 +90,7 @@ def _from_grid(
     return result
 
 
-def _lagrange(nodes: Array) -> Array:
+def _lagrange(nodes: Floats) -> Floats:
     """Denominators of the Lagrange polynomials."""
     gaps = nodes[:, np.newaxis] - nodes
     np.fill_diagonal(gaps, 1.0)

@@ -10,7 +10,7 @@ from scipy import optimize
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.law import score_mean
@@ -171,7 +171,7 @@ class _Order(NamedTuple):
     """The parameters as the theory sees them, and how stiffly they are held."""
 
     parameters: Parameters
-    variance: Array
+    variance: Floats
     """V, shape (2, 2): how much one sample can move them."""
 
 
@@ -210,11 +210,11 @@ class _Cohort:
     """Samples of one group: their normals, and where the last minimization ended."""
 
     group: Group
-    normals: Array
+    normals: Floats
     """Shape (samples, 2, tokens)."""
-    last: Array | None = None
+    last: Floats | None = None
 
-    def prior(self, at: Parameters) -> Array:
+    def prior(self, at: Parameters) -> Floats:
         """Return h°."""
         h = np.einsum("kj,njl->nkl", np.linalg.cholesky(at.gram), self.normals)
         h[:, :, : signal_tokens(self.group)] += self.group.kind.signal * at.overlap[:, np.newaxis]
@@ -241,7 +241,7 @@ class _Cohort:
 
 def _draw(problem: AnyProblem, rows: int, scrambling: int) -> list[_Cohort]:
     """Draw the samples of each group; classes of one kind share their normals."""
-    drawn: dict[SparseTokenProblem, Array] = {}
+    drawn: dict[SparseTokenProblem, Floats] = {}
     cohorts = []
     for group in problem.groups:
         kind = group.kind
@@ -258,17 +258,17 @@ def _draw(problem: AnyProblem, rows: int, scrambling: int) -> list[_Cohort]:
 class _Pass(NamedTuple):
     """Averages over the samples at one iterate."""
 
-    pull: Array
+    pull: Floats
     """θE[v·A]"""
-    energy: Array
+    energy: Floats
     """E[AᵀA]"""
-    response: Array
+    response: Floats
     """E Σ ∂A/∂h° within tokens, shape (2, 2).
 
     By Stein's identity, which holds for jumps too, unless there is hardly a query: then there are
     no jumps.
     """
-    pairs: Array
+    pairs: Floats
     """E Σ over pairs of tokens of (∂A/∂h°) ⊗ (∂A/∂h°), shape (4, 4)."""
     slope: float
     stiffness: float
@@ -277,14 +277,14 @@ class _Pass(NamedTuple):
 
 
 def _solve(
-    cohorts: list[_Cohort], alpha: float, ridges: Array, beta: float, loss: Loss, start: _Order
+    cohorts: list[_Cohort], alpha: float, ridges: Floats, beta: float, loss: Loss, start: _Order
 ) -> _Solution:
     """Iterate the equations of section 14 from ``start``, then solve them by Newton's method.
 
     Where that fails, as where the query vanishes, iterate to the end.
     """
 
-    def step(x: Array) -> Array:
+    def step(x: Floats) -> Floats:
         order = _unflat(x)
         return _flat(_next(order, _average(cohorts, order, beta, loss), alpha, ridges)[0])
 
@@ -342,7 +342,7 @@ def _average(cohorts: list[_Cohort], order: _Order, beta: float, loss: Loss) -> 
     return _Pass(*total)
 
 
-def _tame(response: Array) -> Array:
+def _tame(response: Floats) -> Floats:
     """Return factors that bound the largest responses, of samples about to jump.
 
     Their mean square need not exist; the share of such samples is judged on its own.
@@ -351,19 +351,19 @@ def _tame(response: Array) -> Array:
     return np.minimum(1.0, np.quantile(size, _TAMED) / np.maximum(size, 1e-300))
 
 
-def _next(order: _Order, seen: _Pass, alpha: float, ridges: Array) -> tuple[_Order, bool]:
+def _next(order: _Order, seen: _Pass, alpha: float, ridges: Floats) -> tuple[_Order, bool]:
     """Return the next iterate, and whether the parameters are held against every change."""
     stiffness = alpha * (np.diag(ridges) + 0.5 * (seen.response + seen.response.T))
     values, vectors = np.linalg.eigh(stiffness)
     least = 0.1 * alpha * ridges.min()
-    variance: Array = (vectors / np.maximum(values, least)) @ vectors.T
+    variance: Floats = (vectors / np.maximum(values, least)) @ vectors.T
     force = -alpha * seen.pull
     gram = variance @ (np.outer(force, force) + alpha * seen.energy) @ variance
     bias = order.parameters.bias - seen.slope / max(seen.stiffness, 1e-3)
     return _Order(Parameters(variance @ force, gram, bias), variance), bool(values[0] > least)
 
 
-def _growth(seen: _Pass, alpha: float, variance: Array) -> float:
+def _growth(seen: _Pass, alpha: float, variance: Floats) -> float:
     """Return the factor by which the samples' answer multiplies a small change of parameters.
 
     A random change with covariance S comes back as αW E[Σ JᵀSJ] W, J being a sample's response
@@ -374,19 +374,19 @@ def _growth(seen: _Pass, alpha: float, variance: Array) -> float:
     return float(np.abs(np.linalg.eigvals(answer.reshape(4, 4))).max())
 
 
-def _flat(order: _Order) -> Array:
+def _flat(order: _Order) -> Floats:
     at, v = order.parameters, order.variance
     parts = (at.overlap, at.gram[np.triu_indices(2)], v[np.triu_indices(2)], [at.bias])
     return np.concatenate(parts)
 
 
-def _positive(matrix: Array) -> Array:
+def _positive(matrix: Floats) -> Floats:
     """Return the nearest matrix with no eigenvalue below a tiny share of the largest."""
     values, vectors = np.linalg.eigh(matrix)
     return (vectors * np.maximum(values, 1e-12 * np.abs(values).max())) @ vectors.T
 
 
-def _unflat(x: Array) -> _Order:
+def _unflat(x: Floats) -> _Order:
     gram, variance = (_positive(np.array([[a, b], [b, c]])) for a, b, c in (x[2:5], x[5:8]))
     return _Order(Parameters(x[:2], gram, float(x[8])), variance)
 

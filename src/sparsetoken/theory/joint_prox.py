@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken.losses import Loss
 from sparsetoken.pooling import Softmax
 
@@ -22,7 +22,7 @@ _MOST_ROUNDS = 60
 class Objective(NamedTuple):
     """The minimized function of each sample: what it needs besides H and h°."""
 
-    precision: Array
+    precision: Floats
     """V⁻¹, shape (2, 2)."""
     label: float
     bias: float
@@ -33,18 +33,18 @@ class Objective(NamedTuple):
 class Place(NamedTuple):
     """The function at H: its value and derivatives, and what they are made of."""
 
-    value: Array
-    gradient: Array
+    value: Floats
+    gradient: Floats
     """Shape (samples, 2, tokens)."""
-    hessian: Array
+    hessian: Floats
     """Shape (samples, 2·tokens, 2·tokens)."""
-    influence: Array
+    influence: Floats
     """A = ∂ℓ/∂H."""
-    loss: Array
-    slope: Array
+    loss: Floats
+    slope: Floats
 
 
-def evaluate(objective: Objective, prior: Array, h: Array) -> Place:
+def evaluate(objective: Objective, prior: Floats, h: Floats) -> Place:
     """Evaluate the function at H."""
     samples, _, n_tokens = h.shape
     beta, loss = objective.beta, objective.loss
@@ -82,7 +82,7 @@ def evaluate(objective: Objective, prior: Array, h: Array) -> Place:
     return Place(total, pull + influence, hessian, influence, value, slope)
 
 
-def minimize(objective: Objective, prior: Array, start: Array) -> Array:
+def minimize(objective: Objective, prior: Floats, start: Floats) -> Floats:
     """Return the minimizer of each sample nearest to its start."""
     h = start.copy()
     samples = np.arange(len(h))
@@ -116,7 +116,7 @@ def minimize(objective: Objective, prior: Array, start: Array) -> Array:
     return h
 
 
-def responses(objective: Objective, prior: Array, h: Array) -> tuple[Place, Array]:
+def responses(objective: Objective, prior: Floats, h: Floats) -> tuple[Place, Floats]:
     """Return the function at the minimisers and ∂A/∂h°, shape (samples, 2, tokens, 2, tokens)."""
     place = evaluate(objective, prior, h)
     n_tokens = h.shape[2]

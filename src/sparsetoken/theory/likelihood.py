@@ -4,13 +4,13 @@ import numpy as np
 from scipy.special import gammaln
 
 from sparsetoken._njit import njit
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken.problem import SparseTokenProblem
 
 _MANY = 100.0  # variance of a count from which on its law is known well enough by its cumulants
 
 
-def log_likelihood_ratio(x: Array, problem: SparseTokenProblem) -> Array:
+def log_likelihood_ratio(x: Floats, problem: SparseTokenProblem) -> Floats:
     """Log of the mean of exp(θ Σ x_l − Rθ²/2) over the places of the signal, for each row of x.
 
     If all subsets of R tokens are possible, the sum is the elementary symmetric polynomial of the
@@ -20,7 +20,7 @@ def log_likelihood_ratio(x: Array, problem: SparseTokenProblem) -> Array:
     return log_mean_over_places(exponents, problem) - 0.5 * problem.n_signal * problem.signal**2
 
 
-def log_mean_over_places(exponents: Array, problem: SparseTokenProblem) -> Array:
+def log_mean_over_places(exponents: Floats, problem: SparseTokenProblem) -> Floats:
     """Log of the mean of exp(sum of exponents) over where the signal may be, for each row."""
     n_tokens, n_signal = problem.n_tokens, problem.n_signal
     if problem.in_runs:

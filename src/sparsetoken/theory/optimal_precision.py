@@ -12,11 +12,10 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.special import expit, log_softmax, logsumexp
 
-from sparsetoken._types import Array
+from sparsetoken._types import Bools, Floats
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.likelihood import log_mean_over_places
@@ -33,11 +32,11 @@ class SameLength(NamedTuple):
     """The sequences of one length: what can be known of them before their tokens are seen."""
 
     kinds: tuple[SparseTokenProblem, ...]
-    shares: Array
+    shares: Floats
     """Of the positives, those of each kind."""
-    priors: Array
+    priors: Floats
     """Chance to carry the signal if recorded as positive, as negative, and if not labelled."""
-    masses: Array
+    masses: Floats
     """Probability of a labelled sample recorded as positive, as negative; of an unlabelled one."""
 
 
@@ -73,9 +72,9 @@ class Precision:
     Both columns of each array: labelled, unlabelled.
     """
 
-    roots: Array
+    roots: Floats
     """Values of √M from 0 to 1."""
-    batches: Array
+    batches: Floats
     """What is added at each, shape (roots, batches, 2)."""
 
     @cached_property
@@ -95,15 +94,15 @@ class Precision:
         )
         return CubicSpline(fine, 2.0 * fine[:, np.newaxis] * self(fine**2)).antiderivative()
 
-    def __call__(self, overlap: Array | float) -> Array:
+    def __call__(self, overlap: Floats | float) -> Floats:
         """Return what a sample adds if the posterior mean has this squared length M."""
         return np.exp(self._log_mean(np.sqrt(overlap)))
 
-    def deviations(self, overlap: float) -> Array:
+    def deviations(self, overlap: float) -> Floats:
         """Return by how much, relatively, each batch of points differs, shape (batches, 2)."""
         return np.asarray(self._deviations(math.sqrt(overlap)))
 
-    def integral(self, overlap: Array | float) -> Array:
+    def integral(self, overlap: Floats | float) -> Floats:
         """Return the integral from nothing to M: twice the free entropy of a sample's tokens."""
         return np.asarray(self._integral(np.sqrt(overlap)))
 
@@ -113,7 +112,7 @@ def tabulate_precision(problem: AnyProblem, n_points: int) -> Precision:
     """Tabulate, with more knots until a spline agrees with what is computed between them."""
     lengths = [(length, _precision_of(length, n_points)) for length in same_lengths(problem)]
 
-    def compute(root: float) -> Array:
+    def compute(root: float) -> Floats:
         total = np.zeros((BATCHES, 2))
         for length, precision in lengths:
             by_prior = length.masses * precision(root)
@@ -139,12 +138,12 @@ def tabulate_precision(problem: AnyProblem, n_points: int) -> Precision:
     return _table(values)
 
 
-def _table(values: dict[float, Array]) -> Precision:
+def _table(values: dict[float, Floats]) -> Precision:
     roots = sorted(values)
     return Precision(np.array(roots), np.stack([values[root] for root in roots]))
 
 
-def _precision_of(length: SameLength, n_points: int) -> Callable[[float], Array]:
+def _precision_of(length: SameLength, n_points: int) -> Callable[[float], Floats]:
     """Return the function of √M: for each batch (or for all) and prior, what a sample adds."""
     kinds, shares, priors, _ = length
     signals = np.array([kind.signal for kind in kinds])
@@ -155,7 +154,7 @@ def _precision_of(length: SameLength, n_points: int) -> Callable[[float], Array]
         return _Points(length, n_points)
 
     @lru_cache(maxsize=1)  # for strong signals, which are all alike
-    def exact(*strengths: float) -> Array:
+    def exact(*strengths: float) -> Floats:
         precision = single_token_precision(n_tokens, np.array(strengths), signals, shares, priors)
         return precision[np.newaxis]
 
@@ -177,10 +176,10 @@ class _Points:
             for batch in range(BATCHES)
         ]
 
-    def __call__(self, root: float) -> Array:
+    def __call__(self, root: float) -> Floats:
         return np.stack([self._batch(root, batch) for batch in range(BATCHES)])
 
-    def _batch(self, root: float, batch: int) -> Array:
+    def _batch(self, root: float, batch: int) -> Floats:
         kinds, shares, priors, _ = self.length
         total = np.zeros(priors.size)
         for kind, share, (noise, marked) in zip(kinds, shares, self.rows[batch], strict=True):
@@ -201,9 +200,7 @@ class _Points:
         return total
 
 
-def _posterior(
-    x: Array, marked: NDArray[np.bool_], seen: SparseTokenProblem
-) -> tuple[Array, Array]:
+def _posterior(x: Floats, marked: Bools, seen: SparseTokenProblem) -> tuple[Floats, Floats]:
     """Return the log likelihood ratio, and how many marked tokens the posterior takes for signal.
 
     The latter is the derivative of the former by a tilt of these tokens.

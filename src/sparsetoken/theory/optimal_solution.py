@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.performance import LEAST_UNCERTAINTY, Roc
@@ -132,13 +132,13 @@ def stable_solutions(
     ]
 
 
-def _roots(precision: Precision, samples: Array) -> list[float]:
+def _roots(precision: Precision, samples: Floats) -> list[float]:
     """Return the stable solutions M: where log x(M) − log(M/(1 − M)) falls through zero."""
     least, most = (float(precision(end) @ samples) for end in (0.0, 1.0))
     if most <= 1e-290:
         return [0.0]
 
-    def excess(log_odds: Array | float) -> Array:
+    def excess(log_odds: Floats | float) -> Floats:
         added = precision(expit(log_odds)) @ samples
         return np.asarray(np.log(added) - log_odds)
 
@@ -150,7 +150,7 @@ def _roots(precision: Precision, samples: Array) -> list[float]:
     return [float(expit(log_odds)) for log_odds in roots]
 
 
-def _with_bar(precision: Precision, samples: Array, overlap: float) -> Estimate:
+def _with_bar(precision: Precision, samples: Floats, overlap: float) -> Estimate:
     """Attach the error bar: how each batch of points would move the solution."""
     if overlap in (0.0, 1.0):
         return Estimate(overlap)
@@ -164,7 +164,7 @@ def _with_bar(precision: Precision, samples: Array, overlap: float) -> Estimate:
     return Estimate(overlap, max(bar, 1e-15))
 
 
-def _free_entropy(precision: Precision, samples: Array, overlap: float) -> Estimate:
+def _free_entropy(precision: Precision, samples: Floats, overlap: float) -> Estimate:
     if overlap in (0.0, 1.0):
         return Estimate(overlap and math.inf)
     prior = 0.5 * (overlap + math.log1p(-overlap))

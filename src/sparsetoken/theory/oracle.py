@@ -11,7 +11,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr, ndtr
 from scipy.stats import hypergeom
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.performance import LEAST_UNCERTAINTY
@@ -137,13 +137,13 @@ def required_signal(
 
 # The probabilities that a sample of a kind, with or without the signal, is below a threshold and
 # above it, as functions of the threshold.
-Tails = Callable[[SparseTokenProblem, bool, Array], tuple[Array, Array]]
+Tails = Callable[[SparseTokenProblem, bool, Floats], tuple[Floats, Floats]]
 
 
 def _best_threshold(problem: AnyProblem, tails: Tails, low: float, high: float) -> float:
     """Return the least error of a common threshold between ``low`` and ``high``."""
 
-    def error(threshold: Array) -> Array:
+    def error(threshold: Floats) -> Floats:
         total = np.zeros_like(threshold)
         for kind, positive, label, probability in problem.groups:
             below, above = tails(kind, positive, threshold)
@@ -156,7 +156,7 @@ def _best_threshold(problem: AnyProblem, tails: Tails, low: float, high: float) 
 def _pooled(problem: AnyProblem, n_points: int) -> Estimate:
     longest = lengths(problem)[-1]  # its noise is the unit
 
-    def tails(kind: SparseTokenProblem, positive: bool, threshold: Array) -> tuple[Array, Array]:
+    def tails(kind: SparseTokenProblem, positive: bool, threshold: Floats) -> tuple[Floats, Floats]:
         z = threshold * math.sqrt(kind.n_tokens / longest) - positive * kind.snr
         return ndtr(z), ndtr(-z)
 
@@ -171,8 +171,8 @@ def _vectorized(problem: AnyProblem, n_points: int) -> Estimate:
     for count in np.unique(np.geomspace(1, n_tokens, 60).round().astype(int)):
 
         def tails(
-            kind: SparseTokenProblem, positive: bool, threshold: Array, count: int = count
-        ) -> tuple[Array, Array]:
+            kind: SparseTokenProblem, positive: bool, threshold: Floats, count: int = count
+        ) -> tuple[Floats, Floats]:
             if not positive:
                 return ndtr(threshold), ndtr(-threshold)
             n_signal, share = _signal_among(count, n_tokens, kind.n_signal, kind.in_runs)
@@ -187,7 +187,7 @@ def _vectorized(problem: AnyProblem, n_points: int) -> Estimate:
 
 
 @lru_cache(maxsize=256)
-def _signal_among(count: int, n_tokens: int, n_signal: int, in_runs: bool) -> tuple[Array, Array]:
+def _signal_among(count: int, n_tokens: int, n_signal: int, in_runs: bool) -> tuple[Floats, Floats]:
     """Return how many of ``count`` tokens may carry the signal, and with what probabilities.
 
     Of runs, those in the middle of the sequence are chosen.
@@ -207,7 +207,7 @@ def _signal_among(count: int, n_tokens: int, n_signal: int, in_runs: bool) -> tu
 def _hardmax(problem: AnyProblem, n_points: int) -> Estimate:
     """All the weight on the largest token: the law of a maximum, in closed form."""
 
-    def tails(kind: SparseTokenProblem, positive: bool, threshold: Array) -> tuple[Array, Array]:
+    def tails(kind: SparseTokenProblem, positive: bool, threshold: Floats) -> tuple[Floats, Floats]:
         marked = kind.n_signal if positive else 0
         below = marked * log_ndtr(threshold - kind.signal)
         below = below + (kind.n_tokens - marked) * log_ndtr(threshold)
@@ -217,7 +217,7 @@ def _hardmax(problem: AnyProblem, n_points: int) -> Estimate:
     return Estimate(_best_threshold(problem, tails, -9.0, top + 9.0))
 
 
-def _least(error: Callable[[Array], Array], low: float, high: float, rate: float) -> float:
+def _least(error: Callable[[Floats], Floats], low: float, high: float, rate: float) -> float:
     """Minimum over the threshold: a grid, a local search, and the trivial rules."""
     grid = np.linspace(low, high, min(20_000, max(200, int(20 * (high - low)))))
     values = error(grid)
@@ -271,9 +271,9 @@ class _Shares(NamedTuple):
     n_points: int
     n_noise: int
     """How many points, the last ones, are negatives of one kind."""
-    missed: Array
+    missed: Floats
     """If they are called negative."""
-    alarm: Array
+    alarm: Floats
     """If they are called positive."""
 
 
@@ -309,7 +309,7 @@ def _threshold_error(
     )
     width = 0.1 * float(scores[:, -shares.n_noise :].std()) + 1e-12
 
-    def each(threshold: float) -> Array:
+    def each(threshold: float) -> Floats:
         z = (threshold - scores) / width
         below = 2.0 * ndtr(z) - ndtr(z / math.sqrt(2.0))
         return alarm + (missed - alarm) * below
@@ -331,7 +331,7 @@ def _threshold_error(
     return min(max(float(minimum.fun), least), trivial), error
 
 
-def _features(x: Array, pooling: Pooling, sharpness: float) -> Array:
+def _features(x: Floats, pooling: Pooling, sharpness: float) -> Floats:
     return np.einsum("nl,nl->n", pooling.weights(sharpness * x), x)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken.law import FeatureLaw, Part
 from sparsetoken.pooling import Pooling
 from sparsetoken.population import AnyProblem
@@ -35,11 +35,7 @@ _SEED = 20250925
 
 @lru_cache(maxsize=16)
 def attention_law(
-    problem: AnyProblem,
-    pooling: Pooling,
-    cosine: float,
-    sharpness: float,
-    n_points: int,
+    problem: AnyProblem, pooling: Pooling, cosine: float, sharpness: float, n_points: int
 ) -> FeatureLaw:
     """Law of pooled features for a query at the given cosine and sharpness.
 
@@ -52,14 +48,14 @@ def attention_law(
     for kind in kinds:
         shapes.setdefault((kind.n_tokens, kind.n_signal), []).append(kind)
     # Law by what it depends on: length, signal tokens and strength; for negatives the length.
-    columns: dict[Any, list[Array]] = {}
+    columns: dict[Any, list[Floats]] = {}
     for batch, (shape, alike) in itertools.product(range(BATCHES), shapes.items()):
         # Kinds of one shape share a Sobol sequence: each has a block of it, a net by itself.
         n_blocks = 1 << (len(alike) - 1).bit_length()
         noise = token_noise(alike[0], each, batch, n_blocks)
         blocks = np.split(noise, n_blocks)[: len(alike)]
         used = noise[: len(alike) * len(blocks[0])]
-        samples: list[tuple[Any, Array, float]] = [(shape[0], used, 0.0)]
+        samples: list[tuple[Any, Floats, float]] = [(shape[0], used, 0.0)]
         samples += [
             ((*shape, kind.signal), block, kind.signal)
             for kind, block in zip(alike, blocks, strict=True)
@@ -80,8 +76,8 @@ def attention_law(
 
 
 def _features(
-    noise: Array, n_signal: int, signal: float, pooling: Pooling, cosine: float, sharpness: float
-) -> Array:
+    noise: Floats, n_signal: int, signal: float, pooling: Pooling, cosine: float, sharpness: float
+) -> Floats:
     """Return the triples of samples with this noise: along the query, along the rest, scale."""
     scores = sharpness * noise
     scores[:, :n_signal] += sharpness * signal * cosine
@@ -93,7 +89,9 @@ def _features(
     return np.stack([along, sine * on_signal, scale])
 
 
-def token_noise(problem: SparseTokenProblem, n_points: int, batch: int, n_blocks: int = 1) -> Array:
+def token_noise(
+    problem: SparseTokenProblem, n_points: int, batch: int, n_blocks: int = 1
+) -> Floats:
     """Return the normals of one batch, (points, n_tokens), the same for the same arguments.
 
     The batches together have ``n_points`` rows, or as many as bounded work allows, times a number
@@ -108,7 +106,7 @@ def token_noise(problem: SparseTokenProblem, n_points: int, batch: int, n_blocks
     return draw(problem.n_tokens, problem.n_signal, rows, batch)
 
 
-def _draw_noise(n_tokens: int, n_signal: int, n_points: int, batch: int) -> Array:
+def _draw_noise(n_tokens: int, n_signal: int, n_points: int, batch: int) -> Floats:
     groups = [n for n in (n_signal, n_tokens - n_signal) if n > 0]
     rng = np.random.default_rng([_SEED, n_tokens, n_signal, batch])
     # The Sobol columns go to the largest of both groups, then to the second largest, ...
@@ -133,7 +131,7 @@ def _draw_noise(n_tokens: int, n_signal: int, n_points: int, batch: int) -> Arra
 
 
 @lru_cache(maxsize=128)
-def _cached_noise(n_tokens: int, n_signal: int, n_points: int, batch: int) -> Array:
+def _cached_noise(n_tokens: int, n_signal: int, n_points: int, batch: int) -> Floats:
     noise = _draw_noise(n_tokens, n_signal, n_points, batch)
     noise.flags.writeable = False
     return noise

@@ -58,19 +58,9 @@ def two_step_risk(
     >>> round(r.cosine, 3), round(r.test_error, 3)
     (0.948, 0.032)
     """
-    (result,) = two_step_curve(
-        problem,
-        alphas0=[alpha0],
-        alphas1=[alpha1],
-        reg=reg,
-        loss=loss,
-        beta=beta,
-        lr_readout=lr_readout,
-        lr_bias=lr_bias,
-        lr_query=lr_query,
-        n_points=n_points,
-    )
-    return result
+    rates = {"beta": beta, "lr_readout": lr_readout, "lr_bias": lr_bias, "lr_query": lr_query}
+    options: dict[str, Any] = {"reg": reg, "loss": loss, "n_points": n_points} | rates
+    return two_step_curve(problem, alphas0=[alpha0], alphas1=[alpha1], **options)[0]
 
 
 def two_step_curve(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetoken._njit import njit
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken.law import Points, Readout, score_mean
 from sparsetoken.losses import Loss
 from sparsetoken.theory.smoothing import Moments, envelope_moments
@@ -42,19 +42,19 @@ class Pass(NamedTuple):
     """One pass over the points: the function and its derivatives at a readout."""
 
     value: float
-    gradient: Array
-    hessian: Array
+    gradient: Floats
+    hessian: Floats
     step_gradient: float
     step_hessian: float
-    cross: Array
+    cross: Floats
     excess: float
     """log of E[(r−p)²/c²] over τ²/α, zero when χ is right."""
     excess_slope: float
-    metric: Array
+    metric: Floats
     """E[∂r ∂rᵀ]: how the scores change with x."""
 
     @property
-    def system(self) -> tuple[Array, Array]:
+    def system(self) -> tuple[Floats, Floats]:
         """Matrix and right side of a Newton step in x and log χ (x alone at α = ∞)."""
         if self.gradient.size == 3:
             return self.hessian, self.gradient
@@ -144,12 +144,12 @@ def assemble(
 class _Sums(NamedTuple):
     """Sums over the points."""
 
-    scalars: Array
+    scalars: Floats
     """E[M], E[c²h²], E[c⁴h²k], E[cGh]"""
-    gradient: Array
-    cross: Array
-    hessian: Array
-    metric: Array
+    gradient: Floats
+    cross: Floats
+    hessian: Floats
+    metric: Floats
 
 
 @njit(fastmath={"reassoc", "contract"})

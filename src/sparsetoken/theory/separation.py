@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy.special import ndtr
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken.estimate import Estimate, warn_not_converged
 from sparsetoken.law import FeatureLaw, Points
 from sparsetoken.pooling import Pooling
@@ -73,7 +73,7 @@ def law_capacity(law: FeatureLaw) -> Estimate:
     return Estimate(1.0 / value, max(error, 1e-12) / value**2, converged)
 
 
-def _least_cost(points: Points, x: Array) -> tuple[Array, float, bool]:
+def _least_cost(points: Points, x: Floats) -> tuple[Floats, float, bool]:
     """Minimize the convex cost of separation by Newton's method with step halving."""
     value, gradient, hessian, _ = _separation_cost(points, x)
     for _ in range(100):
@@ -92,7 +92,7 @@ def _least_cost(points: Points, x: Array) -> tuple[Array, float, bool]:
     return x, value, gain <= 1e-8 * value
 
 
-def _separation_cost(p: Points, x: Array) -> tuple[float, Array, Array, Array]:
+def _separation_cost(p: Points, x: Floats) -> tuple[float, Floats, Floats, Floats]:
     """Return E[(G − y(a₁w₁ + (μ₂ + c h₂)w₂ + b)/c)₊²], its derivatives, and its value per point.
 
     The two Gaussians add up to one of deviation s = √(1 + w₂²): the average is that of (sG − u)₊².
@@ -109,7 +109,7 @@ def _separation_cost(p: Points, x: Array) -> tuple[float, Array, Array, Array]:
     du = p.label / p.scale * np.stack([p.along_query, p.along_rest, np.ones_like(u)])
     ds = np.array([0.0, w2 / s, 0.0])
 
-    def total(values: Array) -> Array:
+    def total(values: Floats) -> Floats:
         return np.einsum("in,n->i", du, p.weight * values)
 
     gradient = total(by_u) + ds * p.average(by_s)

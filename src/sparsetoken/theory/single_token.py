@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from sparsetoken._njit import njit
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 
 Complex = NDArray[np.complex128]
 
@@ -33,8 +33,8 @@ _ROOT = math.sqrt(2.0 * math.pi)
 class _Noise(NamedTuple):
     """A normal variable on a grid."""
 
-    nodes: Array
-    weights: Array
+    nodes: Floats
+    weights: Floats
 
 
 def _noise(strength: float) -> _Noise:
@@ -45,8 +45,8 @@ def _noise(strength: float) -> _Noise:
 
 
 def single_token_precision(
-    n_tokens: int, strengths: Array, signals: Array, shares: Array, priors: Array
-) -> Array:
+    n_tokens: int, strengths: Floats, signals: Floats, shares: Floats, priors: Floats
+) -> Floats:
     """Return E Σ a_l â_l for each prior, where a is the signal of a sequence's tokens.
 
     A sequence is positive with the prior's probability and then, by shares, of a kind with signal

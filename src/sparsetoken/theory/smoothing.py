@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from sparsetoken._njit import njit
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken.losses import Logistic, Loss, gaussian_rule
 from sparsetoken.theory.interpolation import interpolate
 
@@ -30,33 +30,33 @@ _GAUSS = tuple(
 class Moments(NamedTuple):
     """Averages over G, one entry per point."""
 
-    envelope: Array
+    envelope: Floats
     """E[M]"""
-    h: Array
+    h: Floats
     """E[h]"""
-    gh: Array
+    gh: Floats
     """E[G h]"""
-    hh: Array
+    hh: Floats
     """E[h²]"""
-    k: Array
+    k: Floats
     """E[k]"""
-    gk: Array
+    gk: Floats
     """E[G k]"""
-    ggk: Array
+    ggk: Floats
     """E[G² k]"""
-    hk: Array
+    hk: Floats
     """E[h k]"""
-    ghk: Array
+    ghk: Floats
     """E[G h k]"""
-    hhk: Array
+    hhk: Floats
     """E[h² k]"""
 
 
 def envelope_moments(
     loss: Loss,
-    label: Array,
-    mean: Array,
-    scale: Array,
+    label: Floats,
+    mean: Floats,
+    scale: Floats,
     norm: float,
     chi: float,
     *,
@@ -71,7 +71,7 @@ def envelope_moments(
     interpolated.
     """
 
-    def average(label: Array, mean: Array, scale: Array) -> Moments:
+    def average(label: Floats, mean: Floats, scale: Floats) -> Moments:
         arguments = label, mean, norm * scale, chi * scale**2 + smoothing
         if loss.quadratic:
             return _square(*arguments)
@@ -101,7 +101,7 @@ def _logistic_step(deviation: float) -> float:
     return 0.75 * 2.0 ** (math.floor(4 * math.log2(max(step, 2e-3) / 0.75)) / 4)
 
 
-def _from_margin(label: Array, sums: Array) -> Moments:
+def _from_margin(label: Floats, sums: Floats) -> Moments:
     """Moments in the score from those in the margin yr, where G stands for yG."""
     sums[1] *= label
     sums[5] *= label
@@ -109,7 +109,7 @@ def _from_margin(label: Array, sums: Array) -> Moments:
     return Moments(*sums)
 
 
-def _square(label: Array, mean: Array, deviation: Array, scale: Array) -> Moments:
+def _square(label: Floats, mean: Floats, deviation: Floats, scale: Floats) -> Moments:
     k = 1.0 / (1.0 + scale)
     h, gh = k * (mean - label), k * deviation
     hh = h**2 + gh**2
@@ -117,7 +117,7 @@ def _square(label: Array, mean: Array, deviation: Array, scale: Array) -> Moment
     return Moments(0.5 * hh / k, h, gh, hh, k, zero, k, k * h, k * gh, k * hh)
 
 
-def _hinge(label: Array, mean: Array, deviation: Array, scale: Array, corner: float) -> Moments:
+def _hinge(label: Floats, mean: Floats, deviation: Floats, scale: Floats, corner: float) -> Moments:
     """Use closed forms: quadratic for margins in (corner − s, corner), linear below, zero above."""
     deviation = np.maximum(deviation, 1e-12)  # a point without noise: a step far below resolution
     gap = corner - label * mean
@@ -135,11 +135,11 @@ def _hinge(label: Array, mean: Array, deviation: Array, scale: Array, corner: fl
     return _from_margin(label, sums)
 
 
-def _density(z: Array) -> Array:
+def _density(z: Floats) -> Floats:
     return np.exp(-0.5 * np.minimum(z**2, 1400.0)) / _ROOT_2PI
 
 
-def _hinge_narrow(upper: Array, width: Array, deviation: Array) -> Array:
+def _hinge_narrow(upper: Floats, width: Floats, deviation: Floats) -> Floats:
     """Averages over the quadratic stretch G = upper − width·x, where h = −x and k = 1/s."""
     x = _GAUSS[0][:, np.newaxis]
     g = upper - width * x
@@ -150,7 +150,7 @@ def _hinge_narrow(upper: Array, width: Array, deviation: Array) -> Array:
     return np.stack([(weight * integrand).sum(axis=0) for integrand in integrands])
 
 
-def _hinge_wide(upper: Array, width: Array, deviation: Array) -> Array:
+def _hinge_wide(upper: Floats, width: Floats, deviation: Floats) -> Floats:
     """Return the same in closed form, which cancels badly for a narrow stretch."""
     lower = upper - width
     up, low = _density(upper), _density(lower)
@@ -168,14 +168,14 @@ def _hinge_wide(upper: Array, width: Array, deviation: Array) -> Array:
     )  # fmt: skip
 
 
-def _logistic(label: Array, mean: Array, deviation: Array, scale: Array) -> Moments:
+def _logistic(label: Floats, mean: Floats, deviation: Floats, scale: Floats) -> Moments:
     nodes, weights = gaussian_rule(_logistic_step(float(deviation.max())))
     sums = np.empty((10, mean.size))
     _logistic_kernel(label * mean, deviation, scale, nodes, weights, sums)
     return _from_margin(label, sums)
 
 
-def _any_loss(loss: Loss, label: Array, mean: Array, deviation: Array, scale: Array) -> Moments:
+def _any_loss(loss: Loss, label: Floats, mean: Floats, deviation: Floats, scale: Floats) -> Moments:
     """Refine the rule until half of its nodes give the same: kinks of ℓ′ or ℓ″ need many."""
     step = min(0.2, _logistic_step(float(deviation.max())))
     while True:
@@ -194,7 +194,7 @@ _MOST_NODES = 2**15  # of all points: many points of an attention model average 
 
 
 def _integrands(
-    loss: Loss, label: Array, mean: Array, deviation: Array, scale: Array, nodes: Array
+    loss: Loss, label: Floats, mean: Floats, deviation: Floats, scale: Floats, nodes: Floats
 ) -> tuple[Any, ...]:
     y = label[:, np.newaxis]
     s = scale[:, np.newaxis]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken.law import Readout
 from sparsetoken.theory.saddle import Pass, ReadoutObjective, evaluate
 from sparsetoken.theory.smoothing import Moments
@@ -31,10 +31,10 @@ class Reduced(NamedTuple):
     """The convex function of x alone, to second order, with χ's reaction."""
 
     value: float
-    gradient: Array
-    hessian: Array
+    gradient: Floats
+    hessian: Floats
     step: float
-    reaction: Array
+    reaction: Floats
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ def _score_size(readout: Readout, done: Pass) -> float:
     return math.sqrt(max(float(x @ done.metric @ x), 0.0))
 
 
-def solve_scaled(matrix: Array, vector: Array) -> Array:
+def solve_scaled(matrix: Floats, vector: Floats) -> Floats:
     """Solve a symmetric system whose unknowns differ widely in scale, even if it is singular.
 
     A system that is not finite has no solution: NaN, which no method takes for convergence.
@@ -335,7 +335,7 @@ def _fit_step(objective: ReadoutObjective, readout: Readout) -> tuple[Readout, P
     return readout, done, moments, passes
 
 
-def _stepped(readout: Readout, move: Array, objective: ReadoutObjective) -> Readout:
+def _stepped(readout: Readout, move: Floats, objective: ReadoutObjective) -> Readout:
     """Take a step; τ stays positive, log χ below its bound, and squares within floats."""
     move = np.clip(move, -LARGEST, LARGEST)
     moved = readout._replace(

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sparsetoken._types import Array
+from sparsetoken._types import Bools, Floats
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.likelihood import log_likelihood_ratio
@@ -28,9 +28,9 @@ def standard_error(batches: ArrayLike, rate: float, n_points: int) -> float:
 class Positives(NamedTuple):
     """Tokens along the signal, one row per sample that carries it."""
 
-    noise: Array
+    noise: Floats
     """Without the signal, shape (rows, n_tokens)."""
-    marked: NDArray[np.bool_]
+    marked: Bools
     """Which of them carry it."""
 
 
@@ -51,7 +51,7 @@ def draw_positives(
     return Positives(placed, marked)
 
 
-def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Array]:
+def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Floats]:
     """Return tokens along the signal, one row per sample, for each length.
 
     Of each kind positives come first, then as many negatives. The columns of the signal tokens come
@@ -73,7 +73,7 @@ def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Array]:
     return scores
 
 
-def error_shares(problem: AnyProblem, scores: list[Array]) -> tuple[Array, Array]:
+def error_shares(problem: AnyProblem, scores: list[Floats]) -> tuple[Floats, Floats]:
     """Return what each sample adds to the mean error if it is called negative, and if positive.
 
     With m₊ and m₋ the densities of samples of a length recorded as positive and as negative, the

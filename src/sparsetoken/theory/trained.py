@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from sparsetoken._types import Floats
 from sparsetoken.estimate import Estimate
 from sparsetoken.law import FeatureLaw, Readout, score_mean
 from sparsetoken.losses import Loss
@@ -213,11 +213,7 @@ def _agrees(result: Risk) -> bool:
 
 @np.errstate(over="ignore")  # where nothing has converged, moves are not bounded
 def _train_loss(
-    law: FeatureLaw,
-    saddle: Saddle,
-    ridge: float,
-    moves: NDArray[np.float64],
-    converged: bool,
+    law: FeatureLaw, saddle: Saddle, ridge: float, moves: Floats, converged: bool
 ) -> Estimate:
     """Return what is left of the saddle point's value without the ridge.
 
@@ -299,9 +295,7 @@ def _solve_law(
     return first, saddle, saddle.converged and right
 
 
-def _batch_moves(
-    law: FeatureLaw, objective: ReadoutObjective, saddle: Saddle
-) -> NDArray[np.float64]:
+def _batch_moves(law: FeatureLaw, objective: ReadoutObjective, saddle: Saddle) -> Floats:
     """How far each batch moves the readout, by one Newton step on the points without it.
 
     Without it, since a few points of a batch may hold the readout in place, as samples with hardly

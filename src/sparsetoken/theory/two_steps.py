@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_real
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.population import AnyProblem, check_problem, with_rate
@@ -144,7 +144,7 @@ def _two_steps(
     loss: Loss,
     alpha: float,
     lr_readout: float,
-    lr_bias: float | Array,
+    lr_bias: float | Floats,
     center: bool,
 ) -> _Steps:
     """Average over kinds, true classes and recorded labels (docs/theory, section 11)."""
@@ -232,7 +232,7 @@ def best_bias_rate(
     rates = possible_rates(problem.positive_rate, n_samples)
     problems = [problem] if math.isinf(n_samples) else [with_rate(problem, r) for r in rates]
 
-    def cosine(rates: Array) -> Array:
+    def cosine(rates: Floats) -> Floats:
         total = np.zeros(rates.size)
         for each in problems:
             steps = _two_steps(each, get_loss(loss), alpha, lr_readout, rates, False)

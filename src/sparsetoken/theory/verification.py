@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken.law import FeatureLaw, Points, Readout
 from sparsetoken.theory.saddle import ReadoutObjective, score_moments
 from sparsetoken.theory.smoothing import Moments
@@ -70,7 +70,7 @@ def is_stationary(
 
 def _terms(
     objective: ReadoutObjective, readout: Readout, points: Points, m: Moments
-) -> list[Array]:
+) -> list[Floats]:
     """Return what each condition averages over the points."""
     c2 = points.scale**2
     terms = [m.h, points.along_query * m.h, points.along_rest * m.h]
@@ -82,7 +82,7 @@ def _terms(
     return terms
 
 
-def _subset(law: FeatureLaw, pull: Array) -> tuple[Index, Array, Index]:
+def _subset(law: FeatureLaw, pull: Floats) -> tuple[Index, Floats, Index]:
     """Return some of the points, their weights to stand for all, and the block of each.
 
     They are the last of each part, in blocks, and the heaviest, in none.
@@ -106,7 +106,7 @@ def _subset(law: FeatureLaw, pull: Array) -> tuple[Index, Array, Index]:
     return np.concatenate(rows), np.concatenate(weights), np.concatenate(blocks)
 
 
-def _standard_error(terms: Array, blocks: Index) -> float:
+def _standard_error(terms: Floats, blocks: Index) -> float:
     """Return the sampling error of a sum, from the spread of its blocks; none if all are in it."""
     if blocks[-1] < 0:
         return 0.0

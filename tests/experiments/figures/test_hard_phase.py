@@ -1,6 +1,10 @@
+import pytest
 from figure_tables import only, where
 
 import sparsetoken as st
+from invented_figures import assert_shown, invented, points_on
+from sparsetoken.experiments import draw_figure
+from sparsetoken.plotting import select
 
 
 def test_hard_phase(table):
@@ -26,3 +30,24 @@ def test_hard_phase(table):
     curve = where(rows, panel="curve", source="simulation", dim=100)
     assert {r["alpha"]: r["value"] > 0.6 for r in curve} == {0.15: False, 1.0: True}
     assert only(rows, panel="phases", source="simulation", dim=100) > 0.8
+
+
+def test_hard_phase_shows_each_simulation_in_its_half():
+    rows = invented("hard-phase")
+    axes = draw_figure("hard-phase", rows).axes
+    halves = {
+        (line.get_xdata()[0], line.get_ydata()[0], line.get_fillstyle()): line.get_color()
+        for line in axes[0].lines
+        if line.get_marker() == "o"
+    }
+    simulated = select(rows, panel="phases", source="simulation")
+    assert len(halves) == len(simulated)
+    for row in simulated:
+        half = {100: "left", 400: "right"}[row["dim"]]
+        shade = float(halves[row["alpha"], row["n_tokens"], half])
+        assert shade == pytest.approx(1.0 - row["value"], abs=1e-3)
+    for name in ("information_threshold", "iteration_threshold", "iteration_law"):
+        for row in select(rows, quantity=name):
+            assert (round(row["value"], 9), row["n_tokens"]) in points_on(axes[0])
+    assert_shown(axes[1], select(rows, panel="curve"), "alpha")
+    assert {text.get_text() for text in axes[0].texts} == {"impossible", "hard", "easy"}

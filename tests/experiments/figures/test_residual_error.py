@@ -4,6 +4,9 @@ import pytest
 from figure_tables import only, where
 
 import sparsetoken as st
+from invented_figures import invented
+from sparsetoken.experiments import draw_figure
+from sparsetoken.plotting import select
 
 
 def test_residual_error(table):
@@ -25,3 +28,12 @@ def test_residual_error(table):
         ).test_error
         assert errors[1] < finite
         assert abs(row["value"] - finite) < 4 * row["uncertainty"] + 0.01 * finite
+
+
+def test_residual_error_compares_with_pooling():
+    rows = invented("residual-error")
+    (pooled,) = select(rows, model="pooled")
+    assert math.isinf(pooled["alpha"])
+    ax = draw_figure("residual-error", rows).axes[0]
+    levels = [line.get_ydata() for line in ax.lines if line.get_label() == "pooled, α → ∞"]
+    assert [list(level) for level in levels] == [[pooled["value"]] * 2]

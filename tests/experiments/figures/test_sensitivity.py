@@ -1,6 +1,9 @@
 from figure_tables import assert_agree, where
 
 import sparsetoken as st
+from invented_figures import assert_shown, invented
+from sparsetoken.experiments import draw_figure
+from sparsetoken.plotting import select
 
 
 def test_sensitivity(table):
@@ -27,3 +30,15 @@ def test_sensitivity(table):
         )
         assert row["value"] == learned.cosine
         assert learned.anti_aligned == (row["lr_bias"] == 0.0)
+
+
+def test_sensitivity_has_a_map_and_two_curves_for_each_quantity():
+    rows = invented("sensitivity")
+    axes = draw_figure("sensitivity", rows).axes
+    for start, quantity in ((0, "cosine"), (3, "test_error")):
+        here = select(rows, quantity=quantity)
+        rates = {(r["lr_bias"], r["lr_readout"]): r["value"] for r in select(here, panel="rates")}
+        expected = [rates[key] for key in sorted(rates)]
+        assert axes[start].collections[0].get_array().ravel().tolist() == expected
+        assert_shown(axes[start + 1], select(here, panel="positives"), "positive_rate")
+        assert_shown(axes[start + 2], select(here, panel="beta"), "beta")

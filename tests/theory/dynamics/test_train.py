@@ -1,62 +1,20 @@
+"""Training with fresh, reused and single samples against dense descent: all of dynamics/."""
+
 import math
 
 import numpy as np
 import pytest
-from dense_reference import softmax
 from statistical import Z_LIMIT, standard_score
 
 from sparsetoken import Population, SparseTokenProblem
-from sparsetoken.losses import Logistic, Square, get_loss
+from sparsetoken.losses import Logistic, get_loss
 from sparsetoken.theory import (
     ConvergenceWarning,
     alignment,
-    best_training,
     risk,
     training,
-    two_step_risk,
 )
-from sparsetoken.theory.dynamics.averages import (
-    Projections,
-    gaussian_averages,
-    influence_sums,
-    signal_tokens,
-)
-from sparsetoken.theory.points import token_noise
-
-NAMES = ("cosine", "query_norm", "readout_cosine", "readout_norm", "bias")
-
-
-def gradient(X, y, q, w, b, loss, beta):
-    """Gradient of the mean loss by q, w and b, and the mean loss, on dense tokens."""
-    sign = 2.0 * y - 1.0
-    along = X @ w
-    weights = softmax(beta * (X @ q))
-    score = (weights * along).sum(axis=1)
-    slope = loss.derivative(score + b, sign) / len(y)
-    pull = slope[:, np.newaxis] * weights
-    by_query = beta * np.tensordot(pull * (along - score[:, np.newaxis]), X, axes=2)
-    by_readout = np.tensordot(pull, X, axes=2)
-    return by_query, by_readout, slope.sum(), loss.value(score + b, sign).mean()
-
-
-def descend(problem, alpha, dim, rng, *, steps, reused, loss, beta, rates, reg):
-    """Plain gradient descent on dense tokens: overlaps, norms and bias after each step."""
-    n_samples = round(alpha * dim)
-    X, y, truth = problem.sample(n_samples, dim, random_state=rng, return_truth=True)
-    q, w, b, rows = np.zeros(dim), np.zeros(dim), 0.0, []
-    for step in range(steps):
-        by_q, by_w, by_b, _ = gradient(X, y, q, w, b, loss, beta)
-        q = q - rates[0][step] * (by_q + reg * q)
-        w = w - rates[1][step] * (by_w + reg * w)
-        b = b - rates[2][step] * by_b
-        if not reused:
-            X, y = problem.sample(n_samples, dim, random_state=rng, direction=truth.direction)
-        loss_now = gradient(X, y, q, w, b, loss, beta)[3]
-        norms = np.linalg.norm(q), np.linalg.norm(w)
-        cosines = [v @ truth.direction / max(n, 1e-300) for v, n in zip((q, w), norms, strict=True)]
-        rows.append([cosines[0], norms[0], cosines[1], norms[1], b, loss_now])
-    return np.array(rows)
-
+from theory.dynamics.dense_descent import NAMES, descend
 
 SETTINGS = {
     "plain": (SparseTokenProblem(6, 1, 3.0), "logistic", (4.0, 1.5, 1.0), 0.0, 2.0),
@@ -132,51 +90,6 @@ def test_two_published_steps_are_a_special_case(problem, loss):
             sharpness=two.sharpness,
         )  # fmt: skip
         assert t.risk(2.0, 0.1).test_error == pytest.approx(direct.test_error, rel=1e-6)
-
-
-@pytest.mark.parametrize("loss", [Logistic(), Square()], ids=repr)
-def test_averages_over_the_gaussian_agree_with_monte_carlo(loss):
-    """Given h_q, the readout's side is integrated out; here all of h is drawn."""
-    problem, beta, rng = SparseTokenProblem(5, 2, 1.7, 0.3), 1.3, np.random.default_rng(0)
-    covariance = np.array([[1.1, -0.4], [-0.4, 0.8]])
-    shift, offset, size = np.array([0.9, 0.6]), 0.3, 20_000
-    for group in problem.groups:
-        n_signal = signal_tokens(group)
-        law = Projections(shift * (n_signal > 0), covariance, offset)
-        exact = gaussian_averages(group, law, token_noise(problem, 65536, 0), beta, loss)
-        h = rng.standard_normal((size, 5, 2)) @ np.linalg.cholesky(covariance).T
-        h[:, :n_signal] += shift
-        weights = softmax(beta * h[:, :, 0])
-        score = (weights * h[:, :, 1]).sum(axis=1)
-        label = np.full(size, group.label)
-        sums = np.zeros((10, size))
-        slopes = [
-            np.broadcast_to(f(score + offset, label), size).copy()
-            for f in (loss.derivative, loss.second_derivative)
-        ]
-        delta = h[:, :, 1] - score[:, np.newaxis]
-        influence_sums(weights, delta, *slopes, beta, n_signal, problem.signal, sums)
-        sums[9] = loss.value(score + offset, label)
-        wrong = (group.label * (score + offset) < 0).astype(float)
-        for value, drawn in zip(exact, [*sums, wrong], strict=True):
-            if np.ptp(drawn) > 1e-9:
-                assert abs(standard_score(drawn, value)) < Z_LIMIT
-        # The sums themselves, from the definition of the influence.
-        a = np.stack([beta * slopes[0][:, np.newaxis] * weights * delta,
-                      slopes[0][:, np.newaxis] * weights])  # fmt: skip
-        assert sums[5:8] == pytest.approx(
-            np.stack([(a[0] ** 2).sum(1), (a[0] * a[1]).sum(1), (a[1] ** 2).sum(1)])
-        )
-        pull = problem.signal * a[:, :, :n_signal].sum(axis=2)
-        assert sums[:2] == pytest.approx(pull)
-        if isinstance(loss, Logistic):  # Stein: E[zᵀA] = covariance · response
-            z = h - shift * (np.arange(5) < n_signal)[:, np.newaxis]
-            stein = np.einsum("nla,bnl->nab", z, a)
-            response = np.array([[exact[2], exact[3]], [exact[3], exact[4]]])
-            for i in range(2):
-                for j in range(2):
-                    limit = (covariance @ response)[i, j]
-                    assert abs(standard_score(stein[:, i, j], limit)) < Z_LIMIT
 
 
 def test_online_is_the_limit_of_many_small_fresh_batches():
@@ -290,61 +203,6 @@ def test_population_of_one_kind_is_the_problem():
             training(problem, batches=batches, **options) for problem in (kind, Population([kind]))
         )
         assert np.array_equal(one.test_error, other.test_error)
-
-
-def test_best_training_beats_its_starts_and_reports_the_protocol():
-    problem = SparseTokenProblem(5, 1, 4.0)
-    best = best_training(problem, alpha=2.0, steps=4, batches="fresh", n_points=4096)
-    for lr_query, lr_readout, lr_bias in ((4.0, 1.0, 1.0), (2.0, 4.0, 2.0)):
-        t = training(
-            problem, steps=4, alpha=0.5, lr_query=lr_query, lr_readout=lr_readout,
-            lr_bias=lr_bias, n_points=4096,
-        )  # fmt: skip
-        assert best.test_error < t.test_error[-1] + 1e-3
-    assert best.steps == 4
-    assert best.two_step.test_error < 0.5
-    again = training(
-        problem, steps=4, alpha=0.5, lr_query=best.lr_query, lr_readout=best.lr_readout,
-        lr_bias=best.lr_bias, n_points=4096,
-    )  # fmt: skip
-    assert again.test_error[-1] == pytest.approx(best.test_error)
-
-
-def test_best_training_on_the_same_samples_does_in_simulation_what_it_promises():
-    problem = SparseTokenProblem(5, 1, 4.0)
-    best = best_training(problem, alpha=4.0, steps=4, n_points=2048)
-    assert best.test_error < best.two_step.test_error + 0.02
-    rates = [[rate] * best.steps for rate in (best.lr_query, best.lr_readout, best.lr_bias)]
-    rng = np.random.default_rng(3)
-    drawn = np.array(
-        [
-            descend(problem, 4.0, 200, rng, steps=best.steps, reused=True, loss=Logistic(),
-                    beta=1.0, rates=rates, reg=0.0)[-1]
-            for _ in range(10)
-        ]
-    )  # fmt: skip
-    for k, name in enumerate((*NAMES, "train_loss")):
-        score = standard_score(drawn[:, k], getattr(best.training, name)[-1])
-        assert abs(score) < Z_LIMIT, (name, score)
-    again = two_step_risk(problem, n_points=2048, **best.two_step_settings)
-    assert again.test_error == best.two_step.test_error
-
-
-def test_best_training_of_strong_signals_needs_small_rates():
-    """At the usual ones every step after the first does harm."""
-    problem = SparseTokenProblem(5, 1, 50.0)
-    best = best_training(problem, alpha=0.05, steps=3, n_points=1024)
-    assert best.helped
-    assert best.steps == 3
-    assert best.test_error < 0.15
-    assert best.lr_query < 0.1
-
-
-def test_best_training_says_where_no_rate_helps():
-    with pytest.warns(ConvergenceWarning, match=r"no learning rates .* \(helped=False\)"):
-        best = best_training(SparseTokenProblem(3, 1, 0.0), alpha=1.0, steps=2, n_points=512)
-    assert not best.helped
-    assert best.test_error == pytest.approx(0.5)
 
 
 def test_many_steps_on_the_same_samples_need_not_many_points():

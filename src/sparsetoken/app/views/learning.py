@@ -186,21 +186,17 @@ def _reach(values: Values, drawn: Line, step: int) -> str:
 def simulate(values: Values, send: Callable[[Progress], None]) -> None:
     """Train classifiers on drawn samples, and send the points as they come."""
     cells = _cells(values)
-    lines: dict[str, Line] = {}
+    points: dict[str, list[tuple[float, float, float]]] = {}
     send(Progress(done=0, total=len(cells)))
     for done, (model, alpha, cell) in enumerate(cells, 1):
         result = compute(cell)[values["quantity"]]
-        name, before = f"{MODELS[model].label}, simulated", lines.get(model)
-        x, y, error = (before.x, before.y, before.error or []) if before else ([], [], [])
-        lines[model] = Line(
-            name=name,
-            model=model,
-            look="points",
-            x=[*x, alpha],
-            y=[*y, float(result)],
-            error=[*error, float(result.uncertainty)],
-        )
-        content = Content(panels=[_panel(values, list(lines.values()))], sentence="")
+        points.setdefault(model, []).append((alpha, float(result), float(result.uncertainty)))
+        lines = []
+        for name, rows in points.items():
+            x, y, error = map(list, zip(*rows, strict=True))
+            label = f"{MODELS[name].label}, simulated"
+            lines.append(Line(name=label, model=name, look="points", x=x, y=y, error=error))
+        content = Content(panels=[_panel(values, lines)], sentence="")
         send(Progress(done=done, total=len(cells), content=content))
 
 

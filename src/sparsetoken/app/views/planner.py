@@ -133,11 +133,7 @@ def _panel(
     if alternatives.get("bayes", 0.0) > 0.0:
         floor = [alternatives["bayes"]] * 2
         drawn.append(Line(name="Bayes floor", model="bayes", look="dash", x=ends, y=floor))
-    return Panel(
-        x=axis(PARAMETERS["n_samples"]),
-        y=axis(MEASURED["test_error"]),
-        curves=drawn,
-    )
+    return Panel(x=axis(PARAMETERS["n_samples"]), y=axis(MEASURED["test_error"]), curves=drawn)
 
 
 def _code(values: Values) -> dict[str, Any]:

@@ -142,12 +142,7 @@ def figure_rows(
 
 
 def draw_figure(
-    name: str,
-    rows: Rows,
-    *,
-    width: float | None = None,
-    title: bool = False,
-    letters: bool = False,
+    name: str, rows: Rows, *, width: float | None = None, title: bool = False, letters: bool = False
 ) -> "Picture":
     """Draw a named figure from its table, or from the same read from a file.
 

@@ -42,9 +42,7 @@ def weights(
 
 
 @figure(
-    "attention weights on drawn sequences, after the two steps",
-    data=weights,
-    quick={"dim": 300},
+    "attention weights on drawn sequences, after the two steps", data=weights, quick={"dim": 300}
 )
 def draw(rows: Rows) -> plotting.Picture:
     """Draw a map for each class; a dot marks a token that carries the signal."""

@@ -50,11 +50,7 @@ def _times(ratios: list[float], limit: float) -> list[float]:
     "separable fraction and training loss around the capacity, several dimensions",
     data=sweep,
     minutes=3,
-    quick={
-        "ratios": [0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5],
-        "dims": [10, 20, 40],
-        "trials": 20,
-    },
+    quick={"ratios": [0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5], "dims": [10, 20, 40], "trials": 20},
 )
 def draw(rows: Rows) -> plotting.Picture:
     """Draw the separable fraction and the training loss, a column for each model."""

@@ -88,7 +88,8 @@ def _draw_phases(ax: Any, rows: Rows) -> None:
         for name in _THRESHOLDS
     )
     simulated = plotting.select(rows, quantity="cosine")
-    low, high = (f * e for f, e in zip((0.6, 1.7), _ends(simulated, "alpha"), strict=True))
+    alphas = plotting.present(simulated, "alpha")
+    low, high = 0.6 * alphas[0], 1.7 * alphas[-1]
     ax.fill_betweenx(lengths, low, information, color=_REGIONS["impossible"], lw=0)
     ax.fill_betweenx(lengths, information, iteration, color=_REGIONS["hard"], lw=0)
     ax.fill_betweenx(lengths, iteration, high, color=_REGIONS["easy"], lw=0)
@@ -132,8 +133,3 @@ def _draw_curve(ax: Any, rows: Rows) -> None:
         plotting.curve(ax, size, "alpha", COLORS[0], marker, label, face=face)
     plotting.label_axes(ax, "alpha", "cosine")
     ax.set_title(f"L = {plotting.present(rows, 'n_tokens')[0]}")
-
-
-def _ends(rows: Rows, name: str) -> tuple[float, float]:
-    values = plotting.present(rows, name)
-    return values[0], values[-1]

@@ -76,12 +76,7 @@ def _proportional(
     "two steps on sequences as long as the dimension, and the samples that long sequences need",
     data=sweep,
     minutes=2,
-    quick={
-        "ratios": [1.0],
-        "dims": [100, 200, 400],
-        "budget_points": [10, 100, 1000],
-        "dim": 100,
-    },
+    quick={"ratios": [1.0], "dims": [100, 200, 400], "budget_points": [10, 100, 1000], "dim": 100},
 )
 def draw(rows: Rows) -> plotting.Picture:
     """Draw the proportional regime, then the samples for a cosine of one half."""

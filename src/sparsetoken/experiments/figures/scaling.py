@@ -15,6 +15,7 @@ from sparsetoken.vocabulary import look
 _CLOSED = ("pooled", "vectorized", "hardmax")
 _TRAINED = ("pooled", "two-step", "vectorized")
 _INTEGRATED = ("attention", "elementwise", "bayes")
+_LENGTHS = [*(n * 10**k for k in range(1, 6) for n in (1, 3)), 10**6]
 # Some curves coincide: the wide ones lie below the thin ones.
 _LINES: dict[str, dict[str, Any]] = {
     "pooled": {"dashes": "-", "lw": 3.0},
@@ -27,19 +28,7 @@ _LINES: dict[str, dict[str, Any]] = {
 
 def sweep(
     *,
-    lengths: list[int] = [
-        10,
-        30,
-        100,
-        300,
-        1000,
-        3000,
-        10_000,
-        30_000,
-        100_000,
-        300_000,
-        1_000_000,
-    ],
+    lengths: list[int] = _LENGTHS,
     longest_integrated: int = 10_000,
     trained_lengths: list[int] = np.geomspace(4, 1000, 33).round().astype(int).tolist(),
     trained_points: list[int] = [4, 10, 30, 100, 300, 1000],

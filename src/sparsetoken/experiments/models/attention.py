@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparsetoken._types import Array
 from sparsetoken.estimators.readout import LinearReadout
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.base import Rng, count_samples, measured
-from sparsetoken.experiments.models.readout import Floats, ReadoutModel, TrainingSet
+from sparsetoken.experiments.models.readout import ReadoutModel, TrainingSet
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Pooling, Softmax
 from sparsetoken.population import AnyProblem, lengths
@@ -153,7 +154,7 @@ class AttentionModel(PoolingModel):
         return make_query(cell, direction, rng)
 
 
-def make_query(cell: Cell, direction: Floats, rng: Rng) -> LearnedQuery:
+def make_query(cell: Cell, direction: Array, rng: Rng) -> LearnedQuery:
     """Make a query at the given angle to the signal, of the given length."""
     other = random_direction(direction.size, rng)
     other -= (other @ direction) * direction

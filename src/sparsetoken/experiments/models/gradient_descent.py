@@ -10,13 +10,7 @@ from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.readout import LinearReadout
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.attention import judge_attention
-from sparsetoken.experiments.models.base import (
-    PROBLEM,
-    Numbers,
-    Rng,
-    WayOfTraining,
-    count_samples,
-)
+from sparsetoken.experiments.models.base import PROBLEM, Numbers, Rng, WayOfTraining, count_samples
 from sparsetoken.experiments.models.shared_samples import (
     DESCENT_QUANTITIES,
     gradient,

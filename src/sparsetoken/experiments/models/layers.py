@@ -6,8 +6,8 @@ They are simulated on dense tokens, with their matrices: nothing is reduced to a
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Floats
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.attention import AttentionModel, make_query
@@ -54,7 +54,7 @@ class LayeredModel(AttentionModel):
         return result
 
 
-def layered_features(X: Any, query: NDArray[np.float64], layers: Stacked) -> NDArray[np.float64]:
+def layered_features(X: Any, query: Floats, layers: Stacked) -> Floats:
     """Return what attention by ``query`` makes of the tokens after the layers.
 
     Each layer has one matrix M = inner·q qᵀ for keys and queries, d by d. It replaces the tokens X
@@ -70,9 +70,9 @@ def layered_features(X: Any, query: NDArray[np.float64], layers: Stacked) -> NDA
     )
 
 
-def _attend(X: Any, matrix: Any, query: Any, layers: Stacked) -> NDArray[np.float64]:
+def _attend(X: Any, matrix: Any, query: Any, layers: Stacked) -> Floats:
     for _ in range(layers.depth):
         attention = Softmax().weights(X @ matrix @ X.transpose(0, 2, 1))
         X = (X + layers.residual * (attention @ X)) / (1.0 + layers.residual)
-    pooled: NDArray[np.float64] = np.einsum("nl,nld->nd", Softmax().weights(X @ query), X)
+    pooled: Floats = np.einsum("nl,nld->nd", Softmax().weights(X @ query), X)
     return pooled

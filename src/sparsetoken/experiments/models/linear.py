@@ -14,9 +14,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats, Indices
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.base import Rng, count_samples
 from sparsetoken.experiments.models.readout import ReadoutModel, TrainingSet
@@ -87,7 +86,7 @@ class VectorizedModel(ReadoutModel):
 
 def sample_vectorized(
     problem: AnyProblem, n_samples: int, dim: int, rng: Rng
-) -> tuple[Array, NDArray[np.int64]]:
+) -> tuple[Floats, Indices]:
     """Draw features that stand for vec(X), the coordinates along the signal first, and labels."""
     drawn = problem.draw(n_samples, rng)
     (n_tokens,) = lengths(problem)
@@ -111,12 +110,7 @@ def sample_vectorized(
 
 
 def vectorized_performance(
-    problem: AnyProblem,
-    coef: Array,
-    intercept: float,
-    rng: Rng,
-    *,
-    loss: str | Loss = "logistic",
+    problem: AnyProblem, coef: Floats, intercept: float, rng: Rng, *, loss: str | Loss = "logistic"
 ) -> Performance:
     """Return what a readout of :func:`sample_vectorized` does on fresh samples.
 
@@ -132,7 +126,7 @@ def vectorized_performance(
     return Performance(FeatureLaw.mixture(parts), readout, get_loss(loss))
 
 
-def _means(kind: SparseTokenProblem, coef: Array, rng: Rng) -> Array:
+def _means(kind: SparseTokenProblem, coef: Floats, rng: Rng) -> Floats:
     """Return the mean score for each choice of the tokens that carry the signal."""
     overlap = coef[: kind.n_tokens]
     if math.comb(kind.n_tokens, kind.n_signal) <= _MOST_POSITIONS:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from sparsetoken._types import Array
 from sparsetoken.estimators.readout import LinearReadout, fit_readout
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.base import (
@@ -30,8 +30,6 @@ from sparsetoken.population import AnyProblem, windows
 from sparsetoken.sampling.exact import readout_coordinates
 from sparsetoken.vocabulary import MEASURED
 
-Floats = NDArray[Any]
-
 TRAINED = measured("trained")
 SIMULATED = (TRAINED - {"trained_step"}) | {"separable"}
 
@@ -42,16 +40,16 @@ _SEPARATING_RIDGE = 1e-9
 class TrainingSet(NamedTuple):
     """Training features with their labels, and what is known of their geometry."""
 
-    features: Floats
-    sign: Floats
-    direction: Floats
+    features: Array
+    sign: Array
+    direction: Array
     """Unit vector of the signal."""
     query: Any = None
     """The drawn query, a LearnedQuery; None without one."""
     readout: Any = None
     """The LinearReadout, once it is trained."""
 
-    def margins(self, readout: LinearReadout) -> Floats:
+    def margins(self, readout: LinearReadout) -> Array:
         """Return the scores times the signs of the labels."""
         return self.sign * (self.features @ readout.coef + readout.intercept)
 

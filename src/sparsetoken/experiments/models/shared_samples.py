@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from sparsetoken._types import Array
 from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.readout import LinearReadout, fit_readout
 from sparsetoken.estimators.two_step import two_gradient_steps
@@ -22,7 +23,7 @@ from sparsetoken.experiments.models.base import (
     count_samples,
     two_steps,
 )
-from sparsetoken.experiments.models.readout import SIMULATED, Floats, TrainingSet
+from sparsetoken.experiments.models.readout import SIMULATED, TrainingSet
 from sparsetoken.experiments.models.two_step import QUERY
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.sampling import LearnedQuery
@@ -66,8 +67,8 @@ class ReusedModel(PoolingModel):
         return TrainingSet(features, sign, truth.direction, learned, readout)
 
     def refine(
-        self, cell: Cell, sequences: Sequences, sign: Floats, query: Floats, readout: LinearReadout
-    ) -> tuple[Floats, LinearReadout]:
+        self, cell: Cell, sequences: Sequences, sign: Array, query: Array, readout: LinearReadout
+    ) -> tuple[Array, LinearReadout]:
         """Return query and readout as they are."""
         return query, readout
 
@@ -110,13 +111,13 @@ class JointModel(ReusedModel):
         return with_sharpness(numbers, values["beta"], cell)
 
     def refine(
-        self, cell: Cell, sequences: Sequences, sign: Floats, query: Floats, readout: LinearReadout
-    ) -> tuple[Floats, LinearReadout]:
+        self, cell: Cell, sequences: Sequences, sign: Array, query: Array, readout: LinearReadout
+    ) -> tuple[Array, LinearReadout]:
         """Minimize mean loss + (λ/2)(‖w‖² + ‖q‖²) by steps of L-BFGS."""
         size, reg, beta = query.size, cell.values["reg"], cell.values["beta"]
         loss = get_loss(cell.values["loss"])
 
-        def objective(point: Floats) -> tuple[float, Floats]:
+        def objective(point: Array) -> tuple[float, Array]:
             query, coef = point[:size], point[size:-1]
             by_query, by_readout, by_bias, value = gradient(
                 sequences, sign, query, coef, point[-1], loss, beta
@@ -132,13 +133,13 @@ class JointModel(ReusedModel):
 
 def gradient(
     sequences: Sequences,
-    sign: Floats,
-    query: Floats,
-    readout: Floats,
+    sign: Array,
+    query: Array,
+    readout: Array,
     bias: float,
     loss: Loss,
     beta: float,
-) -> tuple[Floats, Floats, float, float]:
+) -> tuple[Array, Array, float, float]:
     """Return the gradient of the mean loss by query, readout and bias, and the mean loss."""
     tokens, lengths = sequences.tokens, sequences.lengths
     weights, along = attention_weights(sequences, beta * query), tokens @ readout

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Floats
 from sparsetoken.estimate import Estimate
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.attention import PoolingModel
@@ -125,7 +125,7 @@ def _required_samples(cell: Cell) -> Estimate:
     """
     seeds = trial_seeds(cell)
 
-    def cosines(log_alpha: float) -> NDArray[np.float64]:
+    def cosines(log_alpha: float) -> Floats:
         rngs = map(np.random.default_rng, seeds)
         return np.array([_learn_query(cell, math.exp(log_alpha), rng).cosine for rng in rngs])
 

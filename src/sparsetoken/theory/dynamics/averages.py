@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from sparsetoken._njit import njit
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken.losses import Loss
 from sparsetoken.problem import Group
 from sparsetoken.theory.dynamics.quadrature import score_moments
@@ -28,11 +28,11 @@ SUMS = 10  # numbers per sample that influence_sums gives: all of Averages but t
 class Averages(NamedTuple):
     """Averages over all samples; vectors and matrices are in the order (query, readout)."""
 
-    pull: Array
+    pull: Floats
     """θE[v·A]: how the gradient pulls along the signal."""
-    response: Array
+    response: Floats
     """E Σ ∂A/∂h: how it responds to the parameters themselves."""
-    energy: Array
+    energy: Floats
     """E[AᵀA]: the size of its noise."""
     slope: float
     """E[ℓ′]"""
@@ -42,7 +42,7 @@ class Averages(NamedTuple):
     """Probability of a wrong sign."""
 
     @classmethod
-    def from_sums(cls, sums: Array) -> "Averages":
+    def from_sums(cls, sums: Floats) -> "Averages":
         """Make them from the numbers in the order of :func:`influence_sums`, the error last."""
         response = np.array([[sums[2], sums[3]], [sums[3], sums[4]]])
         energy = np.array([[sums[5], sums[6]], [sums[6], sums[7]]])
@@ -52,9 +52,9 @@ class Averages(NamedTuple):
 class Projections(NamedTuple):
     """Gaussian law of a group's h: independent tokens, of one covariance."""
 
-    signal_shift: Array
+    signal_shift: Floats
     """Mean of a signal token's h less that of another token, shape (2,)."""
-    covariance: Array
+    covariance: Floats
     """Covariance of a token's h, shape (2, 2)."""
     offset: float
     """Bias, plus the mean of h_w over the tokens without signal."""
@@ -66,8 +66,8 @@ def signal_tokens(group: Group) -> int:
 
 
 def gaussian_averages(
-    group: Group, law: Projections, noise: Array, beta: float, loss: Loss, outcome: bool = True
-) -> Array:
+    group: Group, law: Projections, noise: Floats, beta: float, loss: Loss, outcome: bool = True
+) -> Floats:
     """Return the averages of a group whose h is Gaussian, in the order of :func:`influence_sums`.
 
     ``noise`` has the standard normals of h_q, one row per point; the error comes last. Without
@@ -112,7 +112,7 @@ def gaussian_averages(
     return each.mean(axis=1)
 
 
-def _error(margin: Array, deviation: Array) -> Array:
+def _error(margin: Floats, deviation: Floats) -> Floats:
     """Probability of a negative margin; a margin of exactly zero is right half of the time."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return ndtr(-np.where(margin == 0.0, 0.0, margin / deviation))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.estimate import ConvergenceWarning
 from sparsetoken.losses import Loss, get_loss
@@ -153,7 +153,7 @@ def best_rates(
     check_choice("batches", batches, ("reused", "fresh"))
     each = alpha if batches == "reused" else alpha / steps
 
-    def errors(rates: Array) -> Array:
+    def errors(rates: Floats) -> Floats:
         """Return the test error after each step, 1 for a training that runs away."""
         if np.abs(rates).max() > math.log(1e4):
             return np.ones(steps)
@@ -179,7 +179,7 @@ def best_rates(
 def best_protocol(problem: AnyProblem, *, alpha: float, loss: Loss) -> dict[str, float]:
     """Search samples, readout rate, query rate and ridge of the two-step protocol."""
 
-    def settings(x: Array) -> dict[str, float]:
+    def settings(x: Floats) -> dict[str, float]:
         share = 1.0 / (1.0 + math.exp(-x[0]))
         return {
             "alpha0": share * alpha,
@@ -189,7 +189,7 @@ def best_protocol(problem: AnyProblem, *, alpha: float, loss: Loss) -> dict[str,
             "reg": math.exp(x[3]),
         }
 
-    def error(x: Array) -> float:
+    def error(x: Floats) -> float:
         if np.abs(x).max() >= 10.0 or math.exp(x[3]) > _LARGEST_RIDGE:
             return 1.0
         tried = two_step_risk(problem, loss=loss, n_points=_SEARCH_POINTS, **settings(x))
@@ -199,7 +199,7 @@ def best_protocol(problem: AnyProblem, *, alpha: float, loss: Loss) -> dict[str,
     return settings(_descend(error, start, 120).x)
 
 
-def _descend(error: Callable[[Array], float], start: Array, evaluations: int) -> Any:
+def _descend(error: Callable[[Floats], float], start: Floats, evaluations: int) -> Any:
     """Minimize over logarithms from a simplex that spans a factor of two in each."""
     simplex = start + np.vstack([np.zeros_like(start), math.log(2.0) * np.eye(start.size)])
     options = {"initial_simplex": simplex, "xatol": 0.05, "fatol": 1e-4, "maxfev": evaluations}

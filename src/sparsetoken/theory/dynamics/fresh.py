@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import RK45
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken.losses import Loss
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import Group
@@ -19,9 +19,9 @@ _MOST_STEPS = 200  # of the integrator between two rows; rates that need more ar
 class Parameters(NamedTuple):
     """Query and readout as the theory sees them, in this order, and the bias."""
 
-    overlap: Array
+    overlap: Floats
     """m: overlaps with the signal's direction, shape (2,)."""
-    gram: Array
+    gram: Floats
     """Q: inner products, shape (2, 2)."""
     bias: float
 
@@ -33,7 +33,7 @@ class NewSamples(NamedTuple):
     """What an average over new samples is made of: the groups, each with its token noise."""
 
     groups: list[Group]
-    noise: list[Array]
+    noise: list[Floats]
     beta: float
     loss: Loss
 
@@ -57,7 +57,7 @@ def observe(points: NewSamples, at: Parameters, outcome: bool = True) -> Average
     return Averages.from_sums(total)
 
 
-def run_fresh(points: NewSamples, schedule: Schedule) -> list[Array]:
+def run_fresh(points: NewSamples, schedule: Schedule) -> list[Floats]:
     """Return the rows of :func:`row_of` after each step, up to the first that is too large."""
     at, rows = ZERO, []
     seen = observe(points, at)
@@ -75,19 +75,19 @@ def run_fresh(points: NewSamples, schedule: Schedule) -> list[Array]:
     return rows
 
 
-def run_online(turns: list[NewSamples], schedule: Schedule) -> list[Array]:
+def run_online(turns: list[NewSamples], schedule: Schedule) -> list[Floats]:
     """Return the same after every ``alpha`` samples per dimension, used one at a time.
 
     The rates are those of a sample, over the dimension. The ``turns`` follow each other from one
     step of the integrator to the next, so that their errors average out over time.
     """
     at, taken, length = _pack(ZERO), 0, None
-    rows: list[Array] = []
+    rows: list[Floats] = []
     for rates, lr_bias in zip(schedule.rates, schedule.lr_bias, strict=True):
 
         def flow(
-            time: float, packed: Array, rates: Array = rates, lr_bias: float = lr_bias
-        ) -> Array:
+            time: float, packed: Floats, rates: Floats = rates, lr_bias: float = lr_bias
+        ) -> Floats:
             now = _unpack(packed)
             seen = observe(turns[taken % len(turns)], now, outcome=False)  # noqa: B023
             response = seen.response + schedule.reg * np.eye(2)
@@ -112,16 +112,16 @@ def run_online(turns: list[NewSamples], schedule: Schedule) -> list[Array]:
     return rows
 
 
-def row_of(at: Parameters, train_loss: float, test_error: float) -> Array:
+def row_of(at: Parameters, train_loss: float, test_error: float) -> Floats:
     """Return (⟨q,ξ⟩, ⟨w,ξ⟩, ‖q‖², ⟨q,w⟩, ‖w‖², bias, training loss, test error)."""
     return np.array([*_pack(at), train_loss, test_error])
 
 
-def _pack(at: Parameters) -> Array:
+def _pack(at: Parameters) -> Floats:
     gram = at.gram
     return np.array([*at.overlap, gram[0, 0], gram[0, 1], gram[1, 1], at.bias])
 
 
-def _unpack(packed: Array) -> Parameters:
+def _unpack(packed: Floats) -> Parameters:
     gram = np.array([[packed[2], packed[3]], [packed[3], packed[4]]])
     return Parameters(packed[:2], gram, float(packed[5]))

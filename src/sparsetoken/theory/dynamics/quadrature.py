@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetoken._njit import njit
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken.losses import Loss, gaussian_rule
 from sparsetoken.theory.smoothing import envelope_moments
 
@@ -16,28 +16,28 @@ _RESOLUTION = 12.0  # of the table for a loss without a kernel (smoothing.py)
 class ScoreMoments(NamedTuple):
     """Averages over the score r = mean + deviation·G, with G ~ N(0, 1)."""
 
-    value: Array
+    value: Floats
     """E[ℓ]"""
-    h: Array
+    h: Floats
     """E[ℓ′]"""
-    gh: Array
+    gh: Floats
     """E[Gℓ′]"""
-    hh: Array
+    hh: Floats
     """E[ℓ′²]"""
-    ghh: Array
+    ghh: Floats
     """E[Gℓ′²]"""
-    gghh: Array
+    gghh: Floats
     """E[G²ℓ′²]"""
-    k: Array
+    k: Floats
     """E[ℓ″]"""
-    gk: Array
+    gk: Floats
     """E[Gℓ″]"""
-    ggk: Array
+    ggk: Floats
     """E[G²ℓ″]"""
 
 
 def score_moments(
-    loss: Loss, label: float, mean: Array, scale: Array, norm: float, value: bool
+    loss: Loss, label: float, mean: Floats, scale: Floats, norm: float, value: bool
 ) -> ScoreMoments:
     """Return the averages for scores of the given means and of deviation ``norm``·``scale``.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_choice, check_count
 from sparsetoken.losses import Loss
 from sparsetoken.population import AnyProblem
@@ -28,20 +28,20 @@ class Training:
     batches: str
     schedule: Schedule
     loss: Loss
-    cosine: Array
+    cosine: Floats
     """Cosine between query and signal; 0 while there is no query."""
-    query_norm: Array
-    readout_cosine: Array
+    query_norm: Floats
+    readout_cosine: Floats
     """Cosine between readout and signal."""
-    readout_norm: Array
-    bias: Array
-    train_loss: Array
+    readout_norm: Floats
+    bias: Floats
+    train_loss: Floats
     """Mean loss of the samples that the next step would use, without the ridge."""
-    test_error: Array
+    test_error: Floats
     """Probability that a new sample is classified wrongly."""
     diverged_at: int | None
     """The step in which the parameters became too large to follow, if there is one."""
-    errors: dict[str, Array] = field(compare=False)
+    errors: dict[str, Floats] = field(compare=False)
 
     @classmethod
     def from_runs(
@@ -50,7 +50,7 @@ class Training:
         batches: str,
         schedule: Schedule,
         loss: Loss,
-        runs: list[list[Array]],
+        runs: list[list[Floats]],
     ) -> "Training":
         """Average independent runs, each a list of rows (see ``fresh.row_of``)."""
         steps = min(len(run) for run in runs)
@@ -81,7 +81,7 @@ class Training:
         )
 
     @property
-    def sharpness(self) -> Array:
+    def sharpness(self) -> Floats:
         """Sharpness β‖q‖ of the attention."""
         return self.schedule.beta * self.query_norm
 
@@ -91,7 +91,7 @@ class Training:
         worst = max(self.errors[name].max(initial=0.0) for name in ("cosine", "test_error"))
         return self.diverged_at is None and bool(worst <= _LARGEST_ERROR)
 
-    def uncertainty(self, name: str) -> Array:
+    def uncertainty(self, name: str) -> Floats:
         """Return the numerical error (one standard error) of an array, by its name."""
         return self.errors[check_choice("name", name, self.errors)]
 

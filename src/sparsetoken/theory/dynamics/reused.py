@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken.losses import Loss
 from sparsetoken.problem import Group, SparseTokenProblem
 from sparsetoken.theory.dynamics.averages import (
@@ -55,7 +55,7 @@ _DEPENDENT = 1e-13  # share of a variance below which it is rounding
 _SEED = 13
 
 
-def run_reused(points: NewSamples, schedule: Schedule, batch: int) -> list[Array]:
+def run_reused(points: NewSamples, schedule: Schedule, batch: int) -> list[Floats]:
     """Return the rows of :func:`row_of` after each step, up to the first that is too large."""
     particles = _draw(points, schedule.steps, batch)
     history = _History(schedule)
@@ -82,9 +82,9 @@ class _Seen(NamedTuple):
 
     averages: Averages
     """Without the error, which new samples tell."""
-    cross: Array
+    cross: Floats
     """C(s, t) for s < t, shape (2t, 2)."""
-    memory_response: Array
+    memory_response: Floats
     """The part of X(t, s) that comes by memory, shape (2t, 2)."""
 
 
@@ -107,12 +107,12 @@ class _History:
     """What the steps so far have done to the parameters; step s has rows 2s and 2s + 1."""
 
     schedule: Schedule
-    pull: Array = field(init=False)
-    covariance: Array = field(init=False)
+    pull: Floats = field(init=False)
+    covariance: Floats = field(init=False)
     """C/α"""
-    root: Array = field(init=False)
+    root: Floats = field(init=False)
     """Its Cholesky factor."""
-    propagator: Array = field(init=False)
+    propagator: Floats = field(init=False)
     """G(t, s) of the step at hand, shape (2·steps, 2)."""
 
     def __post_init__(self) -> None:
@@ -120,7 +120,7 @@ class _History:
         self.pull, self.propagator = np.zeros(size), np.zeros((size, 2))
         self.covariance, self.root = np.zeros((size, size)), np.zeros((size, size))
 
-    def parameters(self, t: int) -> tuple[Array, Array]:
+    def parameters(self, t: int) -> tuple[Floats, Floats]:
         """Return overlaps and inner products after t steps."""
         propagator, covariance = self.propagator[: 2 * t], self.covariance[: 2 * t, : 2 * t]
         overlap = -self.pull[: 2 * t] @ propagator
@@ -141,7 +141,7 @@ class _History:
         self.propagator[now] = np.diag(rates)
 
 
-def _extend_root(matrix: Array, root: Array, start: int, end: int) -> None:
+def _extend_root(matrix: Floats, root: Floats, start: int, end: int) -> None:
     """Add rows to a Cholesky factor; a row that depends on those before it gets no new noise.
 
     The matrix is an estimate, so a row may ask for more than its own variance: it gets no more.
@@ -163,19 +163,19 @@ class _Particles:
     group: Group
     beta: float
     loss: Loss
-    noise: Array
+    noise: Floats
     """NewSamples of the Gaussian averages."""
-    signal: Array
+    signal: Floats
     """θv + g, shape (particles, tokens)."""
-    normals: Array
+    normals: Floats
     """The normals behind e."""
-    signs: Array
+    signs: Floats
     """Random signs of the tokens of those particles whose derivatives are followed."""
-    seen: Array = field(init=False)
+    seen: Floats = field(init=False)
     """U_s"""
-    influence: Array = field(init=False)
+    influence: Floats = field(init=False)
     """A^s"""
-    tangents: Array = field(init=False)
+    tangents: Floats = field(init=False)
     """Derivatives of A^s by each kick, shape (followed, 2·steps, steps, 2, tokens)."""
 
     def __post_init__(self) -> None:
@@ -215,7 +215,7 @@ class _Particles:
             1.0 / history.schedule.alpha, t, self.seen,
         )  # fmt: skip
 
-    def _sums(self, h: Array, bias: float) -> tuple[Array, Array, Array, tuple[Array, Array]]:
+    def _sums(self, h: Floats, bias: float) -> tuple[Floats, Floats, Floats, tuple[Floats, Floats]]:
         weights, delta, score = np.empty_like(h[0]), np.empty_like(h[0]), np.empty(len(h[0]))
         attend(h, self.beta, weights, delta, score)
         label = np.full(len(score), self.group.label)
@@ -229,7 +229,7 @@ class _Particles:
         sums[9] = self.loss.value(score + bias, label)
         return sums, weights, delta, (slopes[0], slopes[1])
 
-    def _controls(self, h: Array, memory: Array, at: Parameters) -> tuple[Array, Array]:
+    def _controls(self, h: Floats, memory: Floats, at: Parameters) -> tuple[Floats, Floats]:
         """Return the sums of a Gaussian near each particle's h, and their exact averages.
 
         Memory is replaced by its mean, over tokens with signal and over the others, and by its
@@ -259,7 +259,7 @@ class _Particles:
 
 def _draw(points: NewSamples, steps: int, batch: int) -> list[_Particles]:
     """Draw the particles of each group; classes of one kind share their normals."""
-    drawn: dict[SparseTokenProblem, tuple[Array, Array, Array]] = {}
+    drawn: dict[SparseTokenProblem, tuple[Floats, Floats, Floats]] = {}
     particles = []
     for group, noise in zip(points.groups, points.noise, strict=True):
         kind = group.kind
@@ -276,7 +276,7 @@ def _draw(points: NewSamples, steps: int, batch: int) -> list[_Particles]:
 
 def _normals(
     n_tokens: int, steps: int, rows: int, tangents: float, seed: list[int]
-) -> tuple[Array, Array, Array]:
+) -> tuple[Floats, Floats, Floats]:
     """Return the normals along the signal, those behind e, and the signs.
 
     The first gradient has no query part, so there is one normal less for it.
@@ -301,7 +301,7 @@ def _power_of_two(number: float) -> int:
     return 1 << max(6, int(math.log2(max(number, 1.0))))
 
 
-def _adjusted(values: Array, controls: Array, exact: Array) -> Array:
+def _adjusted(values: Floats, controls: Floats, exact: Floats) -> Floats:
     """Return the means of ``values``, less what their regression on the controls explains."""
     center = controls.mean(axis=1)
     size = controls.std(axis=1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken._types import Array
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_count, check_real
 
 _LARGEST = 1e4  # norms beyond it are a divergence: nothing is learned there
@@ -17,8 +17,8 @@ _LARGEST = 1e4  # norms beyond it are a divergence: nothing is learned there
 class Schedule:
     """Rates of every step: query and readout in ``rates``, shape (steps, 2), and the bias."""
 
-    rates: Array
-    lr_bias: Array
+    rates: Floats
+    lr_bias: Floats
     alpha: float
     reg: float
     beta: float
@@ -56,7 +56,7 @@ class Schedule:
         return len(self.lr_bias)
 
 
-def _per_step(name: str, rate: Any, steps: int) -> Array:
+def _per_step(name: str, rate: Any, steps: int) -> Floats:
     if np.ndim(rate) == 0:
         return np.full(steps, check_real(name, rate, low=0.0))
     rates = [check_real(name, one, low=0.0) for one in rate]
@@ -67,7 +67,7 @@ def _per_step(name: str, rate: Any, steps: int) -> Array:
     return np.array(rates)
 
 
-def too_large(gram: Array, bias: float, beta: float) -> bool:
+def too_large(gram: Floats, bias: float, beta: float) -> bool:
     """Whether the parameters have run away."""
     sizes = beta**2 * gram[0, 0], gram[0, 0], gram[1, 1], bias**2
     return not all(math.isfinite(size) and size <= _LARGEST**2 for size in sizes)

@@ -4,9 +4,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_choice, check_count
 from sparsetoken.estimate import ConvergenceWarning
 from sparsetoken.losses import Loss, get_loss
@@ -123,7 +121,7 @@ def follow_training(
     def points(batch: int, share: int = 1) -> NewSamples:
         return NewSamples.draw(problem, schedule.beta, loss, n_points // share, batch)
 
-    runs: list[list[NDArray[np.float64]]] = []
+    runs: list[list[Floats]] = []
     shared = schedule
     for batch in range(scramblings):
         if batches == "fresh":

@@ -1,4 +1,4 @@
-"""Files that would harm: bombs, links to other files, damage. Each is refused with a sentence."""
+"""Files of every format that would harm: bombs, too many numbers, damage. Each is refused."""
 
 import contextlib
 import gzip
@@ -18,6 +18,8 @@ from scipy.io import savemat
 from sparsetoken import Sequences, read_dataset
 
 X = np.random.default_rng(0).standard_normal((4, 5, 3)).astype(np.float32)
+
+
 HUGE = (200, 1000, 25_000)  # 20 GB of float32
 
 
@@ -137,29 +139,6 @@ def test_a_limit_holds_for_every_format(tmp_path, ending):
         read_dataset(path, max_numbers=59)
 
 
-def test_other_files_are_never_opened(tmp_path):
-    secret = tmp_path / "secret.txt"
-    secret.write_text("user:password\n" * 10)
-    path = tmp_path / "x.h5"
-    with h5py.File(path, "w") as file:
-        file["X"] = X
-        file.create_dataset("ids", (4,), "S14", external=[(str(secret), 0, 56)])
-    with pytest.raises(ValueError, match="/ids lies in other files, which are never opened"):
-        read_dataset(path)
-    with h5py.File(tmp_path / "other.h5", "w") as file:
-        file["data"] = X
-    layout = h5py.VirtualLayout(X.shape, "f4")
-    layout[:] = h5py.VirtualSource(tmp_path / "other.h5", "data", X.shape)
-    with h5py.File(path, "w") as file:
-        file.create_virtual_dataset("X", layout)
-    with pytest.raises(ValueError, match="/X lies in other files, which are never opened"):
-        read_dataset(path)
-    with h5py.File(path, "w") as file:
-        file["X"] = h5py.ExternalLink("other.h5", "data")
-    with pytest.raises(ValueError, match=r"must hold an array 'X' .* It holds nothing"):
-        read_dataset(path)
-
-
 def write(path):
     """Write the same small set in the format that a name ends in."""
     y, bag = np.array([0, 1, 0, 1]), np.repeat(range(4), 5)
@@ -232,27 +211,4 @@ def test_a_damaged_column_name_is_said(tmp_path, ending):
         damaged = before + b"\xf3rightness" + last
     path.write_bytes(damaged)
     with pytest.raises(ValueError, match=rf"x\.{ending} is not a \.{ending} file, or is damaged"):
-        read_dataset(path)
-
-
-@pytest.mark.parametrize("stored", [False, True], ids=["file", "folder"])
-def test_a_damaged_head_of_an_array_is_said(tmp_path, stored):
-    path = tmp_path / "tokens.npy"
-    if stored:
-        Sequences(X.reshape(-1, 3), np.arange(5) * 5).save(tmp_path)
-    else:
-        np.save(path, X)
-    path.write_bytes(path.read_bytes().replace(b"}", b"(", 1))
-    with pytest.raises(ValueError, match="damaged"):
-        read_dataset(tmp_path if stored else path)
-
-
-def test_arrays_are_not_lost_from_a_damaged_list(tmp_path):
-    """A wrong length in the entry of X makes the entry of y look like its comment."""
-    path = tmp_path / "x.npz"
-    np.savez(path, X=X, y=[0, 1, 0, 1])
-    content = bytearray(path.read_bytes())
-    content[content.index(b"PK\x01\x02") + 33] = 1
-    path.write_bytes(bytes(content))
-    with pytest.raises(ValueError, match=r"x\.npz is not .* its list of arrays is damaged"):
         read_dataset(path)

@@ -1,4 +1,4 @@
-"""Dask arrays on a real cluster of two worker processes: the same results as in memory."""
+"""Chunks on a real cluster of two worker processes: classifiers give the results of memory."""
 
 import os
 

@@ -1,0 +1,33 @@
+"""Tables: a file is complete or not there."""
+
+import pytest
+
+from sparsetoken.experiments.table import as_columns, table_text, write_columns, write_table
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_that_fails_leaves_the_old_one(monkeypatch, tmp_path, ending):
+    path = tmp_path / f"out.{ending}"
+    write_columns({"a": [1, 2]}, path)
+    before = path.read_bytes()
+    monkeypatch.setattr("shutil.copymode", fail)
+    with pytest.raises(OSError, match="No space"):
+        write_columns({"a": [3, 4]}, path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def fail(*_):
+    raise OSError(28, "No space left on device")
+
+
+def test_rows_and_columns_are_one_table(tmp_path):
+    rows = [{"value": 0.5, "model": "=cmd"}, {"model": "pooled", "alpha": 2.0}]
+    assert list(as_columns(rows)) == ["model", "alpha", "value"]  # numbers last
+    write_table(rows, tmp_path / "rows.csv")
+    write_columns(as_columns(rows), tmp_path / "columns.csv")
+    text = "model,alpha,value\n'=cmd,,0.5\npooled,2.0,\n"
+    assert (tmp_path / "rows.csv").read_text() == text
+    assert (tmp_path / "columns.csv").read_text() == table_text(as_columns(rows)) == text
+    with pytest.raises(ValueError, match=r"written as \.csv or \.parquet, got 'rows.txt'"):
+        write_table(rows, tmp_path / "rows.txt")
