@@ -10,18 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.members import Member, TokenPart, TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.losses import Logistic
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import scaled_tokens
 from sparsetoken.sequences.sequences import Sequences
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _LANDMARKS = 200
 _WIDTHS = (0.25, 1.0, 4.0)  # γ, in units of one over the median squared distance of landmarks;

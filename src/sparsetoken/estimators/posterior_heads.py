@@ -9,9 +9,9 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import comb, gammaln, softmax
 
+from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken.estimators.attention_heads import AttentionHeads, HeadSpec
 from sparsetoken.estimators.members import Member, TokenPart, TrainingSamples
 from sparsetoken.estimators.posterior_iteration import MORE, Iteration, noise_shrinkage
@@ -19,9 +19,6 @@ from sparsetoken.estimators.posterior_passes import join_subsets, place_scores, 
 from sparsetoken.inspection.measures import mean_auc
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.sequences import Sequences
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _N_SIGNALS = (1, 2, 3, 5, 8)
 
@@ -77,7 +74,7 @@ class PosteriorHeads(AttentionHeads):
         self,
         training: TrainingSamples,
         weights: Floats,
-        carries: NDArray[np.bool_],
+        carries: Bools,
         n_signals: list[int],
     ) -> tuple[Floats, Floats, Floats]:
         """Return directions, offsets and evidence, by numbers of signal tokens and fits."""
@@ -152,7 +149,7 @@ class PosteriorHeads(AttentionHeads):
         apart = np.repeat(scores - baseline, sequences.lengths, axis=0)
         return TokenPart(attention, attention * apart, baseline)
 
-    def summarize(self, token: NDArray[Any]) -> Any:
+    def summarize(self, token: Array) -> Any:
         """Return the number of tokens, the largest score, and sums over subsets of the tokens."""
         if self.contiguous:  # the order of the tokens matters
             return Member.summarize(self, token)

@@ -15,16 +15,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken.estimators.attention_heads import LARGEST_COVARIANCE
 from sparsetoken.estimators.members import COPIED, TrainingSamples
 from sparsetoken.estimators.posterior_passes import Directions, PosteriorSums, posterior_sums
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.passes import longest_tokens
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _CARRIES = 0.99  # chance of a positive sample to carry the signal: labels may be wrong
 _LEAST_SHRINKAGE = 0.3  # as that of other heads
@@ -97,7 +94,7 @@ class Iteration:
         self,
         training: TrainingSamples,
         weights: Floats,
-        carries: NDArray[np.bool_],
+        carries: Bools,
         contiguous: bool,
     ) -> None:
         self.contiguous = contiguous

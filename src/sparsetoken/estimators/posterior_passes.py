@@ -9,14 +9,11 @@ symmetric polynomials of exp(u). If the R tokens are neighbors, the subsets are 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsetoken._njit import njit
+from sparsetoken._types import Floats, Indices
 from sparsetoken.sequences.passes import scaled_tokens
 from sparsetoken.sequences.sequences import Sequences
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _ROUNDS = 2  # in which a token's chance is computed without its own part of the direction
 

@@ -5,17 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
+from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.losses import Logistic
 from sparsetoken.sequences.data import Data
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 # Tuned on needle digits, tiger, fox and musk1 in 0.2.
 _SHIFT = 0.35  # prior deviation of a shift between equal classes, in log-odds
@@ -87,7 +84,7 @@ class Stack:
             totals[member.name] = totals.get(member.name, 0.0) + float(weights.sum())
         return totals
 
-    def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+    def split(self, values: Array) -> list[Array]:
         """Return what belongs to each member of one value for every score."""
         return np.split(values, np.cumsum([len(m.describe()) for m in self.members])[:-1])
 

@@ -12,6 +12,7 @@ from sklearn import config_context
 from sklearn.ensemble import ExtraTreesClassifier
 
 from sparsetoken._njit import njit
+from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.folds import Fold
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.sequences.data import Data
@@ -22,9 +23,7 @@ from sparsetoken.sequences.passes import (
     token_statistics,
 )
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Forest = dict[str, NDArray[Any]]
+Forest = dict[str, Array]
 """Trees as arrays: ``roots``, and for every node left, right, feature, threshold and value."""
 
 _TRIED = 0.1  # of the features, or their root if that is more, compete for a split
@@ -135,7 +134,7 @@ class Trees(Member):
         """Return the forest that was grown without a fold."""
         return replace(self, forests=[self.forests[fold]])
 
-    def summarize(self, token: NDArray[Any]) -> Any:
+    def summarize(self, token: Array) -> Any:
         """Return count, mean, squared deviations, those beyond levels, largest and smallest."""
         scaled = in_units(token, self.unit)
         beyond = (token > self.levels).astype(np.float64)

@@ -21,15 +21,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.special import betaincinv, ndtr, ndtri
 from scipy.stats import qmc
 
+from sparsetoken._types import Floats
 from sparsetoken.planner.metric import Metric
 from sparsetoken.planner.tuned import Prior
-
-Array = NDArray[np.float64]
 
 _POINTS, _ROUNDS = 2**11, 5
 _DIMENSIONS = 8
@@ -46,10 +44,10 @@ class Measurements(NamedTuple):
     """
 
     metrics: tuple[Metric, ...]
-    sizes: Array
-    shortfalls: Array
+    sizes: Floats
+    shortfalls: Floats
     """Shape (metrics, sizes)."""
-    bars: Array
+    bars: Floats
     """Their standard errors by the tested samples, in the same shape."""
     n_tested: float
     unit: float
@@ -57,8 +55,8 @@ class Measurements(NamedTuple):
     chance: float
     """Error of always predicting the commonest class."""
     prior: Prior
-    fixed: Array
-    scaled: Array | None = None
+    fixed: Floats
+    scaled: Floats | None = None
 
     def row(self, name: str) -> int | None:
         """Return the place of a metric; None if it was not measured."""
@@ -66,26 +64,26 @@ class Measurements(NamedTuple):
         return names.index(name) if name in names else None
 
 
-def smoothed(rates: Array, metrics: Sequence[Metric], n_tested: float) -> Array:
+def smoothed(rates: Floats, metrics: Sequence[Metric], n_tested: float) -> Floats:
     """Return rates with something added to either side: none wrong is no proof of zero."""
     unseen = np.array([[metric.unseen] for metric in metrics])
     return (n_tested * rates + unseen) / (n_tested + 2.0 * unseen)
 
 
-def angles(rates: Array, metrics: Sequence[Metric], n_tested: float) -> Array:
+def angles(rates: Floats, metrics: Sequence[Metric], n_tested: float) -> Floats:
     """Return arcsin √rate; the last two axes, of metrics and sizes, are flattened."""
     rates = smoothed(rates, metrics, n_tested)
-    flat: Array = np.arcsin(np.sqrt(np.clip(rates, 0.0, 1.0))).reshape(*rates.shape[:-2], -1)
+    flat: Floats = np.arcsin(np.sqrt(np.clip(rates, 0.0, 1.0))).reshape(*rates.shape[:-2], -1)
     return flat
 
 
-def likeness(sizes: Array) -> Array:
+def likeness(sizes: Floats) -> Floats:
     """Return how much neighboring sizes have in common, by the ratio of each two."""
     logs = np.log(sizes)
     return np.exp(-np.abs(np.subtract.outer(logs, logs)))
 
 
-def correlated(count: int, correlation: float) -> Array:
+def correlated(count: int, correlation: float) -> Floats:
     """Return a correlation matrix with the same number everywhere off its diagonal."""
     return correlation + (1.0 - correlation) * np.eye(count)
 
@@ -96,7 +94,7 @@ class LearningCurves:
     Sizes are in the unit of the measurements.
     """
 
-    def __init__(self, normal: Array, chance: float, prior: Prior) -> None:
+    def __init__(self, normal: Floats, chance: float, prior: Prior) -> None:
         self.rate = min(chance, 0.5)  # of the rarer class
         self.classes_factor = chance / self.rate  # above one if there are more than two classes
         early, late, scale, draw, largest, silent, ranking, tail = normal.T[:, :, np.newaxis]
@@ -109,12 +107,12 @@ class LearningCurves:
         self.ranking = prior.ranking * ranking
         self.tail = self.ranking + prior.tail * tail
 
-    def distance(self, size: Array) -> Array:
+    def distance(self, size: Floats) -> Floats:
         """Return how far apart the classes are, for each curve and size."""
         learned = np.logaddexp(0.0, self.early * np.log(size / self.scale))
         return self.largest * np.sqrt(-np.expm1(-self.late / self.early * learned))
 
-    def shortfall(self, metric: Metric, size: Array) -> Array:
+    def shortfall(self, metric: Metric, size: Floats) -> Floats:
         """Return the shortfall of each curve at each size."""
         gain = {"error": 0.0, "auc": self.ranking, "recall": self.tail}[metric.name]
         distance = np.maximum(self.distance(size) + gain, 0.0)
@@ -122,12 +120,12 @@ class LearningCurves:
         return self.classes_factor * value if metric.name == "error" else value
 
 
-def _lognormal(law: tuple[float, float], normal: Array) -> Array:
+def _lognormal(law: tuple[float, float], normal: Floats) -> Floats:
     median, deviation = law
     return median * np.exp(deviation * normal)
 
 
-def _largest(uniform: Array, prior: Prior) -> Array:
+def _largest(uniform: Floats, prior: Prior) -> Floats:
     """Return the distance of the classes after endless training: sometimes hardly any."""
     median, deviation = prior.largest
     learnable = (uniform - prior.hopeless) / (1.0 - prior.hopeless)
@@ -142,20 +140,20 @@ class Posterior:
 
     measurements: Measurements
     curves: LearningCurves
-    weights: Array
+    weights: Floats
 
-    def quantiles(self, metric: Metric, sizes: Array, levels: Sequence[float]) -> Array:
+    def quantiles(self, metric: Metric, sizes: Floats, levels: Sequence[float]) -> Floats:
         """Return quantiles of the shortfall at each size, shape (sizes, levels)."""
         values = self._shortfalls(metric, sizes)
         return np.stack([_quantiles(column, self.weights, levels) for column in values.T])
 
-    def _shortfalls(self, metric: Metric, sizes: Array) -> Array:
+    def _shortfalls(self, metric: Metric, sizes: Floats) -> Floats:
         unit = self.measurements.unit
         return self.curves.shortfall(metric, np.asarray(sizes, dtype=float) / unit)
 
     def sizes(
         self, metric: Metric, target: float, levels: Sequence[float], largest: float
-    ) -> Array:
+    ) -> Floats:
         """Return quantiles of the number of samples that reach a target; infinite beyond."""
         grid = np.geomspace(4.0, largest, 80)
         values = self._shortfalls(metric, grid)
@@ -181,7 +179,7 @@ def extrapolate(
     # In these coordinates both covariances are diagonal, whatever σ.
     fixed, coordinates = eigh(measurements.fixed, scaled)
 
-    def log_likelihood(normal: Array) -> Array:
+    def log_likelihood(normal: Floats) -> Floats:
         curves = family(normal, measurements.chance, measurements.prior)
         expected = np.stack([curves.shortfall(metric, size) for metric in metrics], axis=1)
         residual = (seen - angles(expected, metrics, measurements.n_tested)) @ coordinates
@@ -220,7 +218,7 @@ def find_rise(measured: Measurements) -> tuple[int, int] | None:
     return where
 
 
-def _sample(log_likelihood: Callable[[Array], Array]) -> tuple[Array, Array]:
+def _sample(log_likelihood: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
     """Return weighted draws from the posterior of a standard normal prior.
 
     Adaptive importance sampling: each round draws from a normal law fitted to the draws before it,
@@ -240,7 +238,7 @@ def _sample(log_likelihood: Callable[[Array], Array]) -> tuple[Array, Array]:
     return draws, weights / weights.sum()
 
 
-def _fit_normal(draws: Array, log_weights: Array) -> tuple[Array, Array]:
+def _fit_normal(draws: Floats, log_weights: Floats) -> tuple[Floats, Floats]:
     """Return center and factor of a normal law wider than the draws, of which enough count."""
     power, enough = 1.0, False
     while not enough:
@@ -254,18 +252,18 @@ def _fit_normal(draws: Array, log_weights: Array) -> tuple[Array, Array]:
     return center, np.linalg.cholesky(covariance)
 
 
-def _log_mixture(draws: Array, laws: Sequence[tuple[Array, Array]]) -> Array:
+def _log_mixture(draws: Floats, laws: Sequence[tuple[Floats, Floats]]) -> Floats:
     """Return the log density of an equal mixture of normal laws, up to a constant."""
     logs = []
     for center, factor in laws:
         standard = np.linalg.solve(factor, (draws - center).T)
         logs.append(-0.5 * np.sum(standard**2, axis=0) - np.log(np.diag(factor)).sum())
-    mixture: Array = np.logaddexp.reduce(logs)
+    mixture: Floats = np.logaddexp.reduce(logs)
     return mixture - math.log(len(laws))
 
 
 @lru_cache(maxsize=1)
-def _normal_points() -> list[Array]:
+def _normal_points() -> list[Floats]:
     """Return points that fill the normal law evenly, a set for each round."""
     return [
         ndtri(
@@ -275,7 +273,7 @@ def _normal_points() -> list[Array]:
     ]
 
 
-def _quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
+def _quantiles(values: Floats, weights: Floats, levels: Sequence[float]) -> Floats:
     """Return weighted quantiles; an infinite value is never averaged with a finite one."""
     order = np.argsort(values)
     total = np.cumsum(weights[order])

@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, solve_triangular
 from sklearn.covariance import ledoit_wolf
 
+from sparsetoken._types import Array, Bools, Floats
 from sparsetoken._validation import check_count
 from sparsetoken.planner.moments import ClassTokens, jackknife_moments
 from sparsetoken.population import AnyProblem, Population
 from sparsetoken.problem import RandomState, SparseTokenProblem
 from sparsetoken.sequences.sequences import Sequences, as_sequences
-
-Array = NDArray[np.float64]
 
 _GROUPS = 20
 _FEWEST = 4  # samples of a class
@@ -168,7 +167,7 @@ def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> 
     return estimate
 
 
-def check_pilot(X: Any, y: ArrayLike) -> tuple[Sequences, NDArray[Any], dict[Any, int]]:
+def check_pilot(X: Any, y: ArrayLike) -> tuple[Sequences, Array, dict[Any, int]]:
     """Return sequences, labels and the number of samples of each label, enough of each."""
     sequences, labels = as_sequences(X), np.asarray(y)
     if labels.shape != (len(sequences),):
@@ -182,7 +181,7 @@ def check_pilot(X: Any, y: ArrayLike) -> tuple[Sequences, NDArray[Any], dict[Any
     return sequences, labels, dict(zip(classes.tolist(), counts.tolist(), strict=True))
 
 
-def _whiten(sequences: Sequences, positive: NDArray[np.bool_]) -> Array:
+def _whiten(sequences: Sequences, positive: Bools) -> Floats:
     """Return the tokens in units of the negatives' noise, up to a rotation."""
     of_token = np.repeat(positive, sequences.lengths)
     tokens = sequences.tokens.astype(np.float64)
@@ -193,10 +192,10 @@ def _whiten(sequences: Sequences, positive: NDArray[np.bool_]) -> Array:
         raise ValueError("X must vary: the tokens of the negative samples are all the same")
     covariance.flat[:: sequences.dim + 1] += 1e-10 * largest
     factor = cholesky(covariance, lower=True, overwrite_a=True)
-    white: Array = solve_triangular(factor, tokens.T, lower=True, overwrite_b=True).T
+    white: Floats = solve_triangular(factor, tokens.T, lower=True, overwrite_b=True).T
     return white
 
 
-def _jackknife(values: Array) -> float:
+def _jackknife(values: Floats) -> float:
     """Return the standard error of the first value from the others, each without a group."""
     return math.sqrt((values.size - 2) * float(np.var(values[1:])))

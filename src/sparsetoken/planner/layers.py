@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array, Floats
 from sparsetoken._validation import shown
 from sparsetoken.estimators import AttentionClassifier
 from sparsetoken.estimators.folds import Fold, check_groups, generator, split
@@ -21,8 +21,6 @@ from sparsetoken.planner.observe import fit_rows
 from sparsetoken.planner.result import Drawable
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.sequences import Sequences, as_sequences
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,9 +163,7 @@ def _checked(X_by_layer: Any) -> dict[Any, Sequences]:
     return layers
 
 
-def _held_out(
-    estimator: Any, X: Sequences, y: NDArray[Any], groups: Any, folds: list[Fold]
-) -> Floats:
+def _held_out(estimator: Any, X: Sequences, y: Array, groups: Any, folds: list[Fold]) -> Floats:
     """Return the scores of sequences by fits without their fold; NaN if never held out."""
     scores: Any = None
     for rows, held_out in folds:
@@ -178,7 +174,7 @@ def _held_out(
     return np.asarray(scores, dtype=np.float64)
 
 
-def _compare(scores: dict[Any, Floats], index: NDArray[Any], groups: Any) -> LayerChoice:
+def _compare(scores: dict[Any, Floats], index: Array, groups: Any) -> LayerChoice:
     """Return the AUC of each layer and what it lacks of the best, from the same sequences."""
     columns = {layer: score.reshape(len(index), -1) for layer, score in scores.items()}
     seen = np.isfinite(next(iter(columns.values()))).all(axis=1)

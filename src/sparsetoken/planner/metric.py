@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_choice, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.performance import Performance
@@ -15,8 +15,6 @@ from sparsetoken.population import AnyProblem
 from sparsetoken.theory import oracle_error
 from sparsetoken.theory.optimal_solution import LearningSolution
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
-
-Array = NDArray[np.float64]
 
 
 class Metric(ABC):
@@ -43,7 +41,7 @@ class Metric(ABC):
         """Return what should be small, with its numerical error."""
 
     @abstractmethod
-    def of_gaussians(self, distance: Array, silent: Any, rate: float) -> Array:
+    def of_gaussians(self, distance: Floats, silent: Any, rate: float) -> Floats:
         """Return the shortfall of Gaussian scores of unit spread.
 
         The rarer class, of this ``rate``, lies ``distance`` above the other, but for a fraction
@@ -89,7 +87,7 @@ class TestError(Metric):
         """Return the test error."""
         return result.test_error
 
-    def of_gaussians(self, distance: Array, silent: Any, rate: float) -> Array:
+    def of_gaussians(self, distance: Floats, silent: Any, rate: float) -> Floats:
         """Return the error with the threshold where both classes are equally likely."""
         distance = np.maximum(distance, 1e-6)
         odds = np.log((1.0 - rate - rate * silent) / (rate * (1.0 - silent)))
@@ -121,7 +119,7 @@ class Auc(Metric):
         """Return 1 − AUC."""
         return Estimate(1.0 - result.auc, result.auc.uncertainty)
 
-    def of_gaussians(self, distance: Array, silent: Any, rate: float) -> Array:
+    def of_gaussians(self, distance: Floats, silent: Any, rate: float) -> Floats:
         """Return the probability that a negative scores above a positive."""
         return 1.0 - (1.0 - silent) * ndtr(distance / np.sqrt(2.0)) - 0.5 * silent
 
@@ -142,7 +140,7 @@ class Recall(Metric):
         recall = result.recall(self.fpr)
         return Estimate(1.0 - recall, recall.uncertainty)
 
-    def of_gaussians(self, distance: Array, silent: Any, rate: float) -> Array:
+    def of_gaussians(self, distance: Floats, silent: Any, rate: float) -> Floats:
         """Return the fraction of positives below the threshold that the rate ``fpr`` sets."""
         heard = ndtr(distance + ndtri(self.fpr))
         return 1.0 - (1.0 - silent) * heard - silent * self.fpr

@@ -19,68 +19,67 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sparsetoken._types import Bools, Floats, Indices
 
 
 class ClassTokens(NamedTuple):
     """The whitened tokens of the samples of one class, and the jackknife group of each sample."""
 
-    tokens: Array
-    offsets: NDArray[np.int64]
-    groups: NDArray[np.int64]
+    tokens: Floats
+    offsets: Indices
+    groups: Indices
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Indices:
         """Number of tokens of each sample."""
         return np.diff(self.offsets)
 
     @property
-    def means(self) -> Array:
+    def means(self) -> Floats:
         """Mean token x̄ of each sample."""
-        sums: Array = np.add.reduceat(self.tokens, self.offsets[:-1])
+        sums: Floats = np.add.reduceat(self.tokens, self.offsets[:-1])
         return sums / self.lengths[:, np.newaxis]
 
-    def scaled(self, group: int) -> Array:
+    def scaled(self, group: int) -> Floats:
         """Return rows whose products add up to the second moments S of a group's samples."""
         of_token = np.repeat(self.groups, self.lengths) == group
-        root: Array = np.sqrt(np.repeat(self.lengths, self.lengths)[of_token, np.newaxis])
+        root: Floats = np.sqrt(np.repeat(self.lengths, self.lengths)[of_token, np.newaxis])
         return self.tokens[of_token] / root
 
 
 class TokenMoments(NamedTuple):
     """Estimates from all samples, then with each jackknife group left out; zero without signal."""
 
-    mean: Array
+    mean: Floats
     """((R/L)E[θ])², which chance can make negative."""
-    second: Array
+    second: Floats
     """(R/L)E[θ²]."""
-    between: Array
+    between: Floats
     """(R/L)²E[θ²]."""
 
     @property
-    def _safe(self) -> tuple[NDArray[np.bool_], Array, Array]:
+    def _safe(self) -> tuple[Bools, Floats, Floats]:
         """Where there is a signal, and the first two moments, one where there is none."""
         signal = np.minimum(self.mean, self.second) > 0
         return signal, np.where(signal, self.mean, 1.0), np.where(signal, self.second, 1.0)
 
-    def signal(self) -> Array:
+    def signal(self) -> Floats:
         """Return θ if it does not vary."""
         has_signal, mean, second = self._safe
         return has_signal * second / np.sqrt(mean)
 
-    def n_signal(self, n_tokens: float) -> Array:
+    def n_signal(self, n_tokens: float) -> Floats:
         """Return R if θ does not vary."""
         has_signal, mean, second = self._safe
         return has_signal * n_tokens * mean / second
 
-    def spread(self, of_lengths: float) -> Array:
+    def spread(self, of_lengths: float) -> Floats:
         """Return Var θ/E[θ]², which chance can make negative; ``of_lengths`` is that of 1/L."""
         has_signal, mean, _ = self._safe
         return has_signal * (self.between / mean / (1.0 + of_lengths) - 1.0)
 
-    def signal_given(self, n_signal: int, n_tokens: float, spread: Array) -> Array:
+    def signal_given(self, n_signal: int, n_tokens: float, spread: Floats) -> Floats:
         """Return E[θ] for a known R: the geometric mean of what the moments say."""
         has_signal, mean, second = self._safe
         by_mean = np.sqrt(mean) * n_tokens / n_signal
@@ -97,7 +96,7 @@ def jackknife_moments(positive: ClassTokens, negative: ClassTokens) -> TokenMome
         ClassTokens(mean, np.arange(len(mean) + 1), one.groups)
         for mean, one in zip(means, classes, strict=True)
     )
-    counts: list[Array] = [kept @ np.bincount(one.groups).astype(float) for one in classes]
+    counts: list[Floats] = [kept @ np.bincount(one.groups).astype(float) for one in classes]
     sums = [
         kept @ [mean[one.groups == group].sum(axis=0) for group in range(n_groups)]
         for mean, one in zip(means, classes, strict=True)
@@ -120,12 +119,12 @@ def jackknife_moments(positive: ClassTokens, negative: ClassTokens) -> TokenMome
 
 def _along_signal(
     classes: tuple[ClassTokens, ...],
-    means: list[Array],
-    counts: list[Array],
-    difference: Array,
-    kept: Array,
-    scale: Array,
-) -> Array:
+    means: list[Floats],
+    counts: list[Floats],
+    difference: Floats,
+    kept: Floats,
+    scale: Floats,
+) -> Floats:
     """Return the class difference of second moments along the signal, beyond the mean one.
 
     That is the same in all directions: noise that differs between the classes, or the imperfect
@@ -149,13 +148,13 @@ def _along_signal(
         total += 2.0 * (kept @ mean_second_mean) / count**2
         triple += sign * factor * total / count
         level += sign * (kept @ trace) / count / dim
-    result: Array = (triple / scale - level) / (1.0 - 1.0 / dim)
+    result: Floats = (triple / scale - level) / (1.0 - 1.0 / dim)
     return result
 
 
 def _group_sums(
-    one: ClassTokens, means: Array, group: int, rows: Array
-) -> tuple[Array, Array, float, float]:
+    one: ClassTokens, means: Floats, group: int, rows: Floats
+) -> tuple[Floats, Floats, float, float]:
     """Return, of the second moments S of a group's samples, xᵀSx of rows, ΣSx̄, Σx̄ᵀSx̄ and tr S."""
     samples = np.flatnonzero(one.groups == group)
     scaled = one.scaled(group)

@@ -11,19 +11,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils.validation import has_fit_parameter
 
+from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.planner.curves import Measurements, correlated, likeness, smoothed
 from sparsetoken.planner.metric import Metric, get_metric
 from sparsetoken.planner.request import Progress, silent
 from sparsetoken.planner.tuned import PILOT, PilotNoise
-
-Array = NDArray[np.float64]
 
 _FOLDS = 5
 _FEWEST_ALARMS = 2.0  # of negatives: with fewer expected, a recall cannot be measured
@@ -36,20 +35,20 @@ class Observed:
     NaN stands for a sequence that was trained on.
     """
 
-    labels: NDArray[np.int64]
+    labels: Indices
     """Class of each sequence, counted from 0."""
-    sizes: Array
+    sizes: Floats
     """Mean number of sequences that were trained on, shape (sizes,)."""
-    wrong: Array
+    wrong: Floats
     """1 for a wrong label, 0 for a right one."""
-    scores: Array
+    scores: Floats
     """Score in favor of the second class; all NaN where there are more than two classes."""
 
 
 def observe(
     estimator: Any,
     X: Any,
-    y: NDArray[Any],
+    y: Array,
     *,
     groups: ArrayLike | None = None,
     seeds: Sequence[int] = (0, 1),
@@ -98,7 +97,7 @@ def fit_rows(estimator: Any, rows: Any, X: Any, y: Any, groups: Any) -> Any:
     return clone(estimator).fit(X[rows], y[rows], **options)
 
 
-def _cut(labels: NDArray[np.int64], groups: ArrayLike | None, seed: int) -> list[NDArray[np.int64]]:
+def _cut(labels: Indices, groups: ArrayLike | None, seed: int) -> list[Indices]:
     """Return the folds: stratified, and with no group in two of them."""
     n_folds = min(_FOLDS, int(np.bincount(labels).min()))
     if groups is None:
@@ -111,7 +110,7 @@ def _cut(labels: NDArray[np.int64], groups: ArrayLike | None, seed: int) -> list
     return [fold for _, fold in cut.split(labels, labels, groups)]
 
 
-def _score(fitted: Any, X: Any) -> Array:
+def _score(fitted: Any, X: Any) -> Floats:
     if hasattr(fitted, "decision_function"):
         return np.asarray(fitted.decision_function(X), dtype=float)
     return np.asarray(fitted.predict_proba(X)[:, 1], dtype=float)
@@ -155,7 +154,9 @@ def measure(observed: Observed, metric: Metric | None = None) -> Measurements:
     return Measurements(tuple(metrics), observed.sizes, values, bars, n, n, chance, PILOT, fixed)
 
 
-def _noise(metrics: list[Metric], values: Array, covariance: Array, size: Array, n: int) -> Array:
+def _noise(
+    metrics: list[Metric], values: Floats, covariance: Floats, size: Floats, n: int
+) -> Floats:
     """Return the covariance of angles: by the sequences tested, and by those trained on.
 
     The errors of all sizes come from the same pilot, so neighboring sizes have both in common.
@@ -169,7 +170,7 @@ def _noise(metrics: list[Metric], values: Array, covariance: Array, size: Array,
     return tested + np.kron(common, trained) + 1e-5 * np.eye(rates.size)
 
 
-def _by_sequence(lost: Callable[[Array, Any], Array], observed: Observed) -> Array:
+def _by_sequence(lost: Callable[[Floats, Any], Floats], observed: Observed) -> Floats:
     """Return, by size and sequence, the mean over trainings of what ``lost`` finds in scores."""
     table = np.full(observed.scores.shape, np.nan)
     for training in np.ndindex(table.shape[:2]):
@@ -180,7 +181,7 @@ def _by_sequence(lost: Callable[[Array, Any], Array], observed: Observed) -> Arr
     return np.nanmean(table, axis=1)
 
 
-def _wrong_pairs(scores: Array, positive: Any) -> Array:
+def _wrong_pairs(scores: Floats, positive: Any) -> Floats:
     """Return the fraction of the other class that each is ranked wrongly against."""
     below = rankdata(scores)
     for mask in (positive, ~positive):
@@ -189,7 +190,7 @@ def _wrong_pairs(scores: Array, positive: Any) -> Array:
     return np.where(positive, 1.0 - fraction, fraction)
 
 
-def _outside(scores: Array, positive: Any, fpr: float) -> Array:
+def _outside(scores: Floats, positive: Any, fpr: float) -> Floats:
     """Return 1 for a positive below the quantile of the negatives, and for a negative above."""
     threshold = np.quantile(scores[~positive], 1.0 - fpr, method="higher")
     return np.where(positive, scores < threshold, scores > threshold).astype(float)

@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_count, check_real, shown
 from sparsetoken.estimators import SparseTokenClassifier
 from sparsetoken.estimators.folds import check_groups
@@ -16,8 +17,6 @@ from sparsetoken.planner.pilot_plan import PilotPlan
 from sparsetoken.planner.request import Progress, silent
 from sparsetoken.planner.tuned import CURVE, CurveNoise
 from sparsetoken.problem import RandomState
-
-Array = NDArray[np.float64]
 
 _REPEATS = 2  # times the pilot is cut anew
 
@@ -186,7 +185,7 @@ def plan_from_curve(
 
 
 def _curve_measurements(
-    sizes: Array, shortfalls: dict[Metric, Array], n_test: int, chance: float
+    sizes: Floats, shortfalls: dict[Metric, Floats], n_test: int, chance: float
 ) -> Measurements:
     """Return the points of a curve with their noise: of tests, of draws, and of the family."""
     metrics, values = tuple(shortfalls), np.stack(list(shortfalls.values()))
@@ -197,7 +196,7 @@ def _curve_measurements(
         [0.0 if m.name == "error" else CurveNoise.misfit_of_ranks**2 for m in metrics]
     )
     fixed = np.kron(common, tested + CurveNoise.misfit**2 * misfit) + np.kron(of_ranks, misfit)
-    drawn: Array = np.eye(size.size) / size
+    drawn: Floats = np.eye(size.size) / size
     scaled: Any = np.kron(common, drawn + CurveNoise.misfit_of_draws**2 * misfit)
     bars = np.sqrt(np.maximum(values * (1.0 - values), 0.0) / n_test)
     unit = float(sizes.max())
@@ -206,7 +205,7 @@ def _curve_measurements(
 
 def _check_curve(
     sizes: ArrayLike, tables: dict[Metric, ArrayLike | None]
-) -> tuple[Array, dict[Metric, Array]]:
+) -> tuple[Floats, dict[Metric, Floats]]:
     """Return a row for each measurement; repeats become sizes that come several times."""
     at = _numbers("sizes", sizes)
     if at.ndim != 1 or not np.all(np.isfinite(at) & (at >= 1)):
@@ -231,7 +230,7 @@ def _check_curve(
     return at[whole], {metric: table[whole] for metric, table in flat.items()}
 
 
-def _numbers(name: str, values: ArrayLike) -> Array:
+def _numbers(name: str, values: ArrayLike) -> Floats:
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):

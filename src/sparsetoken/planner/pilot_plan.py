@@ -6,13 +6,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sparsetoken._types import Floats
 from sparsetoken.planner.curves import Measurements, Posterior, find_rise
 from sparsetoken.planner.metric import Metric
 from sparsetoken.planner.result import PlanResult, Sections
-
-Array = NDArray[np.float64]
 
 _REACH = 100.0  # times the pilot: the extrapolation is not asked about larger studies
 _TESTED = 4.0  # times the pilot: as far as benchmarks compare predictions with what came
@@ -65,7 +64,7 @@ class PilotPlan(PlanResult):
         """Number of sequences in the pilot, or the largest size of the curve."""
         return round(self._measured.unit)
 
-    def predict(self, sizes: ArrayLike) -> Array:
+    def predict(self, sizes: ArrayLike) -> Floats:
         """Return the expected error after training on each number of samples.
 
         Parameters

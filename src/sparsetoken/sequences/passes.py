@@ -6,16 +6,12 @@ data are not copied
 to float64, unless a fit needs them centered and scaled.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsetoken._njit import njit
+from sparsetoken._types import Array, Floats
 from sparsetoken.sequences.sequences import Sequences
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 _LARGEST = 1e18
 
