@@ -7,7 +7,9 @@ that finding it is no advantage. The first twelve settings are for choosing a fo
 classifiers by, the others for reporting.
 
 With ``--data FOLDER`` also the held-out bags of the sets of ``benchmarks.bags``, whose ``--store``
-it shares. There the best threshold is that of the very bags it is judged on: an advantage.
+it shares. There the best threshold is that of the very bags it is judged on. ``by chance`` is what
+that alone is worth: the gap for labels drawn with the predicted probabilities, when zero is best.
+With ``--repeats 0`` only these sets.
 
 Below is a table of predicted and observed frequencies in bins of the probability.
 """
@@ -74,15 +76,30 @@ class Judged(NamedTuple):
     best: float
     off: float
     """Expected calibration error."""
+    by_chance: float
+    """What of the gap is due to a best threshold found on the same samples."""
     counts: Floats
     """For bins of the probability: sequences, their summed probability, and positives, (3, 10)."""
 
 
-def judge(scores: Floats, y: Labels, best: float) -> Judged:
+def judge(scores: Floats, y: Labels, best: float, by_chance: float = 0.0) -> Judged:
     chance = expit(scores)
     counts = [np.histogram(chance, EDGES, weights=w)[0] for w in (None, chance, y.astype(float))]
-    accuracy = float(np.mean((scores > 0) == y))
-    return Judged(accuracy, best, calibration_error(chance, y), np.array(counts, dtype=float))
+    off = calibration_error(chance, y)
+    return Judged(accuracy(scores, y), best, off, by_chance, np.array(counts, dtype=float))
+
+
+def accuracy(scores: Floats, y: Labels) -> float:
+    return float(np.mean((scores > 0) == y))
+
+
+def gap_by_chance(scores: Floats) -> float:
+    """Return the gap that labels with the predicted probabilities have on average."""
+    rng, gaps = np.random.default_rng(0), []
+    for _ in range(100):
+        y = (rng.random(len(scores)) < expit(scores)).astype(np.int64)
+        gaps.append(best_accuracy(scores, y) - accuracy(scores, y))
+    return float(np.mean(gaps))
 
 
 def best_on_other_half(scores: Floats, y: Labels) -> float:
@@ -117,31 +134,33 @@ def judge_bags(name: str, X: Any, y: Labels, model: str, seeds: int, store: Stor
     for first in range(0, len(splits), 10):
         scores = np.concatenate([fit.scores for fit in fits[first : first + 10]])
         labels = np.concatenate([y[test] for _, _, test in splits[first : first + 10]])
-        judged.append(judge(scores, labels, best_accuracy(scores, labels)))
+        best = best_accuracy(scores, labels)
+        judged.append(judge(scores, labels, best, gap_by_chance(scores)))
     return judged
 
 
-HEAD = f"{'set':<14} positive    n  accuracy  at the best    gap ± s.e.     off"
+HEAD = f"{'set':<14} positive    n  accuracy  at the best    gap ± s.e.  by chance     off"
 
 
 def row(name: str, rate: float, size: int, judged: list[Judged]) -> str:
-    accuracy, best, off = np.array([one[:3] for one in judged]).T
-    error = np.std(best - accuracy, ddof=1) / np.sqrt(len(judged)) if len(judged) > 1 else np.nan
+    right, best, off, by_chance = np.array([one[:4] for one in judged]).T
+    error = np.std(best - right, ddof=1) / np.sqrt(len(judged)) if len(judged) > 1 else np.nan
     return (
-        f"{name:<14} {rate:>7.0%} {size:>5} {accuracy.mean():>9.3f} {best.mean():>12.3f} "
-        f"{(best - accuracy).mean():>7.3f} ± {error:.3f} {off.mean():>7.3f}"
+        f"{name:<14} {rate:>7.0%} {size:>5} {right.mean():>9.3f} {best.mean():>12.3f} "
+        f"{(best - right).mean():>7.3f} ± {error:.3f} {by_chance.mean():>10.3f} {off.mean():>7.3f}"
     )
 
 
 def summary(name: str, settings: list[list[Judged]]) -> str:
     """Return gap and calibration error, averaged over settings, and reliability in bins."""
-    means = np.array([np.mean([one[:3] for one in judged], axis=0) for judged in settings])
+    means = np.array([np.mean([one[:4] for one in judged], axis=0) for judged in settings])
     gaps = means[:, 1] - means[:, 0]
     counts = sum(np.sum([one.counts for one in judged], axis=0) for judged in settings)
     n, predicted, positives = counts
     lines = [
         f"\n{name}: gap {gaps.mean():.4f} ± {gaps.std(ddof=1) / np.sqrt(len(gaps)):.4f}, "
-        f"largest {gaps.max():.3f}; off {means[:, 2].mean():.3f}",
+        f"by chance {means[:, 3].mean():.4f}, largest {gaps.max():.3f}; "
+        f"off {means[:, 2].mean():.3f}",
         "predicted " + " ".join(f"{value:.3f}" for value in predicted / n),
         "observed  " + " ".join(f"{value:.3f}" for value in positives / n),
         "fraction  " + " ".join(f"{value:.3f}" for value in n / n.sum()),
@@ -160,7 +179,8 @@ def main() -> None:
     by_name = families(None)
     print(HEAD)
     summaries = []
-    for part, names in (("for choosing", FOR_CHOOSING), ("for reporting", FOR_REPORTING)):
+    halves = {"for choosing": FOR_CHOOSING, "for reporting": FOR_REPORTING}
+    for part, names in halves.items() if options.repeats else ():
         judged = []
         for setting in settings(names):
             family = by_name[setting.family]
