@@ -23,7 +23,7 @@ _STREAMS = 400  # streams, whose scores are looked at many times each
 _SCORED, _FEWEST = 2**23, 100  # tokens in all of them; but never fewer sequences than that
 _BATCH_NUMBERS = 2**22
 _IN_TAIL = 10.0  # tokens or scores that are enough to tell how rare they are
-_LARGEST = 15.0  # scores whose tail is continued; from 10 to 40 the rates are as right
+_LARGEST = 15.0  # scores whose tail is continued; with 10 or 20 rates are as right
 _FACTOR = 1.5  # by which a rate may be off in one of five cases, and be said to hold
 _LEAST_BEYOND = 0.25  # expected number of negatives that decide; with fewer there is a warning
 
