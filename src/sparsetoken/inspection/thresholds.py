@@ -23,6 +23,7 @@ _STREAMS = 400  # streams, whose scores are looked at many times each
 _SCORED, _FEWEST = 2**23, 100  # tokens in all of them; but never fewer sequences than that
 _BATCH_NUMBERS = 2**22
 _IN_TAIL = 10.0  # tokens or scores that are enough to tell how rare they are
+_LARGEST = 15.0  # scores whose tail is continued; with 10 or 20 rates are as right
 _FACTOR = 1.5  # by which a rate may be off in one of five cases, and be said to hold
 _LEAST_BEYOND = 0.25  # expected number of negatives that decide; with fewer there is a warning
 
@@ -257,9 +258,8 @@ class TailResampler:
         self.rarity = n_tail / len(tokens)
         # Of two slopes, of a line through the upper scores and of the normal law with the mean of
         # the rarest, the steeper one: tails may be heavy.
-        usual = float(np.exp(-0.5 * ndtri(self.rarity) ** 2) / np.sqrt(2.0 * np.pi) / self.rarity)
-        rarest = (self.top[:-1].mean() - self.top[-1]) / (usual + ndtri(self.rarity))
-        self.slope = max(rarest, _normal_tail(scores, self.rarity)[0])
+        rarest = (self.top[:-1].mean() - self.top[-1]) / _mean_excess(self.rarity)
+        self.slope = max(rarest, _upper_slope(scores, self.rarity))
         seen = np.unique(scores, return_counts=True)[1]
         self.unseen_mass = float((seen == 1).sum()) / len(tokens)
         along = (scores - scores.mean()) @ (tokens - tokens.mean(axis=0))
@@ -291,33 +291,41 @@ class TailResampler:
         return rows[first : first + count]
 
 
-def _normal_tail(scores: Floats, rate: float) -> tuple[float, float]:
-    """Return slope and start of the line of scores over normal deviates, beyond a rate."""
+def _upper_slope(scores: Floats, rate: float) -> float:
+    """Return the slope of the line of scores over normal deviates, beyond a rate."""
     rates = np.geomspace(rate, min(8.0 * rate, 0.5), 16)
     quantiles = np.quantile(scores, 1.0 - rates, method="weibull")
-    slope, start = np.polyfit(ndtri(1.0 - rates), quantiles, 1)
-    return max(float(slope), 0.0), float(start)
+    return max(float(np.polyfit(ndtri(1.0 - rates), quantiles, 1)[0]), 0.0)
+
+
+def _mean_excess(rate: float) -> float:
+    """Return by how much the upper part ``rate`` of a normal law exceeds its start, on average."""
+    deviate = -float(ndtri(rate))
+    return float(np.exp(-0.5 * deviate**2) / np.sqrt(2.0 * np.pi) / rate) - deviate
 
 
 def upper_quantile(scores: Floats, rate: float) -> Estimate:
     """Return the value that a fraction ``rate`` of the scores exceeds.
 
-    Where fewer than ten lie beyond, the tail is continued as that of a normal law.
+    Where fewer than fifteen lie beyond, it is that of a normal law: the one whose tail begins where
+    the fifteen largest scores do and exceeds its beginning by as much as they do on average.
     """
     if not scores.size:
         raise ValueError(
             "threshold needs negatives that were held out in fit, and there is none: fit to at "
             "least two samples of each class, from different groups if there are groups"
         )
-    support = min(_IN_TAIL / len(scores), 0.25)
-    # How far off the fraction of so many scores may be tells how far off the quantile is.
-    observed = max(rate, support)
-    noise = np.sqrt(observed * (1.0 - observed) / len(scores))
-    rates = np.clip([observed, observed - noise, observed + noise], 0.1 * observed, 1.0)
-    at, above, below = np.quantile(scores, 1.0 - rates, method="weibull")
+    support = min(_LARGEST / len(scores), 0.25)
     if rate >= support:
+        # How far off the fraction of so many scores may be tells how far off the quantile is.
+        noise = np.sqrt(rate * (1.0 - rate) / len(scores))
+        rates = np.clip([rate, rate - noise, rate + noise], 0.1 * rate, 1.0)
+        at, above, below = np.quantile(scores, 1.0 - rates, method="weibull")
         return Estimate(at, 0.5 * float(above - below))
-    slope, start = _normal_tail(scores, support)
-    deviate = -float(ndtri(rate))  # of the rate itself: one minus a small one is one
-    beyond = -deviate / float(ndtri(observed))  # a line's error grows with it
-    return Estimate(start + slope * deviate, 0.5 * float(above - below) * beyond)
+    start = float(np.quantile(scores, 1.0 - support, method="hazen"))
+    excess = float(np.mean(np.maximum(scores - start, 0.0))) / support
+    # Of the rate itself: one minus a small one is one.
+    further = float(ndtri(support) - ndtri(rate)) / _mean_excess(support)
+    # Start and excess are each as uncertain as the mean of so many exponential deviates.
+    error = excess * np.sqrt((1.0 - support + further**2) / (support * len(scores)))
+    return Estimate(start + excess * further, float(error))
