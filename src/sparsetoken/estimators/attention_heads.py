@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.head_passes import (
     evidence_gradients,
     evidence_scores,
@@ -30,9 +30,6 @@ from sparsetoken.inspection.measures import mean_auc
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import pooled_features
 from sparsetoken.sequences.sequences import Sequences
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 # Tuned on needle digits, tiger and musk1 (docs/guide/comparison): temperature and ridge of heads
 # to which few tokens matter, some, and many.
@@ -185,7 +182,7 @@ class AttentionHeads(Member):
             for k, spec in enumerate(self.specs)
         ]
 
-    def summarize(self, token: NDArray[Any]) -> Any:
+    def summarize(self, token: Array) -> Any:
         """Return a token's scores, (K, C), the sum e^(score − largest) and the number of tokens."""
         scores = self.directions @ token / self._temperatures[:, np.newaxis]
         return scores, np.ones_like(scores), 1
@@ -255,7 +252,7 @@ class PooledHeads(AttentionHeads):
         contributions = (sequences.tokens - center) @ directions / lengths
         return TokenPart(attention, contributions, center @ directions + self.intercepts[:, column])
 
-    def summarize(self, token: NDArray[Any]) -> Any:
+    def summarize(self, token: Array) -> Any:
         """Return a token's scores and the number of tokens."""
         return self.directions @ token, 1
 

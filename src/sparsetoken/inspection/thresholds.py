@@ -6,16 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.sequences import Sequences
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _KEPT_NUMBERS = 2**21  # in the tokens that thresholds for other lengths are drawn from
 _DRAWS = 4000  # sequences that such a threshold is the quantile of
@@ -83,9 +79,7 @@ def remember(
     )
 
 
-def held_out_threshold(
-    reference: Reference, fpr: float, column: int, negative: NDArray[np.bool_]
-) -> Estimate:
+def held_out_threshold(reference: Reference, fpr: float, column: int, negative: Bools) -> Estimate:
     """Return the score that a fraction of the held-out negatives exceeds."""
     seen = np.isfinite(reference.scores[:, column])
     chosen = negative[reference.classes] & seen
@@ -105,7 +99,7 @@ def drawn_threshold(
     length: int,
     fpr: float,
     column: int,
-    negative: NDArray[np.bool_],
+    negative: Bools,
     direction: Floats | None,
     n_scored: int,
 ) -> Estimate:
