@@ -464,9 +464,11 @@ def predictions(
 def line(title: str, rows: list[Prediction]) -> str:
     true, lower, median, upper = np.array([row[3:] for row in rows]).T
     off = np.log(median / true)
+    score = upper - lower + 10.0 * (np.maximum(lower - true, 0.0) + np.maximum(true - upper, 0.0))
     return (
         f"{title:<30} {len(rows):>4} {np.mean((lower <= true) & (true <= upper)):>8.0%} "
-        f"{np.median(np.abs(off)):>8.3f} {np.median(off):>+7.3f} {np.median(upper - lower):>7.3f}"
+        f"{np.median(np.abs(off)):>8.3f} {np.median(off):>+7.3f} {np.median(upper - lower):>7.3f} "
+        f"{np.mean(score):>7.3f}"
     )
 
 
@@ -489,7 +491,7 @@ def report(path: Path, estimator: str) -> None:
         for family, m in truth
         if family == name and 1.3 * n <= m <= 4 * n
     ]
-    print(f"{'':<30} {'n':>4} {'covered':>8} {'|log|':>8} {'bias':>7} {'width':>7}")
+    print(f"{'':<30} {'n':>4} {'covered':>8} {'|log|':>8} {'bias':>7} {'width':>7} {'score':>7}")
     for title, method in METHODS.items():
         rows = list(predictions(pilots, truth, method))
         print(line(title, rows))
