@@ -49,7 +49,7 @@ def _times(ratios: list[float], limit: float) -> list[float]:
 @figure(
     "separable fraction and training loss around the capacity, several dimensions",
     data=sweep,
-    minutes=3,
+    minutes=20,
     quick={"ratios": [0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5], "dims": [10, 20, 40], "trials": 20},
 )
 def draw(rows: Rows) -> plotting.Picture:
