@@ -5,27 +5,11 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from sparsetoken.losses import Hinge, Logistic, Loss, Square, get_loss, loss_names
+from user_losses import SmoothedHinge
 
 BUILT_IN = [Logistic(), Square(), Hinge()]
 GRID = np.concatenate([-np.logspace(3, -6, 25), [0.0], np.logspace(-6, 3, 25)])
 SCALES = np.logspace(-12, 12, 25)
-
-
-class SmoothedHinge:
-    """A user's loss: three methods, no prox, a jump in the second derivative."""
-
-    def __repr__(self):
-        return "SmoothedHinge()"
-
-    def value(self, z, y):
-        gap = np.maximum(0.0, 1.0 - y * z)
-        return np.where(gap < 1.0, 0.5 * gap**2, gap - 0.5)
-
-    def derivative(self, z, y):
-        return -y * np.clip(1.0 - y * z, 0.0, 1.0)
-
-    def second_derivative(self, z, y):
-        return np.where((y * z < 1.0) & (y * z > 0.0), 1.0, 0.0)
 
 
 class WithoutProx(Loss):

@@ -1,20 +1,6 @@
-"""A user's loss, and points to average a loss at."""
+"""Points to average a loss at."""
 
 import numpy as np
-
-
-class Huber:
-    """A user's loss without prox; its envelope has no closed form here."""
-
-    def value(self, z, y):
-        gap = np.maximum(0.0, 1.0 - y * z)
-        return np.where(gap < 1.0, 0.5 * gap**2, gap - 0.5)
-
-    def derivative(self, z, y):
-        return -y * np.clip(1.0 - y * z, 0.0, 1.0)
-
-    def second_derivative(self, z, y):
-        return np.where((y * z < 1.0) & (y * z > 0.0), 1.0, 0.0)
 
 
 def settings(size, seed=1):

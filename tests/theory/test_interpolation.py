@@ -5,10 +5,13 @@ import pytest
 
 from sparsetoken.losses import Logistic, get_loss
 from sparsetoken.theory.smoothing import envelope_moments
-from theory.smoothed import Huber, settings
+from theory.smoothed import settings
+from user_losses import SmoothedHinge
 
 
-@pytest.mark.parametrize("loss", [Logistic(), get_loss(Huber())], ids=["logistic", "user's"])
+@pytest.mark.parametrize(
+    "loss", [Logistic(), get_loss(SmoothedHinge())], ids=["logistic", "user's"]
+)
 def test_interpolated_averages(loss):
     arguments = settings(20_000 if isinstance(loss, Logistic) else 6000)
     exact = envelope_moments(loss, *arguments, 1.5, 4.0)

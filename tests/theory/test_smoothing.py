@@ -8,7 +8,8 @@ from scipy.integrate import quad
 
 from sparsetoken.losses import Hinge, Logistic, Square, get_loss
 from sparsetoken.theory.smoothing import envelope_moments
-from theory.smoothed import Huber, settings
+from theory.smoothed import settings
+from user_losses import SmoothedHinge
 
 
 def integrands(loss, label, mean, deviation, scale, g):
@@ -61,7 +62,7 @@ def test_agrees_with_adaptive_quadrature(loss):
 
 def test_the_kinks_of_a_loss_of_ones_own():
     """With a step of 0.2, as for smooth losses, E[h] is off by up to one in a thousand."""
-    for found, expected in found_and_expected(get_loss(Huber()), 12, (-1, 1), (-2, 2)):
+    for found, expected in found_and_expected(get_loss(SmoothedHinge()), 12, (-1, 1), (-2, 2)):
         assert found[:4] == pytest.approx(expected[:4], rel=2e-5, abs=2e-6)
 
 

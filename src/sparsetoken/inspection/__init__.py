@@ -4,7 +4,8 @@ Functions of a fitted stack of members; the classifiers' methods call them. They
 of a stack (``scores``, ``without_fold``, ``members``), not how it learns.
 """
 
-from sparsetoken.inspection.diagnose import Diagnosis, Finding
+from sparsetoken.inspection.data_faults import Finding
+from sparsetoken.inspection.diagnose import Diagnosis
 from sparsetoken.inspection.explain import Explanation
 from sparsetoken.inspection.measures import Measure, fraction, hold_out, judge
 from sparsetoken.inspection.model_fit import ModelFit

@@ -1,45 +1,35 @@
 """What a fitted model found, and what is wrong with it or with its data."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from sparsetoken._types import Array, Bools, Floats, Indices
-from sparsetoken._validation import shown
+from sparsetoken._types import Bools, Floats, Indices
+from sparsetoken.inspection.data_faults import (
+    Finding,
+    constant,
+    duplicated,
+    few_samples,
+    outlying,
+    token_spread,
+)
 from sparsetoken.inspection.measures import class_signs, mean_auc
-from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.fingerprints import fingerprints_of
 from sparsetoken.sequences.passes import (
     attention_features,
-    largest_magnitudes,
     pooled_features,
-    token_statistics,
 )
-from sparsetoken.sequences.sequences import Sequences
 
 _CERTAIN = 2.6  # standard errors of an AUC from chance: one in 200 by accident
 _CROSS_VALIDATED = 1.5  # so much more an AUC of noise scatters, as the fits share their samples
 _CONVINCING = 0.9  # AUC of held-out samples: whatever finds these few tokens has found the query
 _CONVINCING_NEGATIVES, _CLEARLY = 0.97, 0.04  # AUC of heads for them, and ahead of the others
 _LOW_RELIABILITY = 0.7
-_FEW = 10  # samples of a class
-_OUTLYING, _FEW_OUTLYING = 50.0, 0.02  # times a sequence's usual largest value; of the sequences
-_MANY_CONSTANT = 0.1  # of the features; images have a few at their edges
-
-
-class Finding(NamedTuple):
-    """Something that can be wrong, and whether it is."""
-
-    name: str
-    found: bool
-    message: str
-    advice: str
-    asks_for_samples: bool = False
-    """Whether the advice is to collect more samples."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +107,9 @@ def diagnose(model: Any, data: Data, index: Indices, refitted: Floats | None = N
     if above["model"] > _CERTAIN:
         kind = _kind(_members(model), attends, auc, error)
     findings = (
-        _duplicates(data),
-        _few(counts, model.classes_),
-        _outlying(data),
+        duplicated(data),
+        few_samples(counts, model.classes_),
+        outlying(data),
         _length(auc, above),
         _reversed_scores(auc, above),
         _chance(auc, above),
@@ -128,7 +118,7 @@ def diagnose(model: Any, data: Data, index: Indices, refitted: Floats | None = N
         _spread_finding(auc, error, above),
         _unreliable(kind, model.query_reliability_, auc),
         _needless(_members(model), attends, auc, error),
-        _constant(data),
+        constant(data),
     )
     half = getattr(model, "half_auc_", None)
     more = None if half is None else bool(auc.get("held out", half) - half > 0.5 * error)
@@ -176,7 +166,7 @@ def _simple_aucs(model: Any, data: Data, signs: Floats) -> dict[str, float]:
         "pooled": _readout_auc([mapped.per_sample(pooled_features)], signs),
         "attention": attended,
         "reversed": reversed_,
-        "spread": _readout_auc([_spread(mapped)], signs),
+        "spread": _readout_auc([token_spread(mapped)], signs),
         "length": mean_auc(np.log(data.lengths)[:, np.newaxis], signs[:, :1]),
     }
 
@@ -223,12 +213,6 @@ def _scaled(features: Floats) -> Floats:
     features = features / np.where(largest > 0, largest, 1.0)
     deviation = features.std(axis=0)
     return (features - features.mean(axis=0)) / np.where(deviation > 1e-9, deviation, np.inf)
-
-
-def _spread(data: Data) -> Floats:
-    """Return extremes and deviation of each sequence's tokens, feature by feature."""
-    magnitude = np.maximum(data.per_sample(largest_magnitudes).max(axis=0), 1e-290)
-    return data.per_sample(token_statistics, 1.0 / magnitude)[:, data.dim :].astype(np.float64)
 
 
 def _members(model: Any) -> dict[str, float] | None:
@@ -325,31 +309,6 @@ def _anti_aligned(attends: bool, auc: dict[str, float], error: float) -> Finding
     )
 
 
-def _duplicates(data: Data) -> Finding:
-    repeated = 0
-    if isinstance(data, MemoryData):
-        contents = [hash(tokens.tobytes()) for tokens in data.sequences]
-        repeated = len(contents) - len(set(contents))
-    return Finding(
-        "duplicated sequences",
-        repeated > 0.02 * len(data),
-        f"{repeated} of {len(data)} sequences repeat another one token by token.",
-        "Copies on both sides of a fold make every held-out score too good: drop them, or pass "
-        "groups to fit.",
-    )
-
-
-def _few(counts: Indices, classes: Array) -> Finding:
-    smallest = int(counts.argmin())
-    return Finding(
-        "few samples of a class",
-        int(counts[smallest]) < _FEW,
-        f"Class {classes.tolist()[smallest]!r} has only {counts[smallest]} samples.",
-        "Findings about it are uncertain: collect more of that class first.",
-        asks_for_samples=True,
-    )
-
-
 def _unreliable(kind: str, reliability: float, auc: dict[str, float]) -> Finding:
     doubtful = reliability < _LOW_RELIABILITY and auc.get("held out", 0.5) < _CONVINCING
     return Finding(
@@ -372,34 +331,3 @@ def _needless(members: Any, attends: bool, auc: dict[str, float], error: float) 
         "Use SparseTokenClassifier or PooledClassifier, or give attention more samples.",
         asks_for_samples=True,
     )
-
-
-def _outlying(data: Data) -> Finding:
-    """Look for single sequences with values far beyond the largest ones of the others."""
-    extremes = np.abs(_spread(data)[:, : 2 * data.dim]).reshape(len(data), 2, -1).max(axis=1)
-    usual = np.median(extremes, axis=0)
-    beyond = np.flatnonzero(((extremes > _OUTLYING * usual) & (usual > 0)).any(axis=1))
-    return Finding(
-        "outlying tokens",
-        0 < len(beyond) <= max(1, _FEW_OUTLYING * len(data)),
-        f"Sequences {shown(beyond.tolist())} have values more than {_OUTLYING:g} times as large as "
-        "those of the others.",
-        "Check them: one such token can mislead a whole fit, that of BayesAttentionClassifier most "
-        "of all.",
-    )
-
-
-def _constant(data: Data) -> Finding:
-    ends = data.per_sample(_ends)
-    constant = int((ends[:, 0].max(axis=0) == ends[:, 1].min(axis=0)).sum())
-    return Finding(
-        "constant features",
-        constant > _MANY_CONSTANT * data.dim,
-        f"{constant} of {data.dim} features never vary; they are ignored.",
-        "Check whether they were meant to be filled.",
-    )
-
-
-def _ends(sequences: Sequences) -> Floats:
-    tokens = sequences.tokens
-    return np.stack([tokens.max(axis=0), tokens.min(axis=0)])[np.newaxis].astype(np.float64)
