@@ -31,10 +31,9 @@ from sklearn.ensemble import ExtraTreesClassifier
 from benchmarks.bags import STORED as STORED_SETS
 from benchmarks.bags import stored_bags
 from sparsetoken import AttentionClassifier, Sequences, SparseTokenClassifier
-from sparsetoken.planner.curves import LearningCurves, Measurements, extrapolate
+from sparsetoken.planner.curves import PILOT, LearningCurves, Measurements, extrapolate
 from sparsetoken.planner.metric import Metric, get_metric
 from sparsetoken.planner.observe import measure, observe
-from sparsetoken.planner.tuned import PILOT
 
 Labels = NDArray[np.int64]
 Drawn = tuple[Sequences, Labels]

@@ -1,58 +1,69 @@
-"""Plans from learning curves alone."""
-
-import json
+"""Learning curves that agree with measurements: their intervals hold."""
 
 import numpy as np
-import pytest
 
 import sparsetoken as st
-from sparsetoken.planner.curves import LearningCurves
+from planner.examples import (
+    ERROR,
+    drawn,
+    power_law,
+)
+from sparsetoken.planner.curves import CURVE, PILOT, LearningCurves, extrapolate
 from sparsetoken.planner.metric import get_metric
-from sparsetoken.planner.tuned import CURVE
-
-SIZES = [20, 40, 80, 160, 320]
-ERRORS = [0.38, 0.3, 0.22, 0.17, 0.13]
+from sparsetoken.planner.observe import Observed, measure
 
 
-@pytest.fixture(scope="module")
-def plan():
-    return st.plan.from_curve(SIZES, ERRORS, n_test=500, error=0.1)
+def test_intervals_cover_curves_of_the_family():
+    """Errors drawn from curves of the prior, by the noise that is assumed.
 
-
-def power_law(n):
-    return 0.03 + 1.2 * np.asarray(n, dtype=float) ** -0.5
-
-
-def drawn(errors, rng, n_test=500, noise=0.01):
-    """Errors of tests and of draws of training samples around a curve."""
-    angle = np.arcsin(np.sqrt(errors)) + noise * rng.standard_normal(np.shape(errors))
-    return rng.binomial(n_test, np.sin(angle) ** 2) / n_test
-
-
-def test_the_answer_is_where_the_prediction_meets_the_target(plan):
-    low, high = plan.interval or (plan._needed[0], np.inf)
-    assert plan.n_samples > 320
-    assert low < plan.n_samples < high
-    assert plan.predict([plan.n_samples])[0, 1] == pytest.approx(0.1, rel=0.05)
-    lower, median, upper = plan.predict([320, 640, 1280]).T
-    assert np.all((lower < median) & (median < upper))
-    assert np.all(np.diff(median) < 0)
-    assert lower[0] < 0.13 < upper[0]
-    assert np.all(np.diff(np.log(upper / lower)) > 0)  # the further, the less certain
-
-
-def test_power_laws_are_predicted_by_intervals_that_hold():
-    """Of a family that is not ours, with test noise: eight in ten, and not by being wide."""
+    Of 40 curves an interval of 90 % holds 36 and one of 50 % holds 20, with standard deviations of
+    1.9 and 3.2: too narrow ones fail, and too wide ones.
+    """
     rng = np.random.default_rng(0)
-    sizes, ahead = np.geomspace(10, 200, 9).round(), np.array([400.0, 800.0])
-    held, off = [], []
-    for _ in range(20):
-        errors = drawn(power_law(sizes), rng)
-        table = st.plan.from_curve(sizes, errors, n_test=500, error=0.05).predict(ahead)
-        held.append((table[:, 0] <= power_law(ahead)) & (power_law(ahead) <= table[:, 2]))
-        off.append(np.abs(np.log(table[:, 1] / power_law(ahead))))
-    assert np.mean(held) > 0.7
-    assert np.median(off) < 0.2  # the error falls by a third to 400, by half to 800
+    sizes = np.array([24.0, 48.0, 72.0, 96.0])
+    held = []
+    for _ in range(40):
+        curves = LearningCurves(rng.standard_normal((1, 8)), 0.5, PILOT)
+        true = curves.shortfall(ERROR, np.append(sizes / 120, 4.0))[0]
+        wrong = rng.random((4, 1, 120)) < true[:4, np.newaxis, np.newaxis]
+        seen = Observed(np.arange(120) % 2, sizes, wrong.astype(float), rng.random((4, 1, 120)))
+        posterior = extrapolate(_errors_alone(measure(seen)))
+        (levels,) = posterior.quantiles(ERROR, [480.0], (0.05, 0.25, 0.75, 0.95))
+        held.append([levels[0] <= true[4] <= levels[3], levels[1] <= true[4] <= levels[2]])
+    wide, narrow = np.sum(held, axis=0)
+    assert wide >= 31
+    assert 10 <= narrow <= 30
+
+
+def _errors_alone(measured):
+    k = measured.sizes.size
+    return measured._replace(
+        metrics=measured.metrics[:1],
+        shortfalls=measured.shortfalls[:1],
+        bars=measured.bars[:1],
+        fixed=measured.fixed[:k, :k],
+    )
+
+
+def test_no_error_seen_is_neither_a_proof_nor_half_an_error():
+    labels = np.arange(80) % 2
+    right = np.zeros((4, 1, 80))
+    seen = Observed(labels, np.array([16.0, 32.0, 48.0, 64.0]), right, right + labels)
+    found = extrapolate(measure(seen))
+    ((_, median, upper),) = found.quantiles(ERROR, np.array([160.0]), (0.1, 0.5, 0.9))
+    assert median < 0.25 / 80 < upper
+
+
+def test_needles_stay_at_chance_and_then_fall():
+    """Errors at chance in the pilot leave it open whether they will fall."""
+    labels = np.arange(80) % 2
+    rng = np.random.default_rng(0)
+    wrong = (rng.random((4, 10, 80)) < 0.5).astype(float)
+    seen = Observed(labels, np.array([16.0, 32.0, 48.0, 64.0]), wrong, rng.random((4, 10, 80)))
+    found = extrapolate(measure(seen)).quantiles(ERROR, np.array([320.0]), (0.1, 0.5, 0.9))
+    low, median, high = found[0]
+    assert low < 0.25 < median < high
+    assert high > 0.4
 
 
 def test_curves_of_the_family_are_predicted():
@@ -70,95 +81,15 @@ def test_curves_of_the_family_are_predicted():
     assert np.mean(held) > 0.6
 
 
-def test_tests_of_few_samples_say_less():
-    plans = [st.plan.from_curve(SIZES, ERRORS, n_test=n, error=0.1) for n in (50, 5000)]
-    widths = [np.diff(plan.predict([640])[0, [0, 2]])[0] for plan in plans]
-    assert widths[0] > 1.2 * widths[1]
-
-
-def test_repeats_say_more_than_one_draw_and_less_than_as_many_sizes():
+def test_power_laws_are_predicted_by_intervals_that_hold():
+    """Of a family that is not ours, with test noise: eight in ten, and not by being wide."""
     rng = np.random.default_rng(0)
-    sizes = np.array([20, 40, 80, 160, 320])
-    errors = drawn(power_law(sizes)[:, np.newaxis].repeat(6, axis=1), rng, 2000, noise=0.06)
-    once = st.plan.from_curve(sizes, errors[:, 0], n_test=2000, error=0.06)
-    often = st.plan.from_curve(sizes, errors, n_test=2000, error=0.06)
-    widths = [np.diff(plan.predict([640])[0, [0, 2]])[0] for plan in (once, often)]
-    assert widths[1] < widths[0]
-    flat = st.plan.from_curve(np.repeat(sizes, 6), errors.ravel(), n_test=2000, error=0.06)
-    assert flat.predict([640]) == pytest.approx(often.predict([640]))
-    holes = np.column_stack([errors, np.full(5, np.nan)])
-    left_out = st.plan.from_curve(sizes, holes, n_test=2000, error=0.06)
-    assert left_out.predict([640]) == pytest.approx(often.predict([640]))
-
-
-def test_ranks_alone_and_with_errors():
-    aucs = [0.66, 0.77, 0.86, 0.91, 0.945]
-    ranks = st.plan.from_curve(SIZES, aucs=aucs, n_test=500, error=0.03, metric="auc")
-    assert "for an AUC of 0.97" in ranks.answer
-    assert ranks.predict([320])[0, 1] == pytest.approx(0.055, abs=0.015)
-    both = st.plan.from_curve(SIZES, ERRORS, aucs=aucs, n_test=500, error=0.1)
-    alone = st.plan.from_curve(SIZES, aucs=aucs, n_test=500, error=0.1)
-    width = [np.diff(plan.predict([640])[0, [0, 2]])[0] for plan in (both, alone)]
-    assert width[0] < width[1]
-    assert "test error was not measured" in alone.trust
-    recalls = [0.02, 0.06, 0.15, 0.3, 0.45]
-    options = {"metric": "recall", "fpr": 0.01, "n_test": 500, "error": 0.4}
-    inferred = st.plan.from_curve(SIZES, ERRORS, aucs=aucs, **options)
-    measured = st.plan.from_curve(SIZES, ERRORS, aucs=aucs, recalls=recalls, **options)
-    assert "was not measured" in inferred.trust
-    assert "was not measured" not in measured.trust
-    assert measured.predict([320])[0, 1] == pytest.approx(0.55, abs=0.1)
-
-
-def test_a_curve_that_bends_the_wrong_way_is_said_to():
-    peaked = [0.4, 0.3, 0.2, 0.1, 0.12, 0.15, 0.2, 0.22]
-    sizes = np.geomspace(10, 400, 8).round()
-    plan = st.plan.from_curve(sizes, peaked, n_test=500, error=0.05)
-    assert plan.rises == (49, 400)
-    assert "the measured error clearly rises between 49 and 400 samples" in plan.trust
-    assert plan.trust in plan.report()
-    assert plan.to_dict()["rises"] == [49, 400]
-    rng = np.random.default_rng(0)
-    smooth = power_law(np.geomspace(10, 400, 12))
-    rises = [
-        st.plan.from_curve(
-            np.geomspace(10, 400, 12), drawn(smooth, rng, noise=0.0), n_test=500, error=0.05
-        ).rises
-        for _ in range(10)
-    ]
-    assert rises == [None] * 10  # noise alone is not
-
-
-def test_summary_json_picture_and_report(plan):
-    text = plan.summary()
-    assert text.startswith(plan.answer)
-    assert "measured on 500 test samples at 5 sizes" in text
-    data = json.loads(json.dumps(plan.to_dict()))
-    assert data["source"] == "curve"
-    assert data["more"] is None
-    assert [row["error"] for row in data["observed"]] == ERRORS
-    assert plan.plot().axes[0].get_ylabel() == "test error"
-    assert plan.answer in plan.report(markdown=True)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"errors": None}, "errors, aucs or recalls must be given"),
-        ({"errors": ERRORS[:-1]}, "errors must have a row for each of the 5 sizes"),
-        ({"errors": [1.2, *ERRORS[1:]]}, r"errors must be in \[0, 1\], got \[1.2"),
-        ({"errors": ["low"] * 5}, "errors must be numbers, got"),
-        ({"sizes": {"a": 1}}, "sizes must be numbers, got"),
-        ({"sizes": [0, *SIZES[1:]]}, "sizes must be a row of numbers of samples >= 1"),
-        ({"sizes": [20] * 5}, "sizes must have two different ones"),
-        ({"n_test": 0}, "n_test must be an integer >= 2, got 0"),
-        ({"error": 0.6}, "error must be below 0.5"),
-        ({"error": 0.6, "metric": "auc"}, "error must be below 0.5"),
-        ({"chance": 0.0}, "chance must be"),
-        ({"metric": "f1"}, "metric must be one of"),
-    ],
-)
-def test_bad_arguments_are_named(change, message):
-    given = {"sizes": SIZES, "errors": ERRORS, "n_test": 500, "error": 0.1, **change}
-    with pytest.raises(ValueError, match=message):
-        st.plan.from_curve(**given)
+    sizes, ahead = np.geomspace(10, 200, 9).round(), np.array([400.0, 800.0])
+    held, off = [], []
+    for _ in range(20):
+        errors = drawn(power_law(sizes), rng)
+        table = st.plan.from_curve(sizes, errors, n_test=500, error=0.05).predict(ahead)
+        held.append((table[:, 0] <= power_law(ahead)) & (power_law(ahead) <= table[:, 2]))
+        off.append(np.abs(np.log(table[:, 1] / power_law(ahead))))
+    assert np.mean(held) > 0.7
+    assert np.median(off) < 0.2  # the error falls by a third to 400, by half to 800

@@ -6,7 +6,7 @@ import pytest
 
 import sparsetoken as st
 from sparsetoken.planner import PilotWarning
-from sparsetoken.planner.moments import ClassTokens, jackknife_moments
+from sparsetoken.planner.estimation import jackknife_moments
 
 PROBLEM = st.SparseTokenProblem(n_tokens=8, n_signal=2, signal=4.0, positive_rate=0.4)
 
@@ -35,13 +35,10 @@ def test_moments_are_sums_over_distinct_samples():
             if len({i, j, k}) == 3
         )
 
-    classes = []
-    for mask in (positive, ~positive):
-        of_class = [sample for sample, inside in zip(samples, mask, strict=True) if inside]
-        offsets = np.concatenate([[0], np.cumsum([len(sample) for sample in of_class])])
-        groups = np.arange(len(of_class)) % 2
-        classes.append(ClassTokens(np.concatenate(of_class), offsets, groups))
-    mean_square, of_tokens, of_means = (moment[0] for moment in jackknife_moments(*classes))
+    lengths = np.array([len(sample) for sample in samples])
+    groups = np.array([0, 1, 0, 0, 1, 1, 0, 1])
+    moments = jackknife_moments(np.concatenate(samples), lengths, positive, groups)
+    mean_square, of_tokens, of_means = (moment[0] for moment in moments)
     distinct = 1 - 1 / positive.sum()
     assert mean_square == pytest.approx(pairs / distinct)
     squares = [np.outer(m, m) for m in mean]
@@ -54,15 +51,15 @@ def test_moments_are_sums_over_distinct_samples():
 def test_the_jackknife_leaves_out_a_group(dim):
     """Against the moments of the other groups alone, with more and with fewer tokens than d."""
     rng = np.random.default_rng(1)
-    classes, without = [], []
-    for shift, n in ((1.5, 12), (0.0, 9)):
-        tokens, groups = rng.standard_normal((n, 4, dim)) + shift, np.arange(n) % 3
-        classes.append(ClassTokens(tokens.reshape(-1, dim), 4 * np.arange(n + 1), groups))
-        rest = groups != 1
-        others = np.where(groups[rest] == 2, 1, 0)
-        offsets = 4 * np.arange(rest.sum() + 1)
-        without.append(ClassTokens(tokens[rest].reshape(-1, dim), offsets, others))
-    for moment, alone in zip(jackknife_moments(*classes), jackknife_moments(*without), strict=True):
+    positive, groups = np.arange(21) < 12, np.arange(21) % 3
+    tokens, lengths = rng.standard_normal((21, 4, dim)), np.full(21, 4)
+    tokens[positive] += 1.5
+    rest = groups != 1
+    moments = jackknife_moments(tokens.reshape(-1, dim), lengths, positive, groups)
+    others = jackknife_moments(
+        tokens[rest].reshape(-1, dim), lengths[rest], positive[rest], groups[rest] // 2
+    )
+    for moment, alone in zip(moments, others, strict=True):
         assert moment[2] == pytest.approx(alone[0])
 
 

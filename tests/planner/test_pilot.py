@@ -1,211 +1,20 @@
-"""Plans from pilot data."""
-
-import json
+"""Plans from pilot data, and from learning curves alone."""
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 import sparsetoken as st
-from sparsetoken.planner.curves import LearningCurves, extrapolate
-from sparsetoken.planner.metric import get_metric
-from sparsetoken.planner.observe import Observed, measure, observe
-from sparsetoken.planner.tuned import PILOT
-
-PROBLEM = st.SparseTokenProblem(n_tokens=4, n_signal=2, signal=3.0)
-CHEAP = st.PooledClassifier(reg=0.1)
-ERROR, AUC, RECALL = (get_metric(name, 0.1) for name in ("error", "auc", "recall"))
-
-
-@pytest.fixture(scope="module")
-def data():
-    return PROBLEM.sample(80, 20, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def pilot(data):
-    return st.plan.from_pilot(*data, error=0.12, estimator=CHEAP)
-
-
-@pytest.fixture(scope="module")
-def weak():
-    return st.SparseTokenProblem(4, 2, 3.0).sample(80, 60, random_state=0)
-
-
-class Remembers(ClassifierMixin, BaseEstimator):
-    """Knows which sequences it has seen, by their first number."""
-
-    def __init__(self, tests=None):
-        self.tests = tests
-
-    def __sklearn_clone__(self):
-        return Remembers(self.tests)
-
-    def fit(self, X, y):
-        self.classes_ = np.unique(y)
-        self.seen_ = X.tokens[X.offsets[:-1], 0]
-        return self
-
-    def predict(self, X):
-        tested = X.tokens[X.offsets[:-1], 0]
-        self.tests.append((self.seen_, tested))
-        return np.full(len(X), self.classes_[0])
-
-    def decision_function(self, X):
-        return np.zeros(len(X))
-
-
-def test_every_sequence_is_tested_equally_often_and_groups_stay_together():
-    n = 40
-    X = np.zeros((n, 2, 3))
-    X[:, :, 0] = np.arange(n)[:, np.newaxis]
-    groups = np.arange(n) // 4
-    tests = []
-    found = observe(
-        Remembers(tests),
-        st.Sequences.from_list(list(X)),
-        np.arange(n) % 2,
-        groups=groups,
-        seeds=(0, 1),
-    )
-    assert found.sizes.tolist() == [8, 16, 24, 32]
-    assert len(tests) == 4 * 10
-    for seen, tested in tests:
-        assert not set(groups[seen.astype(int)]) & set(groups[tested.astype(int)])
-        assert len(seen) + len(tested) == n
-    times = np.isfinite(found.wrong).sum(axis=1)
-    assert np.all(times == times[:, :1])
-    assert measure(found).shortfalls == pytest.approx(np.full((2, 4), 0.5))  # all scores are tied
-
-
-def test_areas_are_those_of_all_pairs():
-    rng = np.random.default_rng(0)
-    labels = np.arange(12) % 2
-    scores = rng.integers(0, 4, (1, 1, 12)).astype(float)
-    found = measure(Observed(labels, np.array([6.0]), np.zeros((1, 1, 12)), scores))
-    pairs = scores[0, 0, labels == 1][:, np.newaxis] - scores[0, 0, labels == 0]
-    assert found.shortfalls[1] == pytest.approx([np.mean(pairs < 0) + 0.5 * np.mean(pairs == 0)])
-
-
-def test_bars_are_how_tested_sequences_vary():
-    """Against the deviation over many sets of test sequences, with training that does not vary."""
-    rng = np.random.default_rng(0)
-    values, bars = [], []
-    for _ in range(300):
-        labels = np.arange(120) % 2
-        scores = rng.standard_normal(120) + 1.5 * labels - 0.75
-        wrong = (scores > 0) != labels
-        seen = Observed(labels, np.array([30.0]), wrong[None, None], scores[None, None])
-        found = measure(seen, RECALL)
-        assert found.metrics == (ERROR, AUC, RECALL)
-        values.append(found.shortfalls[:, 0])
-        bars.append(found.bars[:, 0])
-    assert np.mean(bars, axis=0) == pytest.approx(np.std(values, axis=0), rel=0.15)
-    expected = [metric.of_gaussians(1.5, 0.0, 0.5) for metric in (ERROR, AUC, RECALL)]
-    error = np.std(values, axis=0) / np.sqrt(300)
-    # The quantile of few negatives is placed on one of them: that moves the recall a little.
-    assert np.all(np.abs(np.mean(values, axis=0) - expected) < 4 * error + [0, 0, 0.02])
-
-
-def test_curves_are_those_of_their_gaussians():
-    """The closed forms against drawn scores, the error with every threshold tried."""
-    rng = np.random.default_rng(0)
-    size = np.array([1.0])
-    for rate in (0.5, 0.2):
-        curves = LearningCurves(rng.standard_normal((4, 8)), rate, PILOT)
-        curves.ranking = curves.tail = 0.0
-        found = [curves.shortfall(metric, size)[:, 0] for metric in (ERROR, AUC, RECALL)]
-        distances, silents = curves.distance(size)[:, 0], curves.silent[:, 0]
-        for error, auc, recall, distance, silent in zip(*found, distances, silents, strict=True):
-            n = 200_000
-            positive = rng.random(n) < rate
-            speaks = positive & (rng.random(n) >= silent)
-            scores = rng.standard_normal(n) + distance * speaks
-            order = np.argsort(scores)
-            below = np.concatenate([[0], np.cumsum(positive[order])])
-            wrong = below + (n - positive.sum()) - (np.arange(n + 1) - below)
-            assert error == pytest.approx(wrong.min() / n, abs=0.004)
-            ranks = np.empty(n)
-            ranks[order] = np.arange(n)
-            pairs = ranks[positive].mean() - (positive.sum() - 1) / 2
-            assert 1 - auc == pytest.approx(pairs / np.sum(~positive), abs=0.006)
-            threshold = np.quantile(scores[~positive], 0.9)
-            assert 1 - recall == pytest.approx(np.mean(scores[positive] > threshold), abs=0.008)
-
-
-def test_intervals_cover_curves_of_the_family():
-    """Errors drawn from curves of the prior, by the noise that is assumed.
-
-    Of 40 curves an interval of 90 % holds 36 and one of 50 % holds 20, with standard deviations of
-    1.9 and 3.2: too narrow ones fail, and too wide ones.
-    """
-    rng = np.random.default_rng(0)
-    sizes = np.array([24.0, 48.0, 72.0, 96.0])
-    held = []
-    for _ in range(40):
-        curves = LearningCurves(rng.standard_normal((1, 8)), 0.5, PILOT)
-        true = curves.shortfall(ERROR, np.append(sizes / 120, 4.0))[0]
-        wrong = rng.random((4, 1, 120)) < true[:4, np.newaxis, np.newaxis]
-        seen = Observed(np.arange(120) % 2, sizes, wrong.astype(float), rng.random((4, 1, 120)))
-        posterior = extrapolate(_errors_alone(measure(seen)))
-        (levels,) = posterior.quantiles(ERROR, [480.0], (0.05, 0.25, 0.75, 0.95))
-        held.append([levels[0] <= true[4] <= levels[3], levels[1] <= true[4] <= levels[2]])
-    wide, narrow = np.sum(held, axis=0)
-    assert wide >= 31
-    assert 10 <= narrow <= 30
-
-
-def _errors_alone(measured):
-    k = measured.sizes.size
-    return measured._replace(
-        metrics=measured.metrics[:1],
-        shortfalls=measured.shortfalls[:1],
-        bars=measured.bars[:1],
-        fixed=measured.fixed[:k, :k],
-    )
-
-
-def test_no_error_seen_is_neither_a_proof_nor_half_an_error():
-    labels = np.arange(80) % 2
-    right = np.zeros((4, 1, 80))
-    seen = Observed(labels, np.array([16.0, 32.0, 48.0, 64.0]), right, right + labels)
-    found = extrapolate(measure(seen))
-    ((_, median, upper),) = found.quantiles(ERROR, np.array([160.0]), (0.1, 0.5, 0.9))
-    assert median < 0.25 / 80 < upper
-
-
-class TakesGroups(ClassifierMixin, BaseEstimator):
-    """Keeps the groups that it is fitted with."""
-
-    def __init__(self, given=None):
-        self.given = given
-
-    def __sklearn_clone__(self):
-        return TakesGroups(self.given)
-
-    def fit(self, X, y, groups=None):
-        self.classes_ = np.unique(y)
-        self.given.append(groups)
-        return self
-
-    def predict(self, X):
-        return np.full(len(X), self.classes_[0])
-
-    def decision_function(self, X):
-        return np.zeros(len(X))
-
-
-def test_groups_reach_every_fit_that_takes_them(data):
-    X, y = data
-    groups = np.arange(80) // 4
-    given = []
-    st.plan.from_pilot(X, y, error=0.1, estimator=TakesGroups(given), groups=groups, effort=0.5)
-    assert len(given) == 20
-    for some in given:
-        assert np.all(np.bincount(some)[np.unique(some)] == 4)  # whole groups, a label each
-    without = []
-    st.plan.from_pilot(X, y, error=0.1, estimator=TakesGroups(without), effort=0.5)
-    assert without == [None] * 20
+from planner.examples import (
+    CHEAP,
+    ERROR,
+    ERRORS,
+    PROBLEM,
+    SIZES,
+    drawn,
+    power_law,
+)
+from sparsetoken.planner.observe import measure, observe
 
 
 def test_ranks_and_recalls_can_be_planned_for(weak):
@@ -223,42 +32,6 @@ def test_ranks_and_recalls_can_be_planned_for(weak):
     assert strict.predict([80])[0, 1] > recall.predict([80])[0, 1]
     with pytest.raises(ValueError, match="metric must be 'error' with 4 labels in y, got 'auc'"):
         st.plan.from_pilot(weak[0], np.arange(80) % 4, error=0.2, metric="auc")
-
-
-def test_a_rare_class_is_counted():
-    X, y = st.SparseTokenProblem(4, 2, 2.0, 0.15).sample(80, 60, random_state=0)
-    plan = st.plan.from_pilot(X, y, error=0.1, metric="auc", estimator=CHEAP)
-    more = plan.n_samples - 80
-    assert more > 0
-    assert plan.more[1] == pytest.approx(more * y.mean(), abs=1)
-    assert f"{more} more, {plan.more[1]} of them of the rare class 1" in plan.answer
-
-
-def test_report_has_what_a_protocol_needs(pilot):
-    for markdown in (False, True):
-        text = pilot.report(markdown=markdown)
-        assert pilot.answer in text
-        assert f"sparsetoken {st.__version__}" in text
-        places = [text.index(w) for w in ("Question", "Assumptions", "Answer", "rests", "Software")]
-        assert places == sorted(places)
-        assert "PooledClassifier" in text
-        assert ("| samples |" in text) is markdown
-    assert "80 % interval" in text
-    assert "rises" not in text  # only what the numbers support
-
-
-def test_answer_interval_and_predictions_agree(weak):
-    pilot = st.plan.from_pilot(*weak, error=0.2, estimator=CHEAP)
-    low, high = pilot.interval
-    assert low <= pilot.n_samples <= high
-    lower, median, upper = pilot.predict([low, pilot.n_samples, high]).T
-    assert lower[0] == pytest.approx(0.2, rel=0.1)
-    assert median[1] == pytest.approx(0.2, rel=0.1)
-    assert upper[2] == pytest.approx(0.2, rel=0.1)
-    assert np.all((lower <= median) & (median <= upper))
-    assert np.all(np.diff(pilot.curve.median) <= 0)
-    with pytest.raises(ValueError, match="sizes must be numbers of samples >= 1"):
-        pilot.predict([0.0])
 
 
 def test_predictions_come_true():
@@ -287,71 +60,11 @@ def test_observed_errors_do_not_depend_on_the_target(data, pilot):
     assert moved.to_dict()["observed"] != pilot.to_dict()["observed"]
 
 
-def test_summary_json_and_picture(pilot):
-    text = pilot.summary()
-    words = (pilot.answer, "80 % interval", "Trust:", "held out", "expected")
-    places = [text.index(word) for word in words]
-    assert places == sorted(places)
-    data = json.loads(json.dumps(pilot.to_dict()))
-    assert data["interval"] == list(pilot.interval)
-    (ax,) = pilot.plot().axes
-    assert ax.lines[0].get_ydata().tolist() == list(pilot.curve.median)
-    assert repr(pilot) == f"PilotPlan({pilot.answer})"
-
-
 def test_progress_counts_the_trainings(data):
     said = []
     st.plan.from_pilot(*data, error=0.2, estimator=CHEAP, effort=0.5, progress=said.append)
     assert said[0] == "training 1 of 20 on parts of the pilot"
     assert len(said) == 21
-
-
-def test_needles_stay_at_chance_and_then_fall():
-    """Errors at chance in the pilot leave it open whether they will fall."""
-    labels = np.arange(80) % 2
-    rng = np.random.default_rng(0)
-    wrong = (rng.random((4, 10, 80)) < 0.5).astype(float)
-    seen = Observed(labels, np.array([16.0, 32.0, 48.0, 64.0]), wrong, rng.random((4, 10, 80)))
-    found = extrapolate(measure(seen)).quantiles(ERROR, np.array([320.0]), (0.1, 0.5, 0.9))
-    low, median, high = found[0]
-    assert low < 0.25 < median < high
-    assert high > 0.4
-
-
-def pilot_without_signal():
-    return st.SparseTokenProblem(5, 1, 0.0).sample(60, 10, random_state=0)
-
-
-def rare():
-    X, _ = PROBLEM.sample(60, 5, random_state=0)
-    y = np.arange(60) < 5
-    X[y, 0] += 6.0
-    return X, y
-
-
-ODD = {
-    "no signal": pilot_without_signal(),
-    "four of each class": (PROBLEM.sample(8, 5, random_state=0)[0], np.arange(8) % 2),
-    "a rare class": rare(),
-    "one token each": (PROBLEM.sample(40, 5, random_state=0)[0][:, :1], np.arange(40) % 2),
-    "identical sequences": (np.ones((20, 3, 4)), np.arange(20) % 2),
-    "a constant feature": (
-        PROBLEM.sample(40, 5, random_state=0)[0] * [1, 1, 0, 1, 1],
-        np.arange(40) % 2,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", ODD)
-def test_no_pilot_breaks_it(name):
-    found = st.plan.from_pilot(*ODD[name], error=0.05, estimator=CHEAP)
-    assert found.trust
-    assert found.answer in found.summary()
-    assert np.all(np.isfinite(found.predict([100])))
-    if name in ("no signal", "identical sequences"):
-        assert found.interval is None
-        assert found.trust.startswith("Little: on the pilot the classifier does not clearly beat")
-    found.plot()
 
 
 def test_the_default_is_the_classifier_for_real_data():
@@ -394,7 +107,7 @@ class NearestMean(ClassifierMixin, BaseEstimator):
         return self.classes_[far.argmin(axis=1)]
 
 
-def test_bad_arguments_are_named(data):
+def test_bad_arguments_of_a_pilot_are_named(data):
     X, y = data
     with pytest.raises(ValueError, match=r"y must have shape \(80,\), got \(79,\)"):
         st.plan.from_pilot(X, y[:-1], error=0.1)
@@ -414,3 +127,66 @@ def test_bad_arguments_are_named(data):
         st.plan.from_pilot(X, y, error=0.1, groups=y, estimator=CHEAP)
     with pytest.raises(ValueError, match="groups must be at least two"):
         st.plan.from_pilot(X, y, error=0.1, groups=np.zeros(80), estimator=CHEAP)
+
+
+def test_tests_of_few_samples_say_less():
+    plans = [st.plan.from_curve(SIZES, ERRORS, n_test=n, error=0.1) for n in (50, 5000)]
+    widths = [np.diff(plan.predict([640])[0, [0, 2]])[0] for plan in plans]
+    assert widths[0] > 1.2 * widths[1]
+
+
+def test_repeats_say_more_than_one_draw_and_less_than_as_many_sizes():
+    rng = np.random.default_rng(0)
+    sizes = np.array([20, 40, 80, 160, 320])
+    errors = drawn(power_law(sizes)[:, np.newaxis].repeat(6, axis=1), rng, 2000, noise=0.06)
+    once = st.plan.from_curve(sizes, errors[:, 0], n_test=2000, error=0.06)
+    often = st.plan.from_curve(sizes, errors, n_test=2000, error=0.06)
+    widths = [np.diff(plan.predict([640])[0, [0, 2]])[0] for plan in (once, often)]
+    assert widths[1] < widths[0]
+    flat = st.plan.from_curve(np.repeat(sizes, 6), errors.ravel(), n_test=2000, error=0.06)
+    assert flat.predict([640]) == pytest.approx(often.predict([640]))
+    holes = np.column_stack([errors, np.full(5, np.nan)])
+    left_out = st.plan.from_curve(sizes, holes, n_test=2000, error=0.06)
+    assert left_out.predict([640]) == pytest.approx(often.predict([640]))
+
+
+def test_ranks_alone_and_with_errors():
+    aucs = [0.66, 0.77, 0.86, 0.91, 0.945]
+    ranks = st.plan.from_curve(SIZES, aucs=aucs, n_test=500, error=0.03, metric="auc")
+    assert "for an AUC of 0.97" in ranks.answer
+    assert ranks.predict([320])[0, 1] == pytest.approx(0.055, abs=0.015)
+    both = st.plan.from_curve(SIZES, ERRORS, aucs=aucs, n_test=500, error=0.1)
+    alone = st.plan.from_curve(SIZES, aucs=aucs, n_test=500, error=0.1)
+    width = [np.diff(plan.predict([640])[0, [0, 2]])[0] for plan in (both, alone)]
+    assert width[0] < width[1]
+    assert "test error was not measured" in alone.trust
+    recalls = [0.02, 0.06, 0.15, 0.3, 0.45]
+    options = {"metric": "recall", "fpr": 0.01, "n_test": 500, "error": 0.4}
+    inferred = st.plan.from_curve(SIZES, ERRORS, aucs=aucs, **options)
+    measured = st.plan.from_curve(SIZES, ERRORS, aucs=aucs, recalls=recalls, **options)
+    assert "was not measured" in inferred.trust
+    assert "was not measured" not in measured.trust
+    assert measured.predict([320])[0, 1] == pytest.approx(0.55, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"errors": None}, "errors, aucs or recalls must be given"),
+        ({"errors": ERRORS[:-1]}, "errors must have a row for each of the 5 sizes"),
+        ({"errors": [1.2, *ERRORS[1:]]}, r"errors must be in \[0, 1\], got \[1.2"),
+        ({"errors": ["low"] * 5}, "errors must be numbers, got"),
+        ({"sizes": {"a": 1}}, "sizes must be numbers, got"),
+        ({"sizes": [0, *SIZES[1:]]}, "sizes must be a row of numbers of samples >= 1"),
+        ({"sizes": [20] * 5}, "sizes must have two different ones"),
+        ({"n_test": 0}, "n_test must be an integer >= 2, got 0"),
+        ({"error": 0.6}, "error must be below 0.5"),
+        ({"error": 0.6, "metric": "auc"}, "error must be below 0.5"),
+        ({"chance": 0.0}, "chance must be"),
+        ({"metric": "f1"}, "metric must be one of"),
+    ],
+)
+def test_bad_arguments_of_a_curve_are_named(change, message):
+    given = {"sizes": SIZES, "errors": ERRORS, "n_test": 500, "error": 0.1, **change}
+    with pytest.raises(ValueError, match=message):
+        st.plan.from_curve(**given)

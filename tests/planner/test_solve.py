@@ -1,9 +1,16 @@
-"""The root finder and its steps, on functions whose roots are known."""
+"""Solving for the unknown and predicting there agree; the root finder on known functions."""
 
 import math
 
 import pytest
 
+import sparsetoken as st
+from planner.examples import (
+    EASY,
+    MIXED,
+    POOLED,
+    ROUND_TRIP,
+)
 from sparsetoken.planner.solve import Axis, _root
 
 
@@ -30,3 +37,107 @@ def test_steps_of_whole_numbers_always_move_and_end_at_the_edge():
     assert steps == [2, 3, 4, 5, 6, 8, 10]
     assert axis.step(2, -1) == 1
     assert Axis(1.0, 1, 0.5, 10.0, 4.0).step(8.0, 1) == 10.0
+
+
+def test_solving_for_samples_and_predicting_there_agree(attention):
+    assert isinstance(attention.n_samples, int)
+    assert attention.error <= 0.05 * (1 + 1e-3)
+    assert attention.error > 0.05 * (1 - 2.0 / attention.n_samples * 5)  # one sample changes little
+    back = st.plan(**EASY, n_samples=attention.n_samples)
+    assert back.error == pytest.approx(attention.error, rel=ROUND_TRIP)
+    assert back.solved_for == "error"
+    assert 0 < attention.error.uncertainty < 1e-3
+
+
+@pytest.mark.parametrize("unknown", ["dim", "signal"])
+def test_round_trip_of_attention(attention, unknown):
+    given = {**EASY, unknown: None}
+    found = st.plan(**given, n_samples=attention.n_samples, error=0.05)
+    assert getattr(found, unknown) == pytest.approx(EASY[unknown], rel=0.02)
+    assert found.error == pytest.approx(0.05, rel=ROUND_TRIP)
+
+
+def test_whole_numbers_of_attention(attention):
+    unknown = "n_signal"  # linear models have the test of the others
+    target = 0.05 * (1 + ROUND_TRIP)
+    given = {**EASY, unknown: None}
+    found = st.plan(**given, n_samples=attention.n_samples, error=target)
+    assert getattr(found, unknown) == EASY[unknown]
+    assert found.error == pytest.approx(attention.error, rel=ROUND_TRIP)
+
+
+def test_how_rare_positives_may_be_for_attention():
+    full = {**EASY, "n_samples": 300, "positive_rate": 0.2, "metric": "auc"}
+    target = st.plan(**full).error
+    found = st.plan(**{**full, "positive_rate": None}, error=target)
+    assert found.positive_rate == pytest.approx(0.2, rel=0.03)
+    assert abs(found.error - target) < found.error.uncertainty
+    assert 0 < found.error.uncertainty < 0.1 * target
+
+
+@pytest.mark.parametrize("model", ["pooled", "vectorized"])
+@pytest.mark.parametrize(
+    "unknown", ["n_samples", "dim", "n_tokens", "n_signal", "signal", "positive_rate"]
+)
+@pytest.mark.parametrize("metric", ["error", "auc"])
+def test_round_trip_of_linear_models(model, unknown, metric):
+    full = {**POOLED, "n_samples": 1500, "model": model, "metric": metric}
+    target = st.plan(**full).error
+    if unknown == "positive_rate" and metric == "error":
+        # Below one half the error rises and falls with the rate: aim where it only falls.
+        full["positive_rate"] = 0.3
+        target = st.plan(**full).error
+    found = st.plan(**{**full, unknown: None}, error=target * (1 + 1e-3))
+    value = getattr(found, unknown)
+    if unknown in ("n_tokens", "n_signal"):
+        assert value == full[unknown]
+    else:
+        back = st.plan(**{**full, unknown: value})
+        assert back.error == pytest.approx(target, rel=ROUND_TRIP)
+    assert found.error <= target * (1 + ROUND_TRIP)
+
+
+def test_whole_numbers_are_the_last_that_meet_the_target():
+    given = {**POOLED, "n_samples": 300, "model": "pooled", "error": 0.1}
+    longest = st.plan(**{**given, "n_tokens": None})
+    assert longest.error <= 0.1
+    longer = {**given, "n_tokens": longest.n_tokens + 1, "error": None}
+    assert st.plan(**longer).error > 0.1
+    fewest = st.plan(**{**given, "n_tokens": 8, "n_signal": None})
+    assert fewest.error <= 0.1
+    fewer = {**given, "n_tokens": 8, "n_signal": fewest.n_signal - 1, "error": None}
+    assert st.plan(**fewer).error > 0.1
+
+
+def test_one_signal_token_can_be_enough():
+    found = st.plan(n_samples=500, dim=20, n_tokens=3, n_signal=None, signal=8.0, error=0.1)
+    assert found.n_signal == 1
+    assert found.error < 0.1
+
+
+def test_the_fewest_samples_can_be_enough():
+    found = st.plan(dim=20, n_tokens=4, n_signal=2, signal=9.0, error=0.2, model="pooled")
+    assert found.n_samples == 20
+    assert found.error < 0.2
+    assert found.curve.values[0] == 20
+
+
+@pytest.mark.parametrize("unknown", ["n_samples", "dim", "signal"])
+@pytest.mark.parametrize("metric", ["error", "recall"])
+def test_round_trip_of_a_population(unknown, metric):
+    given = {"problem": MIXED, "model": "pooled", "metric": metric, "fpr": 0.1}
+    sizes = {"n_samples": 800, "dim": 100}
+    target = st.plan(**given, **sizes).error
+    asked = sizes | {unknown: None} if unknown in sizes else sizes
+    found = st.plan(**given, **asked, error=target)
+    assert found.solved_for == unknown
+    assert getattr(found, unknown) == pytest.approx((sizes | {"signal": 1.0})[unknown], rel=0.02)
+    assert (found.n_tokens, found.n_signal) == (None, None)
+
+
+def test_best_is_the_model_that_needs_least():
+    given = {"dim": 50, "n_tokens": 3, "n_signal": 3, "signal": 1.5, "error": 0.15}
+    best = st.plan(**given, model="best")
+    needs = {m: st.plan(**given, model=m).n_samples for m in ("pooled", "vectorized", "two-step")}
+    assert best.n_samples == min(needs.values())
+    assert needs[best.model] == best.n_samples

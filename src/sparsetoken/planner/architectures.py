@@ -17,6 +17,7 @@ from scipy.special import expit, logit
 
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.estimators import (
+    BayesAttentionClassifier,
     PooledClassifier,
     TwoStepAttentionClassifier,
     VectorizedClassifier,
@@ -27,17 +28,18 @@ from sparsetoken.planner.expectation import (
     expected_shortfall,
     has_few_samples,
 )
-from sparsetoken.planner.request import Case
+from sparsetoken.planner.request import Case, Progress
 from sparsetoken.population import AnyProblem, lengths, with_rate
-from sparsetoken.theory import Alignment, Risk, alignment, best_bias_rate, risk
+from sparsetoken.theory import Alignment, Risk, alignment, best_bias_rate, optimal, risk
 from sparsetoken.theory.curves import solve_along
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
 from sparsetoken.theory.optimal_solution import LearningSolution
 from sparsetoken.theory.two_steps import possible_rates
 from sparsetoken.vocabulary import look
 
-SEARCH_POINTS = 512
-ACCURATE_POINTS = 8192
+_SEARCH_POINTS = 512
+_ACCURATE_POINTS = 8192
+OPTIMAL_POINTS = 1024  # where several tokens carry the signal: a table of more takes long to make
 _REGS = (1e-5, 10.0)
 """Ridges considered, in units of a feature's variance. For the error the best is below 1, or the
 noise of the bias decides; an AUC may want more, but gains nothing beyond."""
@@ -54,10 +56,6 @@ class Choice(NamedTuple):
     reg: float
     split: float = 0.0
     sharpness: float = 0.0
-
-    def n_readout(self, case: Case) -> float:
-        """Return how many samples the readout is trained on."""
-        return (1.0 - self.split) * case.n_samples
 
 
 class Architecture:
@@ -86,16 +84,16 @@ class Architecture:
         return self.name != "vectorized" or len(lengths(problem)) == 1
 
     def first_choice(self, case: Case) -> Choice:
-        """Return a good choice from scratch."""
-        raise NotImplementedError
+        """Return a good choice from scratch; the only one where nothing is free."""
+        return Choice("", 0.0)
 
     def improve(self, case: Case, choice: Choice) -> Choice:
         """Return the best choice near ``choice``, of the same loss."""
-        raise NotImplementedError
+        return choice
 
     def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
         """Return the choice as arguments of the classifier."""
-        raise NotImplementedError
+        return {}
 
     def limit(self, case: Case, choice: Choice) -> Risk | LearningSolution:
         """Return the performance in the limit of many dimensions."""
@@ -109,27 +107,28 @@ class Architecture:
         """Return the expected shortfall at this finite size, with its numerical error."""
         if self.has_sampler and has_few_samples(case):
             return drawn_shortfall(case, self.settings(case, choice))
-        results = self.outcomes(case, choice, ACCURATE_POINTS)
-        value = expected_shortfall(results, case.metric, choice.n_readout(case))
+        results = self.outcomes(case, choice, _ACCURATE_POINTS)
         # The results share their points, so their numerical errors do not average out.
         bars = [case.metric.shortfall(result).uncertainty for result in results]
-        return Estimate(value, sum(bars) / len(bars))
+        return Estimate(self._average(results, case, choice), sum(bars) / len(bars))
 
     def search_value(self, case: Case, choice: Choice) -> float:
         """Return the log of the expected shortfall on few points; large if not solved."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            results = self.outcomes(case, choice, SEARCH_POINTS)
+            results = self.outcomes(case, choice, _SEARCH_POINTS)
         if not all(result.converged for result in results):
             return _UNSOLVED
-        value = expected_shortfall(results, case.metric, choice.n_readout(case))
-        return math.log(max(value, 1e-300))
+        return math.log(max(self._average(results, case, choice), 1e-300))
+
+    def _average(self, results: list[Any], case: Case, choice: Choice) -> float:
+        return expected_shortfall(results, case.metric, (1.0 - choice.split) * case.n_samples)
 
 
 class LinearModel(Architecture):
     """The pooled or the vectorized classifier: only the ridge is free.
 
-    The loss is the logistic one, whose population minimiser is the optimal rule for the two
+    The loss is the logistic one, whose population minimizer is the optimal rule for the two
     Gaussian classes that a linear model sees; the square loss misplaces the bias of rare classes.
     """
 
@@ -142,8 +141,7 @@ class LinearModel(Architecture):
         """Search the whole range of ridges, by steps of two decades first."""
         scale = self._feature_variance(case)
         grid = [Choice("logistic", scale * reg) for reg in np.geomspace(*_REGS, 4)]
-        best = min(grid, key=lambda choice: self.search_value(case, choice))
-        return self.improve(case, best)
+        return self.improve(case, min(grid, key=lambda choice: self.search_value(case, choice)))
 
     def improve(self, case: Case, choice: Choice) -> Choice:
         """Search the ridge within a decade."""
@@ -216,32 +214,24 @@ class TwoStep(Architecture):
 
     def limit(self, case: Case, choice: Choice) -> Risk:
         """Return the prediction for the query that the two steps learn."""
-        learned = self._learned(case, choice, _best_rates(case, choice))
-        return self._readout(case, choice, [learned.cosine], DEFAULT_POINTS)[0]
+        learned = _learned(case, choice, _best_rates(case, choice))
+        return _readouts(case, choice, [learned.cosine], DEFAULT_POINTS)[0]
 
     def outcomes(self, case: Case, choice: Choice, n_points: int) -> list[Risk]:
         """Return the predictions for a query that is luckier and one that is less lucky."""
         rates = _best_rates(case, choice)
-        learned = self._learned(case, choice, rates)
+        learned = _learned(case, choice, rates)
         if math.isinf(case.n_samples):
-            return self._readout(case, choice, [learned.cosine], n_points)
+            return _readouts(case, choice, [learned.cosine], n_points)
         sampled = possible_rates(case.problem.positive_rate, choice.split * case.n_samples)
         cases = [case._replace(problem=with_rate(case.problem, rate)) for rate in sampled]
-        at_rates = [self._learned(moved, choice, rates) for moved in cases]
-        cosines = cosine_quantiles(learned, at_rates, case.dim)
-        return self._readout(case, choice, cosines, n_points)
-
-    def _readout(self, case: Case, choice: Choice, cosines: Any, n_points: int) -> list[Risk]:
-        """Return the predictions for queries that differ little, each solved from the last."""
-        alpha = (1.0 - choice.split) * case.alpha
-        models = [get_model("attention", c, choice.sharpness, n_points) for c in cosines]
-        places = [(model, alpha) for model in models]
-        return solve_along(case.problem, places, choice.reg, choice.loss)
+        at_rates = [_learned(moved, choice, rates) for moved in cases]
+        return _readouts(case, choice, cosine_quantiles(learned, at_rates, case.dim), n_points)
 
     def settings(self, case: Case, choice: Choice) -> dict[str, Any]:
         """Return the arguments of TwoStepAttentionClassifier."""
         rates = _best_rates(case, choice)
-        unit = self._learned(case, choice, rates).sharpness
+        unit = _learned(case, choice, rates).sharpness
         return {
             "split": choice.split,
             "beta": 1.0,
@@ -252,11 +242,6 @@ class TwoStep(Architecture):
             "loss": choice.loss,
         }
 
-    def _learned(self, case: Case, choice: Choice, rates: dict[str, Any]) -> Alignment:
-        """Return what a query step of unit rate learns."""
-        alpha = choice.split * case.alpha
-        return alignment(case.problem, alpha=alpha, loss=choice.loss, lr_query=1.0, **rates)
-
 
 def _best_rates(case: Case, choice: Choice) -> dict[str, float]:
     """Return the rates of the first step: the bias's aligns the query best with the signal."""
@@ -265,5 +250,54 @@ def _best_rates(case: Case, choice: Choice) -> dict[str, float]:
     return {"lr_readout": _LR_READOUT, "lr_bias": rate}
 
 
+def _learned(case: Case, choice: Choice, rates: dict[str, Any]) -> Alignment:
+    """Return what a query step of unit rate learns."""
+    alpha = choice.split * case.alpha
+    return alignment(case.problem, alpha=alpha, loss=choice.loss, lr_query=1.0, **rates)
+
+
+def _readouts(case: Case, choice: Choice, cosines: Any, n_points: int) -> list[Risk]:
+    """Return the predictions for queries that differ little, each solved from the last."""
+    alpha = (1.0 - choice.split) * case.alpha
+    models = [get_model("attention", c, choice.sharpness, n_points) for c in cosines]
+    return solve_along(case.problem, [(one, alpha) for one in models], choice.reg, choice.loss)
+
+
+class OptimalLearner(Architecture):
+    """The posterior iteration from nothing: the best learner that is quick; nothing is chosen.
+
+    Its limit is within a few per cent of finite sizes from twenty samples on.
+    """
+
+    name, oracle, label = "optimal", "bayes", "the best learner"
+    classifier, has_sampler = BayesAttentionClassifier, False
+    basis = (
+        "The expectation is that of the theory of optimal learning, in the limit of many "
+        "dimensions, with strength and number of the signal tokens known to the learner."
+    )
+
+    def limit(self, case: Case, choice: Choice) -> LearningSolution:
+        """Return what the iteration reaches."""
+        return optimal(case.problem, case.alpha, n_points=OPTIMAL_POINTS).from_nothing
+
+    def expected(self, case: Case, choice: Choice) -> Estimate:
+        """Return the limit."""
+        return case.metric.shortfall(self.limit(case, choice))
+
+    def search_value(self, case: Case, choice: Choice) -> float:
+        """Return the log of the limit."""
+        return math.log(max(self.expected(case, choice), 1e-300))
+
+
 _LINEAR = LinearModel("pooled", PooledClassifier), LinearModel("vectorized", VectorizedClassifier)
 ARCHITECTURES: dict[str, Architecture] = {one.name: one for one in (TwoStep(), *_LINEAR)}
+OPTIMAL = OptimalLearner()
+
+
+def predict(
+    architecture: Architecture, case: Case, progress: Progress, start: Choice | None = None
+) -> tuple[Choice, Estimate]:
+    """Return the best choice and its expectation; ``start`` is that of a neighboring case."""
+    progress(f"{architecture.name}: choosing the settings")
+    choice = architecture.improve(case, start) if start else architecture.first_choice(case)
+    return choice, architecture.expected(case, choice)

@@ -5,8 +5,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from sparsetoken._validation import shown
-
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "sizes": ("n_samples", "size", "sizes", "n", "n_train", "num_train"),
     "errors": ("error", "errors", "test_error"),
@@ -43,25 +41,23 @@ def read_curve(text: str) -> dict[str, Any]:
     """
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) < 2:
-        raise ValueError(
-            f"the curve must have a row of names and one of numbers, got {shown(text)}"
-        )
+        raise ValueError(f"the curve must have a row of names and one of numbers, got {text!r}")
     mark = next((mark for mark in ",;\t" if mark in lines[0]), None)
     rows = list(csv.reader(lines, delimiter=mark)) if mark else [line.split() for line in lines]
     names = [name.strip().lower() for name in rows[0]]
-    columns = {
-        column: [_number(row, place, number) for number, row in enumerate(rows[1:], 2)]
-        for column, known in _COLUMNS.items()
-        for place in [next((names.index(name) for name in known if name in names), None)]
-        if place is not None
-    }
+    columns: dict[str, Any] = {}
+    for column, aliases in _COLUMNS.items():
+        place = next((names.index(name) for name in aliases if name in names), None)
+        if place is not None:
+            columns[column] = [_number(row, place, line) for line, row in enumerate(rows[1:], 2)]
     if "sizes" not in columns:
         raise ValueError(f"the curve must have a column n_samples, got {', '.join(rows[0])}")
     accuracies = columns.pop("accuracies", None)
     if accuracies is not None and "errors" not in columns:
         columns["errors"] = [1.0 - accuracy for accuracy in accuracies]
-    n_test = columns.pop("n_test", None)
-    return columns if n_test is None else {**columns, "n_test": int(min(n_test))}
+    if "n_test" in columns:
+        columns["n_test"] = int(min(columns["n_test"]))
+    return columns
 
 
 def _number(row: list[str], place: int, line: int) -> float:

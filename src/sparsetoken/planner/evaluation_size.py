@@ -1,6 +1,7 @@
 """``plan.test_size``: how many samples to test with, for an interval of a given width."""
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,6 @@ from sparsetoken._validation import check_choice, check_real
 from sparsetoken.planner.metric import DEFAULT_FPR
 from sparsetoken.planner.result import PlanResult, Sections
 
-_METRICS = ("error", "accuracy", "auc", "recall")
 _NAMES = {"error": "an error", "accuracy": "an accuracy", "auc": "an AUC", "recall": "a recall"}
 _FEWEST_ALARMS = 5.0  # of negatives: fewer do not place the threshold of a recall
 _MOST = 10**12
@@ -54,23 +54,23 @@ class TestSize(PlanResult):
     def interval(self) -> tuple[float, float]:
         """The interval if the test gives what is expected; of the difference of two if compared."""
         middle = self.value if self.other is None else self.value - self.other
-        if self.other is None and self.metric in ("error", "accuracy"):
+        if self._is_wilson:
             pull = ndtri(0.5 + 0.5 * self.level) ** 2 / self.n_samples
             middle = (self.value + 0.5 * pull) / (1.0 + pull)
         return middle - 0.5 * self.width, middle + 0.5 * self.width
 
+    @property
+    def _is_wilson(self) -> bool:
+        return self.other is None and self.metric in ("error", "accuracy")
+
     def _width(self, n_positive: float, n_negative: float) -> float:
-        z = float(ndtri(0.5 + 0.5 * self.level))
-        n = n_positive + n_negative
-        if self.other is not None:
-            first, second = (
-                self._variance(value, n_positive, n_negative) for value in (self.value, self.other)
-            )
-            together = 2.0 * self.correlation * math.sqrt(first * second)
-            return 2.0 * z * math.sqrt(first + second - together)
+        z, n = float(ndtri(0.5 + 0.5 * self.level)), n_positive + n_negative
         variance = self._variance(self.value, n_positive, n_negative)
-        if self.metric in ("error", "accuracy"):  # Wilson (1927)
+        if self._is_wilson:  # Wilson (1927)
             return 2.0 * z * math.sqrt(variance + (0.5 * z / n) ** 2) / (1.0 + z**2 / n)
+        if self.other is not None:
+            second = self._variance(self.other, n_positive, n_negative)
+            variance += second - 2.0 * self.correlation * math.sqrt(variance * second)
         return 2.0 * z * math.sqrt(variance)
 
     def _variance(self, value: float, n_positive: float, n_negative: float) -> float:
@@ -97,21 +97,21 @@ class TestSize(PlanResult):
 
     @property
     def _subject(self) -> str:
-        at = f" at {self.fpr:g} false positives" if self.metric == "recall" else ""
+        name, at = _NAMES[self.metric], ""
+        if self.metric == "recall":
+            at = f" at {self.fpr:g} false positives"
         if self.other is None:
-            return f"{_NAMES[self.metric]} of {self.value:g}{at}"
-        what = _NAMES[self.metric].partition(" ")[2]
+            return f"{name} of {self.value:g}{at}"
         return (
-            f"the difference between two classifiers on the same samples, {what} {self.value:g} "
-            f"and {self.other:g}{at},"
+            "the difference between two classifiers on the same samples, "
+            f"{name.partition(' ')[2]} {self.value:g} and {self.other:g}{at},"
         )
 
     def _rows(self) -> list[tuple[int, float]]:
         """Return the width that fewer and more samples give."""
-        factors = (0.25, 0.5, 1.0, 2.0, 4.0)
         return [
             (round(f * self.n_samples), self._width(f * self.n_positive, f * self.n_negative))
-            for f in factors
+            for f in (0.25, 0.5, 1.0, 2.0, 4.0)
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -197,26 +197,21 @@ def plan_test_size(
     >>> st.plan.test_size(metric="recall", fpr=0.01, value=0.8, width=0.1).n_negative
     1925
     """
-    check_choice("metric", metric, _METRICS)
+    check_choice("metric", metric, _NAMES)
     value = check_real("value", value, *_INSIDE)
     width = check_real("width", width, low=0.0, high=1.0, above=True)
     rate = check_real("positive_rate", positive_rate, *_INSIDE)
     other = None if other is None else check_real("other", other, *_INSIDE)
     correlation = check_real("correlation", correlation, low=-1.0, high=1.0)
     level, fpr = check_real("level", level, *_INSIDE), check_real("fpr", fpr, *_INSIDE)
-    fixed = (metric, value, other, correlation, width, level, rate, fpr)
 
     def at(n: int) -> TestSize:
         positive = min(max(round(rate * n), 1), n - 1)
+        fixed = (metric, value, other, correlation, width, level, rate, fpr)
         return TestSize(*fixed, positive, n - positive)
 
-    if at(_MOST).width > width:
+    least = 2 if metric != "recall" else math.ceil(_FEWEST_ALARMS / (fpr * (1.0 - rate)))
+    n = bisect_left(range(_MOST), True, least, key=lambda n: at(n).width <= width)
+    if n == _MOST:
         raise ValueError(f"width must be larger: {_MOST:g} samples do not give {width:g}")
-    high = 2 if metric != "recall" else math.ceil(_FEWEST_ALARMS / (fpr * (1.0 - rate)))
-    low = high - 1
-    while at(high).width > width:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if at(middle).width > width else (low, middle)
-    return at(high)
+    return at(n)

@@ -48,18 +48,16 @@ def expected_shortfall(results: Sequence[Risk], metric: Metric, n_samples: float
     The bias of each is off by a standard deviation either way. The rest of the readout matters
     less: its direction differs between samples, but its overlaps hardly do.
     """
-    fixed = not metric.needs_bias or math.isinf(n_samples)
-    moved = [
-        Performance(
-            replace(result.law, batches=1),  # the value alone: an error bar costs as much again
-            result.readout._replace(bias=result.readout.bias + shift),
-            result.loss,
-        )
-        for result in results
-        for noise in (0.0 if fixed else bias_noise(result, n_samples),)
-        for shift in ((0.0,) if fixed else (-noise, noise))
-    ]
-    return math.fsum(map(metric.shortfall, moved)) / len(moved)
+    shortfalls = []
+    for result in results:
+        law = replace(result.law, batches=1)  # the value alone: an error bar costs as much again
+        noise = 0.0
+        if metric.needs_bias and not math.isinf(n_samples):
+            noise = bias_noise(result, n_samples)
+        for bias in {result.readout.bias - noise, result.readout.bias + noise}:
+            moved = Performance(law, result.readout._replace(bias=bias), result.loss)
+            shortfalls.append(metric.shortfall(moved))
+    return math.fsum(shortfalls) / len(shortfalls)
 
 
 def bias_noise(result: Risk, n_samples: float) -> float:
@@ -87,23 +85,21 @@ def cosine_quantiles(
 ) -> tuple[float, float]:
     """Return the query's cosine a standard deviation below and above what is learned.
 
-    ``at_rates`` has what is learned at either of the possible rates. By chance, a part 1/√dim
+    ``at_rates`` has what is learned at either of the possible rates. By chance, a fraction 1/√dim
     of the noise in readout and query also lies along the signal. The overlap of the query is
     proportional to that of the readout it was learned from, so the relative deviations of both add
     up; the length of the rest hardly varies.
     """
     cosine, low, high = learned.cosine, *(moved.cosine for moved in at_rates)
-    by_rate = 0.5 * (high - low)
-    center = 0.5 * (low + high)
-    by_overlap = 0.0
+    center, by_rate, by_overlap = 0.5 * (low + high), 0.5 * (high - low), 0.0
     overlap = learned.readout_overlap
     if cosine > 0.0 and overlap > 0.0:
         readout = (learned.readout_norm**2 - overlap**2) / overlap**2
         query = (1.0 - cosine**2) / cosine**2
         deviation = math.sqrt(max(readout + query, 0.0) / dim)
         sine = math.sqrt(1.0 - cosine**2)
-        less, more = (cosine * (1.0 - deviation), cosine * (1.0 + deviation))
-        less, more = less / math.hypot(less, sine), more / math.hypot(more, sine)
+        moved = [cosine * (1.0 - deviation), cosine * (1.0 + deviation)]
+        less, more = (overlap / math.hypot(overlap, sine) for overlap in moved)
         by_overlap = 0.5 * (more - less)
         center += 0.5 * (less + more) - cosine
     deviation = math.hypot(by_rate, by_overlap)
@@ -120,17 +116,16 @@ def drawn_shortfall(case: Case, settings: dict[str, Any]) -> Estimate:
 
     ``settings`` are its arguments; without a ``split`` it reads the mean token.
     """
-    chance = case.metric.chance(case.problem.positive_rate)
-    shortfalls = []
-    for seed in np.random.SeedSequence(_SEED).spawn(_RUNS):
-        trained = _run(case, settings, np.random.default_rng(seed))
-        shortfalls.append(chance if trained is None else float(case.metric.shortfall(trained)))
+    shortfalls = [
+        _run(case, settings, np.random.default_rng(seed))
+        for seed in np.random.SeedSequence(_SEED).spawn(_RUNS)
+    ]
     error = float(np.std(shortfalls, ddof=1)) / math.sqrt(_RUNS)
     return Estimate(float(np.mean(shortfalls)), error)
 
 
-def _run(case: Case, settings: dict[str, Any], rng: np.random.Generator) -> Performance | None:
-    """Train once; None if the readout's samples are of one class."""
+def _run(case: Case, settings: dict[str, Any], rng: np.random.Generator) -> float:
+    """Train once and return the shortfall: that of chance if the readout sees one class only."""
     problem, dim, n_samples = case.problem, round(case.dim), round(case.n_samples)
     loss, beta = get_loss(settings["loss"]), settings.get("beta", 1.0)
     query, direction, learned = np.zeros(dim), np.eye(1, dim)[0], None
@@ -141,11 +136,13 @@ def _run(case: Case, settings: dict[str, Any], rng: np.random.Generator) -> Perf
         query, direction, n_samples = learned.query, learned.direction, n_samples - first
     features, y = sample_features(problem, n_samples, query, direction, beta=beta, random_state=rng)
     if np.ptp(y) == 0:
-        return None
+        return case.metric.chance(problem.positive_rate)
     readout = fit_readout(features, np.where(y == 1, 1.0, -1.0), settings["reg"], loss)
     if learned is None:
-        return pooled_performance(problem, *readout, direction, loss=loss)
-    law = sample_feature_law(
-        problem, _POINTS, cosine=learned.cosine, sharpness=learned.sharpness, random_state=rng
-    )
-    return exact_performance(law, *readout, query, direction, loss=loss)
+        trained = pooled_performance(problem, *readout, direction, loss=loss)
+    else:
+        law = sample_feature_law(
+            problem, _POINTS, cosine=learned.cosine, sharpness=learned.sharpness, random_state=rng
+        )
+        trained = exact_performance(law, *readout, query, direction, loss=loss)
+    return float(case.metric.shortfall(trained))

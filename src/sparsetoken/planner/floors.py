@@ -1,12 +1,18 @@
-"""What no number of samples improves, and how to say that a request cannot be met."""
+"""What no number of samples improves, what no learner reaches, and how to say so."""
 
+import contextlib
 import math
 
+from scipy.optimize import brentq
+
 from sparsetoken.estimate import Estimate
-from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
+from sparsetoken.planner.architectures import ARCHITECTURES, OPTIMAL_POINTS, Architecture
+from sparsetoken.planner.metric import Metric
 from sparsetoken.planner.request import Case, Request
-from sparsetoken.population import Population
-from sparsetoken.theory import required_signal
+from sparsetoken.population import AnyProblem, Population
+from sparsetoken.theory import optimal, required_signal
+
+_ENDS = 1e-9, 1e9  # samples per dimension
 
 
 class UnreachableError(ValueError):
@@ -22,67 +28,58 @@ def floor(architecture: Architecture, case: Case) -> Estimate:
     return case.metric.shortfall(architecture.limit(case, architecture.first_choice(case)))
 
 
-def why_unreachable(
-    architecture: Architecture,
-    request: Request,
-    value: float,
-    excess: float | None = None,
-    limit: Estimate | None = None,
-) -> str:
-    """Return the reason, and what would help.
+def least_shortfall(problem: AnyProblem, alpha: float, metric: Metric) -> Estimate:
+    """Return the least shortfall of any learner with these samples per dimension, quick or not."""
+    return metric.shortfall(optimal(problem, alpha, n_points=OPTIMAL_POINTS))
 
-    ``excess`` is the logarithmic distance to the target at the easiest value of the unknown, and
-    ``limit`` the floor if that is above the target. Without both, the target is met everywhere.
+
+def least_alpha(
+    problem: AnyProblem, metric: Metric, shortfall: float, ends: tuple[float, float] = _ENDS
+) -> float:
+    """Return the samples per dimension below which no learner reaches the shortfall.
+
+    It is infinite if the upper end does not suffice, and zero if the lower end does.
     """
-    name, unknown, case = architecture.name, request.unknown, request.at(value)
+
+    def excess(log_alpha: float) -> float:
+        return least_shortfall(problem, math.exp(log_alpha), metric) - shortfall
+
+    low, high = map(math.log, ends)
+    if excess(low) <= 0.0:
+        return 0.0
+    return math.inf if excess(high) > 0.0 else math.exp(brentq(excess, low, high, xtol=1e-6))
+
+
+def wanted(request: Request) -> str:
+    """Return the target in words."""
     label = "" if request.metric.name == "error" else f" ({request.metric.label})"
-    wanted = f"error{label}={request.target:g}"
-    if limit is not None:
-        reason = (
-            f"{wanted} cannot be reached by {name}: its floor is {limit:.3g} at any sample size"
-        )
-    elif excess is None:
-        return (
-            f"{wanted} is met by {name} even at {unknown} {value:g}, the hardest tried: "
-            "there is no boundary to solve for; ask for a smaller error"
-        )
-    else:
-        where = f"even at {unknown} {value:g}, the easiest"
-        if unknown == "positive_rate":
-            where = f"at any positive_rate from {value:.3g} to 0.5"
-        reached = request.target * math.exp(excess)
-        reason = f"{wanted} is not reached by {name} {where} (it gets to {reached:.3g})"
-        if unknown not in ("n_samples", "dim"):
-            sizes = f"n_samples={case.n_samples:g} and dim={case.dim:g}"
-            reason += f" with {sizes}; more samples would help"
-    return f"{reason}; {', '.join(_what_would_help(architecture, case, request.target, limit))}"
+    return f"error{label}={request.values['error']:g}"
 
 
-def _what_would_help(
-    architecture: Architecture, case: Case, target: float, limit: Estimate | None
-) -> list[str]:
+def what_would_help(
+    architecture: Architecture, case: Case, target: float, limit: Estimate | None = None
+) -> str:
+    """Return the floors of the classifiers, and the signal needed; ``limit`` is its own floor."""
     floors = {} if limit is None else {architecture.name: limit}
     for name, other in ARCHITECTURES.items():
         if name not in (architecture.name, "vectorized"):
             floors[name] = floor(other, case)
     bayes = case.metric.bayes(case.problem)
-    best = [name for name, reached in floors.items() if bayes is not None and _same(reached, bayes)]
+    best = [name for name, least in floors.items() if bayes is not None and _same(least, bayes)]
     hints = [
-        f"{name} {'reaches' if reached < target else 'has the floor'} {reached:.3g}"
-        for name, reached in floors.items()
+        f"{name} {'reaches' if least < target else 'has the floor'} {least:.3g}"
+        for name, least in floors.items()
         if name not in (architecture.name, *best)
     ]
     if bayes is not None:
         also = f" ({' and '.join(best)} reach{'es' if len(best) == 1 else ''} it)" if best else ""
         hints.append(f"no classifier gets below the Bayes floor {bayes:.3g}{also}")
-        try:
-            signal = required_signal(case.problem, architecture.oracle, error=target)
-        except ValueError:  # no signal does, as with wrong labels
-            return hints
         several = isinstance(case.problem, Population)
-        needed = "all strengths multiplied by more than" if several else "a signal above"
-        hints.append(f"{architecture.name} needs {needed} {signal:.3g}")
-    return hints
+        needs = "all strengths multiplied by more than" if several else "a signal above"
+        with contextlib.suppress(ValueError):  # no signal does, as with wrong labels
+            signal = required_signal(case.problem, architecture.oracle, error=target)
+            hints.append(f"{architecture.name} needs {needs} {signal:.3g}")
+    return ", ".join(hints)
 
 
 def _same(reached: Estimate, least: Estimate) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from sparsetoken._types import Array, Floats
 from sparsetoken._validation import shown
 from sparsetoken.estimators import AttentionClassifier
-from sparsetoken.estimators.folds import Fold, check_groups, generator, split
+from sparsetoken.estimators.folds import check_groups, generator, split
 from sparsetoken.inspection.measures import (
     Measure,
     auc_influence,
@@ -17,7 +17,7 @@ from sparsetoken.inspection.measures import (
     class_signs,
     difference_measure,
 )
-from sparsetoken.planner.observe import fit_rows
+from sparsetoken.planner.observe import held_out
 from sparsetoken.planner.result import Drawable
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.sequences import Sequences, as_sequences
@@ -121,7 +121,7 @@ def choose_layer(
     >>> [measure.value > 0.5 for measure in choice.auc.values()]
     [True, True]
     """
-    layers = _checked(X_by_layer)
+    layers = _as_layers(X_by_layer)
     first = next(iter(layers.values()))
     y, groups = np.asarray(align_labels(first, y)), align_labels(first, groups, "groups")
     if y.shape != (len(first),):
@@ -129,23 +129,25 @@ def choose_layer(
     index = np.unique(y, return_inverse=True)[1]
     if index.max() < 1:
         raise ValueError(f"y must hold two classes, got one class: {y.tolist()[0]!r}")
-    codes = check_groups(groups, len(y))
-    rng = generator(random_state)
+    codes, rng = check_groups(groups, len(y)), generator(random_state)
     folds = split(cv, index, np.ones(len(y)), codes, np.arange(len(y)), rng)
     if not folds:
-        what = "sequences" if groups is None else "groups"
-        raise ValueError(f"each class in y must have at least two {what}, to hold one out")
+        units = "sequences" if groups is None else "groups"
+        raise ValueError(f"each class in y must have at least two {units}, to hold one out")
     if estimator is None:
         estimator = AttentionClassifier(random_state=int(rng.integers(2**31)))
     elif not hasattr(estimator, "decision_function") or not hasattr(estimator, "get_params"):
         raise ValueError(
             f"estimator must be a classifier with a decision_function, got {shown(estimator)}"
         )
-    scores = {layer: _held_out(estimator, X, y, codes, folds) for layer, X in layers.items()}
+    scores = {
+        layer: held_out(estimator, folds, X, y, codes, "decision_function")[0]
+        for layer, X in layers.items()
+    }
     return _compare(scores, index, codes)
 
 
-def _checked(X_by_layer: Any) -> dict[Any, Sequences]:
+def _as_layers(X_by_layer: Any) -> dict[Any, Sequences]:
     if not isinstance(X_by_layer, Mapping) or not X_by_layer:
         raise ValueError(
             'X_by_layer must be a dict with the sequences of each layer, {"12": X12, "20": X20}, '
@@ -163,36 +165,26 @@ def _checked(X_by_layer: Any) -> dict[Any, Sequences]:
     return layers
 
 
-def _held_out(estimator: Any, X: Sequences, y: Array, groups: Any, folds: list[Fold]) -> Floats:
-    """Return the scores of sequences by fits without their fold; NaN if never held out."""
-    scores: Any = None
-    for rows, held_out in folds:
-        score = fit_rows(estimator, rows, X, y, groups).decision_function(X[held_out])
-        if scores is None:
-            scores = np.full((len(y), *score.shape[1:]), np.nan)
-        scores[held_out] = score
-    return np.asarray(scores, dtype=np.float64)
-
-
 def _compare(scores: dict[Any, Floats], index: Array, groups: Any) -> LayerChoice:
     """Return the AUC of each layer and what it lacks of the best, from the same sequences."""
     columns = {layer: score.reshape(len(index), -1) for layer, score in scores.items()}
-    seen = np.isfinite(next(iter(columns.values()))).all(axis=1)
-    signs, units = class_signs(index)[seen], np.arange(seen.sum())
+    tested = np.isfinite(next(iter(columns.values()))).all(axis=1)
+    signs, units, inflation = class_signs(index)[tested], np.arange(tested.sum()), 1.0
     if groups is not None:
-        units = np.unique(groups[seen], return_inverse=True)[1]
-    fewest = min(np.unique(units[index[seen] == c]).size for c in np.unique(index))
-    count = units.max() + 1
-    inflated = np.sqrt(count / (count - 1)) if groups is not None else 1.0
+        units = np.unique(groups[tested], return_inverse=True)[1]
+        inflation = np.sqrt((units.max() + 1) / units.max())
+    fewest = min(np.unique(units[index[tested] == c]).size for c in np.unique(index))
     aucs: dict[Any, Measure] = {}
-    moved: dict[Any, Any] = {}
+    influences: dict[Any, Any] = {}
     for layer, score in columns.items():
-        auc, influence = auc_influence(score[seen], signs)
-        moved[layer] = inflated * np.bincount(units, influence)
-        aucs[layer] = auc_measure(str(layer), auc, moved[layer], fewest)
+        auc, influence = auc_influence(score[tested], signs)
+        influences[layer] = inflation * np.bincount(units, influence)
+        aucs[layer] = auc_measure(str(layer), auc, influences[layer], fewest)
     best = max(aucs, key=lambda layer: aucs[layer].value)
-    behind = {}
-    for layer, measure in aucs.items():
-        gap = aucs[best].value - measure.value
-        behind[layer] = difference_measure(str(layer), gap, moved[best] - moved[layer])
+    behind = {
+        layer: difference_measure(
+            str(layer), aucs[best].value - auc.value, influences[best] - influences[layer]
+        )
+        for layer, auc in aucs.items()
+    }
     return LayerChoice(aucs, behind, scores)

@@ -16,6 +16,8 @@ from sparsetoken.theory import oracle_error
 from sparsetoken.theory.optimal_solution import LearningSolution
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
 
+DEFAULT_FPR: float = PARAMETERS["fpr"].default
+
 
 class Metric(ABC):
     """A measure of performance; a plan is about its ``shortfall``, which should be small.
@@ -26,15 +28,10 @@ class Metric(ABC):
     name: str
     goal: str
     """What is reached, as in "reaches an AUC of"."""
-    needs_bias = False
-    """Whether the trained bias matters: always predicting one class can then do well."""
+    label: str
+    """What the shortfall is called on an axis."""
     unseen = 0.5
     """Samples that a measured shortfall may have missed, next to those that it counted."""
-
-    @property
-    def label(self) -> str:
-        """What the shortfall is called on an axis."""
-        return f"1 − {MEASURED[self.name].label}"
 
     @abstractmethod
     def shortfall(self, result: Performance | LearningSolution) -> Estimate:
@@ -52,9 +49,14 @@ class Metric(ABC):
     def chance(self, positive_rate: float) -> float:
         """Return the shortfall of a classifier that has learned nothing."""
 
+    @property
+    def needs_bias(self) -> bool:
+        """Whether the trained bias matters: always predicting one class can then do well."""
+        return self.name == "error"
+
     def bayes(self, problem: AnyProblem) -> Estimate | None:
         """Return the least shortfall of any classifier whatever, if the theory knows it."""
-        return None
+        return oracle_error(problem, "bayes") if self.name == "error" else None
 
     def check(self, error: float, chance: float) -> float:
         """Return a target shortfall, or raise ValueError if ``chance`` meets it."""
@@ -68,7 +70,7 @@ class Metric(ABC):
 
     def reached(self, shortfall: float) -> str:
         """Return what is reached, in words."""
-        return f"{self.goal} of {1.0 - shortfall:.4g}"
+        return f"{self.goal} of {shortfall if self.name == 'error' else 1.0 - shortfall:.4g}"
 
 
 @dataclass(frozen=True)
@@ -76,12 +78,7 @@ class TestError(Metric):
     """The test error."""
 
     __test__ = False  # not a test, whatever its name
-    name, goal, needs_bias = "error", "an error", True
-
-    @property
-    def label(self) -> str:
-        """What it is called on an axis."""
-        return MEASURED["test_error"].label
+    name, goal, label = "error", "an error", MEASURED["test_error"].label
 
     def shortfall(self, result: Performance | LearningSolution) -> Estimate:
         """Return the test error."""
@@ -95,24 +92,16 @@ class TestError(Metric):
         missed = (1.0 - silent) * ndtr(threshold - distance) + silent * ndtr(threshold)
         return rate * missed + (1.0 - rate) * ndtr(-threshold)
 
-    def bayes(self, problem: AnyProblem) -> Estimate:
-        """Return the error of the best classifier that knows the signal."""
-        return oracle_error(problem, "bayes")
-
     def chance(self, positive_rate: float) -> float:
         """Return the error of always predicting the commoner class."""
         return min(positive_rate, 1.0 - positive_rate)
-
-    def reached(self, shortfall: float) -> str:
-        """Return what is reached, in words."""
-        return f"{self.goal} of {shortfall:.4g}"
 
 
 @dataclass(frozen=True)
 class Auc(Metric):
     """The area under the ROC curve: how well the scores rank positives above negatives."""
 
-    name, goal = "auc", "an AUC"
+    name, goal, label = "auc", "an AUC", f"1 − {MEASURED['auc'].label}"
     unseen = 0.1  # of all pairs
 
     def shortfall(self, result: Performance | LearningSolution) -> Estimate:
@@ -133,7 +122,7 @@ class Recall(Metric):
     """The fraction of positives found at a fixed false-positive rate."""
 
     fpr: float
-    name, goal = "recall", "a recall"
+    name, goal, label = "recall", "a recall", f"1 − {MEASURED['recall'].label}"
 
     def shortfall(self, result: Performance | LearningSolution) -> Estimate:
         """Return 1 − recall."""
@@ -154,13 +143,9 @@ class Recall(Metric):
         return f"{super().reached(shortfall)} at {self.fpr:.3g} false positives"
 
 
-METRICS = ("error", "auc", "recall")
-DEFAULT_FPR: float = PARAMETERS["fpr"].default
-
-
 def get_metric(name: str, fpr: float = DEFAULT_FPR) -> Metric:
     """Return the metric of this name."""
-    check_choice("metric", name, METRICS)
+    check_choice("metric", name, ("error", "auc", "recall"))
     if name == "recall":
         return Recall(PARAMETERS["fpr"].check(fpr))
     return TestError() if name == "error" else Auc()

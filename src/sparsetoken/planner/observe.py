@@ -1,4 +1,4 @@
-"""Held-out errors of a classifier that is trained on parts of a pilot.
+"""Held-out predictions of a classifier: by folds, or trained on parts of a pilot.
 
 The pilot is cut into folds, a few times anew. The classifier is trained on one fold, on two
 neighboring ones, and so on, and tested on all the others; each fold takes its turn. So every
@@ -6,12 +6,10 @@ sequence is tested equally often at each size, and no group is on both sides.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from scipy.stats import rankdata
 from sklearn.base import clone
@@ -19,17 +17,43 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils.validation import has_fit_parameter
 
 from sparsetoken._types import Array, Floats, Indices
-from sparsetoken.planner.curves import Measurements, correlated, likeness, smoothed
+from sparsetoken.estimators.folds import Fold
+from sparsetoken.planner.curves import (
+    PILOT,
+    Measurements,
+    PilotNoise,
+    correlated,
+    likeness,
+    smoothed,
+)
 from sparsetoken.planner.metric import Metric, get_metric
 from sparsetoken.planner.request import Progress, silent
-from sparsetoken.planner.tuned import PILOT, PilotNoise
 
 _FOLDS = 5
 _FEWEST_ALARMS = 2.0  # of negatives: with fewer expected, a recall cannot be measured
 
 
-@dataclass(frozen=True, repr=False)
-class Observed:
+def fit_rows(estimator: Any, rows: Any, X: Any, y: Any, groups: Any) -> Any:
+    """Return a copy of the estimator fitted to these rows, with their groups if it takes them."""
+    takes_groups = groups is not None and has_fit_parameter(estimator, "groups")
+    options = {"groups": np.asarray(groups)[rows]} if takes_groups else {}
+    return clone(estimator).fit(X[rows], y[rows], **options)
+
+
+def held_out(
+    estimator: Any, folds: list[Fold], X: Any, y: Any, groups: Any, *methods: str
+) -> list[Floats]:
+    """Return what each method says of the sequences by fits without their fold, NaN if never."""
+    values: dict[str, Floats] = {}
+    for rows, tested in folds:
+        fitted = fit_rows(estimator, rows, X, y, groups)
+        for method in methods:
+            answer = getattr(fitted, method)(X[tested])
+            values.setdefault(method, np.full((len(y), *answer.shape[1:]), np.nan))[tested] = answer
+    return list(values.values())
+
+
+class Observed(NamedTuple):
     """What was seen on the pilot. Arrays have an axis of sizes, one of trainings, one of sequences.
 
     NaN stands for a sequence that was trained on.
@@ -50,21 +74,20 @@ def observe(
     X: Any,
     y: Array,
     *,
-    groups: ArrayLike | None = None,
+    groups: Any = None,
     seeds: Sequence[int] = (0, 1),
     progress: Progress = silent,
 ) -> Observed:
     """Train ``estimator`` on parts of the pilot and test it on the others.
 
-    The pilot is cut anew with each of ``seeds``. ``groups`` are passed on to a ``fit`` that takes
-    them. A part that the estimator cannot be trained on is left out, and so is a size at which a
-    sequence was never tested. If nothing is left, ValueError says why.
+    The pilot is cut anew with each of ``seeds``. A part that the estimator cannot be trained on is
+    left out, and so is a size at which a sequence was never tested. If nothing is left, ValueError
+    says why.
     """
     labels = np.unique(y, return_inverse=True)[1]
-    folds = [_cut(labels, groups, seed) for seed in seeds]
-    n_folds = len(folds[0])
-    starts = [(cut, first) for cut in folds for first in range(n_folds)]
-    shape = (n_folds - 1, len(starts), labels.size)
+    cuts = [_cut(labels, groups, seed) for seed in seeds]
+    starts = [(cut, first) for cut in cuts for first in range(len(cut))]
+    shape = (len(cuts[0]) - 1, len(starts), labels.size)
     size, wrong, scores = np.zeros(shape[:2]), np.full(shape, np.nan), np.full(shape, np.nan)
     reason: object = "each part has sequences of one class only"
     for step, row in np.ndindex(shape[:2]):
@@ -83,37 +106,24 @@ def observe(
             continue
         wrong[step, row, test] = fitted.predict(X[test]) != y[test]
         if labels.max() == 1:
-            scores[step, row, test] = _score(fitted, X[test])
+            has_scores = hasattr(fitted, "decision_function")
+            score = fitted.decision_function if has_scores else fitted.predict_proba
+            scores[step, row, test] = np.reshape(score(X[test]), (test.size, -1))[:, -1]
     tested = np.isfinite(wrong).any(axis=1).all(axis=1)
     if not tested.any():
         raise ValueError(f"X must have parts to train on and to test on: {reason}")
     return Observed(labels, size.mean(axis=1)[tested], wrong[tested], scores[tested])
 
 
-def fit_rows(estimator: Any, rows: Any, X: Any, y: Any, groups: Any) -> Any:
-    """Return a copy of the estimator fitted to these rows, with their groups if it takes them."""
-    takes_groups = groups is not None and has_fit_parameter(estimator, "groups")
-    options = {"groups": np.asarray(groups)[rows]} if takes_groups else {}
-    return clone(estimator).fit(X[rows], y[rows], **options)
-
-
-def _cut(labels: Indices, groups: ArrayLike | None, seed: int) -> list[Indices]:
+def _cut(labels: Indices, groups: Any, seed: int) -> list[Indices]:
     """Return the folds: stratified, and with no group in two of them."""
-    n_folds = min(_FOLDS, int(np.bincount(labels).min()))
-    if groups is None:
-        cut = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    else:
-        n_folds = min(n_folds, np.unique(groups).size)
+    n_folds, kind = min(_FOLDS, int(np.bincount(labels).min())), StratifiedKFold
+    if groups is not None:
+        n_folds, kind = min(n_folds, np.unique(groups).size), StratifiedGroupKFold
         if n_folds < 2:
             raise ValueError("groups must be at least two, got one")
-        cut = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+    cut = kind(n_folds, shuffle=True, random_state=seed)
     return [fold for _, fold in cut.split(labels, labels, groups)]
-
-
-def _score(fitted: Any, X: Any) -> Floats:
-    if hasattr(fitted, "decision_function"):
-        return np.asarray(fitted.decision_function(X), dtype=float)
-    return np.asarray(fitted.predict_proba(X)[:, 1], dtype=float)
 
 
 def measure(observed: Observed, metric: Metric | None = None) -> Measurements:
@@ -137,16 +147,16 @@ def measure(observed: Observed, metric: Metric | None = None) -> Measurements:
     values = np.array([value @ weight for value, weight in zip(lost, weights, strict=True)])
     # How much each sequence moves each value: errors count all alike, ranks within a class.
     of_class = counts[labels]
-    moved = [
+    influences = [
         (one - value[:, np.newaxis]) / of_class for one, value in zip(lost, values, strict=True)
     ]
-    moved[0] *= of_class / n
+    influences[0] *= of_class / n
     if len(metrics) == 3:
         # A negative above the threshold raises it: by the ratio of Gaussian densities there.
         recall = np.clip(1.0 - values[2], 1e-3, 1.0 - 1e-3)
         ratio = np.exp(0.5 * (ndtri(fpr) ** 2 - ndtri(recall) ** 2))[:, np.newaxis]
-        moved[2] = np.where(labels == 0, ratio * (lost[2] - fpr) / of_class, moved[2])
-    influence = np.concatenate(moved)
+        influences[2] = np.where(labels == 0, ratio * (lost[2] - fpr) / of_class, influences[2])
+    influence = np.concatenate(influences)
     covariance = influence @ influence.T * n / (n - 1)
     chance = 1.0 - counts.max() / n
     bars = np.sqrt(np.diag(covariance)).reshape(values.shape)
@@ -171,7 +181,7 @@ def _noise(
 
 
 def _by_sequence(lost: Callable[[Floats, Any], Floats], observed: Observed) -> Floats:
-    """Return, by size and sequence, the mean over trainings of what ``lost`` finds in scores."""
+    """Return, by size and sequence, the mean over trainings of what ``lost`` says of scores."""
     table = np.full(observed.scores.shape, np.nan)
     for training in np.ndindex(table.shape[:2]):
         tested = np.isfinite(observed.scores[training])

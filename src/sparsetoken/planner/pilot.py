@@ -9,13 +9,19 @@ from sparsetoken._types import Floats
 from sparsetoken._validation import check_count, check_real, shown
 from sparsetoken.estimators import SparseTokenClassifier
 from sparsetoken.estimators.folds import check_groups
-from sparsetoken.planner.curves import Measurements, correlated, extrapolate, likeness
+from sparsetoken.planner.curves import (
+    CURVE,
+    CurveNoise,
+    Measurements,
+    correlated,
+    extrapolate,
+    likeness,
+)
 from sparsetoken.planner.estimation import check_pilot
 from sparsetoken.planner.metric import DEFAULT_FPR, Metric, get_metric
 from sparsetoken.planner.observe import measure, observe
 from sparsetoken.planner.pilot_plan import PilotPlan
 from sparsetoken.planner.request import Progress, silent
-from sparsetoken.planner.tuned import CURVE, CurveNoise
 from sparsetoken.problem import RandomState
 
 _REPEATS = 2  # times the pilot is cut anew
@@ -74,11 +80,6 @@ def plan_from_pilot(
     PilotPlan
         With ``n_samples``, ``interval``, ``predict``, ``curve``, ``trust``, ``summary``, ``plot``
         and ``report``; ``more`` counts what is still to be labelled of each class.
-
-    Notes
-    -----
-    ``python -m benchmarks.pilot_truth`` compares predictions with what was found later, on real and
-    simulated data of many kinds.
 
     Examples
     --------
@@ -155,10 +156,6 @@ def plan_from_curve(
     PilotPlan
         With ``n_samples``, ``interval``, ``predict``, ``curve``, ``trust``, ``summary``, ``plot``
         and ``report``. ``rises`` is not None where the measured error clearly rises.
-
-    Notes
-    -----
-    ``python -m benchmarks.curve_truth`` compares predictions with the rest of public curves.
 
     Examples
     --------

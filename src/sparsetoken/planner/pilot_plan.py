@@ -1,6 +1,7 @@
 """A plan from measured performance: a learning curve, extrapolated."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -9,13 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsetoken._types import Floats
-from sparsetoken.planner.curves import Measurements, Posterior, find_rise
+from sparsetoken.planner.curves import Measurements, Posterior
 from sparsetoken.planner.metric import Metric
 from sparsetoken.planner.result import PlanResult, Sections
 
 _REACH = 100.0  # times the pilot: the extrapolation is not asked about larger studies
 _TESTED = 4.0  # times the pilot: as far as benchmarks compare predictions with what came
 _LEVELS = (0.1, 0.5, 0.9)
+_CLEARLY = 4.0  # standard errors that an error must rise by: many sizes are compared
+_RECENT = 0.1  # of the largest size: a rise is not sought among smaller ones
 _RARE = 0.25  # of all samples: below, the plan counts the rarest class too
 
 
@@ -103,9 +106,7 @@ class PilotPlan(PlanResult):
         None if that cannot be told: ``trust`` says why.
         """
         low, _, high = self._needed
-        if not math.isfinite(high):
-            return None
-        return math.ceil(low), math.ceil(high)
+        return (math.ceil(low), math.ceil(high)) if math.isfinite(high) else None
 
     @property
     def more(self) -> dict[Any, int] | None:
@@ -130,140 +131,119 @@ class PilotPlan(PlanResult):
 
         Such a curve bends the wrong way: no learning curve of the family does.
         """
-        return find_rise(self._measured)
+        return _find_rise(self._measured)
 
     @property
     def _learns(self) -> bool:
         """Whether a metric clearly beats chance at the largest size."""
-        measured = self._measured
-        last = int(measured.sizes.argmax())
-        chance = {"error": measured.chance}
-        rows = zip(measured.metrics, measured.shortfalls, measured.bars, strict=True)
-        return any(
-            chance.get(metric.name, metric.chance(0.5)) - values[last] > 3.0 * bars[last]
-            for metric, values, bars in rows
-        )
+        measured, last = self._measured, int(self._measured.sizes.argmax())
+        chances = [
+            measured.chance if metric.name == "error" else metric.chance(0.5)
+            for metric in measured.metrics
+        ]
+        return bool(np.any(chances - measured.shortfalls[:, last] > 3.0 * measured.bars[:, last]))
 
     @property
     def trust(self) -> str:
         """How far to trust the answer, in plain words; what speaks against it comes first."""
-        good = "Good: the interval should hold in 8 of 10 studies."
-        return " ".join([*self._general_doubts(), *self._particular_doubts()]) or good
+        return " ".join(self._doubts()) or "Good: the interval should hold in 8 of 10 studies."
 
-    def _general_doubts(self) -> list[str]:
-        size, high, doubts = self.pilot_size, self._needed[2], []
+    def _doubts(self) -> Iterator[str]:
+        size, source, (low, _, high) = self.pilot_size, self.source, self._needed
+        smallest = float(self._measured.sizes.min())
         if not self._learns:
-            doubts.append(
-                f"Little: on the {self.source} the classifier does not clearly beat chance, so the "
+            yield (
+                f"Little: on the {source} the classifier does not clearly beat chance, so the "
                 "extrapolation is mostly assumption."
             )
         if self.rises is not None:
-            doubts.append(
+            yield (
                 "With care: the measured error clearly rises between {} and {} samples, which none "
                 "of the assumed curves does.".format(*self.rises)
             )
         if not math.isfinite(high):
             chance = self._posterior.reaches(self._metric, self.target, _REACH * size)
-            doubts.append(
+            yield (
                 f"The target may be out of reach: {chance:.0%} of the learning curves that agree "
-                f"with the {self.source} get there with at most {_REACH * size:.0f} samples."
+                f"with the {source} get there with at most {_REACH * size:.0f} samples."
             )
         elif high > _TESTED * size:
-            doubts.append(
-                f"With care: {high:.0f} samples are {high / size:.0f} times the {self.source}, and "
+            yield (
+                f"With care: {high:.0f} samples are {high / size:.0f} times the {source}, and "
                 f"tests cover up to {_TESTED:.0f} times."
             )
-        return doubts
-
-    def _particular_doubts(self) -> list[str]:
-        low, _, high = self._needed
-        smallest, doubts = float(self._measured.sizes.min()), []
         if high < smallest:
-            doubts.append(
+            yield (
                 f"{smallest:.0f} samples reach the target already; fewer were not tried, so how "
                 "many would do is a guess."
             )
-        elif math.isfinite(high) and high > max(4 * low, self.pilot_size):
-            doubts.append(f"The range is wide: a larger {self.source} would narrow it.")
+        elif math.isfinite(high) and high > max(4 * low, size):
+            yield f"The range is wide: a larger {source} would narrow it."
         rarest = min(self.class_counts.values(), default=10)
         if rarest < 10:
-            doubts.append(f"The rarest class has only {rarest} sequences.")
+            yield f"The rarest class has only {rarest} sequences."
         if self._measured.row(self.metric) is None:
-            doubts.append(
+            yield (
                 f"The {self._metric.label} was not measured: it is inferred from the rest, with "
                 "Gaussian scores assumed."
             )
-        return doubts
 
     @property
     def answer(self) -> str:
         """The plan in one sentence."""
-        goal = self._metric.reached(self.target)
-        if self.n_samples is None:
+        goal, n, pilot = self._metric.reached(self.target), self.n_samples, self.pilot_size
+        if n is None:
             return (
                 f"The {self.source} does not show how many samples {goal} takes, or whether any "
                 "number reaches it."
             )
-        if self.interval is None:
-            range_ = f"no upper limit can be told; at least {math.ceil(self._needed[0])}"
-        else:
-            range_ = "80 % interval {} to {}".format(*self.interval)
-        if self._needed[2] <= self.pilot_size:
+        likely = f"no upper limit can be told; at least {math.ceil(self._needed[0])}"
+        if self.interval is not None:
+            likely = "80 % interval {} to {}".format(*self.interval)
+        if self._needed[2] <= pilot:
             return (
-                f"The {self.pilot_size} samples of the {self.source} are enough for {goal}: about "
-                f"{self.n_samples} would do ({range_})."
+                f"The {pilot} samples of the {self.source} are enough for {goal}: about {n} would "
+                f"do ({likely})."
             )
-        return f"About {self.n_samples} samples for {goal} ({range_}){self._in_hand()}."
+        more = f"; the {self.source} has {pilot}" if n <= pilot else ""
+        rarest = min(self.class_counts, key=lambda name: self.class_counts[name], default=None)
+        if self.more and n > pilot and self.class_counts[rarest] <= _RARE * pilot:
+            more = (
+                f": {n - pilot} more, {self.more[rarest]} of them of the rare class {rarest!r} at "
+                "the pilot's rate"
+            )
+        return f"About {n} samples for {goal} ({likely}){more}."
 
-    def _in_hand(self) -> str:
-        """Return what the pilot has already, or how many more of a rare class are needed."""
-        if self.n_samples is None or self.n_samples <= self.pilot_size:
-            return f"; the {self.source} has {self.pilot_size}"
-        if not self.more or min(self.class_counts.values()) > _RARE * self.pilot_size:
-            return ""
-        rarest = min(self.class_counts, key=lambda name: self.class_counts[name])
-        return (
-            f": {self.n_samples - self.pilot_size} more, {self.more[rarest]} of them of the rare "
-            f"class {rarest!r} at the pilot's rate"
-        )
+    def _observed(self) -> tuple[str, list[tuple[float, float, float]]]:
+        """Return the label, and size, shortfall and standard error of what was measured.
 
-    @property
-    def _shown_metric(self) -> int:
-        """Place of the metric whose measurements are shown: the plan's, or else the first."""
-        return self._measured.row(self.metric) or 0
-
-    def _rows(self) -> list[tuple[float, float, float]]:
-        """Return size, shortfall and standard error of what was measured."""
-        measured, place = self._measured, self._shown_metric
-        values = measured.sizes, measured.shortfalls[place], measured.bars[place]
-        return sorted(zip(*(v.tolist() for v in values), strict=True))
+        That is the plan's metric, or else the first.
+        """
+        measured, row = self._measured, self._measured.row(self.metric) or 0
+        columns = measured.sizes, measured.shortfalls[row], measured.bars[row]
+        rows = sorted(zip(*(column.tolist() for column in columns), strict=True))
+        return measured.metrics[row].label, rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
+        names = ("answer", "n_samples", "trust", "target", "metric", "source", "pilot_size")
+        columns = ("n_samples", "error", "standard_error")
         return {
-            "answer": self.answer,
-            "n_samples": self.n_samples,
+            **{name: getattr(self, name) for name in names},
             "interval": None if self.interval is None else list(self.interval),
             "more": None if self.more is None else {str(k): n for k, n in self.more.items()},
-            "trust": self.trust,
-            "target": self.target,
-            "metric": self.metric,
-            "source": self.source,
-            "pilot_size": self.pilot_size,
             "rises": None if self.rises is None else list(self.rises),
             "label": self._metric.label,
-            "observed_label": self._measured.metrics[self._shown_metric].label,
-            "observed": [
-                {"n_samples": n, "error": error, "standard_error": bar}
-                for n, error, bar in self._rows()
-            ],
+            "observed": [dict(zip(columns, row, strict=True)) for row in self._observed()[1]],
             "curve": {name: list(values) for name, values in self.curve._asdict().items()},
         }
 
     def _sections(self) -> Sections:
         counts = ", ".join(f"{count} of class {name}" for name, count in self.class_counts.items())
-        label = self._measured.metrics[self._shown_metric].label
-        rows, sizes = self._rows(), [factor * self.pilot_size for factor in (1, 2, 4, 8)]
+        (label, rows), sizes = (
+            self._observed(),
+            [factor * self.pilot_size for factor in (1, 2, 4, 8)],
+        )
         expected = self.predict(sizes)
         basis = [
             f"{label[:1].upper()}{label[1:]}, {self.method}{f' ({counts})' if counts else ''}.",
@@ -301,3 +281,30 @@ class PilotPlan(PlanResult):
                 ],
             },
         )
+
+
+def _find_rise(measured: Measurements) -> tuple[int, int] | None:
+    """Return the sizes between which the first metric rises most clearly, if it does.
+
+    Means of one to three neighboring sizes are compared with those of later ones, as angles, in
+    units of the noise of the tests or of the curve's own roughness, whichever is larger. Roughness
+    is that of draws of training samples: its variance shrinks as one over the size.
+    """
+    sizes, place = np.unique(measured.sizes, return_inverse=True)
+    rates = np.bincount(place, weights=measured.shortfalls[0]) / np.bincount(place)
+    angle = np.arcsin(np.sqrt(np.clip(rates, 0.0, 1.0)))
+    roughness = 0.0
+    if sizes.size >= 6:  # third differences see no smooth curve
+        roughness = float(np.median(np.abs(np.diff(angle, 3)))) / (0.6745 * math.sqrt(20.0))
+    drawn = roughness**2 * np.median(sizes) / sizes
+    variance = np.maximum(drawn, 0.25 / measured.n_tested)
+    early = int(np.searchsorted(sizes, _RECENT * sizes[-1]))  # old dips have no say any more
+    clearest, where = _CLEARLY, None
+    for width in (1, 2, 3):
+        window = np.full(width, 1.0 / width)
+        mean, bar = (np.convolve(x, window, mode="valid") for x in (angle, variance / width))
+        for before, after in early + np.transpose(np.triu_indices(mean.size - early, width)):
+            rise = (mean[after] - mean[before]) / math.sqrt(bar[before] + bar[after])
+            if rise > clearest:
+                clearest, where = rise, (round(sizes[before]), round(sizes[after + width - 1]))
+    return where

@@ -1,10 +1,9 @@
 """``sparsetoken.plan``: call it with all quantities but one, or ask it about pilot data."""
 
 from sparsetoken._validation import check_choice
-from sparsetoken.planner.architectures import ARCHITECTURES
+from sparsetoken.planner.architectures import ARCHITECTURES, OPTIMAL
 from sparsetoken.planner.evaluation_size import plan_test_size
 from sparsetoken.planner.metric import DEFAULT_FPR, get_metric
-from sparsetoken.planner.optimal import OPTIMAL
 from sparsetoken.planner.pilot import plan_from_curve, plan_from_pilot
 from sparsetoken.planner.request import DEFAULTS, Progress, make_request, silent
 from sparsetoken.planner.solve import solve_best
@@ -71,8 +70,7 @@ class Planner:
             which the prediction crosses the target. The AUC falls steadily as positives get
             rarer. The test error does not: always saying "negative" gets better.
         error : float or None
-            Target, below the error of chance. With ``metric="auc"`` it is 1 − AUC, with
-            ``metric="recall"`` 1 − recall.
+            Target, below the error of chance.
         model : {"two-step", "pooled", "vectorized", "optimal", "best"}, default="two-step"
             The classifier. The plan chooses its settings: for the two-step protocol the query
             fraction, learning rates, sharpness, ridge and loss (logistic or square), for a linear
@@ -105,14 +103,12 @@ class Planner:
 
         Notes
         -----
-        ``plan.limit_error`` is the limit of many dimensions. ``plan.error`` is what to expect at
-        this size. Up to 60 samples it is the mean over runs of the planned training. Above, it is
-        the limit averaged, to leading order, over three fluctuations: of the trained bias, of the
-        positive rate among the samples that teach the query, and of the overlap of the query's
-        noise with the signal. Of a population the shares of the kinds fluctuate too, which is left
-        out there. "optimal" has the limit, which is within a few per cent of finite sizes.
-        ``plan.least_samples`` is what any learner whatever needs. ``python -m
-        benchmarks.plan_truth`` compares plans with simulation.
+        ``plan.error`` is what to expect at this size. Up to 60 samples it is the mean over runs of
+        the planned training. Above, it is the limit of many dimensions averaged, to leading order,
+        over three fluctuations: of the trained bias, of the positive rate among the samples that
+        teach the query, and of the overlap of the query's noise with the signal. Of a population
+        the shares of the kinds fluctuate too, which is left out there. "optimal" has the limit,
+        which is within a few per cent of finite sizes.
         """
         models = {**ARCHITECTURES, OPTIMAL.name: OPTIMAL}
         check_choice("model", model, (*models, "best"))
@@ -126,8 +122,8 @@ class Planner:
             "error": error,
         }
         request = make_request(get_metric(metric, fpr), problem, quantities)
-        tried = [*ARCHITECTURES.values()] if model == "best" else [models[model]]
-        return Plan(error, solve_best(tried, request, progress), progress)
+        candidates = [*ARCHITECTURES.values()] if model == "best" else [models[model]]
+        return solve_best(candidates, request, progress)
 
     from_pilot = staticmethod(plan_from_pilot)
     from_curve = staticmethod(plan_from_curve)

@@ -15,6 +15,7 @@ Progress = Callable[[str], object]
 """Called at each step of a long computation, with a few words about what is done next."""
 
 _PROBLEM = group("problem")
+_SIZES = ("n_samples", "dim", "error")
 PLANNED_WITH = ("n_samples", "dim", *_PROBLEM)
 QUANTITIES = (*PLANNED_WITH, "error")
 """What a plan consists of; one of them is solved for."""
@@ -53,30 +54,23 @@ class Request:
     """Of a population ``signal`` is a factor on the strengths of all its kinds."""
     unknown: str
     metric: Metric
-    base: Population | None
-    """The population; None for a problem that ``values`` describe."""
-    contiguous: bool
-
-    @property
-    def target(self) -> float:
-        """The error asked for."""
-        return self.values["error"]
+    base: AnyProblem | None
+    """The problem or population asked about, if not described by its quantities."""
 
     def at(self, value: Any) -> Case:
         """Return the case in which the unknown has this value."""
         values = {**self.values, self.unknown: value}
-        if self.base is None:
-            described = {name: values[name] for name in _PROBLEM}
-            problem: AnyProblem = SparseTokenProblem(**described, contiguous=self.contiguous)
-        else:
+        problem: AnyProblem
+        if isinstance(self.base, Population):
             factor = values["signal"]
             problem = map_kinds(self.base, lambda kind: replace(kind, signal=factor * kind.signal))
+        else:
+            problem = self.base or SparseTokenProblem(**{name: values[name] for name in _PROBLEM})
         return Case(problem, values["n_samples"], values["dim"], self.metric)
 
 
 def make_request(metric: Metric, problem: AnyProblem | None, quantities: dict[str, Any]) -> Request:
     """Check the quantities, exactly one of which is None; a problem replaces those it has."""
-    base, contiguous = None, False
     if problem is not None:
         for name, default in DEFAULTS.items():
             if quantities[name] != default:
@@ -84,10 +78,8 @@ def make_request(metric: Metric, problem: AnyProblem | None, quantities: dict[st
                 raise ValueError(f"{name} must be left out: the problem has it; got {wrong!r}")
         problem = plain(check_problem(problem))
         if isinstance(problem, Population):
-            base = problem
             quantities = _of_population(quantities, problem)
         else:
-            contiguous = problem.contiguous
             quantities = quantities | {name: getattr(problem, name) for name in _PROBLEM}
     missing = [name for name, value in quantities.items() if value is None]
     if len(missing) != 1:
@@ -100,17 +92,17 @@ def make_request(metric: Metric, problem: AnyProblem | None, quantities: dict[st
         for name, value in quantities.items()
         if value is not None
     }
-    _check(metric, values)
-    return Request(values, missing[0], metric, base, contiguous)
+    _check_together(metric, values)
+    return Request(values, missing[0], metric, problem)
 
 
 def _of_population(quantities: dict[str, Any], population: Population) -> dict[str, Any]:
     """Return the quantities of a plan for a population; its ``signal`` is a factor."""
-    sizes = {name: quantities[name] for name in ("n_samples", "dim", "error")}
+    sizes = {name: quantities[name] for name in _SIZES}
     missing = [name for name, value in sizes.items() if value is None]
     if len(missing) > 1:
         raise ValueError(
-            "with a population one of n_samples, dim, error must be None, or none of them to solve "
+            f"with a population one of {', '.join(_SIZES)} must be None, or none of them to solve "
             f"for a factor on the strengths of all kinds; got {', '.join(missing)}"
         )
     if max(kind.signal for kind in population.kinds) == 0.0:
@@ -119,7 +111,7 @@ def _of_population(quantities: dict[str, Any], population: Population) -> dict[s
     return sizes | {"signal": signal, "positive_rate": population.positive_rate}
 
 
-def _check(metric: Metric, values: dict[str, Any]) -> None:
+def _check_together(metric: Metric, values: dict[str, Any]) -> None:
     """Check what limits each other; the target becomes a float."""
     if "signal" in values:
         check_real("signal", values["signal"], low=0.0, above=True)

@@ -90,27 +90,23 @@ class PlanResult(Drawable):
             f"sparsetoken {release}, with Python {platform.python_version()}, "
             f"NumPy {version('numpy')} and SciPy {version('scipy')}."
         )
-        paragraphs = {
-            "Question": [question],
-            "Assumptions": assumptions,
-            "Answer": [self.answer, *remarks],
-            "What it rests on": basis,
-            "Software": [software],
-        }
-        form = "## {}\n\n{}" if markdown else "{}. {}"
+
+        def block(title: str, *texts: str) -> str:
+            sentences = " ".join(t if t.endswith((".", "?")) else f"{t}." for t in texts)
+            return f"## {title}\n\n{sentences}" if markdown else f"{title}. {sentences}"
+
         blocks = [
-            form.format(title, " ".join(map(_sentence, texts)))
-            for title, texts in paragraphs.items()
+            block("Question", question),
+            block("Assumptions", *assumptions),
+            block("Answer", self.answer, *remarks),
+            block("What it rests on", *basis),
+            *(f"{caption}:\n\n{_text(rows, markdown)}" for caption, rows in tables.items()),
+            block("Software", software),
         ]
-        shown = [f"{caption}:\n\n{_text(rows, markdown)}" for caption, rows in tables.items()]
-        return "\n\n".join([*blocks[:-1], *shown, blocks[-1]]) + "\n"
+        return "\n\n".join(blocks) + "\n"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.answer})"
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "?")) else f"{text}."
 
 
 def _text(rows: Table, markdown: bool = False) -> str:

@@ -1,27 +1,31 @@
 """A plan: the answer, how to use the samples, and what else the same budget could give."""
 
 import math
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsetoken.estimate import Estimate
-from sparsetoken.planner.architectures import ARCHITECTURES
+from sparsetoken.planner.architectures import (
+    ARCHITECTURES,
+    OPTIMAL,
+    Architecture,
+    Choice,
+    predict,
+)
 from sparsetoken.planner.expectation import FEW_SAMPLES
-from sparsetoken.planner.optimal import OPTIMAL, least_alpha, least_shortfall
+from sparsetoken.planner.floors import least_alpha, least_shortfall
 from sparsetoken.planner.request import (
     FEWEST_OF_A_CLASS,
     PLANNED_WITH,
-    Case,
     Progress,
+    Request,
     fewest_samples,
     silent,
 )
 from sparsetoken.planner.result import PlanResult, Sections
-from sparsetoken.planner.solve import Solution, predict
-from sparsetoken.population import AnyProblem, Population
+from sparsetoken.population import Population
 from sparsetoken.population_text import errors_text, kinds_text
 from sparsetoken.theory import Risk
 from sparsetoken.theory.optimal_solution import LearningSolution
@@ -38,104 +42,77 @@ class PlanCurve(NamedTuple):
     errors: tuple[Estimate, ...]
 
 
-@dataclass(frozen=True, repr=False)
 class Plan(PlanResult):
     """The answer of :func:`sparsetoken.plan`.
 
-    ``n_samples``, ``dim``, ``n_tokens``, ``n_signal``, ``signal``, ``positive_rate`` and ``error``
-    are the quantities planned with, including the one that was solved for.
+    Attributes
+    ----------
+    n_samples, dim : int
+        Number of labelled sequences, and of features per token.
+    n_tokens, n_signal : int or None
+        Length of a sequence, and how many of its tokens carry the signal in a positive one; None
+        for a population, whose kinds have their own.
+    signal : float
+        Strength of the signal; for a population, the factor on the strengths of its kinds.
+    positive_rate : float
+        Fraction of sequences that are recorded as positive.
+    error : Estimate
+        The mean error of studies of this size, with its numerical uncertainty. Up to 60 samples it
+        is the mean of runs of the planned training. Above, it is the theory's limit with the
+        fluctuations of the bias and of the query averaged in, to leading order.
+    metric : str
+        What ``error`` is: the test error ("error"), 1 − AUC ("auc") or 1 − recall ("recall").
+    solved_for : str
+        The quantity that was asked for.
+    target : float or None
+        The error asked for; None if the error was the unknown.
+    model : str
+        The classifier planned for.
+    problem : SparseTokenProblem or Population
+        The statistical model planned with.
     """
 
     _drawing = "draw_plan"
 
-    target: float | None
-    """The error asked for; None if the error was the unknown."""
-    _solution: Solution
-    _progress: Progress = field(default=silent, compare=False)
-
-    @cached_property
-    def _case(self) -> Case:
-        return self._solution.case
-
-    @property
-    def model(self) -> str:
-        """The classifier planned for."""
-        return self._solution.architecture.name
-
-    @property
-    def solved_for(self) -> str:
-        """The quantity that was asked for."""
-        return self._solution.request.unknown
-
-    @property
-    def metric(self) -> str:
-        """What ``error`` is: the test error ("error"), 1 − AUC ("auc") or 1 − recall ("recall")."""
-        return self._case.metric.name
-
-    @property
-    def n_samples(self) -> int:
-        """Number of labelled sequences."""
-        return int(self._case.n_samples)
-
-    @property
-    def dim(self) -> int:
-        """Number of features per token."""
-        return int(self._case.dim)
-
-    @property
-    def problem(self) -> AnyProblem:
-        """The statistical model planned with."""
-        return self._case.problem
-
-    @property
-    def n_tokens(self) -> int | None:
-        """Length of a sequence; None for a population, whose kinds have their own."""
-        return self._quantity("n_tokens")
-
-    @property
-    def n_signal(self) -> int | None:
-        """Tokens that carry the signal in a positive sequence; None for a population."""
-        return self._quantity("n_signal")
-
-    @property
-    def signal(self) -> float:
-        """Strength of the signal; for a population, the factor on the strengths of its kinds."""
-        return float(self._quantity("signal"))
-
-    @property
-    def positive_rate(self) -> float:
-        """Fraction of sequences that are recorded as positive."""
-        return self.problem.positive_rate
-
-    def _quantity(self, name: str) -> Any:
-        if name == self.solved_for:
-            return self._solution.value
-        return self._solution.request.values.get(name)
-
-    @property
-    def error(self) -> Estimate:
-        """The mean error of studies of this size, with its numerical uncertainty.
-
-        Up to 60 samples it is the mean of runs of the planned training. Above, it is the theory's
-        limit with the fluctuations of the bias and of the query averaged in, to leading order. With
-        ``metric="auc"`` it is 1 − AUC.
-        """
-        return self._solution.expected
-
-    @property
-    def limit_error(self) -> Estimate:
-        """The error in the limit of many dimensions; far below ``error`` where chance matters."""
-        return self._case.metric.shortfall(self.limit)
+    def __init__(
+        self,
+        architecture: Architecture,
+        request: Request,
+        value: Any,
+        choice: Choice,
+        error: Estimate,
+        met_above: bool = True,
+        progress: Progress = silent,
+    ) -> None:
+        values: dict[str, Any] = {**request.values, request.unknown: value}
+        self._architecture, self._request, self._choice = architecture, request, choice
+        self._met_above, self._progress = met_above, progress
+        self._case = request.at(value)
+        self._metric = request.metric
+        self.n_samples, self.dim = int(self._case.n_samples), int(self._case.dim)
+        self.n_tokens: int | None = values.get("n_tokens")
+        self.n_signal: int | None = values.get("n_signal")
+        self.signal = float(values["signal"])
+        self.problem, self.error = self._case.problem, error
+        self.positive_rate = self.problem.positive_rate
+        self.metric, self.model = request.metric.name, architecture.name
+        self.solved_for = request.unknown
+        self.target: float | None = request.values.get("error")
 
     @cached_property
     def limit(self) -> Risk | LearningSolution:
         """The theory's result at the plan's samples per dimension and settings."""
-        return self._solution.architecture.limit(self._case, self._solution.choice)
+        return self._architecture.limit(self._case, self._choice)
+
+    @property
+    def limit_error(self) -> Estimate:
+        """The error in the limit of many dimensions; far below ``error`` where chance matters."""
+        return self._metric.shortfall(self.limit)
 
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The arguments of :meth:`classifier`."""
-        return self._solution.architecture.settings(self._case, self._solution.choice)
+        return self._architecture.settings(self._case, self._choice)
 
     def classifier(self, **more: Any) -> Any:
         """Return the unfitted estimator that the plan is about.
@@ -152,26 +129,40 @@ class Plan(PlanResult):
         >>> plan.classifier()
         PooledClassifier(reg=0.066)
         """
-        return self._solution.architecture.classifier(**self.settings, **more)
+        return self._architecture.classifier(**self.settings, **more)
 
     @cached_property
     def curve(self) -> PlanCurve:
         """Expected error against the quantity solved for, or the number of samples."""
         quantity = "n_samples" if self.solved_for == "error" else self.solved_for
-        values, planned, start = _around(quantity, self), getattr(self, quantity), self._solution
+        values, planned = self._around(quantity), getattr(self, quantity)
         errors = {planned: self.error}
-        below, above = (
-            [v for v in values if v < planned][::-1],
-            [v for v in values if v > planned],
-        )
-        for side in (below, above):
-            choice = start.choice
+        below, above = [v for v in values if v < planned], [v for v in values if v > planned]
+        for side in (below[::-1], above):
+            choice = self._choice
             for value in side:
                 case = self._case._replace(n_samples=value)
                 if quantity != "n_samples":
-                    case = start.request.at(value)
-                choice, errors[value] = predict(start.architecture, case, self._progress, choice)
+                    case = self._request.at(value)
+                choice, errors[value] = predict(self._architecture, case, self._progress, choice)
         return PlanCurve(quantity, tuple(values), tuple(errors[value] for value in values))
+
+    def _around(self, quantity: str) -> list[float]:
+        """Return values around the planned one on a logarithmic scale, it among them."""
+        value, whole = getattr(self, quantity), PARAMETERS[quantity].whole
+        span = 4.0 if whole else 2.0
+        low, high = {
+            "n_samples": (fewest_samples(self.positive_rate), math.inf),
+            "n_tokens": (self.n_signal, math.inf),
+            "n_signal": (1, self.n_tokens),
+            "dim": (1, math.inf),
+            "positive_rate": (FEWEST_OF_A_CLASS / self.n_samples, 0.5),
+            "signal": (0.0, math.inf),
+        }[quantity]
+        values: Any = np.clip(value * np.geomspace(1.0 / span, span, _POINTS), low, high)
+        values[_POINTS // 2] = value
+        values = np.unique(values.round() if whole else values)
+        return list(values.astype(int if whole else float).tolist())
 
     @cached_property
     def alternatives(self) -> dict[str, Estimate]:
@@ -187,8 +178,9 @@ class Plan(PlanResult):
             if name != self.model and other.supports(self.problem)
         }
         if self.model != OPTIMAL.name:
-            expected[OPTIMAL.name] = least_shortfall(self._case)
-        bayes = self._case.metric.bayes(self.problem)
+            alpha = self._case.alpha
+            expected[OPTIMAL.name] = least_shortfall(self.problem, alpha, self._metric)
+        bayes = self._metric.bayes(self.problem)
         return expected if bayes is None else {**expected, "bayes": bayes}
 
     @property
@@ -199,29 +191,29 @@ class Plan(PlanResult):
     @cached_property
     def least_samples(self) -> int:
         """Samples below which no learner reaches the planned error, in many dimensions."""
-        alpha = least_alpha(self.problem, self._case.metric, self._goal)
+        alpha = least_alpha(self.problem, self._metric, self._goal)
         return min(max(1, math.ceil(alpha * self.dim * (1.0 - 1e-6))), self.n_samples)
 
     @property
     def floor(self) -> str:
         """What no learner can do, and how far the classifier is from it, in one sentence."""
-        reached = self._case.metric.reached(self._goal)
+        reached = self._metric.reached(self._goal)
         limit = f"no learner reaches {reached} with fewer than {self.least_samples} samples"
         if self.model == OPTIMAL.name or self.least_samples == self.n_samples:
             return limit
         times = self.n_samples / self.least_samples
-        return f"{limit}; {self._solution.architecture.label} takes {times:.2g} times as many"
+        return f"{limit}; {self._architecture.label} takes {times:.2g} times as many"
 
     @property
     def answer(self) -> str:
         """The plan in one sentence."""
-        reached, name = self._case.metric.reached(self._goal), self._solution.architecture.label
+        reached, name = self._metric.reached(self._goal), self._architecture.label
         if self.solved_for == "error":
             return f"{name} reaches {reached} with {self.n_samples} samples"
-        side = "at least" if self._solution.met_when == "above" else "at most"
-        quantity, value = self.solved_for, _shown(self._solution.value)
+        quantity, value = self.solved_for, _shown(getattr(self, self.solved_for))
         if quantity == "signal" and isinstance(self.problem, Population):
             quantity = "all strengths multiplied by"
+        side = "at least" if self._met_above else "at most"
         return f"{name} needs {quantity} {side} {value} for {reached}"
 
     @property
@@ -245,9 +237,9 @@ class Plan(PlanResult):
         if isinstance(self.problem, Population):
             errors = errors_text(self.problem.label_errors)
             kinds = {"kinds": kinds_text(self.problem), "label_errors": errors}
+        words = ("answer", "floor", "caution", "solved_for", "least_samples")
         return {
-            **{name: getattr(self, name) for name in ("answer", "floor", "caution", "solved_for")},
-            "least_samples": self.least_samples,
+            **{name: getattr(self, name) for name in words},
             **self._planned_with(),
             **kinds,
             "error": float(self.error),
@@ -264,8 +256,8 @@ class Plan(PlanResult):
         }
 
     def _sections(self) -> Sections:
-        architecture, label = self._solution.architecture, self._case.metric.label
-        goal, planned = self._case.metric.reached(self._goal), self._planned_with()
+        architecture, label, planned = self._architecture, self._metric.label, self._planned_with()
+        goal = self._metric.reached(self._goal)
         question = f"Which {self.solved_for} does {architecture.label} need for {goal}?"
         if self.target is None:
             question = f"What does {architecture.label} reach with {self.n_samples} samples?"
@@ -313,7 +305,7 @@ class Plan(PlanResult):
         planned = {
             **self._planned_with(),
             "quantity": curve.quantity,
-            "metric": self._case.metric.label,
+            "metric": self._metric.label,
             "title": self.answer,
             "model": self.model,
             "x": getattr(self, curve.quantity),
@@ -350,20 +342,3 @@ def _shown(value: Any) -> str:
 
 def _listed(values: dict[str, Any]) -> str:
     return ", ".join(f"{name} = {_shown(value)}" for name, value in values.items())
-
-
-def _around(quantity: str, plan: Plan) -> list[float]:
-    """Return values around the planned one on a logarithmic scale, it among them."""
-    value, whole = getattr(plan, quantity), PARAMETERS[quantity].whole
-    span = 4.0 if whole else 2.0
-    low, high = {
-        "n_samples": (fewest_samples(plan.positive_rate), math.inf),
-        "n_tokens": (plan.n_signal, math.inf),
-        "n_signal": (1, plan.n_tokens),
-        "dim": (1, math.inf),
-        "positive_rate": (FEWEST_OF_A_CLASS / plan.n_samples, 0.5),
-        "signal": (0.0, math.inf),
-    }[quantity]
-    values = np.clip(value * np.geomspace(1.0 / span, span, _POINTS), low, high)
-    values[_POINTS // 2] = value
-    return np.unique(values.round() if whole else values).astype(int if whole else float).tolist()

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _WIDTH, _HEIGHT = 360, 260
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 12, 42
+_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 348, 12, 218
 
 
 class Scale(NamedTuple):
@@ -58,65 +58,61 @@ class Chart:
         self.title, self.x, self.y = title, x, y
         self._marks: list[str] = []
 
-    def line(self, points: Iterable[tuple[float, float]], kind: str) -> None:
+    def line(self, points: Iterable[Any], kind: str, tag: str = "polyline") -> None:
         """Draw a line; ``kind`` is its style: main, other, or c0, c1 and so on for classes."""
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(self._at, points))
-        self._marks.append(f'<polyline class="{kind}" points="{path}"/>')
+        path = " ".join(f"{self._across(x):.1f},{self._down(y):.1f}" for x, y in points)
+        self._marks.append(f'<{tag} class="{kind}" points="{path}"/>')
 
-    def band(self, points: Sequence[tuple[float, float, float]]) -> None:
+    def band(self, x: Sequence[float], lower: Any, upper: Any) -> None:
         """Shade between a lower and an upper value at each x."""
-        there = [self._at((x, low)) for x, low, _ in points]
-        back = [self._at((x, high)) for x, _, high in reversed(points)]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in [*there, *back])
-        self._marks.append(f'<polygon class="band" points="{path}"/>')
+        self.line(
+            [*zip(x, lower, strict=True), *zip(x[::-1], upper[::-1], strict=True)],
+            "band",
+            "polygon",
+        )
 
     def point(self, x: float, y: float, low: float, high: float, text: str) -> None:
         """Draw a point with an error bar; ``text`` is shown when the pointer rests on it."""
-        across, up = self._at((x, y))
-        bottom, top = self._at((x, low))[1], self._at((x, high))[1]
+        across, middle, bottom, top = self._across(x), *map(self._down, (y, low, high))
         self._marks.append(
             f'<g class="point"><title>{escape(text)}</title>'
             f'<line x1="{across:.1f}" x2="{across:.1f}" y1="{bottom:.1f}" y2="{top:.1f}"/>'
-            f'<circle cx="{across:.1f}" cy="{up:.1f}" r="3.5"/></g>'
+            f'<circle cx="{across:.1f}" cy="{middle:.1f}" r="3.5"/></g>'
         )
 
-    def _at(self, point: tuple[float, float]) -> tuple[float, float]:
-        across, up = self.x.place(point[0]), self.y.place(point[1])
-        return (
-            _LEFT + across * (_WIDTH - _LEFT - _RIGHT),
-            _HEIGHT - _BOTTOM - up * (_HEIGHT - _TOP - _BOTTOM),
-        )
+    def _across(self, value: float) -> float:
+        return _LEFT + self.x.place(value) * (_RIGHT - _LEFT)
+
+    def _down(self, value: float) -> float:
+        return _BOTTOM - self.y.place(value) * (_BOTTOM - _TOP)
 
     def svg(self) -> str:
         """Return the chart as an element of a page."""
-        parts = [
+        head = (
             f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
             f'aria-label="{escape(self.title, quote=True)}">'
+        )
+        grid = [
+            f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{_TOP}" y2="{_BOTTOM}"/>'
+            f'<text x="{at:.1f}" y="{_BOTTOM + 15}" text-anchor="middle">{tick:g}</text>'
+            for tick, at in ((tick, self._across(tick)) for tick in self.x.ticks)
         ]
-        right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
-        for tick in self.x.ticks:
-            at = self._at((tick, self.y.low))[0]
-            parts.append(
-                f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{_TOP}" y2="{bottom}"/>'
-                f'<text x="{at:.1f}" y="{bottom + 15}" text-anchor="middle">{tick:g}</text>'
-            )
-        for tick in self.y.ticks:
-            at = self._at((self.x.low, tick))[1]
-            parts.append(
-                f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}"/>'
-                f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{tick:g}</text>'
-            )
-        middle = (_LEFT + right) / 2
-        parts.append(
-            f'<text x="{middle}" y="{_HEIGHT - 6}" text-anchor="middle">{escape(self.x.label)}'
-            f'</text><text transform="translate(12,{(_TOP + bottom) / 2}) rotate(-90)" '
+        grid += [
+            f'<line class="grid" x1="{_LEFT}" x2="{_RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
+            f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{tick:g}</text>'
+            for tick, at in ((tick, self._down(tick)) for tick in self.y.ticks)
+        ]
+        labels = (
+            f'<text x="{(_LEFT + _RIGHT) / 2}" y="{_HEIGHT - 6}" text-anchor="middle">'
+            f"{escape(self.x.label)}</text>"
+            f'<text transform="translate(12,{(_TOP + _BOTTOM) / 2}) rotate(-90)" '
             f'text-anchor="middle">{escape(self.y.label)}</text>'
         )
-        return "".join([*parts, *self._marks, "</svg>"])
+        return "".join([head, *grid, labels, *self._marks, "</svg>"])
 
 
 def bars(values: dict[str, float]) -> str:
-    """Return shares as labelled horizontal bars."""
+    """Return weights as labelled horizontal bars."""
     rows = "".join(
         f'<div class="bar"><span>{escape(name)}</span>'
         f'<div><i style="width:{value:.1%}"></i></div><b>{value:.0%}</b></div>'
@@ -129,17 +125,15 @@ def strip(
     weights: Sequence[float], contributions: Sequence[float], texts: Sequence[str] | None
 ) -> str:
     """Return the tokens as boxes: height is weight, color is what each speaks for."""
-    heaviest = max(weights, default=0.0) or 1.0
-    strongest = max((abs(c) for c in contributions), default=0.0) or 1.0
+    heaviest = max(weights) or 1.0
+    strongest = max(map(abs, contributions)) or 1.0
     boxes = []
     for i, (weight, contribution) in enumerate(zip(weights, contributions, strict=True)):
         kind = "for" if contribution >= 0 else "against"
         shade = 0.15 + 0.85 * abs(contribution) / strongest
-        named = f" {texts[i]}" if texts is not None else ""
-        title = escape(f"token {i}{named}: weight {weight:.3f}, contribution {contribution:+.3f}")
+        text = f" {texts[i]}" if texts is not None else ""
+        title = escape(f"token {i}{text}: weight {weight:.3f}, contribution {contribution:+.3f}")
         size = 4 + 36 * weight / heaviest
-        boxes.append(
-            f'<i class="{kind}" style="height:{size:.0f}px;opacity:{shade:.2f}" title="{title}">'
-            "</i>"
-        )
+        style = f"height:{size:.0f}px;opacity:{shade:.2f}"
+        boxes.append(f'<i class="{kind}" style="{style}" title="{title}"></i>')
     return f'<div class="strip">{"".join(boxes)}</div>'

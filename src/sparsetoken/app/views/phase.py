@@ -13,8 +13,8 @@ from sparsetoken.app.scripts import attention_code, theory_command
 from sparsetoken.app.views.learning import curve, has_optimum
 from sparsetoken.app.words import per_cent
 from sparsetoken.estimate import Estimate
+from sparsetoken.planner.floors import least_alpha
 from sparsetoken.planner.metric import get_metric
-from sparsetoken.planner.optimal import least_alpha
 from sparsetoken.vocabulary import COLORS, PARAMETERS
 
 _SIZE = (25, 17)
