@@ -27,7 +27,7 @@ def test_limit_is_the_theory_at_the_settings(attention):
     assert pooled.limit_error == exact.test_error
 
 
-def test_settings_beat_the_defaults_and_their_neighbours(attention):
+def test_settings_beat_the_defaults_and_their_neighbors(attention):
     alpha = attention.n_samples / attention.dim
     problem = attention.problem
 
@@ -36,22 +36,22 @@ def test_settings_beat_the_defaults_and_their_neighbours(attention):
         halves = {"alpha0": split * alpha, "alpha1": (1 - split) * alpha}
         return st.theory.two_step_risk(problem, **halves, **settings).test_error
 
-    chosen = attention.settings
+    settings = attention.settings
     assert attention.limit_error < error(split=0.5, reg=1e-2)
     for change in (
-        {"split": 0.5 * chosen["split"]},
-        {"lr_query": 3 * chosen["lr_query"]},
-        {"lr_query": chosen["lr_query"] / 3},
-        {"reg": chosen["reg"] / 30},
-        {"lr_bias": 0.3 * chosen["lr_bias"]},
-        {"lr_bias": 3 * chosen["lr_bias"]},
+        {"split": 0.5 * settings["split"]},
+        {"lr_query": 3 * settings["lr_query"]},
+        {"lr_query": settings["lr_query"] / 3},
+        {"reg": settings["reg"] / 30},
+        {"lr_bias": 0.3 * settings["lr_bias"]},
+        {"lr_bias": 3 * settings["lr_bias"]},
     ):
-        assert attention.limit_error < error(**{**chosen, **change}), change
+        assert attention.limit_error < error(**{**settings, **change}), change
 
 
 def test_a_plan_for_the_best_learner():
-    given = {"dim": 200, "n_tokens": 20, "signal": 4.0, "positive_rate": 0.3}
-    plan = st.plan(**given, error=0.1, model="optimal")
+    asked = {"dim": 200, "n_tokens": 20, "signal": 4.0, "positive_rate": 0.3}
+    plan = st.plan(**asked, error=0.1, model="optimal")
     assert (
         plan.answer
         == f"the best learner needs n_samples at least {plan.n_samples} for an error of 0.1"
@@ -67,12 +67,12 @@ def test_a_plan_for_the_best_learner():
     )
     assert "settings" not in plan.summary().lower()
     assert "optimal" not in plan.alternatives
-    assert plan.n_samples < st.plan(**given, error=0.1, model="best").n_samples
+    assert plan.n_samples < st.plan(**asked, error=0.1, model="best").n_samples
 
 
 def test_a_plan_for_a_hard_problem_knows_what_is_quick():
-    given = {"dim": 100, "n_tokens": 1000, "signal": 5.0}
-    plan = st.plan(**given, error=0.15, model="optimal")
+    asked = {"dim": 100, "n_tokens": 1000, "signal": 5.0}
+    plan = st.plan(**asked, error=0.15, model="optimal")
     thresholds = st.theory.learning_thresholds(plan.problem)
     assert plan.n_samples == math.ceil(100 * thresholds.iteration)
     assert plan.least_samples < 0.6 * plan.n_samples

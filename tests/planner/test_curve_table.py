@@ -21,10 +21,10 @@ def test_tables_as_people_have_them(text):
 
 
 def test_gaps_and_test_samples():
-    found = read_curve("n_samples,error,recall,n_test\n10,0.5,,400\n10,0.4,0.1,300")
-    assert found["n_test"] == 300
-    assert found["errors"] == [0.5, 0.4]
-    assert math.isnan(found["recalls"][0])
+    columns = read_curve("n_samples,error,recall,n_test\n10,0.5,,400\n10,0.4,0.1,300")
+    assert columns["n_test"] == 300
+    assert columns["errors"] == [0.5, 0.4]
+    assert math.isnan(columns["recalls"][0])
 
 
 @pytest.mark.parametrize(

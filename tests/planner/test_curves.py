@@ -49,8 +49,8 @@ def test_no_error_seen_is_neither_a_proof_nor_half_an_error():
     labels = np.arange(80) % 2
     right = np.zeros((4, 1, 80))
     seen = Observed(labels, np.array([16.0, 32.0, 48.0, 64.0]), right, right + labels)
-    found = extrapolate(measure(seen))
-    ((_, median, upper),) = found.quantiles(ERROR, np.array([160.0]), (0.1, 0.5, 0.9))
+    posterior = extrapolate(measure(seen))
+    ((_, median, upper),) = posterior.quantiles(ERROR, np.array([160.0]), (0.1, 0.5, 0.9))
     assert median < 0.25 / 80 < upper
 
 
@@ -60,8 +60,8 @@ def test_needles_stay_at_chance_and_then_fall():
     rng = np.random.default_rng(0)
     wrong = (rng.random((4, 10, 80)) < 0.5).astype(float)
     seen = Observed(labels, np.array([16.0, 32.0, 48.0, 64.0]), wrong, rng.random((4, 10, 80)))
-    found = extrapolate(measure(seen)).quantiles(ERROR, np.array([320.0]), (0.1, 0.5, 0.9))
-    low, median, high = found[0]
+    quantiles = extrapolate(measure(seen)).quantiles(ERROR, np.array([320.0]), (0.1, 0.5, 0.9))
+    low, median, high = quantiles[0]
     assert low < 0.25 < median < high
     assert high > 0.4
 

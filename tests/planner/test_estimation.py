@@ -93,22 +93,22 @@ def test_strengths_that_vary_are_found_and_equal_ones_are_not():
     strengths = ("lognormal", 4.0 / math.sqrt(1.5), math.sqrt(math.log(1.5)))  # mean 4, spread 0.5
     varied = st.Population.spread(PROBLEM, signal=strengths)
     lengths = np.random.default_rng(0).integers(0, 8, 300)
-    equal, found = [], []
+    equal, estimates = [], []
     for seed in range(20):
         X, y = PROBLEM.sample(300, 20, random_state=seed)
         more = np.random.default_rng(seed).standard_normal((300, 8, 20))
         ragged = [np.concatenate([x, m[:n]]) for x, m, n in zip(X, more, lengths, strict=True)]
         equal += [st.estimate_problem(X, y).spread, st.estimate_problem(ragged, y).spread]
-        found.append(st.estimate_problem(*varied.sample(300, 20, random_state=seed)))
+        estimates.append(st.estimate_problem(*varied.sample(300, 20, random_state=seed)))
     assert np.count_nonzero(equal) <= 3  # one in 40 of either is found by chance
-    assert np.count_nonzero([pilot.spread for pilot in found]) >= 18
+    assert np.count_nonzero([pilot.spread for pilot in estimates]) >= 18
     for name, true in (("spread", 0.5), ("signal", 4.0), ("n_signal", 2.0)):
-        values = [getattr(pilot, name) for pilot in found]
+        values = [getattr(pilot, name) for pilot in estimates]
         assert abs(np.mean(values) - true) < 4 * np.std(values) / math.sqrt(20), name
-    pilot = next(pilot for pilot in found if pilot.spread)
-    kinds, shares = pilot.problem.kinds, pilot.problem.shares
-    mean = sum(share * kind.signal for kind, share in zip(kinds, shares, strict=True))
-    square = sum(share * kind.signal**2 for kind, share in zip(kinds, shares, strict=True))
+    pilot = next(pilot for pilot in estimates if pilot.spread)
+    kinds, weights = pilot.problem.kinds, pilot.problem.weights
+    mean = sum(weight * kind.signal for kind, weight in zip(kinds, weights, strict=True))
+    square = sum(weight * kind.signal**2 for kind, weight in zip(kinds, weights, strict=True))
     assert square / mean**2 - 1 == pytest.approx(pilot.spread, rel=0.01)
     assert "spread=" in repr(pilot)
     assert st.plan(problem=pilot.problem, dim=20, n_samples=80, model="pooled").error < 0.4

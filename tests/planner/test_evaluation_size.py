@@ -25,8 +25,8 @@ def recall(positive, negative, fpr):
 
 def agrees(values, width, extra=0.0):
     """Whether the deviation of simulated tests gives the width, in standard errors."""
-    found = 2 * 1.96 * np.std(values)
-    return abs(found - width) < 4 * found / math.sqrt(2 * len(values)) + extra * width
+    simulated = 2 * 1.96 * np.std(values)
+    return abs(simulated - width) < 4 * simulated / math.sqrt(2 * len(values)) + extra * width
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.1])
@@ -37,26 +37,26 @@ def test_auc_is_that_of_riley(value, rate):
     bracket = 1 + (n / 2 - 1) * ((1 - value) / (2 - value) + value / (1 + value))
     error = np.sqrt(value * (1 - value) * bracket / (n**2 * rate * (1 - rate)))
     expected = n[np.argmax(2 * 1.959964 * error <= 0.1)]
-    found = st.plan.test_size("auc", value=value, width=0.1, positive_rate=rate)
-    assert found.n_samples == pytest.approx(expected, rel=0.02)  # whole positives
+    size = st.plan.test_size("auc", value=value, width=0.1, positive_rate=rate)
+    assert size.n_samples == pytest.approx(expected, rel=0.02)  # whole positives
 
 
 def test_auc_of_equal_classes_is_that_of_hanley_and_mcneil():
-    found = st.plan.test_size("auc", value=0.9, width=0.08)
-    n, a = found.n_positive, 0.9
+    size = st.plan.test_size("auc", value=0.9, width=0.08)
+    n, a = size.n_positive, 0.9
     q1, q2 = a / (2 - a), 2 * a**2 / (1 + a)
     variance = (a * (1 - a) + (n - 1) * (q1 - a**2 + q2 - a**2)) / n**2
-    assert found.width == pytest.approx(2 * 1.959964 * math.sqrt(variance), rel=0.01)
+    assert size.width == pytest.approx(2 * 1.959964 * math.sqrt(variance), rel=0.01)
 
 
 @pytest.mark.parametrize("value", [0.75, 0.9])
 def test_auc_agrees_with_simulation(value):
-    found = st.plan.test_size("auc", value=value, width=0.12)
+    size = st.plan.test_size("auc", value=value, width=0.12)
     rng = np.random.default_rng(0)
     distance = math.sqrt(2) * _quantile(value)
-    positive = rng.standard_normal((TRIALS, found.n_positive)) + distance
-    values = auc(positive, rng.standard_normal((TRIALS, found.n_negative)))
-    assert agrees(values, found.width, extra=0.05)  # the formula is not for Gaussian scores
+    positive = rng.standard_normal((TRIALS, size.n_positive)) + distance
+    values = auc(positive, rng.standard_normal((TRIALS, size.n_negative)))
+    assert agrees(values, size.width, extra=0.05)  # the formula is not for Gaussian scores
 
 
 def _quantile(p):
@@ -68,31 +68,31 @@ def _quantile(p):
 @pytest.mark.parametrize(("value", "fpr", "rate"), [(0.8, 0.01, 0.5), (0.6, 0.05, 0.2)])
 def test_recall_agrees_with_simulation(value, fpr, rate):
     options = {"value": value, "fpr": fpr, "positive_rate": rate}
-    found = st.plan.test_size("recall", **options, width=0.1)
+    size = st.plan.test_size("recall", **options, width=0.1)
     rng = np.random.default_rng(0)
     distance = _quantile(value) - _quantile(fpr)
     values = [
         recall(
-            rng.standard_normal((50, found.n_positive)) + distance,
-            rng.standard_normal((50, found.n_negative)),
+            rng.standard_normal((50, size.n_positive)) + distance,
+            rng.standard_normal((50, size.n_negative)),
             fpr,
         )
         for _ in range(TRIALS // 100)
     ]
-    assert agrees(np.concatenate(values), found.width, extra=0.03)
-    assert found.n_positive == pytest.approx(rate * found.n_samples, abs=1)
+    assert agrees(np.concatenate(values), size.width, extra=0.03)
+    assert size.n_positive == pytest.approx(rate * size.n_samples, abs=1)
 
 
 def test_accuracy_is_that_of_wilson():
     for metric in ("accuracy", "error"):
-        found = st.plan.test_size(metric, value=0.9, width=0.05)
-        n, p, z = found.n_samples, 0.9, 1.959964
+        size = st.plan.test_size(metric, value=0.9, width=0.05)
+        n, p, z = size.n_samples, 0.9, 1.959964
         wilson = 2 * z / (1 + z**2 / n) * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-        assert found.width == pytest.approx(wilson)
-        assert found.width <= 0.05
+        assert size.width == pytest.approx(wilson)
+        assert size.width <= 0.05
         assert n == pytest.approx(4 * z**2 * p * (1 - p) / 0.05**2, rel=0.02)
-    low, high = found.interval
-    assert high - low == pytest.approx(found.width)
+    low, high = size.interval
+    assert high - low == pytest.approx(size.width)
     assert low < 0.9 < high
     covered = []
     rng = np.random.default_rng(0)
@@ -107,16 +107,16 @@ def test_two_classifiers_on_the_same_samples():
     """Right answers that are correlated, drawn; and scores that are, for the AUC."""
     rng = np.random.default_rng(0)
     p, q, rho = 0.8, 0.85, 0.4
-    found = st.plan.test_size("accuracy", value=p, other=q, correlation=rho, width=0.1)
+    size = st.plan.test_size("accuracy", value=p, other=q, correlation=rho, width=0.1)
     both = p * q + rho * math.sqrt(p * (1 - p) * q * (1 - q))
     drawn = rng.multinomial(
-        found.n_samples, [both, p - both, q - both, 1 - p - q + both], size=TRIALS
+        size.n_samples, [both, p - both, q - both, 1 - p - q + both], size=TRIALS
     )
-    assert agrees((drawn[:, 1] - drawn[:, 2]) / found.n_samples, found.width)
+    assert agrees((drawn[:, 1] - drawn[:, 2]) / size.n_samples, size.width)
     alone = st.plan.test_size("accuracy", value=p, width=0.1)
     apart = st.plan.test_size("accuracy", value=p, other=q, correlation=0.0, width=0.1)
     assert alone.n_samples < apart.n_samples
-    assert found.n_samples < apart.n_samples
+    assert size.n_samples < apart.n_samples
     n = 150
     shared = rng.standard_normal((TRIALS, 2 * n))
     scores = [0.8 * shared + 0.6 * rng.standard_normal((TRIALS, 2 * n)) for _ in range(2)]
@@ -130,23 +130,23 @@ def test_two_classifiers_on_the_same_samples():
 
 
 def test_one_sample_less_is_not_enough():
-    found = st.plan.test_size("auc", value=0.8, width=0.1, positive_rate=0.3)
-    assert found.width <= 0.1 < found._width(found.n_positive - 1, found.n_negative)
+    size = st.plan.test_size("auc", value=0.8, width=0.1, positive_rate=0.3)
+    assert size.width <= 0.1 < size._width(size.n_positive - 1, size.n_negative)
 
 
 def test_few_alarms_do_not_place_a_threshold():
-    found = st.plan.test_size("recall", value=0.8, fpr=0.01, width=0.9)
-    assert found.n_negative * 0.01 >= 5
+    size = st.plan.test_size("recall", value=0.8, fpr=0.01, width=0.9)
+    assert size.n_negative * 0.01 >= 5
 
 
 def test_summary_json_picture_and_report():
-    found = st.plan.test_size("recall", value=0.8, fpr=0.05, width=0.1)
-    assert found.summary().startswith(found.answer)
-    data = json.loads(json.dumps(found.to_dict()))
-    assert data["n_samples"] == found.n_positive + found.n_negative
+    size = st.plan.test_size("recall", value=0.8, fpr=0.05, width=0.1)
+    assert size.summary().startswith(size.answer)
+    data = json.loads(json.dumps(size.to_dict()))
+    assert data["n_samples"] == size.n_positive + size.n_negative
     assert data["interval"] == pytest.approx([0.75, 0.85], abs=0.001)
-    assert found.plot().axes[0].get_xlabel() == "test samples"
-    text = found.report(markdown=True)
+    assert size.plot().axes[0].get_xlabel() == "test samples"
+    text = size.report(markdown=True)
     assert "## Assumptions" in text
     assert "quantile of the tested negatives" in text
 

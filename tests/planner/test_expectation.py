@@ -85,6 +85,8 @@ def test_plan_of_a_population_is_what_simulation_finds():
     plan = st.plan(problem=MIXED, n_samples=60, dim=20, model="pooled")
     assert "of 12 tokens" in plan.summary()
     values = {"kinds": MIXED, "model": "pooled", "alpha": 3.0, "dim": 20, "trials": 400}
-    found = compute(make_cell("simulation", ["test_error"], values | plan.settings))["test_error"]
-    assert abs(found - plan.error) < 4 * found.uncertainty + 0.02 * plan.error
-    assert abs(found - 1.1 * plan.error) > 4 * found.uncertainty  # it would see that
+    simulated = compute(make_cell("simulation", ["test_error"], values | plan.settings))[
+        "test_error"
+    ]
+    assert abs(simulated - plan.error) < 4 * simulated.uncertainty + 0.02 * plan.error
+    assert abs(simulated - 1.1 * plan.error) > 4 * simulated.uncertainty  # it would see that

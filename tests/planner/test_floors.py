@@ -53,10 +53,10 @@ def test_a_floor_is_told_from_bayes_by_error_bars():
     with pytest.raises(UnreachableError) as failure:
         st.plan(dim=50, n_tokens=30, signal=1.5, error=0.4)
     text = str(failure.value)
-    found = re.search(
+    floors = re.search(
         r"floor is ([0-9.]+) at any.*Bayes floor ([0-9.]+) \(two-step reaches it\)", text
     )
-    assert found, text
+    assert floors, text
 
 
 @pytest.mark.parametrize("metric", ["error", "auc", "recall"])

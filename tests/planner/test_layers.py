@@ -56,10 +56,10 @@ def test_groups_are_held_out_together():
     groups = np.repeat(np.arange(16), 5)
     labels = groups % 2
     tokens = RNG.standard_normal((16, 1, 30))[groups] * 3.0 + RNG.standard_normal((80, 4, 30))
-    known = st.choose_layer({0: tokens}, labels, estimator=st.PooledClassifier())
-    unknown = st.choose_layer({0: tokens}, labels, groups, estimator=st.PooledClassifier())
-    assert known.auc[0].value > 0.95
-    assert unknown.auc[0].low < 0.5 < unknown.auc[0].high
+    mixed = st.choose_layer({0: tokens}, labels, estimator=st.PooledClassifier())
+    apart = st.choose_layer({0: tokens}, labels, groups, estimator=st.PooledClassifier())
+    assert mixed.auc[0].value > 0.95
+    assert apart.auc[0].low < 0.5 < apart.auc[0].high
     assert st.choose_layer({0: X}, Y, np.arange(80)).best == 0  # fit is told of them
 
 

@@ -15,20 +15,20 @@ from sparsetoken.planner.curves import PILOT, LearningCurves
 
 def test_auc_of_rare_positives():
     rare = {"dim": 500, "n_tokens": 5, "signal": 3.0, "positive_rate": 0.1, "metric": "auc"}
-    found = st.plan(**rare, error=0.05, model="pooled", n_signal=2)
-    assert 1 - found.limit.auc == found.error == pytest.approx(0.05, rel=ROUND_TRIP)
-    assert "AUC of 0.95" in found.answer
-    assert "bayes" not in found.alternatives
+    plan = st.plan(**rare, error=0.05, model="pooled", n_signal=2)
+    assert 1 - plan.limit.auc == plan.error == pytest.approx(0.05, rel=ROUND_TRIP)
+    assert "AUC of 0.95" in plan.answer
+    assert "bayes" not in plan.alternatives
 
 
 def test_recall_at_a_false_positive_rate():
-    given = {"dim": 200, "n_tokens": 4, "n_signal": 2, "signal": 4.5, "model": "pooled"}
-    found = st.plan(**given, error=0.1, metric="recall", fpr=0.05)
-    assert 1 - found.error == pytest.approx(0.9, abs=0.01)
-    assert 1 - found.error < found.limit.recall(0.05) < 0.95  # 31 samples: chance costs some
-    assert "a recall of 0.9 at 0.05 false positives" in found.answer
-    stricter = st.plan(**given, error=0.1, metric="recall", fpr=0.01)
-    assert stricter.n_samples > found.n_samples
+    asked = {"dim": 200, "n_tokens": 4, "n_signal": 2, "signal": 4.5, "model": "pooled"}
+    plan = st.plan(**asked, error=0.1, metric="recall", fpr=0.05)
+    assert 1 - plan.error == pytest.approx(0.9, abs=0.01)
+    assert 1 - plan.error < plan.limit.recall(0.05) < 0.95  # 31 samples: chance costs some
+    assert "a recall of 0.9 at 0.05 false positives" in plan.answer
+    stricter = st.plan(**asked, error=0.1, metric="recall", fpr=0.01)
+    assert stricter.n_samples > plan.n_samples
 
 
 def test_curves_are_those_of_their_gaussians():
@@ -38,9 +38,11 @@ def test_curves_are_those_of_their_gaussians():
     for rate in (0.5, 0.2):
         curves = LearningCurves(rng.standard_normal((4, 8)), rate, PILOT)
         curves.ranking = curves.tail = 0.0
-        found = [curves.shortfall(metric, size)[:, 0] for metric in (ERROR, AUC, RECALL)]
+        shortfalls = [curves.shortfall(metric, size)[:, 0] for metric in (ERROR, AUC, RECALL)]
         distances, silents = curves.distance(size)[:, 0], curves.silent[:, 0]
-        for error, auc, recall, distance, silent in zip(*found, distances, silents, strict=True):
+        for error, auc, recall, distance, silent in zip(
+            *shortfalls, distances, silents, strict=True
+        ):
             n = 200_000
             positive = rng.random(n) < rate
             speaks = positive & (rng.random(n) >= silent)

@@ -42,35 +42,37 @@ def test_every_sequence_is_tested_equally_often_and_groups_stay_together():
     X[:, :, 0] = np.arange(n)[:, np.newaxis]
     groups = np.arange(n) // 4
     tests = []
-    found = observe(
+    observed = observe(
         Remembers(tests),
         st.Sequences.from_list(list(X)),
         np.arange(n) % 2,
         groups=groups,
         seeds=(0, 1),
     )
-    assert found.sizes.tolist() == [8, 16, 24, 32]
+    assert observed.sizes.tolist() == [8, 16, 24, 32]
     assert len(tests) == 4 * 10
     for seen, tested in tests:
         assert not set(groups[seen.astype(int)]) & set(groups[tested.astype(int)])
         assert len(seen) + len(tested) == n
-    times = np.isfinite(found.wrong).sum(axis=1)
+    times = np.isfinite(observed.wrong).sum(axis=1)
     assert np.all(times == times[:, :1])
-    assert measure(found).shortfalls == pytest.approx(np.full((2, 4), 0.5))  # all scores are tied
+    assert measure(observed).shortfalls == pytest.approx(
+        np.full((2, 4), 0.5)
+    )  # all scores are tied
 
 
 class TakesGroups(ClassifierMixin, BaseEstimator):
     """Keeps the groups that it is fitted with."""
 
-    def __init__(self, given=None):
-        self.given = given
+    def __init__(self, fits=None):
+        self.fits = fits
 
     def __sklearn_clone__(self):
-        return TakesGroups(self.given)
+        return TakesGroups(self.fits)
 
     def fit(self, X, y, groups=None):
         self.classes_ = np.unique(y)
-        self.given.append(groups)
+        self.fits.append(groups)
         return self
 
     def predict(self, X):
@@ -83,11 +85,11 @@ class TakesGroups(ClassifierMixin, BaseEstimator):
 def test_groups_reach_every_fit_that_takes_them(data):
     X, y = data
     groups = np.arange(80) // 4
-    given = []
-    st.plan.from_pilot(X, y, error=0.1, estimator=TakesGroups(given), groups=groups, effort=0.5)
-    assert len(given) == 20
-    for some in given:
-        assert np.all(np.bincount(some)[np.unique(some)] == 4)  # whole groups, a label each
+    fits = []
+    st.plan.from_pilot(X, y, error=0.1, estimator=TakesGroups(fits), groups=groups, effort=0.5)
+    assert len(fits) == 20
+    for codes in fits:
+        assert np.all(np.bincount(codes)[np.unique(codes)] == 4)  # whole groups, a label each
     without = []
     st.plan.from_pilot(X, y, error=0.1, estimator=TakesGroups(without), effort=0.5)
     assert without == [None] * 20
@@ -97,9 +99,9 @@ def test_areas_are_those_of_all_pairs():
     rng = np.random.default_rng(0)
     labels = np.arange(12) % 2
     scores = rng.integers(0, 4, (1, 1, 12)).astype(float)
-    found = measure(Observed(labels, np.array([6.0]), np.zeros((1, 1, 12)), scores))
+    measured = measure(Observed(labels, np.array([6.0]), np.zeros((1, 1, 12)), scores))
     pairs = scores[0, 0, labels == 1][:, np.newaxis] - scores[0, 0, labels == 0]
-    assert found.shortfalls[1] == pytest.approx([np.mean(pairs < 0) + 0.5 * np.mean(pairs == 0)])
+    assert measured.shortfalls[1] == pytest.approx([np.mean(pairs < 0) + 0.5 * np.mean(pairs == 0)])
 
 
 def test_bars_are_how_tested_sequences_vary():
@@ -111,10 +113,10 @@ def test_bars_are_how_tested_sequences_vary():
         scores = rng.standard_normal(120) + 1.5 * labels - 0.75
         wrong = (scores > 0) != labels
         seen = Observed(labels, np.array([30.0]), wrong[None, None], scores[None, None])
-        found = measure(seen, RECALL)
-        assert found.metrics == (ERROR, AUC, RECALL)
-        values.append(found.shortfalls[:, 0])
-        bars.append(found.bars[:, 0])
+        measured = measure(seen, RECALL)
+        assert measured.metrics == (ERROR, AUC, RECALL)
+        values.append(measured.shortfalls[:, 0])
+        bars.append(measured.bars[:, 0])
     assert np.mean(bars, axis=0) == pytest.approx(np.std(values, axis=0), rel=0.15)
     expected = [metric.of_gaussians(1.5, 0.0, 0.5) for metric in (ERROR, AUC, RECALL)]
     error = np.std(values, axis=0) / np.sqrt(300)

@@ -70,14 +70,14 @@ def test_progress_counts_the_trainings(data):
 def test_the_default_is_the_classifier_for_real_data():
     X, y = st.SparseTokenProblem(2, 2, 6.0).sample(16, 3, random_state=0)
     halves = np.argsort(np.argsort(y, kind="stable")) % 2  # two groups: two trainings
-    found = st.plan.from_pilot(X, y, error=0.3, effort=0.1, groups=halves, random_state=0)
+    plan = st.plan.from_pilot(X, y, error=0.3, effort=0.1, groups=halves, random_state=0)
     # The seed of the classifier is the second number that the seed of the plan gives.
     seeds = np.random.default_rng(0).integers(2**31, size=2).tolist()
     estimator = st.SparseTokenClassifier(random_state=seeds[1])
     sequences = st.Sequences.from_list(list(X))
     seen = observe(estimator, sequences, y, groups=halves, seeds=seeds[:1])
-    assert found.classifier == "SparseTokenClassifier"
-    assert found._posterior.measurements.shortfalls == pytest.approx(measure(seen).shortfalls)
+    assert plan.classifier == "SparseTokenClassifier"
+    assert plan._posterior.measurements.shortfalls == pytest.approx(measure(seen).shortfalls)
 
 
 def test_three_classes_by_errors_alone():
@@ -85,11 +85,11 @@ def test_three_classes_by_errors_alone():
     y = np.arange(60) % 3
     X[y == 1, :, 0] += 4.0
     X[y == 2, :, 1] += 4.0
-    found = st.plan.from_pilot(X, y, error=0.2, estimator=NearestMean())
-    assert found._posterior.measurements.metrics == (ERROR,)
-    assert found._posterior.measurements.chance == pytest.approx(2 / 3)
-    assert found.interval[1] < 12
-    assert found.trust.startswith("12 samples reach the target already; fewer were not tried")
+    plan = st.plan.from_pilot(X, y, error=0.2, estimator=NearestMean())
+    assert plan._posterior.measurements.metrics == (ERROR,)
+    assert plan._posterior.measurements.chance == pytest.approx(2 / 3)
+    assert plan.interval[1] < 12
+    assert plan.trust.startswith("12 samples reach the target already; fewer were not tried")
 
 
 class NearestMean(ClassifierMixin, BaseEstimator):
@@ -98,12 +98,12 @@ class NearestMean(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         self.classes_ = np.unique(y)
         means = np.array([x.mean(axis=0) for x in X])
-        self.centres_ = np.array([means[y == c].mean(axis=0) for c in self.classes_])
+        self.centers_ = np.array([means[y == c].mean(axis=0) for c in self.classes_])
         return self
 
     def predict(self, X):
         means = np.array([x.mean(axis=0) for x in X])
-        far = np.linalg.norm(means[:, np.newaxis] - self.centres_, axis=2)
+        far = np.linalg.norm(means[:, np.newaxis] - self.centers_, axis=2)
         return self.classes_[far.argmin(axis=1)]
 
 
@@ -187,6 +187,6 @@ def test_ranks_alone_and_with_errors():
     ],
 )
 def test_bad_arguments_of_a_curve_are_named(change, message):
-    given = {"sizes": SIZES, "errors": ERRORS, "n_test": 500, "error": 0.1, **change}
+    arguments = {"sizes": SIZES, "errors": ERRORS, "n_test": 500, "error": 0.1, **change}
     with pytest.raises(ValueError, match=message):
-        st.plan.from_curve(**given)
+        st.plan.from_curve(**arguments)

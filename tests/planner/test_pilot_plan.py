@@ -82,14 +82,14 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_no_pilot_breaks_it(name):
-    found = st.plan.from_pilot(*ODD[name], error=0.05, estimator=CHEAP)
-    assert found.trust
-    assert found.answer in found.summary()
-    assert np.all(np.isfinite(found.predict([100])))
+    odd = st.plan.from_pilot(*ODD[name], error=0.05, estimator=CHEAP)
+    assert odd.trust
+    assert odd.answer in odd.summary()
+    assert np.all(np.isfinite(odd.predict([100])))
     if name in ("no signal", "identical sequences"):
-        assert found.interval is None
-        assert found.trust.startswith("Little: on the pilot the classifier does not clearly beat")
-    found.plot()
+        assert odd.interval is None
+        assert odd.trust.startswith("Little: on the pilot the classifier does not clearly beat")
+    odd.plot()
 
 
 def test_a_curve_that_bends_the_wrong_way_is_said_to():

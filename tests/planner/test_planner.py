@@ -46,10 +46,10 @@ def test_planning_warns_of_nothing():
 
 def test_progress_goes_to_the_callback_and_nowhere_else(capfd):
     said = []
-    found = st.plan(**POOLED, error=0.1, model="pooled", progress=said.append)
+    plan = st.plan(**POOLED, error=0.1, model="pooled", progress=said.append)
     steps = len(said)
     assert any("trying n_samples" in line for line in said)
-    assert found.curve.values
+    assert plan.curve.values
     assert len(said) > steps
     assert capfd.readouterr() == ("", "")
 
@@ -58,10 +58,10 @@ def test_one_kind_is_planned_as_the_problem_that_it_is():
     alone = st.SparseTokenProblem(4, 2, 3.0, 0.4)
     expected = st.plan(**POOLED, n_samples=300, model="pooled")
     for problem in (alone, st.Population([alone])):
-        found = st.plan(problem=problem, dim=50, n_samples=300, model="pooled")
-        assert found.error == expected.error
-        assert found.settings == expected.settings
-        assert found.n_tokens == 4
+        plan = st.plan(problem=problem, dim=50, n_samples=300, model="pooled")
+        assert plan.error == expected.error
+        assert plan.settings == expected.settings
+        assert plan.n_tokens == 4
 
 
 def test_populations_that_cannot_be_planned():

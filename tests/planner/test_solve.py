@@ -51,28 +51,28 @@ def test_solving_for_samples_and_predicting_there_agree(attention):
 
 @pytest.mark.parametrize("unknown", ["dim", "signal"])
 def test_round_trip_of_attention(attention, unknown):
-    given = {**EASY, unknown: None}
-    found = st.plan(**given, n_samples=attention.n_samples, error=0.05)
-    assert getattr(found, unknown) == pytest.approx(EASY[unknown], rel=0.02)
-    assert found.error == pytest.approx(0.05, rel=ROUND_TRIP)
+    asked = {**EASY, unknown: None}
+    plan = st.plan(**asked, n_samples=attention.n_samples, error=0.05)
+    assert getattr(plan, unknown) == pytest.approx(EASY[unknown], rel=0.02)
+    assert plan.error == pytest.approx(0.05, rel=ROUND_TRIP)
 
 
 def test_whole_numbers_of_attention(attention):
     unknown = "n_signal"  # linear models have the test of the others
     target = 0.05 * (1 + ROUND_TRIP)
-    given = {**EASY, unknown: None}
-    found = st.plan(**given, n_samples=attention.n_samples, error=target)
-    assert getattr(found, unknown) == EASY[unknown]
-    assert found.error == pytest.approx(attention.error, rel=ROUND_TRIP)
+    asked = {**EASY, unknown: None}
+    plan = st.plan(**asked, n_samples=attention.n_samples, error=target)
+    assert getattr(plan, unknown) == EASY[unknown]
+    assert plan.error == pytest.approx(attention.error, rel=ROUND_TRIP)
 
 
 def test_how_rare_positives_may_be_for_attention():
     full = {**EASY, "n_samples": 300, "positive_rate": 0.2, "metric": "auc"}
     target = st.plan(**full).error
-    found = st.plan(**{**full, "positive_rate": None}, error=target)
-    assert found.positive_rate == pytest.approx(0.2, rel=0.03)
-    assert abs(found.error - target) < found.error.uncertainty
-    assert 0 < found.error.uncertainty < 0.1 * target
+    plan = st.plan(**{**full, "positive_rate": None}, error=target)
+    assert plan.positive_rate == pytest.approx(0.2, rel=0.03)
+    assert abs(plan.error - target) < plan.error.uncertainty
+    assert 0 < plan.error.uncertainty < 0.1 * target
 
 
 @pytest.mark.parametrize("model", ["pooled", "vectorized"])
@@ -87,57 +87,57 @@ def test_round_trip_of_linear_models(model, unknown, metric):
         # Below one half the error rises and falls with the rate: aim where it only falls.
         full["positive_rate"] = 0.3
         target = st.plan(**full).error
-    found = st.plan(**{**full, unknown: None}, error=target * (1 + 1e-3))
-    value = getattr(found, unknown)
+    plan = st.plan(**{**full, unknown: None}, error=target * (1 + 1e-3))
+    value = getattr(plan, unknown)
     if unknown in ("n_tokens", "n_signal"):
         assert value == full[unknown]
     else:
         back = st.plan(**{**full, unknown: value})
         assert back.error == pytest.approx(target, rel=ROUND_TRIP)
-    assert found.error <= target * (1 + ROUND_TRIP)
+    assert plan.error <= target * (1 + ROUND_TRIP)
 
 
 def test_whole_numbers_are_the_last_that_meet_the_target():
-    given = {**POOLED, "n_samples": 300, "model": "pooled", "error": 0.1}
-    longest = st.plan(**{**given, "n_tokens": None})
+    asked = {**POOLED, "n_samples": 300, "model": "pooled", "error": 0.1}
+    longest = st.plan(**{**asked, "n_tokens": None})
     assert longest.error <= 0.1
-    longer = {**given, "n_tokens": longest.n_tokens + 1, "error": None}
+    longer = {**asked, "n_tokens": longest.n_tokens + 1, "error": None}
     assert st.plan(**longer).error > 0.1
-    fewest = st.plan(**{**given, "n_tokens": 8, "n_signal": None})
+    fewest = st.plan(**{**asked, "n_tokens": 8, "n_signal": None})
     assert fewest.error <= 0.1
-    fewer = {**given, "n_tokens": 8, "n_signal": fewest.n_signal - 1, "error": None}
+    fewer = {**asked, "n_tokens": 8, "n_signal": fewest.n_signal - 1, "error": None}
     assert st.plan(**fewer).error > 0.1
 
 
 def test_one_signal_token_can_be_enough():
-    found = st.plan(n_samples=500, dim=20, n_tokens=3, n_signal=None, signal=8.0, error=0.1)
-    assert found.n_signal == 1
-    assert found.error < 0.1
+    plan = st.plan(n_samples=500, dim=20, n_tokens=3, n_signal=None, signal=8.0, error=0.1)
+    assert plan.n_signal == 1
+    assert plan.error < 0.1
 
 
 def test_the_fewest_samples_can_be_enough():
-    found = st.plan(dim=20, n_tokens=4, n_signal=2, signal=9.0, error=0.2, model="pooled")
-    assert found.n_samples == 20
-    assert found.error < 0.2
-    assert found.curve.values[0] == 20
+    plan = st.plan(dim=20, n_tokens=4, n_signal=2, signal=9.0, error=0.2, model="pooled")
+    assert plan.n_samples == 20
+    assert plan.error < 0.2
+    assert plan.curve.values[0] == 20
 
 
 @pytest.mark.parametrize("unknown", ["n_samples", "dim", "signal"])
 @pytest.mark.parametrize("metric", ["error", "recall"])
 def test_round_trip_of_a_population(unknown, metric):
-    given = {"problem": MIXED, "model": "pooled", "metric": metric, "fpr": 0.1}
+    base = {"problem": MIXED, "model": "pooled", "metric": metric, "fpr": 0.1}
     sizes = {"n_samples": 800, "dim": 100}
-    target = st.plan(**given, **sizes).error
+    target = st.plan(**base, **sizes).error
     asked = sizes | {unknown: None} if unknown in sizes else sizes
-    found = st.plan(**given, **asked, error=target)
-    assert found.solved_for == unknown
-    assert getattr(found, unknown) == pytest.approx((sizes | {"signal": 1.0})[unknown], rel=0.02)
-    assert (found.n_tokens, found.n_signal) == (None, None)
+    plan = st.plan(**base, **asked, error=target)
+    assert plan.solved_for == unknown
+    assert getattr(plan, unknown) == pytest.approx((sizes | {"signal": 1.0})[unknown], rel=0.02)
+    assert (plan.n_tokens, plan.n_signal) == (None, None)
 
 
 def test_best_is_the_model_that_needs_least():
-    given = {"dim": 50, "n_tokens": 3, "n_signal": 3, "signal": 1.5, "error": 0.15}
-    best = st.plan(**given, model="best")
-    needs = {m: st.plan(**given, model=m).n_samples for m in ("pooled", "vectorized", "two-step")}
+    asked = {"dim": 50, "n_tokens": 3, "n_signal": 3, "signal": 1.5, "error": 0.15}
+    best = st.plan(**asked, model="best")
+    needs = {m: st.plan(**asked, model=m).n_samples for m in ("pooled", "vectorized", "two-step")}
     assert best.n_samples == min(needs.values())
     assert needs[best.model] == best.n_samples

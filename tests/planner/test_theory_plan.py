@@ -13,8 +13,8 @@ def test_curve_and_alternatives(attention):
     assert attention.n_samples in curve.values
     assert np.all(np.diff(curve.errors) < 0)
     assert all(0 < error.uncertainty < 0.01 for error in curve.errors)
-    here = curve.errors[curve.values.index(attention.n_samples)]
-    assert here == attention.error
+    planned = curve.errors[curve.values.index(attention.n_samples)]
+    assert planned == attention.error
     assert set(attention.alternatives) == {"pooled", "vectorized", "optimal", "bayes"}
     assert attention.alternatives["bayes"] < attention.alternatives["optimal"] < attention.error
     assert attention.error < attention.alternatives["pooled"]
@@ -45,9 +45,9 @@ def test_report_says_what_was_asked_assumed_and_answered(attention, pooled):
     assert "high-dimensional theory" in text
     assert "simulated trainings" not in text
     assert "samples are few" not in text
-    few = pooled.report()
-    assert "mean over simulated trainings" in few
-    assert pooled.caution in few
+    report = pooled.report()
+    assert "mean over simulated trainings" in report
+    assert pooled.caution in report
 
 
 def test_a_plan_of_few_samples_says_so(attention, pooled):

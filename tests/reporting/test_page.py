@@ -19,23 +19,23 @@ def test_page_shows_the_tokens_and_says_what_each_speaks_for(tmp_path):
     assert "<h1>&lt;Needles&gt;</h1>" in text
     assert f"--main:{SPEAKS['for'].lower()};--other:{SPEAKS['against'].lower()}" in text
     assert ".for { background: var(--main); }\n.against { background: var(--other); }" in text
-    found = gather(clf, NEW, NEW_Y, plan=False)
-    for one in found.right:
+    evidence = gather(clf, NEW, NEW_Y, plan=False)
+    for one in evidence.right:
         assert one.label == one.predicted
         assert one.weights.sum() == pytest.approx(1.0)
-    sure = [one for one in found.right if one.label == "1"]
+    sure = [one for one in evidence.right if one.label == "1"]
     assert all(one.contributions[one.weights.argmax()] > 0 for one in sure)
-    assert text.count('class="strip"') == len(found.right) + len(found.wrong)
+    assert text.count('class="strip"') == len(evidence.right) + len(evidence.wrong)
 
 
 def test_a_recall_that_is_not_shown_says_why(tmp_path):
     n_negatives = int((NEW_Y == 0).sum())
-    found = st.report(CLF, NEW, NEW_Y, tmp_path / "page.html", plan=False)
-    assert found.no_recall == (
+    evidence = st.report(CLF, NEW, NEW_Y, tmp_path / "page.html", plan=False)
+    assert evidence.no_recall == (
         "No recall at 1 % false positives: that takes 100 sequences of the other class, "
         f"not {n_negatives}."
     )
-    assert found.no_recall in (tmp_path / "page.html").read_text()
+    assert evidence.no_recall in (tmp_path / "page.html").read_text()
     assert gather(CLF, NEW, NEW_Y, fpr=0.1, plan=False).no_recall == ""
 
 
@@ -50,14 +50,14 @@ def test_a_model_without_attention_shows_no_strips(tmp_path):
 def test_three_classes(tmp_path):
     data, labels = three_classes(120, 0)
     clf = st.AttentionClassifier(random_state=0, cv=3, refine_steps=5).fit(data, labels)
-    found = st.report(clf, data, labels, tmp_path / "page.html", plan=False)
-    assert len(found.roc) == 3
+    evidence = st.report(clf, data, labels, tmp_path / "page.html", plan=False)
+    assert len(evidence.roc) == 3
     text = (tmp_path / "page.html").read_text()
     check_page(text)
     assert len(set(re.findall(r'<polyline class="(c\d)"', text))) == 3
     assert re.findall(r'class="key" style="background:(.*?)"></i>(\d)', text) == [
         (color, name) for color, name in zip(COLORS, "012", strict=False)
     ]
-    aucs = {m.name: m.value for m in found.measures if m.name.startswith("AUC")}
-    for name, (false, true) in found.roc.items():
+    aucs = {m.name: m.value for m in evidence.measures if m.name.startswith("AUC")}
+    for name, (false, true) in evidence.roc.items():
         assert trapezoid(true, false) == pytest.approx(aucs[f"AUC of {name}"])

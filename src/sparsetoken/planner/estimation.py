@@ -83,7 +83,7 @@ class PilotEstimate:
 def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> PilotEstimate:
     """Estimate signal strength, sparsity and rate from labelled pilot sequences.
 
-    The tokens are centred and whitened by the negatives' mean and covariance, the latter shrunk
+    The tokens are centered and whitened by the negatives' mean and covariance, the latter shrunk
     towards a multiple of the identity as Ledoit and Wolf do: fully so where the tokens are too few
     for their dimension. Then the class differences of first and second moments are compared, free
     of the bias of high dimension, with standard errors by a jackknife over groups of samples.

@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from scipy.special import ndtri
@@ -116,10 +116,10 @@ class TestSize(PlanResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
-        names = ("answer", "n_samples", "n_positive", "n_negative", "metric", "value", "other")
-        more = ("target", "width", "level", "positive_rate", "correlation", "fpr")
         sizes, widths = zip(*self._rows(), strict=True)
-        return {name: getattr(self, name) for name in (*names, *more)} | {
+        return {
+            **{name: getattr(self, name) for name in ("answer", "n_samples", "width")},
+            **asdict(self),
             "interval": list(self.interval),
             "curve": {"n_samples": list(sizes), "width": list(widths)},
         }

@@ -30,6 +30,7 @@ from sparsetoken.sampling import (
     sample_features,
     sample_query,
 )
+from sparsetoken.sequences.threads import one_blas_thread
 from sparsetoken.theory import Alignment, Risk
 from sparsetoken.theory.smoothing import envelope_moments
 from sparsetoken.theory.trained import RESOLUTION
@@ -116,10 +117,11 @@ def drawn_shortfall(case: Case, settings: dict[str, Any]) -> Estimate:
 
     ``settings`` are its arguments; without a ``split`` it reads the mean token.
     """
-    shortfalls = [
-        _run(case, settings, np.random.default_rng(seed))
-        for seed in np.random.SeedSequence(_SEED).spawn(_RUNS)
-    ]
+    with one_blas_thread():
+        shortfalls = [
+            _run(case, settings, np.random.default_rng(seed))
+            for seed in np.random.SeedSequence(_SEED).spawn(_RUNS)
+        ]
     error = float(np.std(shortfalls, ddof=1)) / math.sqrt(_RUNS)
     return Estimate(float(np.mean(shortfalls)), error)
 

@@ -131,37 +131,34 @@ def measure(observed: Observed, metric: Metric | None = None) -> Measurements:
 
     A recall is measured only if ``metric`` asks for it and the negatives are enough.
     """
-    labels, counts = observed.labels, np.bincount(observed.labels)
-    n = labels.size
-    metrics = [get_metric("error")]
-    lost, weights = [np.nanmean(observed.wrong, axis=1)], [np.full(n, 1.0 / n)]
-    fpr = getattr(metric, "fpr", 0.0)
+    labels, counts, n = observed.labels, np.bincount(observed.labels), observed.labels.size
+    metrics, values, influences = [], [], []
+
+    def add(metric: Metric, lost: Floats, weights: Floats) -> None:
+        """Add what each sequence loses, by size, and how much it moves the mean."""
+        metrics.append(metric)
+        values.append(lost @ weights)
+        influences.append((lost - values[-1][:, np.newaxis]) * weights)
+
+    add(get_metric("error"), np.nanmean(observed.wrong, axis=1), np.full(n, 1.0 / n))
     if counts.size == 2:
-        metrics.append(get_metric("auc"))
-        lost.append(_by_sequence(_wrong_pairs, observed))
-        weights.append(0.5 / counts[labels])  # both classes have the same mean
+        add(get_metric("auc"), _by_sequence(_wrong_pairs, observed), 0.5 / counts[labels])
+        influences[1] *= 2.0  # the same pairs are wrong in both classes
+        fpr = getattr(metric, "fpr", 0.0)
         if metric is not None and fpr * counts[0] >= _FEWEST_ALARMS:
-            metrics.append(metric)
-            lost.append(_by_sequence(partial(_outside, fpr=fpr), observed))
-            weights.append(labels / counts[1])
-    values = np.array([value @ weight for value, weight in zip(lost, weights, strict=True)])
-    # How much each sequence moves each value: errors count all alike, ranks within a class.
-    of_class = counts[labels]
-    influences = [
-        (one - value[:, np.newaxis]) / of_class for one, value in zip(lost, values, strict=True)
-    ]
-    influences[0] *= of_class / n
-    if len(metrics) == 3:
-        # A negative above the threshold raises it: by the ratio of Gaussian densities there.
-        recall = np.clip(1.0 - values[2], 1e-3, 1.0 - 1e-3)
-        ratio = np.exp(0.5 * (ndtri(fpr) ** 2 - ndtri(recall) ** 2))[:, np.newaxis]
-        influences[2] = np.where(labels == 0, ratio * (lost[2] - fpr) / of_class, influences[2])
-    influence = np.concatenate(influences)
+            lost = _by_sequence(partial(_outside, fpr=fpr), observed)
+            add(metric, lost, labels / counts[1])
+            # A negative above the threshold raises it: by the ratio of Gaussian densities there.
+            recall = np.clip(1.0 - values[2], 1e-3, 1.0 - 1e-3)
+            ratio = np.exp(0.5 * (ndtri(fpr) ** 2 - ndtri(recall) ** 2))[:, np.newaxis]
+            influences[2] += ratio * (lost - fpr) * (labels == 0) / counts[0]
+    shortfalls, influence = np.array(values), np.concatenate(influences)
     covariance = influence @ influence.T * n / (n - 1)
     chance = 1.0 - counts.max() / n
-    bars = np.sqrt(np.diag(covariance)).reshape(values.shape)
-    fixed = _noise(metrics, values, covariance, observed.sizes / n, n)
-    return Measurements(tuple(metrics), observed.sizes, values, bars, n, n, chance, PILOT, fixed)
+    bars = np.sqrt(np.diag(covariance)).reshape(shortfalls.shape)
+    fixed = _noise(metrics, shortfalls, covariance, observed.sizes / n, n)
+    sizes = observed.sizes
+    return Measurements(tuple(metrics), sizes, shortfalls, bars, n, n, chance, PILOT, fixed)
 
 
 def _noise(

@@ -250,11 +250,11 @@ class _Search:
             # One part in a million of slack: a root that is whole up to rounding stays that number.
             value = math.ceil(value * (1 - 1e-6)) if upwards else math.floor(value * (1 + 1e-6))
         expected = self.expected(value)
-        few = self.unknown == "n_samples" and has_few_samples(self.request.at(value))
-        while few and expected > self.target:
+        is_drawn = self.unknown == "n_samples" and has_few_samples(self.request.at(value))
+        while is_drawn and expected > self.target:
             value = math.ceil(1.03 * value)  # runs have their noise
             expected = self.expected(value)
-            few = has_few_samples(self.request.at(value))
+            is_drawn = has_few_samples(self.request.at(value))
         bias_decides = self.unknown == "positive_rate" and self.request.metric.needs_bias
         if bias_decides and expected > 0.98 * value:
             raise UnreachableError(

@@ -86,18 +86,15 @@ class Plan(PlanResult):
     ) -> None:
         values: dict[str, Any] = {**request.values, request.unknown: value}
         self._architecture, self._request, self._choice = architecture, request, choice
-        self._met_above, self._progress = met_above, progress
+        self._met_above, self._progress, self._metric = met_above, progress, request.metric
         self._case = request.at(value)
-        self._metric = request.metric
+        self.problem, self.error = self._case.problem, error
         self.n_samples, self.dim = int(self._case.n_samples), int(self._case.dim)
         self.n_tokens: int | None = values.get("n_tokens")
         self.n_signal: int | None = values.get("n_signal")
-        self.signal = float(values["signal"])
-        self.problem, self.error = self._case.problem, error
-        self.positive_rate = self.problem.positive_rate
+        self.signal, self.positive_rate = float(values["signal"]), self.problem.positive_rate
+        self.solved_for, self.target = request.unknown, request.values.get("error")
         self.metric, self.model = request.metric.name, architecture.name
-        self.solved_for = request.unknown
-        self.target: float | None = request.values.get("error")
 
     @cached_property
     def limit(self) -> Risk | LearningSolution:
@@ -233,19 +230,19 @@ class Plan(PlanResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
-        curve, kinds = self.curve, {}
-        if isinstance(self.problem, Population):
-            errors = errors_text(self.problem.label_errors)
-            kinds = {"kinds": kinds_text(self.problem), "label_errors": errors}
+        curve, problem = self.curve, self.problem
         words = ("answer", "floor", "caution", "solved_for", "least_samples")
-        return {
-            **{name: getattr(self, name) for name in words},
-            **self._planned_with(),
-            **kinds,
+        more = ("model", "metric", "target", "settings")
+        data = {name: getattr(self, name) for name in (*words, *more)} | self._planned_with()
+        if isinstance(problem, Population):
+            data["kinds"], data["label_errors"] = (
+                kinds_text(problem),
+                errors_text(problem.label_errors),
+            )
+        return data | {
             "error": float(self.error),
             "uncertainty": self.error.uncertainty,
             "limit_error": float(self.limit_error),
-            **{name: getattr(self, name) for name in ("model", "metric", "target", "settings")},
             "alternatives": {name: float(value) for name, value in self.alternatives.items()},
             "curve": {
                 "quantity": curve.quantity,
@@ -301,23 +298,23 @@ class Plan(PlanResult):
 
     def _drawn(self) -> list[dict[str, Any]]:
         """Return what the picture shows as rows."""
-        curve = self.curve
+        quantity, values, errors = self.curve
         planned = {
             **self._planned_with(),
-            "quantity": curve.quantity,
+            "quantity": quantity,
             "metric": self._metric.label,
             "title": self.answer,
             "model": self.model,
-            "x": getattr(self, curve.quantity),
+            "x": getattr(self, quantity),
         }
-        rows = [{**planned, "part": "plan", "value": self.error}]
-        for x, value in zip(curve.values, curve.errors, strict=True):
-            rows.append({**planned, "part": "curve", "x": x, "value": value})
+        rows: list[dict[str, Any]] = [{"part": "plan", "value": self.error}]
+        for x, value in zip(values, errors, strict=True):
+            rows.append({"part": "curve", "x": x, "value": value})
         for name, value in self.alternatives.items():
-            rows.append({**planned, "part": "alternative", "model": name, "value": value})
+            rows.append({"part": "alternative", "model": name, "value": value})
         if self.target is not None:
-            rows.append({**planned, "part": "target", "value": self.target})
-        return rows
+            rows.append({"part": "target", "value": self.target})
+        return [planned | row for row in rows]
 
 
 def _kinds(population: Population) -> list[str]:
