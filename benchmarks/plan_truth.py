@@ -184,7 +184,7 @@ def check_plan(case: Case, model: str, dim: int, trials: int) -> bool | None:
 
 
 def _choice(planned: Plan) -> str:
-    choice = planned._solution.choice
+    choice = planned._choice
     parts = f"reg={choice.reg:.2g} {choice.loss}"
     if planned.model == "two-step":
         parts = f"split={choice.split:.2f} sharpness={choice.sharpness:.2g} " + parts

@@ -106,7 +106,7 @@ def test_strengths_that_vary_are_found_and_equal_ones_are_not():
         values = [getattr(pilot, name) for pilot in estimates]
         assert abs(np.mean(values) - true) < 4 * np.std(values) / math.sqrt(20), name
     pilot = next(pilot for pilot in estimates if pilot.spread)
-    kinds, weights = pilot.problem.kinds, pilot.problem.weights
+    kinds, weights = pilot.problem.kinds, pilot.problem.shares
     mean = sum(weight * kind.signal for kind, weight in zip(kinds, weights, strict=True))
     square = sum(weight * kind.signal**2 for kind, weight in zip(kinds, weights, strict=True))
     assert square / mean**2 - 1 == pytest.approx(pilot.spread, rel=0.01)

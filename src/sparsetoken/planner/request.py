@@ -15,7 +15,6 @@ Progress = Callable[[str], object]
 """Called at each step of a long computation, with a few words about what is done next."""
 
 _PROBLEM = group("problem")
-_SIZES = ("n_samples", "dim", "error")
 PLANNED_WITH = ("n_samples", "dim", *_PROBLEM)
 QUANTITIES = (*PLANNED_WITH, "error")
 """What a plan consists of; one of them is solved for."""
@@ -84,7 +83,7 @@ def make_request(metric: Metric, problem: AnyProblem | None, quantities: dict[st
     missing = [name for name, value in quantities.items() if value is None]
     if len(missing) != 1:
         raise ValueError(
-            f"exactly one of {', '.join(QUANTITIES)} must be None, the one to solve for; "
+            f"exactly one of {', '.join(quantities)} must be None, the one to solve for; "
             f"got {', '.join(missing) or 'none'}"
         )
     values = {
@@ -97,17 +96,14 @@ def make_request(metric: Metric, problem: AnyProblem | None, quantities: dict[st
 
 
 def _of_population(quantities: dict[str, Any], population: Population) -> dict[str, Any]:
-    """Return the quantities of a plan for a population; its ``signal`` is a factor."""
-    sizes = {name: quantities[name] for name in _SIZES}
-    missing = [name for name, value in sizes.items() if value is None]
-    if len(missing) > 1:
-        raise ValueError(
-            f"with a population one of {', '.join(_SIZES)} must be None, or none of them to solve "
-            f"for a factor on the strengths of all kinds; got {', '.join(missing)}"
-        )
+    """Return the quantities of a plan for a population.
+
+    Its ``signal`` is a factor on the strengths of all kinds, solved for if nothing else is.
+    """
     if max(kind.signal for kind in population.kinds) == 0.0:
         raise ValueError("problem must have a signal in at least one kind, got 0 in each")
-    signal = 1.0 if missing else None
+    sizes = {name: quantities[name] for name in ("n_samples", "dim", "error")}
+    signal = 1.0 if None in sizes.values() else None
     return sizes | {"signal": signal, "positive_rate": population.positive_rate}
 
 

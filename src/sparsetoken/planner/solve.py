@@ -80,13 +80,6 @@ class Axis(NamedTuple):
     whole: bool = False
     """Whether only whole numbers make sense on the way; others are rounded at the end."""
 
-    def step(self, value: float, towards: int) -> float:
-        """Return the next value up (+1) or down (−1), not beyond the end."""
-        following = min(max(value * self.factor**towards, self.low), self.high)
-        if self.whole:
-            following = round(following) if round(following) != value else value + towards
-        return following
-
 
 def _axis(request: Request) -> Axis:
     values, unknown = request.values, request.unknown
@@ -169,7 +162,8 @@ class _Search:
                 self.fail(f"cannot be reached by {self.architecture.name}: {reason}", value, limit)
         edge = axis.high if towards > 0 else axis.low
         while value != edge:
-            following = axis.step(value, towards)
+            following = min(max(value * axis.factor**towards, axis.low), axis.high)
+            following = round(following) if axis.whole else following
             choice = self.meeting_choice(following)
             self.choice = choice or self.choice
             if (choice is not None) != met:
