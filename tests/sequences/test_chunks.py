@@ -7,8 +7,8 @@ import pytest
 from sklearn.kernel_approximation import Nystroem
 
 import sparsetoken as st
-from sparsetoken.sequences.chunks import chunks_of_folder
-from sparsetoken.sequences.passes import token_covariance
+from sparsetoken.sequences.chunks import ChunkedData, chunks_of_array
+from sparsetoken.sequences.passes import pooled_features, token_covariance
 
 da = pytest.importorskip("dask.array", reason="needs the extra 'distributed'")
 distributed = pytest.importorskip("distributed", reason="needs the extra 'distributed'")
@@ -81,27 +81,6 @@ def test_a_vectorized_classifier_predicts_only(cluster):
         st.VectorizedClassifier().fit(CHUNKED, Y)
 
 
-def stored(folder, client, n_samples=240):
-    st.Sequences(X[:n_samples].reshape(-1, 12), np.arange(n_samples + 1) * 8).save(folder)
-    return st.Sequences.open(folder, memory_limit=400_000, client=client)
-
-
-@pytest.mark.parametrize("name", ["attention", "sparse-token"])
-def test_workers_read_a_folder(cluster, tmp_path, monkeypatch, name):
-    monkeypatch.setattr("sparsetoken.sequences.chunks._TASK", 4000)
-    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_NUMBERS", 12_000)
-    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_SEQUENCES", 1)
-    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_OF_A_CLASS", 50)
-    model = st.AttentionClassifier if name == "attention" else st.SparseTokenClassifier
-    classifier = model(random_state=0, refine_steps=5)
-    there = stored(tmp_path / "sequences", cluster)
-    wanted = classifier.fit(X, Y).decision_function(X)
-    found = classifier.fit(there, Y).decision_function(there)
-    assert found == pytest.approx(wanted, abs=1e-6)
-    weights = classifier.attention(there)
-    assert np.array(weights) == pytest.approx(classifier.attention(X), abs=1e-6)
-
-
 def large_array(n_blocks, rows, length, dim):
     """Lazy float32 tokens drawn from a small pool: making them costs next to nothing.
 
@@ -169,12 +148,21 @@ def test_explanations_need_memory():
         classifier.explain(CHUNKED)
 
 
-def test_a_worker_that_dies_changes_nothing(cluster, tmp_path, monkeypatch):
+def test_mean_tokens_that_do_not_fit_stay_at_the_workers(monkeypatch):
+    monkeypatch.setattr("sparsetoken.sequences.chunks._ROOM", 240 * 12 - 1)
+    means = chunks_of_array(CHUNKED).pooled()
+    assert isinstance(means, ChunkedData)
+    assert (len(means), means.n_tokens, means.dim) == (240, 1, 12)
+    assert means.per_sample(pooled_features) == pytest.approx(X.mean(axis=1))
+    rows = np.array([3, 71, 239])
+    assert means.take(rows).sequences.tokens == pytest.approx(X[rows].mean(axis=1))
+
+
+def test_a_worker_that_dies_changes_nothing(cluster, tmp_path):
     """Killed in the middle of a pass. The last test, as the new worker must import everything."""
-    monkeypatch.setattr("sparsetoken.sequences.chunks._TASK", 4000)
-    data = chunks_of_folder(stored(tmp_path / "sequences", cluster))
-    share, mean, scale = np.full(240, 1 / 240), np.zeros(12), np.ones(12)
-    (wanted,) = data.total(token_covariance, (share,), mean, scale)
+    data = chunks_of_array(CHUNKED)
+    weights, mean, scale = np.full(240, 1 / 240), np.zeros(12), np.ones(12)
+    (expected,) = data.total(token_covariance, (weights,), mean, scale)
     marker = tmp_path / "a worker died"
     marker.touch()
 
@@ -186,6 +174,6 @@ def test_a_worker_that_dies_changes_nothing(cluster, tmp_path, monkeypatch):
 
     dying = data.changed(die_once)
     marker.unlink()
-    (found,) = dying.total(token_covariance, (share,), mean, scale)
+    (sums,) = dying.total(token_covariance, (weights,), mean, scale)
     assert marker.exists()
-    assert found == pytest.approx(wanted, abs=1e-12)
+    assert sums == pytest.approx(expected, abs=1e-12)

@@ -5,8 +5,8 @@ import pytest
 
 import sparsetoken as st
 from sequences.stored import LENGTHS, LIMIT, X, Y
-from sparsetoken.sequences import folder as stored
 from sparsetoken.sequences.data import MemoryData, StoredData
+from sparsetoken.sequences.folder import StoredSequences
 from sparsetoken.sequences.passes import pooled_features, token_covariance
 
 
@@ -25,15 +25,17 @@ def test_passes_are_those_of_memory(folder, small_blocks, n_jobs):
 
 
 def test_no_more_is_read_than_the_limit_says(folder, small_blocks, monkeypatch):
-    read, whole = [], stored.TokenFile.read
+    in_passes, at_once, whole = [], [], StoredSequences._read
 
-    def spy(self, spans):
-        read.extend((last - first) * self.dim for first, last in spans)
-        return whole(self, spans)
+    def spy(self, rows):
+        numbers = int(self.lengths[rows].sum()) * self.dim
+        (in_passes if np.ptp(rows) == len(rows) - 1 else at_once).append(numbers)
+        return whole(self, rows)
 
-    monkeypatch.setattr(stored.TokenFile, "read", spy)
+    monkeypatch.setattr(StoredSequences, "_read", spy)
     clf = st.AttentionClassifier(random_state=0, refine_steps=3)
     opened = st.Sequences.open(folder, LIMIT)
     clf.fit(opened, Y).predict(opened)
-    assert max(read) <= 7500 // 4 + LENGTHS.max() * 6 + 2**9
-    assert sum(read) > clf.n_passes_ / 6 * X.tokens.size  # passes over the part read nothing
+    assert max(in_passes) <= 7500 // 4 + LENGTHS.max() * 6 + 2**9
+    assert max(at_once) <= 7500
+    assert sum(in_passes) > clf.n_passes_ / 6 * X.tokens.size  # passes over the part read nothing

@@ -22,7 +22,7 @@ from sparsetoken.files.npz import open_npy, open_npz
 from sparsetoken.files.safetensors import open_safetensors
 from sparsetoken.files.tables import read_table
 from sparsetoken.files.torch import open_torch
-from sparsetoken.sequences.header import is_stored
+from sparsetoken.sequences.folder import is_stored
 from sparsetoken.sequences.sequences import Sequences
 
 # A format is a function in a file of its own, and a line here.

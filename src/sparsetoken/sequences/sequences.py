@@ -263,9 +263,7 @@ class Sequences(Container):
         return SequenceWriter(folder, as_sequences)
 
     @staticmethod
-    def open(
-        folder: Any, memory_limit: float | str = "1 GB", client: Any = None
-    ) -> StoredSequences:
+    def open(folder: Any, memory_limit: float | str = "1 GB") -> StoredSequences:
         """Open sequences that :meth:`writer` or :meth:`save` put into a folder; read nothing yet.
 
         Classifiers fit and predict them in passes that read a part at a time.
@@ -279,9 +277,6 @@ class Sequences(Container):
             a quarter are read at once. Larger ones are read in passes of a few megabytes; ``fit``
             also holds a random part that fits into a quarter, and a scaled copy of it. A few
             numbers a sequence are not counted.
-        client : distributed.Client, optional
-            A Dask client. The passes are then run by its workers, which read the folder under the
-            same path; a task whose worker dies is run by another.
 
         Examples
         --------
@@ -294,7 +289,7 @@ class Sequences(Container):
         ((2, 3), array([0, 1]))
         >>> folder.cleanup()
         """
-        return StoredSequences(folder, memory_limit, client, Sequences)
+        return StoredSequences(folder, memory_limit, Sequences)
 
     def save(self, folder: Any, labels: ArrayLike | None = None) -> None:
         """Write the sequences, and labels if given, to a folder that is empty or does not exist."""
