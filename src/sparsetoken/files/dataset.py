@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array, Bools, Indices
+from sparsetoken.files.formats import shorten
 from sparsetoken.sequences.forms import warn_caller
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
@@ -64,13 +65,11 @@ class Dataset:
             return self
         if self.labelled.any():
             return self._subset(self.labelled)
-        name, table = self.reading.get("label"), "name a table of labels with labels="
-        if name is not None:
-            raise ValueError(f"{self.path} has no labels in {name!r}; {table}")
-        column = "" if self.path.is_dir() else "say which array or column is the label with label="
-        raise ValueError(
-            f"{self.path} has no labels: {', or '.join(filter(None, (column, table)))}"
-        )
+        name = self.reading.get("label")
+        where = "" if name is None else f" in {name!r}"
+        column = "say which array or column is the label with label=, or "
+        column = "" if name is not None or self.path.is_dir() else column
+        raise ValueError(f"{self.path} has no labels{where}: {column}name a table with labels=")
 
     def labelled_by(self, labels: Any, groups: Any = None) -> "Dataset":
         """Return the same sequences with labels, some of which may be missing, and groups."""
@@ -116,11 +115,9 @@ def make_dataset(
     dataset = dataset.labelled_by(labels, groups)
     empty = sequences.lengths == 0
     if empty.any() and not empty.all():
-        warn_caller(
-            f"{path}: {empty.sum()} of {len(empty)} sequences have no tokens and are left out: "
-            f"{shorten(names[empty].tolist())}",
-            UserWarning,
-        )
+        count = f"{empty.sum()} of {len(empty)} sequences"
+        left_out = shorten(names[empty].tolist())
+        warn_caller(f"{path}: {count} have no tokens and are left out: {left_out}", UserWarning)
         dataset = dataset._subset(~empty)
     as_sequences(dataset.sequences)
     return dataset
@@ -129,11 +126,6 @@ def make_dataset(
 def is_missing(value: Any) -> bool:
     """Return whether a cell says that there is no value."""
     return value is None or value != value or (isinstance(value, str) and value.strip() in _MISSING)
-
-
-def shorten(names: Sequence[Any], most: int = 6) -> str:
-    """Return names for a message, not all of them."""
-    return ", ".join(str(name) for name in names[:most]) + (", …" if len(names) > most else "")
 
 
 def _as_labels(values: Sequence[Any]) -> Array:
@@ -164,26 +156,13 @@ def _whole(value: Any) -> int | None:
     return int(value) if exact and abs(value) < 2**53 else None
 
 
-class Rows:
-    """Rows that are put into one growing array: hardly anything is held twice."""
-
-    def __init__(self) -> None:
-        self.array: Array = np.empty((0, 0), np.float32)
-        self.count = 0
-
-    def add(self, block: Array) -> None:
-        """Append a block; the type becomes that of the widest."""
-        if not self.count:
-            self.array = np.empty(block.shape, block.dtype)
-        self.array = self.array.astype(np.result_type(self.array, block), copy=False)
-        needed = self.count + len(block)
-        if needed > len(self.array):
-            room = max(needed, len(self.array) * 5 // 4)
-            self.array.resize((room, *block.shape[1:]), refcheck=False)
-        self.array[self.count : needed] = block
-        self.count = needed
-
-    def whole(self) -> Array:
-        """Return the array; no more can be added."""
-        self.array.resize((self.count, *self.array.shape[1:]), refcheck=False)
-        return self.array
+def join_tokens(blocks: list[Array]) -> Array:
+    """Concatenate blocks of tokens; each is dropped once it is copied, so none is held twice."""
+    dtype = np.result_type(*{block.dtype for block in blocks})
+    end = sum(map(len, blocks))
+    tokens = np.empty((end, blocks[0].shape[1]), dtype)
+    while blocks:
+        block = blocks.pop()
+        tokens[end - len(block) : end] = block
+        end -= len(block)
+    return tokens

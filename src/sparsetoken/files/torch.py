@@ -58,9 +58,7 @@ class _Tensor(NamedTuple):
 def open_torch(path: Path) -> Arrays:
     """Open a tensor as X, or a dict or list of tensors and plain values by their names."""
     if not zipfile.is_zipfile(path):
-        raise UnreadableError(
-            "it is no zip archive, as torch writes since 1.6; load it with torch and save it again"
-        )
+        raise UnreadableError("it is not as torch writes since 1.6; load it with torch and save it")
     with zipfile.ZipFile(path) as archive:
         sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
         listing = next((name for name in sizes if name.endswith("/data.pkl")), None)
@@ -91,13 +89,13 @@ class _Unpickler(pickle.Unpickler):
         self.home = home
 
     def find_class(self, module: str, name: str) -> Any:
-        known = {
+        meanings = {
             "torch._utils._rebuild_tensor_v2": _rebuild,
             "torch._utils._rebuild_parameter": lambda tensor, *_: tensor,
             "collections.OrderedDict": OrderedDict,
         } | {f"torch.{kind}": partial(_Storage, kind=kind) for kind in _STORAGES}
-        if f"{module}.{name}" in known:
-            return known[f"{module}.{name}"]
+        if f"{module}.{name}" in meanings:
+            return meanings[f"{module}.{name}"]
         raise UnreadableError(f"it holds {module}.{name}; only tensors, dicts and lists are read")
 
     def persistent_load(self, pid: Any) -> Any:
