@@ -56,7 +56,7 @@ def test_a_writer_refuses_what_does_not_go_together(folder, tmp_path):
     out = st.Sequences.writer(tmp_path / "b")
     out.add(np.ones((2, 3, 4), np.float32), [0, 1])
     for part, labels, message in (
-        (np.ones((2, 3, 5), np.float32), [0, 1], "tokens of 4 features"),
+        (np.ones((2, 3, 5), np.float32), [0, 1], "like the sequences before, tokens of 4 features"),
         (np.ones((2, 3, 4)), [0, 1], "type float32"),
         (np.ones((2, 3, 4), np.float32), None, "all parts must have labels"),
         (np.ones((2, 3, 4), np.float32), [1], "labels must have one entry per seq"),

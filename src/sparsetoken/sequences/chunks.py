@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array, Bools, Indices
-from sparsetoken.sequences.data import Change, Data, Join, MemoryData, Passes
+from sparsetoken.sequences.data import Change, Data, MemoryData, Passes, T
 from sparsetoken.sequences.forms import offsets_of
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
@@ -35,8 +35,8 @@ class ChunkedData(Data):
         function: Callable[..., Any],
         rows: tuple[Array, ...],
         arguments: tuple[Any, ...],
-        join: Join,
-    ) -> Any:
+        join: Callable[[Iterator[Any]], T],
+    ) -> T:
         """Pass over the chunks, each of which is joined before it comes to the client."""
         from dask.base import compute
         from dask.delayed import delayed

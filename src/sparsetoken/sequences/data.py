@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -24,7 +24,7 @@ from sparsetoken.sequences.threads import one_blas_thread
 
 Block = tuple[slice, Sequences]
 Change = Callable[[Sequences], Sequences]
-Join = Callable[[Iterator[Any]], Any]
+T = TypeVar("T")
 
 _BLOCK = 2**17  # numbers: what the second-level cache holds in single precision
 _PART = 2**22  # numbers that are read from a folder at a time
@@ -69,23 +69,21 @@ class Data:
 
     def per_sample(self, function: Callable[..., Array], *arguments: Any) -> Array:
         """Return ``function(block, *arguments)`` stacked over the blocks."""
-        stacked: Array = self.run(function, (), arguments, stack_rows)
-        return stacked
+        return self.run(function, (), arguments, stack_rows)
 
     def total(
         self, function: Callable[..., Any], rows: tuple[Array, ...], *arguments: Any
     ) -> tuple[Any, ...]:
         """Return the sum of ``function(block, *rows of the block, *arguments)``, entry by entry."""
-        totals: tuple[Any, ...] = self.run(function, rows, arguments, add_up)
-        return totals
+        return self.run(function, rows, arguments, add_up)
 
     def run(
         self,
         function: Callable[..., Any],
         rows: tuple[Array, ...],
         arguments: tuple[Any, ...],
-        join: Join,
-    ) -> Any:
+        join: Callable[[Iterator[Any]], T],
+    ) -> T:
         """Pass over the tokens, and join what ``function`` returns for the blocks."""
         self.passes.count += 1
 
@@ -243,10 +241,9 @@ def block_bounds(offsets: Indices, dim: int) -> Indices:
 
 
 def _cut(sequences: Sequences, bounds: Indices) -> list[Block]:
-    """Return the blocks of sequences that begin with the first bound."""
-    places = pairwise(bounds.tolist())
-    first = int(bounds[0])
-    return [(slice(low, high), sequences[low - first : high - first]) for low, high in places]
+    """Return the blocks of sequences, the first of which has the number of the first bound."""
+    first, *_ = each = bounds.tolist()
+    return [(slice(a, b), sequences[a - first : b - first]) for a, b in pairwise(each)]
 
 
 def _mean_tokens(sequences: Sequences) -> Sequences:

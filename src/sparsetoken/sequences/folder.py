@@ -63,9 +63,8 @@ class SequenceWriter:
         self._convert = convert
         self._first: Any = None  # the type and the names of what was added first
         self._n_tokens = 0
-        self._added: dict[str, list[Array]] = {
-            name: [] for name in ("lengths", "digests", "labels", "ids")
-        }
+        names = ("lengths", "digests", "labels", "ids")
+        self._added: dict[str, list[Array]] = {name: [] for name in names}
 
     def add(self, X: Any, labels: Any = None) -> None:
         """Append sequences.
@@ -80,10 +79,8 @@ class SequenceWriter:
         added = self._convert(X)
         first = added[:0] if self._first is None else self._first
         if added.dim != first.dim or not np.can_cast(added.dtype, first.dtype):
-            raise ValueError(
-                f"X must have tokens of {first.dim} features and type {first.dtype} like those "
-                f"before, got {added.dim} and {added.dtype}"
-            )
+            forms = f"{first.dim} features and type {first.dtype}, got {added.dim}, {added.dtype}"
+            raise ValueError(f"X must be like the sequences before, tokens of {forms}")
         if not np.array_equal(added.feature_names, first.feature_names):
             raise ValueError("X must have the same names of features as the sequences before")
         named = {"labels": labels, "ids": added.ids}
@@ -91,10 +88,8 @@ class SequenceWriter:
             if len(self._added[name]) != (0 if values is None else len(self._added["lengths"])):
                 raise ValueError(f"all parts must have {name}, or none")
             if values is not None and np.shape(values) != added.shape:
-                raise ValueError(
-                    f"{name} must have one entry per sequence, shape {added.shape}, "
-                    f"got {np.shape(values)}"
-                )
+                shape = f"shape {added.shape}, got {np.shape(values)}"
+                raise ValueError(f"{name} must have one entry per sequence, {shape}")
         tokens = np.ascontiguousarray(added.tokens, first.dtype)
         self._write(first, 0, tokens)
         # All of it is in the file: only now does it count.
@@ -239,10 +234,8 @@ def _read_arrays(folder: Path) -> dict[str, Any]:
     except (ValueError, TypeError, LookupError):
         readable = False
     if not readable:
-        raise ValueError(
-            f"{folder / _HEADER} is damaged, or not of format version {_VERSION}: write the "
-            "sequences again"
-        )
+        wrong = f"is damaged, or not of format version {_VERSION}"
+        raise ValueError(f"{folder / _HEADER} {wrong}: write the sequences again")
     arrays = {}
     try:
         for name, digest in header["crc32"].items():
