@@ -13,8 +13,8 @@ from sparsetoken import read_dataset
 def test_columns_can_be_named(tmp_path, engine):
     path = tmp_path / "bags.csv"
     path.write_text("\n".join(lines()).replace("bag", "patient").replace("label", "state"))
-    chosen = {"by": "patient", "label": "state", "features": ("y", "x"), "ignore": "site"}
-    data = read_dataset(path, **chosen)
+    names = {"by": "patient", "label": "state", "features": ("y", "x"), "ignore": "site"}
+    data = read_dataset(path, **names)
     assert data.sequences.feature_names.tolist() == ["y", "x"]
     assert np.array_equal(data.sequences[1], TOKENS["a"][:, ::-1])
     by_pattern = read_dataset(path, "patient", "state", ignore=("si*",))

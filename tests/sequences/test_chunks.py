@@ -15,7 +15,7 @@ distributed = pytest.importorskip("distributed", reason="needs the extra 'distri
 
 PROBLEM = st.SparseTokenProblem(8, 1, 4.0, 0.4)
 X, Y, TRUTH = PROBLEM.sample(240, 12, random_state=0, return_truth=True)
-X = X + 3.0  # tokens of real data are not centred
+X = X + 3.0  # tokens of real data are not centered
 CHUNKED = da.from_array(X, chunks=(70, -1, -1))
 
 
@@ -52,25 +52,25 @@ CLASSIFIERS = [
     "classifier", CLASSIFIERS, ids=["square", "pooled", "two-step", "attention", "mapped"]
 )
 def test_equals_memory(cluster, classifier):
-    here = classifier.fit(X, Y)
+    in_memory = classifier.fit(X, Y)
     expected = {
-        name: getattr(here, name)
+        name: getattr(in_memory, name)
         for name in ("coef_", "intercept_", "query_")
-        if hasattr(here, name)
+        if hasattr(in_memory, name)
     }
-    decision, probability = here.decision_function(X), here.predict_proba(X)
-    there = classifier.fit(CHUNKED, da.from_array(Y, chunks=70))
+    decision, probability = in_memory.decision_function(X), in_memory.predict_proba(X)
+    chunked = classifier.fit(CHUNKED, da.from_array(Y, chunks=70))
     for name, value in expected.items():
-        assert getattr(there, name) == pytest.approx(value, rel=1e-6, abs=1e-6), name
-    assert there.decision_function(CHUNKED) == pytest.approx(decision, abs=1e-6)
-    assert there.predict_proba(CHUNKED) == pytest.approx(probability, abs=1e-6)
-    assert there.score(CHUNKED, Y) == here.score(X, Y)
-    if hasattr(there, "query_"):
-        weights = there.attention(CHUNKED)
+        assert getattr(chunked, name) == pytest.approx(value, rel=1e-6, abs=1e-6), name
+    assert chunked.decision_function(CHUNKED) == pytest.approx(decision, abs=1e-6)
+    assert chunked.predict_proba(CHUNKED) == pytest.approx(probability, abs=1e-6)
+    assert chunked.score(CHUNKED, Y) == in_memory.score(X, Y)
+    if hasattr(chunked, "query_"):
+        weights = chunked.attention(CHUNKED)
         assert weights.shape == (240, 8)
         assert weights.chunks[0] == CHUNKED.chunks[0]
-        assert weights.compute() == pytest.approx(here.attention(X), abs=1e-6)
-        verdict, expected_verdict = there.diagnose(CHUNKED, Y), here.diagnose(X, Y)
+        assert weights.compute() == pytest.approx(in_memory.attention(X), abs=1e-6)
+        verdict, expected_verdict = chunked.diagnose(CHUNKED, Y), in_memory.diagnose(X, Y)
         assert verdict.auc == pytest.approx(expected_verdict.auc, abs=1e-6)
 
 
@@ -92,8 +92,8 @@ def large_array(n_blocks, rows, length, dim):
 
     def tokens_of(block_id):
         pool = np.random.default_rng(99).standard_normal((4096, dim), dtype=np.float32)
-        chosen = np.random.default_rng(block_id[0]).integers(0, 4096, rows * length)
-        tokens = pool[chosen].reshape(rows, length, dim)
+        drawn = np.random.default_rng(block_id[0]).integers(0, 4096, rows * length)
+        tokens = pool[drawn].reshape(rows, length, dim)
         tokens[labels_of(block_id[0]) == 1, 0, 0] += 6.0
         return tokens
 
@@ -130,9 +130,9 @@ def test_a_wrong_form_is_refused(array, message):
 
 
 def test_unknown_chunks_are_refused():
-    known = da.from_array(X, chunks=(70, -1, -1))
+    filtered = da.from_array(X, chunks=(70, -1, -1))
     with pytest.raises(ValueError, match="must know its chunk sizes"):
-        st.PooledClassifier().fit(known[da.from_array(Y == 1, chunks=70)], Y)
+        st.PooledClassifier().fit(filtered[da.from_array(Y == 1, chunks=70)], Y)
 
 
 def test_the_token_that_is_not_finite_is_named():

@@ -12,16 +12,16 @@ from sparsetoken.sequences.passes import pooled_features, token_covariance
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_passes_are_those_of_memory(folder, small_blocks, n_jobs):
-    here = MemoryData(X, n_jobs)
-    there = StoredData(st.Sequences.open(folder, LIMIT), n_jobs)
-    mean, scale, share = np.zeros(6), np.ones(6), np.full(400, 1 / 400)
-    for a, b in ((here, there), (here.pooled(), there.pooled())):
-        (wanted,) = a.total(token_covariance, (share,), mean, scale)
-        (found,) = b.total(token_covariance, (share,), mean, scale)
-        assert np.array_equal(found, wanted)
+    memory = MemoryData(X, n_jobs)
+    stored = StoredData(st.Sequences.open(folder, LIMIT), n_jobs)
+    mean, scale, weights = np.zeros(6), np.ones(6), np.full(400, 1 / 400)
+    for a, b in ((memory, stored), (memory.pooled(), stored.pooled())):
+        (expected,) = a.total(token_covariance, (weights,), mean, scale)
+        (sums,) = b.total(token_covariance, (weights,), mean, scale)
+        assert np.array_equal(sums, expected)
         assert np.array_equal(b.per_sample(pooled_features), a.per_sample(pooled_features))
     rows = np.array([3, 4, 399])
-    assert np.array_equal(there.take(rows).sequences.tokens, X[rows].tokens)
+    assert np.array_equal(stored.take(rows).sequences.tokens, X[rows].tokens)
 
 
 def test_no_more_is_read_than_the_limit_says(folder, small_blocks, monkeypatch):

@@ -220,17 +220,17 @@ CLASSIFIERS = {
 def test_a_fit_is_that_in_memory(folder, small_blocks, name):
     clf = CLASSIFIERS[name]
     clf.fit(X, Y)
-    wanted, chances = clf.decision_function(X), clf.predict_proba(X)
+    scores, probabilities = clf.decision_function(X), clf.predict_proba(X)
     opened = st.Sequences.open(folder, LIMIT)
     clf.fit(opened, opened.labels)
     near = 1e-5 if name == "mapped" else 1e-9  # a map changes where blocks end
-    assert clf.decision_function(opened) == pytest.approx(wanted, abs=near)
-    assert clf.predict_proba(opened) == pytest.approx(chances, abs=near)
+    assert clf.decision_function(opened) == pytest.approx(scores, abs=near)
+    assert clf.predict_proba(opened) == pytest.approx(probabilities, abs=near)
     assert clf.score(opened, Y) > (0.5 if name == "mapped" else 0.65)
     if hasattr(clf, "attention"):
-        found = np.concatenate(clf.attention(opened))
-        assert found == pytest.approx(np.concatenate(clf.attention(X)), abs=near)
-        assert clf.explain(opened[:5])[0].score == pytest.approx(wanted[0], abs=1e-5)
+        attention = np.concatenate(clf.attention(opened))
+        assert attention == pytest.approx(np.concatenate(clf.attention(X)), abs=near)
+        assert clf.explain(opened[:5])[0].score == pytest.approx(scores[0], abs=1e-5)
         with pytest.raises(ValueError, match="explain needs X in memory"):
             clf.explain(opened)
     if hasattr(clf, "threshold"):
@@ -240,17 +240,17 @@ def test_a_fit_is_that_in_memory(folder, small_blocks, name):
 
 def test_columns_in_another_order(folder, tmp_path, small_blocks):
     clf = st.PooledClassifier().fit(X, Y)
-    st.Sequences(TOKENS[:, ::-1], OFFSETS, NAMES[::-1]).save(tmp_path / "turned")
-    turned = st.Sequences.open(tmp_path / "turned", LIMIT)
-    assert clf.decision_function(turned) == pytest.approx(clf.decision_function(X), abs=1e-5)
+    st.Sequences(TOKENS[:, ::-1], OFFSETS, NAMES[::-1]).save(tmp_path / "reversed")
+    backwards = st.Sequences.open(tmp_path / "reversed", LIMIT)
+    assert clf.decision_function(backwards) == pytest.approx(clf.decision_function(X), abs=1e-5)
 
 
 def test_a_part_that_fits_is_simply_read(folder):
     opened = st.Sequences.open(folder)
     clf = st.AttentionClassifier(random_state=0, refine_steps=3).fit(opened, Y)
-    here = st.AttentionClassifier(random_state=0, refine_steps=3).fit(X, Y)
-    assert np.array_equal(clf.decision_function(opened), here.decision_function(X))
-    assert clf.n_passes_ == here.n_passes_
+    in_memory = st.AttentionClassifier(random_state=0, refine_steps=3).fit(X, Y)
+    assert np.array_equal(clf.decision_function(opened), in_memory.decision_function(X))
+    assert clf.n_passes_ == in_memory.n_passes_
     assert "separ" not in str(clf.diagnose(opened, Y))
 
 

@@ -78,8 +78,10 @@ def _collect(path: Path, table: Table, columns: _Columns, max_numbers: int | Non
     codes: list[list[Array]] = [[] for _ in names]
     blocks, lengths, size, nested = list[Array](), list[Array](), 0, False
     for cells, block, counts in table.blocks(names, columns.features):
-        for known, coded, column in zip(values, codes, cells, strict=True):
-            coded.append(np.array([known.setdefault(c, len(known)) for c in column], np.int32))
+        for numbered, coded, column in zip(values, codes, cells, strict=True):
+            coded.append(
+                np.array([numbered.setdefault(c, len(numbered)) for c in column], np.int32)
+            )
         tokens, nested = as_floats(block, repr(columns.features[0])), counts is not None
         blocks += [tokens] if len(tokens) else []
         if len(tokens) and tokens.shape[1] != blocks[0].shape[1]:

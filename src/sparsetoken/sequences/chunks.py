@@ -49,9 +49,9 @@ class ChunkedData(Data):
 
     def take(self, rows: Indices) -> MemoryData:
         """Bring some sequences to the client."""
-        chosen = np.zeros(len(self), dtype=bool)
-        chosen[rows] = True
-        return MemoryData(self.run(_chosen, (chosen,), (), _concatenate), passes=self.passes)
+        mask = np.zeros(len(self), dtype=bool)
+        mask[rows] = True
+        return MemoryData(self.run(_select, (mask,), (), _concatenate), passes=self.passes)
 
     def changed(self, change: Change) -> "ChunkedData":
         """Return the sequences with a change that the workers make in every pass."""
@@ -111,8 +111,8 @@ def _run_chunk(chunk: Array, first: int, rows: tuple[Array, ...], shared: Any) -
     return MemoryData(as_sequences(chunk, first)).run(function, rows, arguments, join)
 
 
-def _chosen(sequences: Sequences, chosen: Bools) -> Sequences:
-    return sequences[chosen]
+def _select(sequences: Sequences, mask: Bools) -> Sequences:
+    return sequences[mask]
 
 
 def _concatenate(parts: Iterator[Sequences]) -> Sequences:

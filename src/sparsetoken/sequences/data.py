@@ -207,15 +207,15 @@ class StoredData(Data):
         most = max(1, min(_PART, self.stored.room // 4))
         number = (offsets[bounds[:-1]] - offsets[0]) * dim // most
         ends = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(bounds) - 1]
-        parts = [bounds[low : high + 1] for low, high in pairwise(ends)]
+        spans = [bounds[low : high + 1] for low, high in pairwise(ends)]
 
-        def read(part: Indices) -> tuple[Indices, Sequences]:
-            return part, self.stored[np.arange(part[0], part[-1])]
+        def read(span: Indices) -> tuple[Indices, Sequences]:
+            return span, self.stored[np.arange(span[0], span[-1])]
 
         with ThreadPoolExecutor(1) as reader:
-            ahead = reader.submit(read, parts[0])
-            for part in parts[1:]:
-                done, ahead = ahead.result(), reader.submit(read, part)
+            ahead = reader.submit(read, spans[0])
+            for span in spans[1:]:
+                done, ahead = ahead.result(), reader.submit(read, span)
                 yield done
             yield ahead.result()
 

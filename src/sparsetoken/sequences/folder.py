@@ -193,13 +193,13 @@ class StoredSequences(Container):
         if not (isinstance(key, slice) and key.step in (None, 1)):
             return self._read(rows)
         first, last = (rows[0], rows[-1] + 1) if rows.size else (0, 0)
-        part = object.__new__(StoredSequences)
-        part.__dict__ |= self.__dict__
-        part.offsets = self.offsets[first : last + 1]
+        subset = object.__new__(StoredSequences)
+        subset.__dict__ |= self.__dict__
+        subset.offsets = self.offsets[first : last + 1]
         for name in ("_digests", "labels", "ids"):
             values = getattr(self, name)
-            setattr(part, name, None if values is None else values[first:last])
-        return part
+            setattr(subset, name, None if values is None else values[first:last])
+        return subset
 
     def _read(self, rows: Indices) -> Any:
         """Read sequences into memory of their own, and compare them with their digests."""
@@ -209,9 +209,9 @@ class StoredSequences(Container):
         runs = np.flatnonzero(starts != np.concatenate([[-1], ends])[:-1])  # of neighbors
         with self._path.open("rb") as file:
             for low, high in pairwise([*runs.tolist(), len(rows)]):
-                part = tokens[offsets[low] : offsets[high]]
+                run = tokens[offsets[low] : offsets[high]]
                 file.seek(self._start + int(starts[low]) * self.dim * self.dtype.itemsize)
-                if file.readinto(part.data) < part.nbytes:
+                if file.readinto(run.data) < run.nbytes:
                     raise ValueError(f"{self._path} is shorter than it was when it was opened")
         if not np.array_equal(_digests(tokens, offsets), self._digests[rows]):
             raise ValueError(f"{self._path} is damaged, or was changed since it was written")
