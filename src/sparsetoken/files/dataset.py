@@ -28,7 +28,7 @@ class Dataset:
     sequences : Sequences
         The sequences; ``sequences.ids`` are their names in the file.
     labels : ndarray or None
-        One label per sequence; None if the file has none. Where ``labelled`` is False it is void.
+        One label per sequence, which is None where it is missing; None if the file has none.
     labelled : ndarray of bool
         Which sequences have a label.
     groups : ndarray or None
@@ -45,7 +45,6 @@ class Dataset:
     path: Path
     sequences: Sequences
     labels: Array | None
-    labelled: Bools
     groups: Array | None
     rows: Indices
     coords: Array | None = None
@@ -58,6 +57,12 @@ class Dataset:
     def ids(self) -> list[Any]:
         """Names of the sequences."""
         return [] if self.sequences.ids is None else self.sequences.ids.tolist()
+
+    @property
+    def labelled(self) -> Bools:
+        """Which sequences have a label."""
+        labels = [None] * len(self) if self.labels is None else self.labels.tolist()
+        return np.array([label is not None for label in labels])
 
     def with_labels(self) -> "Dataset":
         """Return the sequences that have a label, or raise ValueError if there are none."""
@@ -73,16 +78,11 @@ class Dataset:
 
     def labelled_by(self, labels: Any, groups: Any = None) -> "Dataset":
         """Return the same sequences with labels, some of which may be missing, and groups."""
-        labelled = np.zeros(len(self), dtype=bool)
-        if labels is not None:
-            labelled = np.array([not is_missing(label) for label in labels])
-            labels = _as_labels(labels)
-        if groups is not None:
-            for name, group in zip(self.ids, groups, strict=True):
-                if is_missing(group):
-                    raise ValueError(f"sequence {name!r} has no group")
-            groups = _as_labels(groups)
-        return replace(self, labels=labels, labelled=labelled, groups=groups)
+        for name, group in zip(self.ids, () if groups is None else groups, strict=False):
+            if is_missing(group):
+                raise ValueError(f"sequence {name!r} has no group")
+        labels, groups = (None if v is None else _as_labels(v) for v in (labels, groups))
+        return replace(self, labels=labels, groups=groups)
 
     def _subset(self, kept: Bools) -> "Dataset":
         of_token = np.repeat(kept, self.sequences.lengths)
@@ -90,7 +90,6 @@ class Dataset:
             self,
             sequences=self.sequences[kept],
             labels=None if self.labels is None else _as_labels(self.labels[kept].tolist()),
-            labelled=self.labelled[kept],
             groups=None if self.groups is None else self.groups[kept],
             rows=self.rows[of_token],
             coords=None if self.coords is None else self.coords[of_token],
@@ -110,8 +109,7 @@ def make_dataset(
     """Check sequences, and leave out those without tokens."""
     names = np.array(list(ids))
     sequences = Sequences(sequences.tokens, sequences.offsets, sequences.feature_names, names)
-    unlabelled = np.zeros(len(sequences), dtype=bool)
-    dataset = Dataset(path, sequences, None, unlabelled, None, rows, coords, reading or {})
+    dataset = Dataset(path, sequences, None, None, rows, coords, reading or {})
     dataset = dataset.labelled_by(labels, groups)
     empty = sequences.lengths == 0
     if empty.any() and not empty.all():

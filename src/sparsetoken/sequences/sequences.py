@@ -338,16 +338,13 @@ class Sequences(Container):
             for start, end in pairwise(self.offsets.tolist()):
                 mask[start:end][tokens] = True
         else:
-            ragged = isinstance(tokens, list | tuple) and len(tokens) and np.ndim(tokens[0]) == 1
-            if ragged and [len(part) for part in tokens] != self.lengths.tolist():
+            one_each = len(tokens) and np.ndim(tokens[0]) == 1
+            if one_each and [len(mask) for mask in tokens] != self.lengths.tolist():
                 raise ValueError("tokens must have one mask a sequence, with an entry a token")
-            mask = np.concatenate(tokens) if ragged else np.asarray(tokens)
-            if mask.dtype != bool or mask.size != total or mask.ndim > 2:
+            mask = np.concatenate(tokens) if one_each else np.asarray(tokens)
+            if mask.dtype != bool or mask.shape != (total,):
                 wrong = f"got shape {mask.shape} and type {mask.dtype}"
                 raise ValueError(f"tokens must be a slice, or {total} times True or False, {wrong}")
-            if mask.ndim == 2 and (self.lengths != mask.shape[1]).any():
-                raise ValueError(f"tokens has {mask.shape[1]} entries a sequence, lengths differ")
-            mask = mask.reshape(-1)
         kept = np.concatenate([[0], np.cumsum(mask)])[self.offsets]
         warn_of_empty(np.diff(kept), "tokens")
         return Sequences(self.tokens[mask], kept, self.feature_names, self.ids)
