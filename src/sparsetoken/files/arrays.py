@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsetoken._types import Array
 from sparsetoken.files.archive import Archive
-from sparsetoken.files.dataset import Dataset, join_tokens, make_dataset
+from sparsetoken.files.dataset import Dataset, TokenRows, make_dataset
 from sparsetoken.files.formats import Arrays, check_size, list_arrays, naming, shorten
 from sparsetoken.files.names import USUAL, Wanted, usual_names
 from sparsetoken.sequences.forms import OneTokenWarning, offsets_of, warn_caller
@@ -160,7 +160,7 @@ def _per_sequence(archive: Archive, name: str, divided: _Divided, order: Array |
 
 def read_sequences(path: Path, archives: Iterable[tuple[str, Archive]], wanted: Wanted) -> Dataset:
     """Read archives that hold one sequence each, with its coordinates and its label if there."""
-    blocks, names, total = list[Array](), list[str](), 0
+    tokens, names, total = TokenRows(), list[str](), 0
     rows, coords, labels, groups = (list[Any]() for _ in range(4))
     used: set[str] = set()
     for title, archive in archives:
@@ -176,8 +176,8 @@ def read_sequences(path: Path, archives: Iterable[tuple[str, Archive]], wanted: 
         names.append(title)
         used.add(name)
         rows.append(kept)
-        blocks.append(sequence[kept])
-        _check_width(title, sequence.shape[1], names[0], blocks[0].shape[1])
+        _check_width(title, sequence.shape[1], names[0], tokens.dim or sequence.shape[1])
+        tokens.add(sequence[kept])
     reading = {
         "by": wanted.by,
         "label": wanted.label,
@@ -187,7 +187,7 @@ def read_sequences(path: Path, archives: Iterable[tuple[str, Archive]], wanted: 
     }
     return make_dataset(
         path,
-        Sequences(join_tokens(blocks), offsets_of([len(places) for places in rows])),
+        Sequences(tokens.array(), offsets_of([len(places) for places in rows])),
         names,
         np.concatenate(rows),
         None if all(label is None for label in labels) else labels,

@@ -154,13 +154,20 @@ def _whole(value: Any) -> int | None:
     return int(value) if exact and abs(value) < 2**53 else None
 
 
-def join_tokens(blocks: list[Array]) -> Array:
-    """Concatenate blocks of tokens; each is dropped once it is copied, so none is held twice."""
-    dtype = np.result_type(*{block.dtype for block in blocks})
-    end = sum(map(len, blocks))
-    tokens = np.empty((end, blocks[0].shape[1]), dtype)
-    while blocks:
-        block = blocks.pop()
-        tokens[end - len(block) : end] = block
-        end -= len(block)
-    return tokens
+class TokenRows:
+    """Rows of tokens that are put into one growing buffer: hardly anything is held twice."""
+
+    def __init__(self) -> None:
+        self.dim, self.dtype, self._buffer = 0, np.dtype(np.float32), bytearray()
+
+    def add(self, tokens: Array) -> None:
+        """Append tokens; the type becomes that of the widest."""
+        dtype = np.result_type(self.dtype, tokens.dtype)
+        if dtype != self.dtype:
+            self._buffer = bytearray(np.frombuffer(self._buffer, self.dtype).astype(dtype).data)
+        self.dim, self.dtype = tokens.shape[1], dtype
+        self._buffer += np.ascontiguousarray(tokens, dtype).data
+
+    def array(self) -> Array:
+        """Return all tokens; no more can be added."""
+        return np.frombuffer(self._buffer, self.dtype).reshape(-1, self.dim)

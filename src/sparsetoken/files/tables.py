@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetoken._types import Array
-from sparsetoken.files.dataset import Dataset, is_missing, join_tokens, make_dataset
+from sparsetoken.files.dataset import Dataset, TokenRows, is_missing, make_dataset
 from sparsetoken.files.formats import Table, check_size, shorten
 from sparsetoken.files.names import USUAL, Wanted, find_names
 from sparsetoken.sequences.forms import offsets_of
@@ -76,22 +76,23 @@ def _collect(path: Path, table: Table, columns: _Columns, max_numbers: int | Non
     names = [name for name in columns[:3] if isinstance(name, str)]
     values: list[dict[Any, int]] = [{} for _ in names]
     codes: list[list[Array]] = [[] for _ in names]
-    blocks, lengths, size, nested = list[Array](), list[Array](), 0, False
+    collected, lengths, size, nested = TokenRows(), list[Array](), 0, False
     for cells, block, counts in table.blocks(names, columns.features):
         for numbered, coded, column in zip(values, codes, cells, strict=True):
             coded.append(
                 np.array([numbered.setdefault(c, len(numbered)) for c in column], np.int32)
             )
         tokens, nested = as_floats(block, repr(columns.features[0])), counts is not None
-        blocks += [tokens] if len(tokens) else []
-        if len(tokens) and tokens.shape[1] != blocks[0].shape[1]:
-            raise ValueError(f"{tokens.shape[1]} features per token, {blocks[0].shape[1]} before")
+        if len(tokens):
+            if tokens.shape[1] != (collected.dim or tokens.shape[1]):
+                raise ValueError(f"{tokens.shape[1]} features per token, {collected.dim} before")
+            collected.add(tokens)
         lengths.append(np.ones(len(tokens), np.int64) if counts is None else counts)
         size += tokens.size
         check_size(path, size, 4, max_numbers)
-    if not blocks:
+    if not collected.dim:
         raise ValueError(f"{path} has no tokens: only the names of columns")
-    tokens, counts = join_tokens(blocks), np.concatenate(lengths)
+    tokens, counts = collected.array(), np.concatenate(lengths)
     listed, of_row = [list(column) for column in values], [np.concatenate(c) for c in codes]
     numbers = np.arange(len(counts))
     if columns.by is not None and not nested:
