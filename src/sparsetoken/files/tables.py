@@ -25,7 +25,7 @@ class _Columns(NamedTuple):
     features: list[str]
 
 
-class _Rows(NamedTuple):
+class _TableRows(NamedTuple):
     """The rows of a table that hold something."""
 
     tokens: Array
@@ -70,7 +70,7 @@ def read_table(path: Path, table: Table, wanted: Wanted) -> Dataset:
     return make_dataset(path, sequences, ids, numbers, labels, groups, reading=reading)
 
 
-def _collect(path: Path, table: Table, columns: _Columns, max_numbers: int | None) -> _Rows:
+def _collect(path: Path, table: Table, columns: _Columns, max_numbers: int | None) -> _TableRows:
     """Read the rows, and leave out those of empty cells, as spreadsheets write them."""
     check_size(path, table.count(columns.features), 4, max_numbers)
     names = [name for name in columns[:3] if isinstance(name, str)]
@@ -105,13 +105,13 @@ def _collect(path: Path, table: Table, columns: _Columns, max_numbers: int | Non
             listed[0] = [listed[0][code] for code in used]
             of_row[1:] = [coded[~empty] for coded in of_row[1:]]
     pairs = zip(listed, of_row, strict=True)
-    rows = _Rows(tokens, counts, numbers, dict(zip(names, pairs, strict=True)))
+    rows = _TableRows(tokens, counts, numbers, dict(zip(names, pairs, strict=True)))
     if not nested and table.kinds[columns.features[0]] != "vector":
         _check_finite(table, columns, rows)
     return rows
 
 
-def _check_finite(table: Table, columns: _Columns, rows: _Rows) -> None:
+def _check_finite(table: Table, columns: _Columns, rows: _TableRows) -> None:
     finite = np.isfinite(rows.tokens)
     if finite.all():
         return
@@ -127,7 +127,7 @@ def _check_finite(table: Table, columns: _Columns, rows: _Rows) -> None:
     )
 
 
-def _one_each(table: Table, name: str, rows: _Rows, ids: list[Any], codes: Array) -> list[Any]:
+def _one_each(table: Table, name: str, rows: _TableRows, ids: list[Any], codes: Array) -> list[Any]:
     """Return the value of each sequence, which all its rows share."""
     values, of_row = rows.coded[name]
     same = np.where([is_missing(value) for value in values], -1, range(len(values)))[of_row]
