@@ -210,7 +210,7 @@ def slides(tmp_path, drawn):
 def test_slides(run, refused, tmp_path, slides):
     folder, table = slides
     model = tmp_path / "model.npz"
-    refused(("fit", folder), 2, "h5_files has no labels: name a table with --labels")
+    refused(("fit", folder), 2, "h5_files has no labels: name a table of labels with --labels")
     refused(("fit", folder, "--labels", table), 2, "with --label, one of case_id, tumour")
     options = ("--labels", table, "--label", "tumour", "--out", model, "--model", "two-step")
     assert run("fit", folder, *options)[0] == 0

@@ -71,10 +71,11 @@ class Dataset:
         if self.labelled.any():
             return self._subset(self.labelled)
         name = self.reading.get("label")
-        where = "" if name is None else f" in {name!r}"
+        where = ":" if name is None else f" in {name!r};"
         column = "say which array or column is the label with label=, or "
-        column = "" if name is not None or self.path.is_dir() else column
-        raise ValueError(f"{self.path} has no labels{where}: {column}name a table with labels=")
+        hint = "name a table of labels with labels="
+        hint = hint if name is not None or self.path.is_dir() else column + hint
+        raise ValueError(f"{self.path} has no labels{where} {hint}")
 
     def labelled_by(self, labels: Any, groups: Any = None) -> "Dataset":
         """Return the same sequences with labels, some of which may be missing, and groups."""
