@@ -7,13 +7,10 @@ is resident is counted.
 """
 
 import json
-import os
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -51,7 +48,6 @@ def rows(sizes: tuple[float, ...] = SIZES) -> Iterator[Row]:
     if len(cost) > 1:
         growth = cost[max(cost)] / cost[min(cost)]
         yield at_most("a pass, CPU by token: largest / smallest folder", growth, 1.2)
-    yield _killed()
 
 
 def _write(folder: Path, n_tokens: int) -> None:
@@ -75,13 +71,13 @@ def _in_process(folder: Path) -> dict[str, float]:
 
 def _fit(folder: str) -> dict[str, float]:
     """Fit in this process, which does nothing else before, and return what it took."""
-    read, whole = [0], StoredData._parts
+    read, whole = [0], StoredData._blocks
 
     def counted(self: Any) -> Any:
         read[0] += 1
         return whole(self)
 
-    StoredData._parts = counted  # type: ignore[method-assign]
+    StoredData._blocks = counted  # type: ignore[method-assign]
     X = Sequences.open(folder)
     labels = np.asarray(X.labels)
     start, cpu = time.perf_counter(), time.process_time()
@@ -140,36 +136,6 @@ def _pass_by_hand(path: Path, labels: Any) -> Any:
             gradients += tokens.T @ weight.reshape(-1, HEADS)
             done += count
     return gradients
-
-
-def _killed() -> Row:
-    """Compare a fit by two workers, one of them killed in the middle, with one process."""
-    from distributed import Client, LocalCluster
-
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place, "sequences")
-        _write(folder, 1_000_000)
-        here = Sequences.open(folder, "200 MB")
-        clf = AttentionClassifier(random_state=0)
-        wanted = clf.fit(here, here.labels).head_queries_
-        with (
-            LocalCluster(
-                2, threads_per_worker=1, processes=True, dashboard_address=":0"
-            ) as cluster,
-            Client(cluster) as client,
-        ):
-            there = Sequences.open(folder, "200 MB", client)
-            pid = next(iter(client.run(os.getpid).values()))
-            clf.decision_function(there)  # the workers have imported everything
-            killer = threading.Timer(3.0, os.kill, (pid, signal.SIGKILL))
-            killer.start()
-            found = clf.fit(there, there.labels).head_queries_
-            late = killer.is_alive()
-            pids = set(client.run(os.getpid).values())
-    if late or pid in pids:
-        raise RuntimeError("the fit was over before the worker was killed")
-    away = float(np.abs(found - wanted).max() / np.abs(wanted).max())
-    return at_most("a worker killed in the middle of a fit: change of the queries", away, 1e-6)
 
 
 if __name__ == "__main__":

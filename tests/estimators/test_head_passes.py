@@ -9,15 +9,7 @@ from dense_reference import softmax
 from sparsetoken import Sequences
 from sparsetoken.estimators import head_passes as passes
 from sparsetoken.losses import Logistic
-from sparsetoken.sequences.passes import (
-    attention_features,
-    attention_weights,
-    largest_magnitudes,
-    pooled_features,
-    scaled_tokens,
-    token_covariance,
-    token_variances,
-)
+from sparsetoken.sequences.passes import scaled_tokens
 
 
 @pytest.fixture(params=[np.float64, np.float32], ids=["float64", "float32"])
@@ -33,18 +25,6 @@ def vectors():
     rng = np.random.default_rng(1)
     sign = np.array([1.0, -1.0, -1.0, 1.0])
     return rng.standard_normal(6), rng.standard_normal(6), rng.random(4), sign
-
-
-def test_features_and_weights(data, vectors):
-    X, parts, tolerance = data
-    query, *_ = vectors
-    weights = [softmax(part @ query) for part in parts]
-    features = np.array([part.T @ weight for part, weight in zip(parts, weights, strict=True)])
-    pooled = np.array([part.mean(axis=0) for part in parts])
-    assert attention_weights(X, query) == pytest.approx(np.concatenate(weights), abs=tolerance)
-    assert attention_features(X, query) == pytest.approx(features, abs=tolerance)
-    assert pooled_features(X) == pytest.approx(pooled, abs=tolerance)
-    assert attention_features(X, 0 * query) == pytest.approx(pooled, abs=tolerance)
 
 
 def test_query_gradient(data, vectors):
@@ -162,30 +142,3 @@ def test_contributions(data, heads):
     assert sums == pytest.approx(scores - center @ heads.queries, abs=10 * tolerance)
     for attention in (linear[0], evidence[0]):
         assert np.add.reduceat(attention, starts) == pytest.approx(np.ones((4, 3)))
-
-
-def test_moments(data, vectors):
-    X, parts, tolerance = data
-    mean, _, share, _ = vectors
-    weights = [np.full(len(p), s / len(p)) for s, p in zip(share, parts, strict=True)]
-    centred = np.concatenate(parts) - mean
-    covariance = (centred.T * np.concatenate(weights)) @ centred
-    scale = np.arange(1.0, 7.0)
-    covariance *= np.outer(scale, scale)
-    found = token_covariance(X, share, mean, scale)
-    assert found == pytest.approx(covariance, abs=100 * tolerance)
-    found = token_variances(X, share, mean, scale)
-    assert found == pytest.approx(np.diag(covariance), abs=100 * tolerance)
-    largest = np.abs(np.concatenate(parts)).max(axis=0)
-    assert largest_magnitudes(X)[0] == pytest.approx(largest, abs=tolerance)
-
-
-def test_scores_of_any_size_do_not_overflow(data):
-    X, _, _ = data
-    assert np.isfinite(attention_features(X, np.full(6, 1e4))).all()
-
-
-def test_read_only_tokens():
-    tokens = np.arange(12.0).reshape(6, 2)
-    tokens.flags.writeable = False
-    assert pooled_features(Sequences(tokens, [0, 2, 6])).tolist() == [[1, 2], [7, 8]]

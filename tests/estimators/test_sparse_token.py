@@ -175,15 +175,6 @@ def test_trees_are_those_of_scikit_learn():
         check_forests(member.forests, 12)
 
 
-def test_statistics():
-    parts = [X[0, :3], X[1, :1], X[2]]
-    found = token_statistics(st.Sequences.from_list(parts), np.full(10, 0.5))
-    wanted = [
-        np.concatenate([p.mean(axis=0), p.max(axis=0), p.min(axis=0), p.std(axis=0)]) for p in parts
-    ]
-    assert found == pytest.approx(0.5 * np.array(wanted), abs=1e-5)
-
-
 def test_stacking_follows_the_member_that_knows():
     rng = np.random.default_rng(0)
     prior = np.full(3, 1 / 3)

@@ -25,17 +25,17 @@ def test_an_empty_label_is_no_class(tmp_path, engine):
 
 
 @pytest.mark.parametrize(
-    ("labels", "wanted"),
+    ("labels", "expected"),
     [(["1", "0"], [1, 0]), (["1.0", "0.0"], [1, 0]), (["1.5", "0"], ["1.5", "0"])],
 )
-def test_labels_that_are_numbers(tmp_path, engine, labels, wanted):
+def test_labels_that_are_numbers(tmp_path, engine, labels, expected):
     path = tmp_path / "bags.csv"
     path.write_text(f"bag,label,x\na,{labels[0]},1\nb,{labels[1]},2\n")
-    assert read_dataset(path).labels.tolist() == wanted
+    assert read_dataset(path).labels.tolist() == expected
 
 
 @pytest.mark.parametrize(
-    ("labels", "wanted"),
+    ("labels", "expected"),
     [
         (["1", "01", "2"], ["1", "01", "2"]),
         (["10", "1e1", "2"], ["10", "1e1", "2"]),
@@ -46,12 +46,12 @@ def test_labels_that_are_numbers(tmp_path, engine, labels, wanted):
         (["-1", "+1", "0"], ["-1", "+1", "0"]),
     ],
 )
-def test_labels_that_differ_stay_different(tmp_path, labels, wanted):
+def test_labels_that_differ_stay_different(tmp_path, labels, expected):
     rows = [
         f"{name},{label},{i}" for i, (name, label) in enumerate(zip("abc", labels, strict=True))
     ]
     (tmp_path / "x.csv").write_text("\n".join(["bag,label,x", *rows]))
-    assert read_dataset(tmp_path / "x.csv").labels.tolist() == wanted
+    assert read_dataset(tmp_path / "x.csv").labels.tolist() == expected
 
 
 def test_large_whole_numbers_of_parquet(tmp_path):

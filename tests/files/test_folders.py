@@ -183,9 +183,7 @@ def test_folders_of_features_labels_and_coordinates(tmp_path):
 def test_folders_that_say_what_they_hold(tmp_path):
     (tmp_path / "a.zarr").mkdir()
     (tmp_path / "a.zarr" / ".zarray").touch()
-    with pytest.raises(
-        ValueError, match="is a zarr store, which is not read: save its arrays with"
-    ):
+    with pytest.raises(ValueError, match=r"it holds 1 \.zarray; save other arrays with"):
         read_dataset(tmp_path / "a.zarr")
     shards = tmp_path / "shards"
     shards.mkdir()

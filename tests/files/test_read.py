@@ -30,8 +30,8 @@ def test_damaged_archives(tmp_path):
 def test_what_a_model_remembers_need_not_be_there(tmp_path, engine):
     path = tmp_path / "new.csv"
     path.write_text("bag,x,comment\na,1,odd\n")
-    known = {"by": "patient", "label": "state", "features": ["x"], "table": True}
-    data = read_dataset(path, like=known)
+    reading = {"by": "patient", "label": "state", "features": ["x"], "table": True}
+    data = read_dataset(path, like=reading)
     assert (data.ids, data.labels) == (["a"], None)
     np.savez(tmp_path / "new.npz", X=X.reshape(3, 2, 2))
-    assert len(read_dataset(tmp_path / "new.npz", like=known)) == 3
+    assert len(read_dataset(tmp_path / "new.npz", like=reading)) == 3

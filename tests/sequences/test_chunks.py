@@ -7,15 +7,15 @@ import pytest
 from sklearn.kernel_approximation import Nystroem
 
 import sparsetoken as st
-from sparsetoken.sequences.chunks import chunks_of_folder
-from sparsetoken.sequences.passes import token_covariance
+from sparsetoken.sequences.chunks import ChunkedData, chunks_of_array
+from sparsetoken.sequences.passes import pooled_features, token_covariance
 
 da = pytest.importorskip("dask.array", reason="needs the extra 'distributed'")
 distributed = pytest.importorskip("distributed", reason="needs the extra 'distributed'")
 
 PROBLEM = st.SparseTokenProblem(8, 1, 4.0, 0.4)
 X, Y, TRUTH = PROBLEM.sample(240, 12, random_state=0, return_truth=True)
-X = X + 3.0  # tokens of real data are not centred
+X = X + 3.0  # tokens of real data are not centered
 CHUNKED = da.from_array(X, chunks=(70, -1, -1))
 
 
@@ -52,25 +52,25 @@ CLASSIFIERS = [
     "classifier", CLASSIFIERS, ids=["square", "pooled", "two-step", "attention", "mapped"]
 )
 def test_equals_memory(cluster, classifier):
-    here = classifier.fit(X, Y)
+    in_memory = classifier.fit(X, Y)
     expected = {
-        name: getattr(here, name)
+        name: getattr(in_memory, name)
         for name in ("coef_", "intercept_", "query_")
-        if hasattr(here, name)
+        if hasattr(in_memory, name)
     }
-    decision, probability = here.decision_function(X), here.predict_proba(X)
-    there = classifier.fit(CHUNKED, da.from_array(Y, chunks=70))
+    decision, probability = in_memory.decision_function(X), in_memory.predict_proba(X)
+    chunked = classifier.fit(CHUNKED, da.from_array(Y, chunks=70))
     for name, value in expected.items():
-        assert getattr(there, name) == pytest.approx(value, rel=1e-6, abs=1e-6), name
-    assert there.decision_function(CHUNKED) == pytest.approx(decision, abs=1e-6)
-    assert there.predict_proba(CHUNKED) == pytest.approx(probability, abs=1e-6)
-    assert there.score(CHUNKED, Y) == here.score(X, Y)
-    if hasattr(there, "query_"):
-        weights = there.attention(CHUNKED)
+        assert getattr(chunked, name) == pytest.approx(value, rel=1e-6, abs=1e-6), name
+    assert chunked.decision_function(CHUNKED) == pytest.approx(decision, abs=1e-6)
+    assert chunked.predict_proba(CHUNKED) == pytest.approx(probability, abs=1e-6)
+    assert chunked.score(CHUNKED, Y) == in_memory.score(X, Y)
+    if hasattr(chunked, "query_"):
+        weights = chunked.attention(CHUNKED)
         assert weights.shape == (240, 8)
         assert weights.chunks[0] == CHUNKED.chunks[0]
-        assert weights.compute() == pytest.approx(here.attention(X), abs=1e-6)
-        verdict, expected_verdict = there.diagnose(CHUNKED, Y), here.diagnose(X, Y)
+        assert weights.compute() == pytest.approx(in_memory.attention(X), abs=1e-6)
+        verdict, expected_verdict = chunked.diagnose(CHUNKED, Y), in_memory.diagnose(X, Y)
         assert verdict.auc == pytest.approx(expected_verdict.auc, abs=1e-6)
 
 
@@ -79,27 +79,6 @@ def test_a_vectorized_classifier_predicts_only(cluster):
     assert classifier.decision_function(CHUNKED) == pytest.approx(classifier.decision_function(X))
     with pytest.raises(ValueError, match="can predict but not fit a Dask array"):
         st.VectorizedClassifier().fit(CHUNKED, Y)
-
-
-def stored(folder, client, n_samples=240):
-    st.Sequences(X[:n_samples].reshape(-1, 12), np.arange(n_samples + 1) * 8).save(folder)
-    return st.Sequences.open(folder, memory_limit=400_000, client=client)
-
-
-@pytest.mark.parametrize("name", ["attention", "sparse-token"])
-def test_workers_read_a_folder(cluster, tmp_path, monkeypatch, name):
-    monkeypatch.setattr("sparsetoken.sequences.chunks._TASK", 4000)
-    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_NUMBERS", 12_000)
-    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_SEQUENCES", 1)
-    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_OF_A_CLASS", 50)
-    model = st.AttentionClassifier if name == "attention" else st.SparseTokenClassifier
-    classifier = model(random_state=0, refine_steps=5)
-    there = stored(tmp_path / "sequences", cluster)
-    wanted = classifier.fit(X, Y).decision_function(X)
-    found = classifier.fit(there, Y).decision_function(there)
-    assert found == pytest.approx(wanted, abs=1e-6)
-    weights = classifier.attention(there)
-    assert np.array(weights) == pytest.approx(classifier.attention(X), abs=1e-6)
 
 
 def large_array(n_blocks, rows, length, dim):
@@ -113,8 +92,8 @@ def large_array(n_blocks, rows, length, dim):
 
     def tokens_of(block_id):
         pool = np.random.default_rng(99).standard_normal((4096, dim), dtype=np.float32)
-        chosen = np.random.default_rng(block_id[0]).integers(0, 4096, rows * length)
-        tokens = pool[chosen].reshape(rows, length, dim)
+        drawn = np.random.default_rng(block_id[0]).integers(0, 4096, rows * length)
+        tokens = pool[drawn].reshape(rows, length, dim)
         tokens[labels_of(block_id[0]) == 1, 0, 0] += 6.0
         return tokens
 
@@ -151,9 +130,9 @@ def test_a_wrong_form_is_refused(array, message):
 
 
 def test_unknown_chunks_are_refused():
-    known = da.from_array(X, chunks=(70, -1, -1))
+    filtered = da.from_array(X, chunks=(70, -1, -1))
     with pytest.raises(ValueError, match="must know its chunk sizes"):
-        st.PooledClassifier().fit(known[da.from_array(Y == 1, chunks=70)], Y)
+        st.PooledClassifier().fit(filtered[da.from_array(Y == 1, chunks=70)], Y)
 
 
 def test_the_token_that_is_not_finite_is_named():
@@ -169,12 +148,21 @@ def test_explanations_need_memory():
         classifier.explain(CHUNKED)
 
 
-def test_a_worker_that_dies_changes_nothing(cluster, tmp_path, monkeypatch):
+def test_mean_tokens_that_do_not_fit_stay_at_the_workers(monkeypatch):
+    monkeypatch.setattr("sparsetoken.sequences.chunks._ROOM", 240 * 12 - 1)
+    means = chunks_of_array(CHUNKED).pooled()
+    assert isinstance(means, ChunkedData)
+    assert (len(means), means.n_tokens, means.dim) == (240, 1, 12)
+    assert means.per_sample(pooled_features) == pytest.approx(X.mean(axis=1))
+    rows = np.array([3, 71, 239])
+    assert means.take(rows).sequences.tokens == pytest.approx(X[rows].mean(axis=1))
+
+
+def test_a_worker_that_dies_changes_nothing(cluster, tmp_path):
     """Killed in the middle of a pass. The last test, as the new worker must import everything."""
-    monkeypatch.setattr("sparsetoken.sequences.chunks._TASK", 4000)
-    data = chunks_of_folder(stored(tmp_path / "sequences", cluster))
-    share, mean, scale = np.full(240, 1 / 240), np.zeros(12), np.ones(12)
-    (wanted,) = data.total(token_covariance, (share,), mean, scale)
+    data = chunks_of_array(CHUNKED)
+    weights, mean, scale = np.full(240, 1 / 240), np.zeros(12), np.ones(12)
+    (expected,) = data.total(token_covariance, (weights,), mean, scale)
     marker = tmp_path / "a worker died"
     marker.touch()
 
@@ -186,6 +174,6 @@ def test_a_worker_that_dies_changes_nothing(cluster, tmp_path, monkeypatch):
 
     dying = data.changed(die_once)
     marker.unlink()
-    (found,) = dying.total(token_covariance, (share,), mean, scale)
+    (sums,) = dying.total(token_covariance, (weights,), mean, scale)
     assert marker.exists()
-    assert found == pytest.approx(wanted, abs=1e-12)
+    assert sums == pytest.approx(expected, abs=1e-12)

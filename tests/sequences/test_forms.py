@@ -36,7 +36,7 @@ def test_every_form_of_the_same_data():
     parts = ragged()
     as_objects = np.empty(4, dtype=object)
     as_objects[:] = parts
-    wanted = np.concatenate(parts)
+    expected = np.concatenate(parts)
     for X in (
         parts,
         tuple(parts),
@@ -45,7 +45,7 @@ def test_every_form_of_the_same_data():
         [p.tolist() for p in parts],
     ):
         sequences = as_sequences(X)
-        assert np.array_equal(sequences.tokens, wanted)
+        assert np.array_equal(sequences.tokens, expected)
         assert sequences.lengths.tolist() == LENGTHS
 
 
@@ -140,20 +140,18 @@ def test_a_frame_without_a_grouping_is_one_token_a_row_and_says_so():
 def test_padding_is_left_out():
     padded = np.arange(24.0, dtype=np.float32).reshape(2, 4, 3)
     mask = np.array([[0, 1, 1, 0], [1, 1, 1, 1]])
-    for given in (mask, mask.astype(bool), mask.tolist()):
-        X = Sequences.from_padded(padded, given)
+    for form in (mask, mask.astype(bool), mask.tolist()):
+        X = Sequences.from_padded(padded, form)
         assert X.dtype == np.float32
         assert np.array_equal(X[0], padded[0, 1:3])
         assert np.array_equal(X[1], padded[1])
-    own = np.ma.MaskedArray(padded, mask=np.repeat(mask[..., None] == 0, 3, axis=2))
-    assert Sequences.from_padded(own).lengths.tolist() == [2, 4]
-    own[1, 1, 1] = np.ma.masked
+    masked_array = np.ma.MaskedArray(padded, mask=np.repeat(mask[..., None] == 0, 3, axis=2))
+    assert Sequences.from_padded(masked_array).lengths.tolist() == [2, 4]
+    masked_array[1, 1, 1] = np.ma.masked
     with pytest.raises(ValueError, match="some features masked"):
-        Sequences.from_padded(own)
+        Sequences.from_padded(masked_array)
     for wrong in (mask[:, :3], mask + 1):
-        with pytest.raises(
-            ValueError, match=r"mask must hold True or False, 1 or 0, of shape \(2, 4"
-        ):
+        with pytest.raises(ValueError, match=r"mask must hold True or False of shape \(2, 4\)"):
             Sequences.from_padded(padded, wrong)
     with pytest.raises(ValueError, match="mask must say"):
         Sequences.from_padded(padded)

@@ -72,8 +72,8 @@ def test_tensors(dtype):
     if values.is_floating_point():
         values.requires_grad_()
     for X in (as_sequences(values), as_sequences([values[0], values[1]])):
-        wanted = np.float64 if dtype in ("float64", "int64") else np.float32
-        assert X.dtype == wanted
+        expected = np.float64 if dtype in ("float64", "int64") else np.float32
+        assert X.dtype == expected
         assert np.array_equal(X.tokens, np.arange(12).reshape(6, 2))
 
 

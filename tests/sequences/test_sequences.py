@@ -29,12 +29,12 @@ from sparsetoken.sequences.sequences import as_sequences
 )
 def test_indexing_is_that_of_a_list(key):
     parts = ragged()
-    chosen = Sequences.from_list(parts)[key]
-    wanted = [parts[i] for i in np.arange(4)[key]]
-    assert isinstance(chosen, Sequences)
-    assert len(chosen) == len(wanted)
-    assert chosen.shape == (len(wanted),)
-    for a, b in zip(chosen, wanted, strict=True):
+    selected = Sequences.from_list(parts)[key]
+    expected = [parts[i] for i in np.arange(4)[key]]
+    assert isinstance(selected, Sequences)
+    assert len(selected) == len(expected)
+    assert selected.shape == (len(expected),)
+    for a, b in zip(selected, expected, strict=True):
         assert np.array_equal(a, b)
 
 
@@ -51,8 +51,8 @@ def test_one_sequence_and_slices_copy_nothing():
 
 def test_scikit_learn_can_index():
     parts = ragged()
-    chosen = _safe_indexing(Sequences.from_list(parts), np.array([3, 1]))
-    assert [len(part) for part in chosen] == [2, 1]
+    selected = _safe_indexing(Sequences.from_list(parts), np.array([3, 1]))
+    assert [len(part) for part in selected] == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_frames_are_grouped_in_order_of_appearance(kind):
     assert [part.tolist() for part in X] == [[[1, 1], [3, 3]], [[2, 2], [5, 5]], [[4, 4]]]
     assert Sequences.per_sequence(df["ill"], df["bag"]).tolist() == [1, 0, 0]
     for features in (["count"], "count"):
-        chosen = Sequences.from_frame(df, by="bag", features=features)
-        assert chosen.feature_names.tolist() == ["count"]
+        selected = Sequences.from_frame(df, by="bag", features=features)
+        assert selected.feature_names.tolist() == ["count"]
     part = X[[2, 0]]
     assert (part.ids.tolist(), part.feature_names.tolist()) == (["c", "b"], ["x", "count"])
     with pytest.raises(
@@ -140,11 +140,11 @@ def test_tokens_are_selected_by_position_or_mask():
     assert [part.tolist() for part in last] == [part[-2:].tolist() for part in X]
     assert (last.ids.tolist(), last.feature_names.tolist()) == (list("pqrs"), ["a", "b"])
     role = np.array(list("uauuaauuua"))
-    chosen = X.select(role == "u")
-    assert np.array_equal(chosen.tokens, X.tokens[role == "u"])
-    assert chosen.lengths.tolist() == [2, 1, 2, 1]
+    selected = X.select(role == "u")
+    assert np.array_equal(selected.tokens, X.tokens[role == "u"])
+    assert selected.lengths.tolist() == [2, 1, 2, 1]
     ragged_mask = np.split(role == "u", [3, 4, 8])
-    assert np.array_equal(X.select(ragged_mask).tokens, chosen.tokens)
+    assert np.array_equal(X.select(ragged_mask).tokens, selected.tokens)
     dense = Sequences(np.arange(12.0).reshape(6, 2), [0, 3, 6])
     assert dense.select(np.array([[1, 0, 0], [0, 1, 1]], bool)).lengths.tolist() == [1, 2]
     with pytest.warns(EmptySequenceWarning, match="tokens leaves 1 of 4 sequences"):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from sparsetoken._types import Array, Floats, Indices
 from sparsetoken._validation import check_real
 from sparsetoken.losses import Loss, get_loss
-from sparsetoken.sequences.chunks import chunks_of_array, chunks_of_folder, is_dask
+from sparsetoken.sequences.chunks import chunks_of_array, is_dask
 from sparsetoken.sequences.data import Change, Data, MemoryData, StoredData
 from sparsetoken.sequences.fingerprints import fingerprints_of
 from sparsetoken.sequences.folder import StoredSequences
@@ -133,11 +133,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             changes: tuple[Change, ...] = ()
             if order is not None:
                 changes = (partial(_in_order, order=order),)
-            data = (
-                chunks_of_folder(X, changes)
-                if X.client is not None
-                else StoredData(X, getattr(self, "n_jobs", None), changes=changes)
-            )
+            data = StoredData(X, getattr(self, "n_jobs", None), changes=changes)
         else:
             if hasattr(X, "__array__") and not hasattr(X, "shape"):
                 X = np.asarray(X)

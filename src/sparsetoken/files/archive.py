@@ -1,42 +1,40 @@
 """The named arrays of a file, and which of them holds the tokens."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from sparsetoken._types import Array
-from sparsetoken.files.dataset import shorten
-from sparsetoken.files.formats import Arrays, check_size, damage, list_arrays
+from sparsetoken.files.formats import Arrays, check_size, damage, list_arrays, shorten
 from sparsetoken.files.names import USUAL, Wanted, usual_names
 from sparsetoken.sequences.interop import find_name
 
 _LAYER = re.compile(r"(?:^|[^a-z])(?:layers?[._\-/ ]?|blocks[./])(\d+)", re.IGNORECASE)
 
 
+@dataclass
 class Archive:
     """The arrays of a file, each read once it is known to be of a sensible size."""
 
-    def __init__(self, path: Path, arrays: Arrays, wanted: Wanted) -> None:
-        self.path, self.arrays, self.wanted = path, arrays, wanted
+    path: Path
+    arrays: Arrays
+    wanted: Wanted
 
     def read(self, name: str) -> Array:
         """Read an array."""
-        array = self.arrays[name]
-        if array.dtype.kind == "V":
-            raise ValueError(
-                f"{name} holds raw bytes ({array.dtype}), as NumPy writes bfloat16: save it as "
-                "float32"
-            )
-        size = int(np.prod(array.shape, dtype=object))
-        check_size(self.path, size, max(array.dtype.itemsize, 1), self.wanted.max_numbers)
+        shape, dtype, read = self.arrays[name]
+        if dtype.kind == "V":
+            raise ValueError(f"{name} holds raw bytes ({dtype}), as bfloat16: save it as float32")
+        size = int(np.prod(shape, dtype=object))
+        check_size(self.path, size, max(dtype.itemsize, 1), self.wanted.max_numbers)
         try:
             with damage(self.path):
-                return array.read()
+                return read()
         except MemoryError:
-            raise MemoryError(
-                f"{self.path}: {name} of shape {array.shape} does not fit into memory"
-            ) from None
+            message = f"{self.path}: {name} of shape {shape} does not fit into memory"
+            raise MemoryError(message) from None
 
     def pick(self, role: str) -> str | None:
         """Return the array for a role, None if there is none."""
@@ -58,10 +56,8 @@ class Archive:
         usual = usual_names(USUAL["features"], large)
         usual = [n for n in usual if arrays[n].dtype.kind == "f"] or usual
         if len(usual) > 1:
-            raise ValueError(
-                f"the tokens may be in {' or '.join(usual)}; say which with features=. It holds "
-                f"{list_arrays(arrays)}"
-            )
+            held = f"{' or '.join(usual)}; say which with features=. It holds {list_arrays(arrays)}"
+            raise ValueError(f"the tokens may be in {held}")
         return usual[0] if usual else self._layer_name()
 
     def _layer_name(self) -> str | None:
@@ -73,43 +69,44 @@ class Archive:
                 layers.setdefault(int(number[1]), []).append(name)
         if not layers:
             return None
-        wanted = self.wanted.chosen_layer
+        wanted = self.wanted.layer_or_like
         if wanted is None and len(layers) == 1:
             wanted = next(iter(layers))
         if wanted not in layers:
             missing = "" if wanted is None else f" There is no layer {wanted}."
             raise ValueError(
                 f"{self.path} holds one array per layer: say which with layer=, one of "
-                f"{', '.join(map(str, sorted(layers)))}.{missing} It holds "
-                f"{list_arrays(self.arrays)}"
+                f"{shorten(sorted(layers), 99)}.{missing} It holds {list_arrays(self.arrays)}"
             )
         if len(layers[wanted]) > 1:
-            arrays = " and ".join(layers[wanted])
-            raise ValueError(f"layer {wanted} has {arrays}; say which with features=")
+            names = " and ".join(layers[wanted])
+            raise ValueError(f"layer {wanted} has {names}; say which with features=")
         return layers[wanted][0]
 
     def read_tokens(self, name: str) -> Array:
         """Read the tokens; of several layers in one array, the one that is wanted."""
-        held = self.arrays[name]
-        layered = "layers" in self.arrays and len(self.arrays["layers"].shape) == 1
-        extra = len(held.shape) - (2 if "offsets" in self.arrays else 3)
-        if extra == 1 and not layered:
+        shape = self.arrays[name].shape
+        numbered = "layers" in self.arrays and len(self.arrays["layers"].shape) == 1
+        extra = len(shape) - (2 if "offsets" in self.arrays else 3)
+        if extra == 1 and not numbered:
             raise ValueError(
-                f"{name} of shape {held.shape} has one axis too many: if it is that of layers, "
-                "number these in an array 'layers', and say which with layer="
+                f"{name} of shape {shape} has one axis too many: if it is that of layers, number "
+                "these in an array 'layers', and say which with layer="
             )
-        if not layered or extra != 1:
+        if extra != 1:
             if self.wanted.layer is not None and not _LAYER.search(name):
-                raise ValueError(
-                    f"layer={self.wanted.layer}, but {name} of shape {held.shape} has no layers: "
-                    "there is no array 'layers' that numbers one of its axes"
-                )
+                raise ValueError(f"layer={self.wanted.layer}, but {name} {shape} has no layers")
             return self.read(name)
-        layers, wanted = self.read("layers").tolist(), self.wanted.chosen_layer
+        layers, wanted = self.read("layers").tolist(), self.wanted.layer_or_like
         if wanted not in layers and len(layers) > 1:
             raise ValueError(f"{name} has the layers {shorten(layers, 40)}; say which with layer=")
         place = 0 if len(layers) == 1 else layers.index(wanted)
-        axes = [i for i, size in enumerate(held.shape[:-1]) if size == len(layers)]
+        axes = [i for i, size in enumerate(shape[:-1]) if size == len(layers)]
         if not axes:
-            raise ValueError(f"no axis of {name} {held.shape} has the {len(layers)} 'layers'")
+            raise ValueError(f"no axis of {name} {shape} has the {len(layers)} 'layers'")
         return self.read(name).take(place, axis=1 if 1 in axes else axes[0])
+
+    def no_tokens(self) -> ValueError:
+        """Return the error of a file in which no array can be the tokens."""
+        held = f"name another with features=. It holds {list_arrays(self.arrays)}"
+        return ValueError(f"{self.path} must hold an array 'X' with the tokens; {held}")

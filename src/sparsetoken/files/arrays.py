@@ -8,8 +8,8 @@ import numpy as np
 
 from sparsetoken._types import Array
 from sparsetoken.files.archive import Archive
-from sparsetoken.files.dataset import Dataset, Rows, make_dataset, shorten
-from sparsetoken.files.formats import Arrays, check_size, list_arrays, naming
+from sparsetoken.files.dataset import Dataset, TokenRows, make_dataset
+from sparsetoken.files.formats import Arrays, check_size, list_arrays, naming, shorten
 from sparsetoken.files.names import USUAL, Wanted, usual_names
 from sparsetoken.sequences.forms import OneTokenWarning, offsets_of, warn_caller
 from sparsetoken.sequences.grouping import group_rows, one_per_group
@@ -34,11 +34,12 @@ def read_archive(path: Path, arrays: Arrays, wanted: Wanted) -> Dataset:
     if alone and wanted.like.get("one_file"):
         return read_sequences(path, [(path.stem, archive)], wanted)
     label, group = archive.pick("label"), archive.pick("group")
-    sequences, rows, total, codes = _divide(archive, name, by)
+    divided = _divide(archive, name, by)
+    sequences, rows = divided.sequences, divided.rows
     order = archive.read("ids") if "ids" in arrays else None
     labels, groups = (
-        None if array is None else _per_sequence(archive, array, sequences, codes, order)
-        for array in (label, group)
+        None if role is None else _per_sequence(archive, role, divided, order)
+        for role in (label, group)
     )
     ids = order if sequences.ids is None else sequences.ids
     if "feature_names" in arrays and arrays["feature_names"].shape == (sequences.dim,):
@@ -51,8 +52,8 @@ def read_archive(path: Path, arrays: Arrays, wanted: Wanted) -> Dataset:
         rows,
         labels,
         groups,
-        _coordinates(archive, rows, total),
-        {"by": by, "label": label, "features": [name], "layer": wanted.chosen_layer},
+        _coordinates(archive, rows, divided.total),
+        {"by": by, "label": label, "features": [name], "layer": wanted.layer_or_like},
     )
 
 
@@ -67,37 +68,34 @@ class _Divided(NamedTuple):
 
 def _divide(archive: Archive, name: str, by: str | None) -> _Divided:
     """Divide tokens into sequences as bags, offsets, a mask or their shape say."""
-    arrays = archive.arrays
-    X = archive.read_tokens(name)
+    arrays, X = archive.arrays, archive.read_tokens(name)
     total, mask = int(np.prod(X.shape[:-1])), None
+    rows = np.arange(total)
     if by is not None:
         bag = archive.read(by)
         if X.ndim != 2 or bag.shape != (len(X),):
+            shapes = f"{X.shape} and {bag.shape}"
             raise ValueError(
-                f"with {by!r}, X must have shape (tokens, d) and {by} (tokens,), "
-                f"got {X.shape} and {bag.shape}"
+                f"with {by!r}, X must have shape (tokens, d), {by} (tokens,): {shapes}"
             )
         codes = group_rows(bag)[1]
         rows = np.argsort(codes, kind="stable")
         divided = _Divided(Sequences.from_stacked(X, bag), rows, total, codes)
     elif archive.path.suffix == ".h5ad":
-        columns = [column for column, array in arrays.items() if len(array.shape) == 1]
+        columns = shorten([column for column, array in arrays.items() if len(array.shape) == 1], 12)
         raise ValueError(
-            "name the column of obs with the sequence of each cell with by=; it holds "
-            f"{shorten(columns, 12)}"
+            f"name the column of obs that names sequences with by=; it holds {columns}"
         )
     elif "offsets" in arrays:
-        divided = _Divided(Sequences(X, archive.read("offsets")), np.arange(total), total)
+        divided = _Divided(Sequences(X, archive.read("offsets")), rows, total)
     elif mask := archive.pick("mask"):
-        there = archive.read(mask)
-        if X.ndim != 3 or there.shape != X.shape[:2]:
-            raise ValueError(
-                f"{mask} of shape {there.shape} does not go with {name} of shape {X.shape}: "
-                "(n, L) and (n, L, d)"
-            )
-        divided = _Divided(Sequences.from_padded(X, there), np.flatnonzero(there), total)
+        present = archive.read(mask)
+        if X.ndim != 3 or present.shape != X.shape[:2]:
+            shapes = f"{present.shape} does not go with {name} of shape {X.shape}"
+            raise ValueError(f"{mask} of shape {shapes}: (n, L) and (n, L, d)")
+        divided = _Divided(Sequences.from_padded(X, present), np.flatnonzero(present), total)
     else:
-        divided = _Divided(_by_shape(archive.path, name, X), np.arange(total), total)
+        divided = _Divided(_by_shape(archive.path, name, X), rows, total)
     unused = [other for other in arrays if "mask" in other.lower() and other != mask]
     if unused:
         warn_caller(f"{archive.path}: {shorten(unused)} is not used", UserWarning)
@@ -129,34 +127,32 @@ def _coordinates(archive: Archive, rows: Array, total: int) -> Array | None:
     return coords[rows] if len(coords) == total else None
 
 
-def _per_sequence(
-    archive: Archive, name: str, sequences: Sequences, codes: Array | None, order: Array | None
-) -> list[Any]:
+def _per_sequence(archive: Archive, name: str, divided: _Divided, order: Array | None) -> list[Any]:
     """Return one value per sequence, from one per token or one per sequence.
 
     Values per sequence come in the order of the sequences; with ``bag`` that is the order in which
     these first appear. If the sorted order is another one, the file could mean either, and must
     say which by ``ids``, the names in the order of the values.
     """
-    values, count = archive.read(name), len(sequences)
+    values, count, codes = archive.read(name), len(divided.sequences), divided.codes
+    ids = np.asarray(divided.sequences.ids)
     if codes is not None and values.shape == codes.shape:
         with naming(f"{archive.path}: {name}"):
-            return list(one_per_group(values, np.asarray(sequences.ids), codes).tolist())
+            return list(one_per_group(values, ids, codes).tolist())
     if values.shape != (count,):
         shape = f"({count},)" if codes is None else f"({count},), or one per token ({len(codes)},)"
         raise ValueError(f"{name} must have shape {shape}, got {values.shape}")
     if codes is None:
         return list(values.tolist())
-    names = np.asarray(sequences.ids).tolist()
+    names = ids.tolist()
     ordered = sorted(names) if order is None else order.tolist()
     if sorted(ordered) != sorted(names):
         raise ValueError("ids must hold each name in 'bag' once")
     if order is None and ordered != names:
         raise ValueError(
-            f"{name} has one value per sequence, but the sequences appear in the order "
-            f"{shorten([repr(n) for n in names], 4)}, which is not the sorted one; say which is "
-            f"meant by an array 'ids' with the names in the order of {name}, or give one value a "
-            "token"
+            f"{name} has one value per sequence, but these appear in the order "
+            f"{shorten([repr(n) for n in names], 4)}, which is not the sorted one; add an array "
+            f"'ids' with the names in the order of {name}, or give one value a token"
         )
     by_name = dict(zip(ordered, values.tolist(), strict=True))
     return [by_name[sequence] for sequence in names]
@@ -164,7 +160,7 @@ def _per_sequence(
 
 def read_sequences(path: Path, archives: Iterable[tuple[str, Archive]], wanted: Wanted) -> Dataset:
     """Read archives that hold one sequence each, with its coordinates and its label if there."""
-    tokens, names, total = Rows(), list[str](), 0
+    tokens, names, total = TokenRows(), list[str](), 0
     rows, coords, labels, groups = (list[Any]() for _ in range(4))
     used: set[str] = set()
     for title, archive in archives:
@@ -177,25 +173,21 @@ def read_sequences(path: Path, archives: Iterable[tuple[str, Archive]], wanted: 
             groups.append(_one_value(archive, "group"))
         total += sequence.size
         check_size(path, total, 4, wanted.max_numbers)
-        if names and sequence.shape[1] != tokens.array.shape[1]:
-            raise ValueError(
-                f"sequence {title!r} has {sequence.shape[1]} features per token, {names[0]!r} has "
-                f"{tokens.array.shape[1]}"
-            )
         names.append(title)
         used.add(name)
         rows.append(kept)
+        _check_width(title, sequence.shape[1], names[0], tokens.dim or sequence.shape[1])
         tokens.add(sequence[kept])
     reading = {
         "by": wanted.by,
         "label": wanted.label,
         "features": list(used) if len(used) == 1 else None,
-        "layer": wanted.chosen_layer,
+        "layer": wanted.layer_or_like,
         "one_file": True,
     }
     return make_dataset(
         path,
-        Sequences(tokens.whole(), offsets_of([len(places) for places in rows])),
+        Sequences(tokens.array(), offsets_of([len(places) for places in rows])),
         names,
         np.concatenate(rows),
         None if all(label is None for label in labels) else labels,
@@ -203,6 +195,12 @@ def read_sequences(path: Path, archives: Iterable[tuple[str, Archive]], wanted: 
         None if any(places is None for places in coords) else np.concatenate(coords),
         reading,
     )
+
+
+def _check_width(name: str, width: int, first: str, expected: int, hint: str = "") -> None:
+    if width != expected:
+        message = f"sequence {name!r} has {width} features per token, {first!r} has {expected}"
+        raise ValueError(f"{message}{hint}")
 
 
 def _one_sequence(archive: Archive, name: str) -> Array:
@@ -221,9 +219,7 @@ def _unmasked(archive: Archive, length: int) -> Array:
         return np.arange(length)
     mask = archive.read(name).reshape(-1)
     if mask.shape != (length,) or not np.isin(mask, (0, 1)).all():
-        raise ValueError(
-            f"{name} must hold 1 or 0 for each of the {length} tokens, got shape {mask.shape}"
-        )
+        raise ValueError(f"{name} must hold 1 or 0 for each of the {length} tokens")
     return np.flatnonzero(mask)
 
 
@@ -247,15 +243,11 @@ def _sequences_inside(archive: Archive) -> list[tuple[str, Archive]]:
         return [(home, Archive(path, inside, wanted)) for home, inside in groups.items()]
     widths = {name: array.shape[1] for name, array in arrays.items() if len(array.shape) == 2}
     if not widths or any(len(array.shape) == 3 for array in arrays.values()):
-        raise _no_tokens(archive)
+        raise archive.no_tokens()
     first = next(iter(widths))
+    hint = f"; if one array holds the tokens, name it with features=: {list_arrays(arrays)}"
     for name, width in widths.items():
-        if width != widths[first]:
-            raise ValueError(
-                f"sequence {name!r} has {width} features per token, {first!r} has "
-                f"{widths[first]}; if one array holds the tokens, say which with features=. "
-                f"It holds {list_arrays(arrays)}"
-            )
+        _check_width(name, width, first, widths[first], hint)
     return [(name, Archive(path, {"X": arrays[name]}, wanted)) for name in widths]
 
 
@@ -263,12 +255,5 @@ def _only_matrix(archive: Archive) -> str:
     """Return the one array that can be the tokens of a sequence."""
     matrices = [name for name, array in archive.arrays.items() if len(array.shape) in (2, 3)]
     if len(matrices) != 1:
-        raise _no_tokens(archive)
+        raise archive.no_tokens()
     return matrices[0]
-
-
-def _no_tokens(archive: Archive) -> ValueError:
-    return ValueError(
-        f"{archive.path} must hold an array 'X' with the tokens; name another with features=. It "
-        f"holds {list_arrays(archive.arrays)}"
-    )

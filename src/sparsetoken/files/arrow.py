@@ -30,13 +30,9 @@ def open_parquet(path: Path) -> Table:
         return parquet.ParquetFile(path).iter_batches(size, columns=names)
 
     def count(features: Sequence[str]) -> int:
-        about = file.metadata
-        columns = [
-            about.row_group(group).column(i)
-            for group in range(about.num_row_groups)
-            for i in range(about.num_columns)
-        ]
+        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
         with damage(path):
+            columns = [group.column(i) for group in groups for i in range(group.num_columns)]
             return sum(c.num_values for c in columns if c.path_in_schema.split(".")[0] in features)
 
     return _table(path, file.schema_arrow, batches)._replace(count=count)
@@ -85,13 +81,10 @@ def _reader(path: Path) -> Any:
 def _ipc_batches(paths: list[Path], names: list[str], size: int) -> Iterator[Any]:
     for path in paths:
         reader = _reader(path)
-        if hasattr(reader, "num_record_batches"):
-            batches = map(reader.get_batch, range(reader.num_record_batches))
-        else:
-            batches = iter(reader)
-        for batch in batches:
-            chosen = batch.select(names)
-            yield from (chosen.slice(start, size) for start in range(0, len(chosen), size))
+        count = getattr(reader, "num_record_batches", None)  # that of a stream is not known
+        for batch in reader if count is None else map(reader.get_batch, range(count)):
+            columns = batch.select(names)
+            yield from (columns.slice(start, size) for start in range(0, len(columns), size))
 
 
 def _table(path: Path, schema: Any, batches: Batches) -> Table:
@@ -110,10 +103,7 @@ def _table(path: Path, schema: Any, batches: Batches) -> Table:
                 else:
                     yield Block(cells, _numbers(batch, features))
 
-    def where(row: int, column: str) -> str:
-        return f"row {row}, column {column!r}: its value"
-
-    return Table(kinds, blocks, where)
+    return Table(kinds, blocks, lambda row, column: f"row {row}, column {column!r}: its value")
 
 
 def _numbers(batch: Any, features: Sequence[str]) -> Any:
@@ -149,10 +139,6 @@ def _kind(kind: Any) -> str:
     kind = getattr(kind, "storage_type", kind)
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         inner = _kind(kind.value_type)
-        if types.is_floating(kind.value_type):
-            return "vector"
-        if inner in ("number", "vector"):
-            return "vector" if inner == "number" else "tokens"
-        if inner == "tokens":
-            return "lists of lists of lists"
+        nested = {"number": "vector", "vector": "tokens", "tokens": "lists of lists of lists"}
+        return nested.get(inner, str(kind))
     return str(kind)

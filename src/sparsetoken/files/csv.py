@@ -42,8 +42,21 @@ def _blocks(
         for block in _arrow_blocks(path, texts, features):
             n_rows += len(block.tokens)
             yield block
-    except _NotReadError:  # the rows that are there are read again from the first that is not
-        yield from _csv_blocks(path, header, texts, features, n_rows)
+        return
+    except _NotReadError:
+        pass
+    # From the first row that Arrow has not read; a cell that is no number becomes NaN.
+    place = {name: i for i, name in enumerate(header)}
+    columns = [place[name] for name in features]
+    rows = (cells for _, cells in islice(_rows(path), 1 + n_rows, None))
+    while chunk := list(islice(rows, max(1, CELLS // len(header)))):
+        cells = [row[i] for row in chunk for i in columns]
+        try:
+            numbers = list(map(float, cells))
+        except ValueError:
+            numbers = list(map(_number, cells))
+        values = np.array(numbers).reshape(len(chunk), len(columns))
+        yield Block([[row[place[name]] for row in chunk] for name in texts], _narrow(values))
 
 
 class _NotReadError(Exception):
@@ -73,26 +86,8 @@ def _arrow_blocks(path: Path, texts: Sequence[str], features: Sequence[str]) -> 
         raise _NotReadError from None
 
 
-def _csv_blocks(
-    path: Path, header: list[str], texts: Sequence[str], features: Sequence[str], first: int
-) -> Iterator[Block]:
-    """Yield the rows from ``first`` on; a cell that is no number becomes NaN."""
-    place = {name: i for i, name in enumerate(header)}
-    columns = [place[name] for name in features]
-    rows = (cells for _, cells in islice(_rows(path), 1 + first, None))
-    while chunk := list(islice(rows, max(1, CELLS // len(header)))):
-        try:
-            values = np.array([[row[i] or "nan" for i in columns] for row in chunk], float)
-        except ValueError:
-            values = np.array([[_number(row[i]) for i in columns] for row in chunk])
-        yield Block([[row[place[name]] for row in chunk] for name in texts], _narrow(values))
-
-
 def _narrow(values: Array) -> Array:
-    """Return numbers that float32 holds exactly, such as counts, as that: it may be twice the text.
-
-    As float64 a table of single digits would be four times its file.
-    """
+    """Return numbers that float32 holds exactly as that: single digits would be 4 times as long."""
     with np.errstate(over="ignore"):
         narrow = values.astype(np.float32)
     return narrow if np.array_equal(narrow, values, equal_nan=True) else values
@@ -104,14 +99,10 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader(file, delimiter=_delimiter(path), strict=True)
         width = None
         try:
-            for cells in reader:
-                if not cells:
-                    continue
+            for cells in filter(None, reader):
                 width = width or len(cells)
                 if len(cells) != width:
-                    raise ValueError(
-                        f"{path}, line {reader.line_num}: {len(cells)} columns instead of {width}"
-                    )
+                    raise csv.Error(f"{len(cells)} columns instead of {width}")
                 yield reader.line_num, cells
         except csv.Error as error:
             raise ValueError(f"{path}, line {reader.line_num}: {error}") from None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array, Bools, Indices
+from sparsetoken.files.formats import shorten
 from sparsetoken.sequences.forms import warn_caller
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
@@ -27,7 +28,7 @@ class Dataset:
     sequences : Sequences
         The sequences; ``sequences.ids`` are their names in the file.
     labels : ndarray or None
-        One label per sequence; None if the file has none. Where ``labelled`` is False it is void.
+        One label per sequence, which is None where it is missing; None if the file has none.
     labelled : ndarray of bool
         Which sequences have a label.
     groups : ndarray or None
@@ -44,7 +45,6 @@ class Dataset:
     path: Path
     sequences: Sequences
     labels: Array | None
-    labelled: Bools
     groups: Array | None
     rows: Indices
     coords: Array | None = None
@@ -58,32 +58,32 @@ class Dataset:
         """Names of the sequences."""
         return [] if self.sequences.ids is None else self.sequences.ids.tolist()
 
+    @property
+    def labelled(self) -> Bools:
+        """Which sequences have a label."""
+        labels = [None] * len(self) if self.labels is None else self.labels.tolist()
+        return np.array([label is not None for label in labels])
+
     def with_labels(self) -> "Dataset":
         """Return the sequences that have a label, or raise ValueError if there are none."""
         if self.labelled.all():
             return self
         if self.labelled.any():
             return self._subset(self.labelled)
-        name, table = self.reading.get("label"), "name a table of labels with labels="
-        if name is not None:
-            raise ValueError(f"{self.path} has no labels in {name!r}; {table}")
-        column = "" if self.path.is_dir() else "say which array or column is the label with label="
-        raise ValueError(
-            f"{self.path} has no labels: {', or '.join(filter(None, (column, table)))}"
-        )
+        name = self.reading.get("label")
+        where = ":" if name is None else f" in {name!r};"
+        column = "say which array or column is the label with label=, or "
+        hint = "name a table of labels with labels="
+        hint = hint if name is not None or self.path.is_dir() else column + hint
+        raise ValueError(f"{self.path} has no labels{where} {hint}")
 
     def labelled_by(self, labels: Any, groups: Any = None) -> "Dataset":
         """Return the same sequences with labels, some of which may be missing, and groups."""
-        labelled = np.zeros(len(self), dtype=bool)
-        if labels is not None:
-            labelled = np.array([not is_missing(label) for label in labels])
-            labels = _as_labels(labels)
-        if groups is not None:
-            for name, group in zip(self.ids, groups, strict=True):
-                if is_missing(group):
-                    raise ValueError(f"sequence {name!r} has no group")
-            groups = _as_labels(groups)
-        return replace(self, labels=labels, labelled=labelled, groups=groups)
+        for name, group in zip(self.ids, () if groups is None else groups, strict=False):
+            if is_missing(group):
+                raise ValueError(f"sequence {name!r} has no group")
+        labels, groups = (None if v is None else _as_labels(v) for v in (labels, groups))
+        return replace(self, labels=labels, groups=groups)
 
     def _subset(self, kept: Bools) -> "Dataset":
         of_token = np.repeat(kept, self.sequences.lengths)
@@ -91,7 +91,6 @@ class Dataset:
             self,
             sequences=self.sequences[kept],
             labels=None if self.labels is None else _as_labels(self.labels[kept].tolist()),
-            labelled=self.labelled[kept],
             groups=None if self.groups is None else self.groups[kept],
             rows=self.rows[of_token],
             coords=None if self.coords is None else self.coords[of_token],
@@ -111,16 +110,13 @@ def make_dataset(
     """Check sequences, and leave out those without tokens."""
     names = np.array(list(ids))
     sequences = Sequences(sequences.tokens, sequences.offsets, sequences.feature_names, names)
-    unlabelled = np.zeros(len(sequences), dtype=bool)
-    dataset = Dataset(path, sequences, None, unlabelled, None, rows, coords, reading or {})
+    dataset = Dataset(path, sequences, None, None, rows, coords, reading or {})
     dataset = dataset.labelled_by(labels, groups)
     empty = sequences.lengths == 0
     if empty.any() and not empty.all():
-        warn_caller(
-            f"{path}: {empty.sum()} of {len(empty)} sequences have no tokens and are left out: "
-            f"{shorten(names[empty].tolist())}",
-            UserWarning,
-        )
+        count = f"{empty.sum()} of {len(empty)} sequences"
+        left_out = shorten(names[empty].tolist())
+        warn_caller(f"{path}: {count} have no tokens and are left out: {left_out}", UserWarning)
         dataset = dataset._subset(~empty)
     as_sequences(dataset.sequences)
     return dataset
@@ -129,11 +125,6 @@ def make_dataset(
 def is_missing(value: Any) -> bool:
     """Return whether a cell says that there is no value."""
     return value is None or value != value or (isinstance(value, str) and value.strip() in _MISSING)
-
-
-def shorten(names: Sequence[Any], most: int = 6) -> str:
-    """Return names for a message, not all of them."""
-    return ", ".join(str(name) for name in names[:most]) + (", …" if len(names) > most else "")
 
 
 def _as_labels(values: Sequence[Any]) -> Array:
@@ -164,26 +155,20 @@ def _whole(value: Any) -> int | None:
     return int(value) if exact and abs(value) < 2**53 else None
 
 
-class Rows:
-    """Rows that are put into one growing array: hardly anything is held twice."""
+class TokenRows:
+    """Rows of tokens that are put into one growing buffer: hardly anything is held twice."""
 
     def __init__(self) -> None:
-        self.array: Array = np.empty((0, 0), np.float32)
-        self.count = 0
+        self.dim, self.dtype, self._buffer = 0, np.dtype(np.float32), bytearray()
 
-    def add(self, block: Array) -> None:
-        """Append a block; the type becomes that of the widest."""
-        if not self.count:
-            self.array = np.empty(block.shape, block.dtype)
-        self.array = self.array.astype(np.result_type(self.array, block), copy=False)
-        needed = self.count + len(block)
-        if needed > len(self.array):
-            room = max(needed, len(self.array) * 5 // 4)
-            self.array.resize((room, *block.shape[1:]), refcheck=False)
-        self.array[self.count : needed] = block
-        self.count = needed
+    def add(self, tokens: Array) -> None:
+        """Append tokens; the type becomes that of the widest."""
+        dtype = np.result_type(self.dtype, tokens.dtype)
+        if dtype != self.dtype:
+            self._buffer = bytearray(np.frombuffer(self._buffer, self.dtype).astype(dtype).data)
+        self.dim, self.dtype = tokens.shape[1], dtype
+        self._buffer += np.ascontiguousarray(tokens, dtype).data
 
-    def whole(self) -> Array:
-        """Return the array; no more can be added."""
-        self.array.resize((self.count, *self.array.shape[1:]), refcheck=False)
-        return self.array
+    def array(self) -> Array:
+        """Return all tokens; no more can be added."""
+        return np.frombuffer(self._buffer, self.dtype).reshape(-1, self.dim)

@@ -47,19 +47,15 @@ def read_folder(
 def _files(folder: Path, endings: Mapping[str, Any]) -> list[Path]:
     """Return the files of a folder that hold arrays, those deeper inside only if it has none."""
     every = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    if folder.suffix == ".zarr" or any(path.name in (".zarray", "zarr.json") for path in every):
-        raise ValueError(
-            f"{folder} is a zarr store, which is not read: save its arrays with numpy.savez"
-        )
     files = [path for path in every if path.suffix in endings]
     files = [path for path in files if not path.name.endswith(".index.npz")]  # Slideflow's tiles
     files = [path for path in files if path.parent == folder] or files
     kinds = {path.suffix for path in files}
     if len(kinds) != 1:
-        held = Counter(p.suffix or p.name for p in every if p.suffix in kinds or not kinds)
-        listed = " and ".join(f"{n} {kind}" for kind, n in held.most_common(5)) or "nothing"
+        counts = Counter(p.suffix or p.name for p in every if p.suffix in kinds or not kinds)
+        held = " and ".join(f"{n} {kind}" for kind, n in counts.most_common(5)) or "nothing"
         raise ValueError(
-            f"{folder} must hold files of one kind, {', '.join(endings)}; it holds {listed}; save "
+            f"{folder} must hold files of one kind, {', '.join(endings)}; it holds {held}; save "
             "other arrays with numpy.savez"
         )
     return files
@@ -87,9 +83,8 @@ def _classes(folder: Path, files: dict[str, Path]) -> dict[str, str] | None:
     if len(distinct) == len(files) or any(name != file.stem for name, file in files.items()):
         return None  # one folder per sequence
     if {home.lower() for home in distinct} & _SPLITS:
-        raise ValueError(
-            f"{folder} holds {', '.join(sorted(distinct))}: these are no classes, name one of them"
-        )
+        held = ", ".join(sorted(distinct))
+        raise ValueError(f"{folder} holds {held}: these are no classes, name one of them")
     return homes
 
 
@@ -99,11 +94,8 @@ def _without_places(dataset: Dataset) -> Dataset:
     whole = (X.tokens == np.round(X.tokens)).all(axis=0)
     if not whole[:3].all() or len(whole) < 4 or whole[3:].mean() > 0.5:  # some may always be zero
         return dataset
-    warn_caller(
-        f"{dataset.path}: the first three columns hold whole numbers: taken as level, x and y of "
-        "a tile, not as features",
-        UserWarning,
-    )
+    taken = "the first three columns hold whole numbers: taken as level, x and y of a tile"
+    warn_caller(f"{dataset.path}: {taken}, not as features", UserWarning)
     sequences = Sequences(X.tokens[:, 3:], X.offsets, ids=X.ids)
     return replace(dataset, sequences=sequences, coords=X.tokens[:, 1:3])
 

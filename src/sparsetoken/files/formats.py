@@ -6,7 +6,6 @@ that says to hold more than it can is refused.
 
 import math
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -87,28 +86,22 @@ def damage(path: Path) -> Iterator[None]:
 def check_size(path: Path, numbers: int, itemsize: int, max_numbers: int | None) -> None:
     """Refuse numbers that are more than allowed, more than the file can hold, or than memory."""
     if max_numbers is not None and numbers > max_numbers:
-        raise ValueError(
-            f"{path} holds {numbers / 1e6:.3g} million numbers; max_numbers={max_numbers} are "
-            "allowed"
-        )
+        held = f"{numbers / 1e6:.3g} million numbers"
+        raise ValueError(f"{path} holds {held}; max_numbers={max_numbers} are allowed")
     size = numbers * itemsize
     if size < _SMALL:
         return
+    held = f"{size / 1e9:.3g} GB of numbers"
     if path.is_file() and size > _DENSEST * path.stat().st_size:
-        raise ValueError(
-            f"{path} says that it holds {size / 1e9:.3g} GB of numbers, in a file of "
-            f"{path.stat().st_size / 1e6:.3g} MB: that is not believed"
-        )
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if _POSIX else math.inf
+        length = f"{path.stat().st_size / 1e6:.3g} MB"
+        raise ValueError(f"{path} says that it holds {held} in {length}: that is not believed")
+    posix = hasattr(os, "sysconf")
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if posix else math.inf
     if size > memory:
         raise ValueError(
-            f"{path} holds {size / 1e9:.3g} GB of numbers, and this machine has "
-            f"{memory / 1e9:.3g} GB of memory: write them to a folder with Sequences.writer, and "
-            "fit that in parts"
+            f"{path} holds {held}, and this machine has {memory / 1e9:.3g} GB of memory: write "
+            "them to a folder with Sequences.writer, and fit that in parts"
         )
-
-
-_POSIX = hasattr(os, "sysconf")
 
 
 def bfloat16_array(shape: tuple[int, ...], read_bits: Callable[[], Array]) -> StoredArray:
@@ -122,13 +115,18 @@ def bfloat16_array(shape: tuple[int, ...], read_bits: Callable[[], Array]) -> St
 
 def column_kinds(path: Path, names: Sequence[str], kinds: Sequence[str]) -> dict[str, str]:
     """Return what each column of a table holds; each name must be there once."""
-    for name, count in Counter(names).items():
-        if count > 1:
+    for name in names if len(set(names)) < len(names) else ():
+        if names.count(name) > 1:
             raise ValueError(f"{path} has two columns named {name!r}")
     return dict(zip(names, kinds, strict=True))
+
+
+def shorten(names: Sequence[Any], most: int = 6, join: str = ", ") -> str:
+    """Return names for a message, not all of them."""
+    return join.join(str(name) for name in [*names[:most], *["…"] * (len(names) > most)])
 
 
 def list_arrays(arrays: Arrays) -> str:
     """Return names, shapes and types for a message."""
     listed = [f"{name} {array.shape} {array.dtype}" for name, array in arrays.items()]
-    return "; ".join(listed[:12]) + ("; …" if len(listed) > 12 else "") or "nothing"
+    return shorten(listed, 12, "; ") or "nothing"

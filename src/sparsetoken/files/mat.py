@@ -29,9 +29,8 @@ def open_mat(path: Path) -> Arrays:
     for name, size, kind in whosmat(path):
         if kind in _NUMBERS:
             shape = (math.prod(size),) if len(size) == 2 and 1 in size else tuple(size)
-            arrays[name] = StoredArray(
-                shape, np.dtype(_NUMBERS[kind]), partial(_read, path, name, shape)
-            )
+            read = partial(_read, path, name, shape)
+            arrays[name] = StoredArray(shape, np.dtype(_NUMBERS[kind]), read)
     return arrays
 
 

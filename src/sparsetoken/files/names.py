@@ -7,25 +7,15 @@ from typing import Any
 
 from sparsetoken.sequences.interop import find_name
 
+_TOKENS = "X features feats embeddings hidden_states last_hidden_state activations acts tokens data"
 # Names as people write them. A table's label is never "y": that may be a coordinate.
-USUAL = {
-    "features": (
-        "X",
-        "features",
-        "feats",
-        "embeddings",
-        "hidden_states",
-        "last_hidden_state",
-        "activations",
-        "acts",
-        "tokens",
-        "data",
-    ),
-    "by": ("bag", "sequence", "bag_id", "bag_ids", "sequence_id"),
-    "label": ("label", "labels", "y"),
-    "mask": ("mask", "attention_mask"),
-    "coords": ("coords", "coordinates"),
-    "group": (),
+USUAL: dict[str, list[str]] = {
+    "features": _TOKENS.split(),
+    "by": ["bag", "sequence", "bag_id", "bag_ids", "sequence_id"],
+    "label": ["label", "labels", "y"],
+    "mask": ["mask", "attention_mask"],
+    "coords": ["coords", "coordinates"],
+    "group": [],
 }
 
 
@@ -43,7 +33,7 @@ class Wanted:
     like: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def chosen_layer(self) -> int | None:
+    def layer_or_like(self) -> int | None:
         """The layer that was named, or used in a file like this."""
         return self.like.get("layer") if self.layer is None else self.layer
 
@@ -75,11 +65,11 @@ def _plain(name: str) -> str:
     return name.lower().replace(" ", "_").replace("-", "_").removesuffix("s")
 
 
-def find_names(patterns: Iterable[str], known: Sequence[str]) -> list[str]:
-    """Return the names that patterns stand for, each once; every pattern must stand for some."""
+def find_names(patterns: Iterable[str], columns: Sequence[str]) -> list[str]:
+    """Return the columns that patterns stand for, each once; every pattern must stand for some."""
     names: dict[str, None] = {}
-    exact = set(known)
+    exact = set(columns)
     for pattern in patterns:
-        matched = [pattern] if pattern in exact else [n for n in known if fnmatchcase(n, pattern)]
-        names.update(dict.fromkeys(matched or [find_name(pattern, known, "columns")]))
+        matched = [pattern] if pattern in exact else [n for n in columns if fnmatchcase(n, pattern)]
+        names.update(dict.fromkeys(matched or [find_name(pattern, columns, "columns")]))
     return list(names)

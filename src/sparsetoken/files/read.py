@@ -13,16 +13,14 @@ from sparsetoken.files.csv import open_csv
 from sparsetoken.files.dataset import Dataset, make_dataset
 from sparsetoken.files.folders import read_folder
 from sparsetoken.files.formats import Arrays, Table, check_size, damage, naming
-from sparsetoken.files.h5ad import open_h5ad
-from sparsetoken.files.hdf5 import open_hdf5
-from sparsetoken.files.labels import with_table
+from sparsetoken.files.hdf5 import open_h5ad, open_hdf5
 from sparsetoken.files.mat import open_mat
 from sparsetoken.files.names import Wanted
 from sparsetoken.files.npz import open_npy, open_npz
 from sparsetoken.files.safetensors import open_safetensors
-from sparsetoken.files.tables import read_table
+from sparsetoken.files.tables import read_table, with_table
 from sparsetoken.files.torch import open_torch
-from sparsetoken.sequences.header import is_stored
+from sparsetoken.sequences.folder import is_stored
 from sparsetoken.sequences.sequences import Sequences
 
 # A format is a function in a file of its own, and a line here.
@@ -142,9 +140,10 @@ def open_table(path: str | Path, what: str = "path") -> Table:
 def _read(path: Path, wanted: Wanted) -> Dataset:
     """Read a file or a folder by what it is; whatever is wrong is said with its name."""
     if path.suffix and not path.is_dir() and not is_table(path) and path.suffix not in ARRAYS:
+        endings = ", ".join([*TABLES, *ARRAYS])
         raise ValueError(
-            f"data must be a folder or a file ending in {', '.join([*TABLES, *ARRAYS])}, "
-            f"got {path.name!r}; save other arrays with numpy.savez"
+            f"data must be a folder or a file ending in {endings}, got {path.name!r}; save other "
+            "arrays with numpy.savez"
         )
     if not path.exists():
         raise FileNotFoundError(2, "there is no such file or folder", str(path))

@@ -48,19 +48,10 @@ class _Storage(NamedTuple):
     size: int
 
 
-class _Tensor(NamedTuple):
-    storage: _Storage
-    start: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-
-
 def open_torch(path: Path) -> Arrays:
     """Open a tensor as X, or a dict or list of tensors and plain values by their names."""
     if not zipfile.is_zipfile(path):
-        raise UnreadableError(
-            "it is no zip archive, as torch writes since 1.6; load it with torch and save it again"
-        )
+        raise UnreadableError("it is not as torch writes since 1.6; load it with torch and save it")
     with zipfile.ZipFile(path) as archive:
         sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
         listing = next((name for name in sizes if name.endswith("/data.pkl")), None)
@@ -71,59 +62,65 @@ def open_torch(path: Path) -> Arrays:
         if order in sizes and archive.read(order) != b"little":
             raise UnreadableError("its numbers are big-endian")
         content = archive.read(listing)
-    _check_opcodes(content)
-    return _name_all(_Unpickler(home, content).load(), path, sizes)
-
-
-def _check_opcodes(content: bytes) -> None:
     for code, argument, _ in pickletools.genops(content):
         if not _OPCODES.fullmatch(code.name):
             raise UnreadableError(f"it holds more than tensors and plain values ({code.name})")
         if "PUT" in code.name and int(argument or 0) > len(content):
             raise ValueError("its list of tensors counts wrongly")
+    return _name_all(_Unpickler(path, home, sizes, content).load())
 
 
 class _Unpickler(pickle.Unpickler):
     """Knows the names that tensors are written with, and gives each a harmless meaning."""
 
-    def __init__(self, home: str, content: bytes) -> None:
+    def __init__(self, path: Path, home: str, sizes: dict[str, int], content: bytes) -> None:
         super().__init__(BytesIO(content))
-        self.home = home
+        self.path, self.home, self.sizes = path, home, sizes
 
     def find_class(self, module: str, name: str) -> Any:
-        known = {
-            "torch._utils._rebuild_tensor_v2": _rebuild,
+        meanings = {
+            "torch._utils._rebuild_tensor_v2": self._tensor,
             "torch._utils._rebuild_parameter": lambda tensor, *_: tensor,
             "collections.OrderedDict": OrderedDict,
         } | {f"torch.{kind}": partial(_Storage, kind=kind) for kind in _STORAGES}
-        if f"{module}.{name}" in known:
-            return known[f"{module}.{name}"]
+        if f"{module}.{name}" in meanings:
+            return meanings[f"{module}.{name}"]
         raise UnreadableError(f"it holds {module}.{name}; only tensors, dicts and lists are read")
 
     def persistent_load(self, pid: Any) -> Any:
         _, storage, key, _, size = pid
         return storage(f"{self.home}data/{key}", size=size)
 
+    def _tensor(self, storage: Any, start: Any, shape: Any, strides: Any, *_: Any) -> StoredArray:
+        """Return a view of a storage, which must hold it."""
+        whole = all(isinstance(n, int) and n >= 0 for n in (start, *shape, *strides))
+        if not isinstance(storage, _Storage) or not whole or len(shape) != len(strides):
+            raise ValueError("a tensor is described wrongly")
+        last = start + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+        if math.prod(shape) and (last >= storage.size or math.prod(shape) > storage.size):
+            raise ValueError(f"a tensor of shape {tuple(shape)} is larger than its storage")
+        dtype, shape = np.dtype(_STORAGES[storage.kind]), tuple(shape)
+        if self.sizes.get(storage.member, -1) != storage.size * dtype.itemsize:
+            raise ValueError(f"the numbers of a tensor of shape {shape} are not there")
 
-def _rebuild(storage: Any, start: Any, shape: Any, strides: Any, *_: Any) -> _Tensor:
-    tensor = _Tensor(storage, start, tuple(shape), tuple(strides))
-    whole = all(isinstance(n, int) and n >= 0 for n in (start, *shape, *strides))
-    if not isinstance(storage, _Storage) or not whole or len(shape) != len(strides):
-        raise ValueError("a tensor is described wrongly")
-    last = start + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
-    if math.prod(shape) and (last >= storage.size or math.prod(shape) > storage.size):
-        raise ValueError(f"a tensor of shape {tensor.shape} is larger than its storage")
-    return tensor
+        def read() -> Array:
+            with zipfile.ZipFile(self.path) as archive:
+                flat = np.frombuffer(archive.read(storage.member), dtype)[start:]
+            steps = [step * dtype.itemsize for step in strides]
+            return np.ascontiguousarray(np.lib.stride_tricks.as_strided(flat, shape, steps))
+
+        halves = storage.kind == "BFloat16Storage"
+        return bfloat16_array(shape, read) if halves else StoredArray(shape, dtype, read)
 
 
-def _name_all(content: Any, path: Path, sizes: dict[str, int]) -> Arrays:
+def _name_all(content: Any) -> Arrays:
     """Return tensors and plain values; those inside others are named ``outer/inner``."""
     arrays: dict[str, StoredArray] = {}
     waiting, seen = [("", content)], set()
     while waiting:
         name, value = waiting.pop()
-        if isinstance(value, _Tensor):
-            arrays[name or "X"] = _stored(value, name or "X", path, sizes)
+        if isinstance(value, StoredArray):
+            arrays[name or "X"] = value
             continue
         if isinstance(value, list | tuple) and not all(map(_is_plain, value)):
             value = dict(enumerate(value))
@@ -140,22 +137,3 @@ def _name_all(content: Any, path: Path, sizes: dict[str, int]) -> Arrays:
 
 def _is_plain(value: Any) -> bool:
     return isinstance(value, str | int | float)
-
-
-def _stored(tensor: _Tensor, name: str, path: Path, sizes: dict[str, int]) -> StoredArray:
-    kind = tensor.storage.kind
-    dtype = np.dtype(_STORAGES[kind])
-    if sizes.get(tensor.storage.member, -1) != tensor.storage.size * dtype.itemsize:
-        raise ValueError(f"the numbers of tensor {name} are not there")
-    read = partial(_read, path, tensor)
-    if kind == "BFloat16Storage":
-        return bfloat16_array(tensor.shape, read)
-    return StoredArray(tensor.shape, dtype, read)
-
-
-def _read(path: Path, tensor: _Tensor) -> Array:
-    with zipfile.ZipFile(path) as archive:
-        flat = np.frombuffer(archive.read(tensor.storage.member), _STORAGES[tensor.storage.kind])
-    strides = [step * flat.itemsize for step in tensor.strides]
-    view = np.lib.stride_tricks.as_strided(flat[tensor.start :], tensor.shape, strides)
-    return np.ascontiguousarray(view)

@@ -197,8 +197,12 @@ def windowed_scores(score: Callable[[Data], Floats], data: Any, window: int | No
     """Return the largest score over windows of at most ``window`` tokens of each sequence."""
     if window is None:
         return score(data)
-    if not hasattr(data, "cut"):
+    if not hasattr(data, "parts"):
         raise ValueError("window needs X in memory or in a folder, got a Dask array")
+    return np.concatenate([_largest_of_windows(score, part, window) for part in data.parts()])
+
+
+def _largest_of_windows(score: Callable[[Data], Floats], data: MemoryData, window: int) -> Floats:
     counts = -(-data.lengths // window)
     first = np.concatenate([[0], np.cumsum(counts)])[:-1]
     within = np.arange(counts.sum()) - np.repeat(first, counts)

@@ -1,106 +1,89 @@
-"""Sequences in the chunks of a Dask array, or in a folder that the workers of a cluster read.
+"""Sequences in the chunks of a Dask array.
 
-Each pass is a map over the chunks, run by the workers, and what comes back to the client is one row
-per sample or one sum per chunk: never tokens. A chunk whose worker died is read, or computed, and
-passed over by another one.
+Each pass is a map over the chunks, run by whatever scheduler Dask is set to, and what comes back is
+one row per sample or one sum per chunk: never tokens. A chunk whose worker died is computed, and
+passed over, by another one.
 """
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from sparsetoken._types import Array, Indices
-from sparsetoken.sequences.data import (
-    Change,
-    LazyData,
-    MemoryData,
-    Passes,
-    StoredData,
-    add_up,
-    apply_changes,
-    block_bounds,
-)
-from sparsetoken.sequences.folder import StoredSequences
+from sparsetoken._types import Array, Bools, Indices
+from sparsetoken.sequences.data import Change, Data, MemoryData, Passes, T
 from sparsetoken.sequences.forms import offsets_of
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
-_TASK = 2**22  # fewest numbers of a folder that a task passes over, a few blocks at a time
-_TASKS_A_THREAD = 4  # few, as each costs the scheduler milliseconds; some, to share the work evenly
 _ROOM = 2**26  # numbers that may come to the client
 
 
-class ChunkedData(LazyData):
-    """Chunks of whole sequences, each somewhere on a cluster."""
+class ChunkedData(Data):
+    """Whole sequences in the chunks of a Dask array of shape (n, L, d)."""
 
-    def __init__(
+    def __init__(self, array: Any, passes: Passes | None = None) -> None:
+        n, length, dim = map(int, array.shape)
+        super().__init__(np.full(n, length, dtype=np.int64), dim, _ROOM, None, passes)
+        self.array, self.bounds = array, offsets_of(array.chunks[0])
+        self._chunks = array.to_delayed().ravel().tolist()
+        self._placed: tuple[tuple[Array, ...], list[Any]] = (), [()] * len(self._chunks)
+
+    def run(
         self,
-        source: Any,
-        blocks: list[Any],
-        bounds: Indices,
-        room: float,
-        client: Any = None,
-        passes: Passes | None = None,
-        changes: tuple[Change, ...] = (),
-    ) -> None:
-        super().__init__(source, room, None, passes, changes)
-        self.blocks, self.bounds, self.client = blocks, bounds, client
-        self._placed: tuple[tuple[Array, ...], list[Any]] | None = None
-
-    def per_sample(self, function: Callable[..., Array], *arguments: Any) -> Array:
-        """Map over the chunks, and bring one row per sample to the client."""
-        return np.concatenate(self._run("per_sample", (), function, *arguments))
-
-    def total(
-        self, function: Callable[..., Any], rows: tuple[Array, ...], *arguments: Any
-    ) -> tuple[Any, ...]:
-        """Map over the chunks and add up what they return."""
-        return add_up(self._run("total", rows, function, *arguments))
-
-    def take(self, rows: Indices) -> MemoryData:
-        """Bring some sequences to the client."""
-        chosen = np.zeros(len(self), dtype=bool)
-        chosen[rows] = True
-        parts = self._run("take", (chosen,))
-        return MemoryData(Sequences.concatenate(parts), passes=self.passes)
-
-    def lazily(self, function: Callable[..., Array], *arguments: Any) -> Any:
-        """Return ``function`` of every sample, of shape (n, L), as a Dask array."""
-        return self.source.array.map_blocks(
-            _on_block,
-            self.changes,
-            function,
-            arguments,
-            dtype=np.float64,
-            drop_axis=2,
-            meta=np.empty((0, 0)),
-        )
-
-    def _run(self, what: str, rows: tuple[Array, ...], *arguments: Any) -> list[Any]:
-        self.passes.count += 1
+        function: Callable[..., Any],
+        rows: tuple[Array, ...],
+        arguments: tuple[Any, ...],
+        join: Callable[[Iterator[Any]], T],
+    ) -> T:
+        """Pass over the chunks, each of which is joined before it comes to the client."""
         from dask.base import compute
         from dask.delayed import delayed
 
-        run = delayed(_run_block, pure=False)
-        shared = delayed((what, self.changes, arguments), traverse=False, pure=False)
-        tasks = [
-            run(block, int(low), part, shared)
-            for block, low, part in zip(self.blocks, self.bounds, self._place(rows), strict=False)
-        ]
-        return list(compute(*tasks, scheduler=self.client))
+        self.passes.count += 1
+        run = delayed(_run_chunk, pure=False)
+        shared = delayed((function, arguments, join), traverse=False, pure=False)
+        chunks = zip(self._chunks, self.bounds.tolist(), self._place(rows), strict=False)
+        return join(iter(compute(*[run(*chunk, shared) for chunk in chunks])))
+
+    def take(self, rows: Indices) -> MemoryData:
+        """Bring some sequences to the client."""
+        mask = np.zeros(len(self), dtype=bool)
+        mask[rows] = True
+        return MemoryData(self.run(_select, (mask,), (), _concatenate), passes=self.passes)
+
+    def changed(self, change: Change) -> "ChunkedData":
+        """Return the sequences with a change that the workers make in every pass."""
+        length, dim = self.array.shape[1:]
+        probe = change(Sequences(np.zeros((length, dim), self.array.dtype), [0, length]))
+        array = self.array.map_blocks(
+            _change_chunk,
+            change,
+            dtype=probe.dtype,
+            chunks=(self.array.chunks[0], (len(probe.tokens),), (probe.dim,)),
+            meta=np.empty((0, 0, 0), probe.dtype),
+        )
+        return ChunkedData(array, self.passes)
+
+    def lazily(self, function: Callable[..., Array], *arguments: Any) -> Any:
+        """Return ``function`` of every sample, of shape (n, L), as a Dask array."""
+        return self.array.map_blocks(
+            _on_chunk, function, arguments, dtype=np.float64, drop_axis=2, meta=np.empty((0, 0))
+        )
 
     def _place(self, rows: tuple[Array, ...]) -> list[Any]:
         """Return each chunk's rows, at the workers: many passes in turn use the same ones."""
-        if not rows:
-            return [()] * len(self.blocks)
-        same = self._placed is not None and len(rows) == len(self._placed[0])
-        if not same or any(a is not b for a, b in zip(rows, self._placed[0], strict=True)):  # type: ignore[index]
+        from dask.base import persist
+        from dask.delayed import delayed
+
+        before = self._placed[0]
+        if len(rows) != len(before) or any(a is not b for a, b in zip(rows, before, strict=True)):
             parts = [tuple(row[low:high] for row in rows) for low, high in pairwise(self.bounds)]
-            self._placed = (rows, place(parts, self.client))
-        assert self._placed is not None
+            literals = [delayed(part, traverse=False, pure=False) for part in parts]
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Sending large graph")
+                self._placed = rows, list(persist(*literals))
         return self._placed[1]
 
 
@@ -110,27 +93,12 @@ def chunks_of_array(array: Any) -> ChunkedData:
         raise ValueError(f"a Dask X must have shape (n, L, d), got {array.ndim} dimensions")
     if len(array.chunks[1]) > 1 or len(array.chunks[2]) > 1:
         raise ValueError(
-            "a Dask X must be chunked over the samples only, got chunks "
-            f"{array.chunks}; use X.rechunk({{1: -1, 2: -1}})"
+            f"a Dask X must be chunked over the samples only, got chunks {array.chunks}; use "
+            "X.rechunk({1: -1, 2: -1})"
         )
     if any(np.isnan(size) for size in array.chunks[0]):
         raise ValueError("a Dask X must know its chunk sizes; use X.compute_chunk_sizes()")
-    n, length, dim = map(int, array.shape)
-    source = SimpleNamespace(
-        array=array, dtype=array.dtype, dim=dim, lengths=np.full(n, length, dtype=np.int64)
-    )
-    bounds = offsets_of(array.chunks[0])
-    return ChunkedData(source, array.to_delayed().ravel().tolist(), bounds, _ROOM)
-
-
-def chunks_of_folder(stored: StoredSequences, changes: tuple[Change, ...] = ()) -> ChunkedData:
-    """Return sequences in a folder as data that the workers of its client read."""
-    threads = sum(stored.client.nthreads().values()) or 1
-    task = max(_TASK, stored.size // (_TASKS_A_THREAD * threads))
-    bounds = block_bounds(stored.offsets, stored.dim, task)
-    parts = [stored.cut(stored.offsets[low : high + 1]) for low, high in pairwise(bounds)]
-    blocks = place(parts, stored.client)
-    return ChunkedData(stored, blocks, bounds, stored.room, stored.client, None, changes)
+    return ChunkedData(array)
 
 
 def is_dask(X: Any) -> bool:
@@ -138,31 +106,23 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "dask"
 
 
-def place(parts: Iterable[Any], client: Any) -> list[Any]:
-    """Send objects to the workers. The scheduler can make them again, unlike scattered ones."""
-    from dask.base import persist
-    from dask.delayed import delayed
-
-    literals = [delayed(part, traverse=False, pure=False) for part in parts]
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sending large graph")
-        return list(persist(*literals, scheduler=client))
+def _run_chunk(chunk: Array, first: int, rows: tuple[Array, ...], shared: Any) -> Any:
+    function, arguments, join = shared
+    return MemoryData(as_sequences(chunk, first)).run(function, rows, arguments, join)
 
 
-def _run_block(block: Any, first: int, rows: tuple[Array, ...], shared: Any) -> Any:
-    what, changes, arguments = shared
-    data: Any
-    if isinstance(block, StoredSequences):
-        data = StoredData(block, changes=changes)
-    else:
-        data = MemoryData(apply_changes(as_sequences(block, first), changes))
-    if what == "total":
-        return data.total(arguments[0], rows, *arguments[1:])
-    if what == "take":
-        return data.take(np.flatnonzero(rows[0])).sequences
-    return data.per_sample(*arguments)
+def _select(sequences: Sequences, mask: Bools) -> Sequences:
+    return sequences[mask]
 
 
-def _on_block(block: Array, changes: Any, function: Callable[..., Array], arguments: Any) -> Array:
-    sequences = apply_changes(as_sequences(block), changes)
-    return function(sequences, *arguments).reshape(block.shape[:2])
+def _concatenate(parts: Iterator[Sequences]) -> Sequences:
+    return Sequences.concatenate(list(parts))
+
+
+def _change_chunk(chunk: Array, change: Change) -> Array:
+    changed = change(as_sequences(chunk))
+    return changed.tokens.reshape(len(chunk), -1, changed.dim)
+
+
+def _on_chunk(chunk: Array, function: Callable[..., Array], arguments: Any) -> Array:
+    return function(as_sequences(chunk), *arguments).reshape(chunk.shape[:2])

@@ -4,15 +4,14 @@ An estimator only asks for results per sample or for sums over the samples; wher
 does not concern it. A pass is a map over blocks that fit into the cache: the same ones in memory
 and from a folder, and for any number of threads, so that sums round alike. From a folder a few
 megabytes of blocks are in memory at a time, and the next are read meanwhile. ``chunks`` maps over
-the workers of a Dask cluster.
+a Dask array.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from copy import copy
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -25,6 +24,7 @@ from sparsetoken.sequences.threads import one_blas_thread
 
 Block = tuple[slice, Sequences]
 Change = Callable[[Sequences], Sequences]
+T = TypeVar("T")
 
 _BLOCK = 2**17  # numbers: what the second-level cache holds in single precision
 _PART = 2**22  # numbers that are read from a folder at a time
@@ -69,13 +69,31 @@ class Data:
 
     def per_sample(self, function: Callable[..., Array], *arguments: Any) -> Array:
         """Return ``function(block, *arguments)`` stacked over the blocks."""
-        return np.concatenate(list(self._map(function, (), arguments)))
+        return self.run(function, (), arguments, stack_rows)
 
     def total(
         self, function: Callable[..., Any], rows: tuple[Array, ...], *arguments: Any
     ) -> tuple[Any, ...]:
         """Return the sum of ``function(block, *rows of the block, *arguments)``, entry by entry."""
-        return add_up(self._map(function, rows, arguments))
+        return self.run(function, rows, arguments, add_up)
+
+    def run(
+        self,
+        function: Callable[..., Any],
+        rows: tuple[Array, ...],
+        arguments: tuple[Any, ...],
+        join: Callable[[Iterator[Any]], T],
+    ) -> T:
+        """Pass over the tokens, and join what ``function`` returns for the blocks."""
+        self.passes.count += 1
+
+        def on_block(block: Block) -> Any:
+            return function(block[1], *(row[block[0]] for row in rows), *arguments)
+
+        n_threads = effective_n_jobs(self.n_jobs)
+        with one_blas_thread(), ThreadPoolExecutor(n_threads) as threads:
+            each = map if n_threads == 1 else threads.map
+            return join(result for blocks in self._blocks() for result in each(on_block, blocks))
 
     def take(self, rows: Indices) -> "MemoryData":
         """Return the sequences of increasing ``rows``, in memory."""
@@ -83,28 +101,22 @@ class Data:
 
     def mapped(self, token_map: Any) -> "Data":
         """Return the same sequences with a fitted transformer applied to every token."""
-        raise NotImplementedError
+        change = partial(_map_tokens, token_map=token_map)
+        return self if token_map is None else self.changed(change)
 
     def pooled(self) -> "Data":
-        """Return each sequence's mean token, as a sequence of one: no pass over the tokens."""
+        """Return each sequence's mean token, as a sequence of one: in memory if there is room."""
+        if len(self) * self.dim > self.room:
+            return self.changed(_mean_tokens)
         means = self.per_sample(pooled_features)
         return MemoryData(Sequences(means, np.arange(len(means) + 1)), self.n_jobs)
 
-    def _map(
-        self, function: Callable[..., Any], rows: tuple[Array, ...], arguments: tuple[Any, ...]
-    ) -> Iterator[Any]:
-        self.passes.count += 1
+    def changed(self, change: Change) -> "Data":
+        """Return the sequences with every token changed, or every sequence made one token."""
+        raise NotImplementedError
 
-        def run(block: Block) -> Any:
-            return function(block[1], *(row[block[0]] for row in rows), *arguments)
-
-        n_threads = effective_n_jobs(self.n_jobs)
-        with one_blas_thread(), ThreadPoolExecutor(n_threads) as threads:
-            for blocks in self._parts():
-                yield from (map if n_threads == 1 else threads.map)(run, blocks)
-
-    def _parts(self) -> Iterator[Iterable[Block]]:
-        """Yield blocks, some at a time: those that may be in memory together."""
+    def _blocks(self) -> Iterator[Iterable[Block]]:
+        """Yield blocks, as many at a time as may be in memory together."""
         raise NotImplementedError
 
 
@@ -121,9 +133,9 @@ class MemoryData(Data):
         """Return some sequences; all of them are not copied."""
         return self if len(rows) == len(self) else self._with(self.sequences[rows])
 
-    def mapped(self, token_map: Any) -> "MemoryData":
-        """Return the sequences of mapped tokens."""
-        return self if token_map is None else self._with(_map_tokens(self.sequences, token_map))
+    def changed(self, change: Change) -> "MemoryData":
+        """Change the sequences at once."""
+        return self._with(change(self.sequences))
 
     def scaled(self, mean: Array, scale: Array) -> "MemoryData":
         """Return the sequences of tokens (x − mean)·scale."""
@@ -134,61 +146,23 @@ class MemoryData(Data):
         """Return the same tokens cut at other places."""
         return self._with(Sequences(self.sequences.tokens, offsets))
 
+    def parts(self) -> Iterator["MemoryData"]:
+        """Yield the data in parts that may be in memory: as a whole."""
+        yield self
+
     def _with(self, sequences: Sequences) -> "MemoryData":
         return MemoryData(sequences, self.n_jobs, self.passes)
 
     @cached_property
-    def _blocks(self) -> list[Block]:
-        bounds = block_bounds(self.sequences.offsets, self.dim, _BLOCK)
-        return [
-            (slice(low, high), self.sequences[low:high]) for low, high in pairwise(bounds.tolist())
-        ]
+    def _views(self) -> list[Block]:
+        return _cut(self.sequences, block_bounds(self.sequences.offsets, self.dim))
 
-    def _parts(self) -> Iterator[Iterable[Block]]:
-        yield self._blocks
+    def _blocks(self) -> Iterator[Iterable[Block]]:
+        yield self._views
 
 
-class LazyData(Data):
-    """What sequences that are not in memory share: ``changes`` are made when they are read."""
-
-    def __init__(
-        self,
-        source: Any,
-        room: float,
-        n_jobs: int | None,
-        passes: Passes | None,
-        changes: tuple[Change, ...],
-    ) -> None:
-        self.source, self.changes = source, changes
-        # What the changes do to one sequence of two tokens they do to all.
-        probe = self.change(Sequences(np.zeros((2, source.dim), source.dtype), [0, 2]))
-        lengths = np.asarray(source.lengths)
-        kept = lengths if len(probe.tokens) == 2 else np.ones_like(lengths)
-        super().__init__(kept, probe.dim, room, n_jobs, passes)
-
-    def change(self, sequences: Sequences) -> Sequences:
-        """Return what the estimator sees of sequences that were read."""
-        return apply_changes(sequences, self.changes)
-
-    def changed(self, change: Change) -> Self:
-        """Return the same data, with one more change."""
-        same, changes = copy(self), (*self.changes, change)
-        LazyData.__init__(same, self.source, self.room, self.n_jobs, self.passes, changes)
-        return same
-
-    def mapped(self, token_map: Any) -> Self:
-        """Return the sequences of tokens that are mapped whenever they are read."""
-        change = partial(_map_tokens, token_map=token_map)
-        return self if token_map is None else self.changed(change)
-
-    def pooled(self) -> Data:
-        """Return mean tokens: in memory if there is room, else taken whenever they are read."""
-        fits = len(self) * self.dim <= self.room
-        return super().pooled() if fits else self.changed(_mean_tokens)
-
-
-class StoredData(LazyData):
-    """Sequences in a folder."""
+class StoredData(Data):
+    """Sequences in a folder; ``changes`` are made whenever they are read."""
 
     def __init__(
         self,
@@ -197,64 +171,79 @@ class StoredData(LazyData):
         passes: Passes | None = None,
         changes: tuple[Change, ...] = (),
     ) -> None:
-        super().__init__(stored, stored.room, n_jobs, passes, changes)
+        self.stored, self.changes = stored, changes
+        # What the changes do to one sequence of two tokens they do to all.
+        probe = self._change(Sequences(np.zeros((2, stored.dim), stored.dtype), [0, 2]))
+        lengths = stored.lengths if len(probe.tokens) == 2 else np.ones(len(stored), np.int64)
+        super().__init__(lengths, probe.dim, stored.room, n_jobs, passes)
 
     def take(self, rows: Indices) -> MemoryData:
         """Read some sequences."""
         self.passes.count += 1
-        return MemoryData(self.change(self.source[rows]), self.n_jobs, self.passes)
+        return MemoryData(self._change(self.stored[rows]), self.n_jobs, self.passes)
 
-    def cut(self, offsets: Indices) -> "StoredData":
-        """Return the same tokens cut at other places; offsets count from the first token."""
-        cut = self.source.cut(offsets + self.source.offsets[0])
-        return StoredData(cut, self.n_jobs, self.passes, self.changes)
+    def changed(self, change: Change) -> "StoredData":
+        """Return the sequences with one more change to be made."""
+        return StoredData(self.stored, self.n_jobs, self.passes, (*self.changes, change))
 
-    def _parts(self) -> Iterator[Iterable[Block]]:
-        bounds = block_bounds(self.source.offsets, self.source.dim, _BLOCK)
-        most = min(_PART, self.source.room // 4)
-        number = _numbers(self.source.offsets, self.source.dim)[bounds[:-1]] // most
+    def parts(self) -> Iterator[MemoryData]:
+        """Yield the data in parts that may be in memory."""
+        for _, sequences in self._read():
+            yield MemoryData(self._change(sequences), self.n_jobs, self.passes)
+
+    def _change(self, sequences: Sequences) -> Sequences:
+        for change in self.changes:
+            sequences = change(sequences)
+        return sequences
+
+    def _blocks(self) -> Iterator[Iterable[Block]]:
+        for bounds, sequences in self._read():
+            yield ((rows, self._change(block)) for rows, block in _cut(sequences, bounds))
+
+    def _read(self) -> Iterator[tuple[Indices, Sequences]]:
+        """Read the blocks, a few megabytes at a time and one such part ahead, with their bounds."""
+        offsets, dim = self.stored.offsets, self.stored.dim
+        bounds = block_bounds(offsets, dim)
+        most = max(1, min(_PART, self.stored.room // 4))
+        number = (offsets[bounds[:-1]] - offsets[0]) * dim // most
         ends = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(bounds) - 1]
-        parts = [bounds[low : high + 1].tolist() for low, high in pairwise(ends)]
-        with ThreadPoolExecutor(1) as reader:  # reads one part ahead
-            ahead = reader.submit(self._read, parts[0])
-            for part in parts[1:]:
-                blocks, ahead = ahead.result(), reader.submit(self._read, part)
-                yield blocks
+        spans = [bounds[low : high + 1] for low, high in pairwise(ends)]
+
+        def read(span: Indices) -> tuple[Indices, Sequences]:
+            return span, self.stored[np.arange(span[0], span[-1])]
+
+        with ThreadPoolExecutor(1) as reader:
+            ahead = reader.submit(read, spans[0])
+            for span in spans[1:]:
+                done, ahead = ahead.result(), reader.submit(read, span)
+                yield done
             yield ahead.result()
 
-    def _read(self, bounds: list[int]) -> Iterator[Block]:
-        sequences = self.source.read(bounds[0], bounds[-1])
-        return (
-            (slice(low, high), self.change(sequences[low - bounds[0] : high - bounds[0]]))
-            for low, high in pairwise(bounds)
-        )
+
+def stack_rows(results: Iterable[Array]) -> Array:
+    """Return the rows of all results."""
+    return np.concatenate(list(results))
 
 
-def apply_changes(sequences: Sequences, changes: Iterable[Change]) -> Sequences:
-    """Return sequences after one change after the other."""
-    for change in changes:
-        sequences = change(sequences)
-    return sequences
-
-
-def add_up(parts: Iterable[Any]) -> tuple[Any, ...]:
+def add_up(results: Iterable[Any]) -> tuple[Any, ...]:
     """Return the sum of results that are arrays, numbers or tuples of them, entry by entry."""
     total: tuple[Any, ...] = ()
-    for part in parts:
-        entries = part if isinstance(part, tuple) else (part,)
+    for result in results:
+        entries = result if isinstance(result, tuple) else (result,)
         total = tuple(a + b for a, b in zip(total, entries, strict=True)) if total else entries
     return total
 
 
-def _numbers(offsets: Indices, dim: int) -> Indices:
-    """Return how many numbers come before each sequence, and in all."""
-    return (offsets - offsets[0]) * dim
-
-
-def block_bounds(offsets: Indices, dim: int, size: int) -> Indices:
-    """Return where blocks of whole sequences, of about ``size`` numbers each, start and end."""
-    number = _numbers(offsets, dim)[:-1] // size
+def block_bounds(offsets: Indices, dim: int) -> Indices:
+    """Return where blocks of whole sequences, of about as many numbers each, start and end."""
+    number = (offsets[:-1] - offsets[0]) * dim // _BLOCK
     return np.append(np.flatnonzero(np.diff(number, prepend=-1)), len(number))
+
+
+def _cut(sequences: Sequences, bounds: Indices) -> list[Block]:
+    """Return the blocks of sequences, the first of which has the number of the first bound."""
+    first, *_ = each = bounds.tolist()
+    return [(slice(a, b), sequences[a - first : b - first]) for a, b in pairwise(each)]
 
 
 def _mean_tokens(sequences: Sequences) -> Sequences:

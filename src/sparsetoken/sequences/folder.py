@@ -1,27 +1,28 @@
 """Sequences in a folder, read in parts and never as a whole.
 
-A folder holds plain ``.npy`` files: ``tokens.npy`` (total_tokens, dim), ``offsets.npy``, and where
-they were given ``labels.npy`` and ``ids.npy``. ``digests.npy`` has a digest of each 64 kB of
-tokens. ``sequences.json`` is written last, with the lengths and digests of the other files: a
-folder without it is not complete, and one that was changed afterwards is refused.
+A folder holds plain ``.npy`` files: ``tokens.npy`` (total_tokens, dim), ``offsets.npy``, the digest
+of each sequence in ``digests.npy``, and where they were given ``feature_names.npy``, ``labels.npy``
+and ``ids.npy``. ``sequences.json`` is written last, with the digests of the other files: a folder
+without it is not complete, and one that was changed afterwards is refused.
 """
 
+import json
+import os
 import re
-import tokenize
+import zlib
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from sparsetoken._types import Array, Indices
-from sparsetoken.sequences.digests import BlockDigests, TokenFile
-from sparsetoken.sequences.forms import Container, check_sequences, offsets_of
-from sparsetoken.sequences.header import check_file, read_header, write_header
-from sparsetoken.sequences.interop import as_names
+from sparsetoken.sequences.forms import Container, offsets_of
 
-_TOKENS, _OFFSETS, _DIGESTS = "tokens.npy", "offsets.npy", "digests.npy"
-_LABELS, _IDS = "labels.npy", "ids.npy"
+_HEADER, _TOKENS = "sequences.json", "tokens.npy"
+_HEAD = 128  # bytes of the head of an .npy file with two axes
+_FORMAT, _VERSION = "sparsetoken sequences", 3
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
 
@@ -60,12 +61,10 @@ class SequenceWriter:
             raise ValueError(f"folder must be empty or not exist, got {self.folder}")
         (self.folder / _TOKENS).open("xb").close()  # from here on there is no second writer
         self._convert = convert
-        self._file: Any = None
-        self._lengths: list[Array] = []
-        self._beside: dict[str, list[Array]] = {_LABELS: [], _IDS: []}
-        self._digests = BlockDigests()
-        self._first: Any = None
-        self._end = 0
+        self._first: Any = None  # the type and the names of what was added first
+        self._n_tokens = 0
+        names = ("lengths", "digests", "labels", "ids")
+        self._added: dict[str, list[Array]] = {name: [] for name in names}
 
     def add(self, X: Any, labels: Any = None) -> None:
         """Append sequences.
@@ -80,65 +79,55 @@ class SequenceWriter:
         added = self._convert(X)
         first = added[:0] if self._first is None else self._first
         if added.dim != first.dim or not np.can_cast(added.dtype, first.dtype):
-            raise ValueError(
-                f"X must have tokens of {first.dim} features and type {first.dtype} like those "
-                f"before, got {added.dim} and {added.dtype}"
-            )
-        if _names(added) != _names(first):
+            forms = f"{first.dim} features and type {first.dtype}, got {added.dim}, {added.dtype}"
+            raise ValueError(f"X must be like the sequences before, tokens of {forms}")
+        if not np.array_equal(added.feature_names, first.feature_names):
             raise ValueError("X must have the same names of features as the sequences before")
-        beside = {_LABELS: labels, _IDS: added.ids}
-        for name, values in beside.items():
-            if len(self._beside[name]) != (len(self._lengths) if values is not None else 0):
-                raise ValueError(f"all parts must have {name[:-4]}, or none")
+        named = {"labels": labels, "ids": added.ids}
+        for name, values in named.items():
+            if len(self._added[name]) != (0 if values is None else len(self._added["lengths"])):
+                raise ValueError(f"all parts must have {name}, or none")
             if values is not None and np.shape(values) != added.shape:
-                raise ValueError(
-                    f"labels must have shape {added.shape}, one per sequence, "
-                    f"got {np.shape(values)}"
-                )
-        if self._file is None:
-            self._file = (self.folder / _TOKENS).open("r+b", buffering=0)
-        if self._first is None:
-            self._end = self._write_head(0, first)
-        content = np.ascontiguousarray(added.tokens, first.dtype).reshape(-1).data.cast("B")
-        self._write(content, self._end)
+                shape = f"shape {added.shape}, got {np.shape(values)}"
+                raise ValueError(f"{name} must have one entry per sequence, {shape}")
+        tokens = np.ascontiguousarray(added.tokens, first.dtype)
+        self._write(first, 0, tokens)
         # All of it is in the file: only now does it count.
-        self._first, self._end = first, self._end + len(content)
-        self._digests.update(content)
-        self._lengths.append(added.lengths)
-        for name, values in beside.items():
+        self._first, self._n_tokens = first, self._n_tokens + len(tokens)
+        named |= {"lengths": added.lengths, "digests": _digests(tokens, added.offsets)}
+        for name, values in named.items():
             if values is not None:
-                self._beside[name].append(np.asarray(values))
+                self._added[name].append(np.asarray(values))
 
     def close(self) -> None:
-        """Write what is known when all sequences are there."""
+        """Complete the folder."""
         if self._first is None:
             raise ValueError("at least one sequence must be added before the folder is complete")
-        offsets = offsets_of(np.concatenate(self._lengths))
-        self._write_head(int(offsets[-1]), self._first)
-        self._file.truncate(self._end)
-        self._file.close()
-        arrays: dict[str, Array] = {_OFFSETS: offsets, _DIGESTS: self._digests.values()}
-        arrays |= {name: np.concatenate(held) for name, held in self._beside.items() if held}
+        arrays = {name: np.concatenate(parts) for name, parts in self._added.items() if parts}
+        arrays["offsets"] = offsets_of(arrays.pop("lengths"))
+        if self._first.feature_names is not None:
+            arrays["feature_names"] = self._first.feature_names
+        self._write(self._first, self._n_tokens, np.empty(0))
+        files = {_TOKENS: _file_digest(self.folder / _TOKENS)}
         for name, values in arrays.items():
-            if values.dtype.kind == "O":  # text of any length, as frames hold it
-                values = values.astype(str)
-            np.save(self.folder / name, values, allow_pickle=False)
-        write_header(self.folder, _names(self._first), list(arrays))
+            path = self.folder / f"{name}.npy"
+            text = values.dtype.kind == "O"  # of any length, as frames hold it
+            np.save(path, values.astype(str) if text else values, allow_pickle=False)
+            files[path.name] = _file_digest(path)
+        header = {"format": _FORMAT, "version": _VERSION, "crc32": files}
+        (self.folder / _HEADER).write_text(json.dumps(header))
 
-    def _write_head(self, count: int, like: Any) -> int:
-        """Write the head of the ``.npy`` file; NumPy leaves room in it for a larger count."""
-        self._file.seek(0)
-        descr = np.lib.format.dtype_to_descr(like.dtype)
-        shape = (count, like.dim)
-        np.lib.format.write_array_header_1_0(
-            self._file, {"descr": descr, "fortran_order": False, "shape": shape}
-        )
-        return int(self._file.tell())
+    def _write(self, first: Any, count: int, tokens: Array) -> None:
+        """Write the head of the ``.npy`` file, and tokens behind those that were added before.
 
-    def _write(self, content: memoryview, place: int) -> None:
-        self._file.seek(place)
-        while len(content):
-            content = content[self._file.write(content) :]
+        NumPy leaves room in the head for a larger count of tokens.
+        """
+        about = {"descr": first.dtype.str, "fortran_order": False, "shape": (count, first.dim)}
+        with (self.folder / _TOKENS).open("r+b") as file:
+            np.lib.format.write_array_header_1_0(file, about)
+            file.seek(self._n_tokens * first.dim * first.dtype.itemsize, os.SEEK_CUR)
+            file.truncate()  # what an add that failed has left
+            file.write(tokens.data)
 
     def __enter__(self) -> Self:
         return self
@@ -146,10 +135,7 @@ class SequenceWriter:
     def __exit__(self, kind: Any, *_: Any) -> None:
         if kind is None:
             self.close()
-            return
-        if self._file is not None:
-            self._file.close()
-        if self._first is None:
+        elif self._first is None:
             (self.folder / _TOKENS).unlink()  # nothing was added: the folder is free again
 
 
@@ -169,35 +155,22 @@ class StoredSequences(Container):
         What was written as labels.
     memory_limit : int
         Bytes.
-    client : Client or None
-        The Dask client whose workers read.
     """
 
     def __init__(
-        self, folder: Any, memory_limit: float | str, client: Any, container: Callable[..., Any]
+        self, folder: Any, memory_limit: float | str, container: Callable[..., Any]
     ) -> None:
-        self.folder = Path(folder).absolute()
         self.memory_limit = _as_bytes(memory_limit)
-        self.client = client
         self._container = container
-        header = read_header(self.folder)
-        names = header["feature_names"]
-        self.feature_names = None if names is None else as_names(names)
-        try:
-            tokens = np.load(self.folder / _TOKENS, mmap_mode="r")  # checks that the file is whole
-            arrays = {
-                name: np.load(self.folder / name)
-                if check_file(self.folder / name, header)
-                else None
-                for name in (_OFFSETS, _LABELS, _IDS, _DIGESTS)
-            }
-        except (ValueError, OSError, tokenize.TokenError) as error:
-            raise ValueError(f"{self.folder} is damaged: {error}") from None
-        self.offsets = _checked_offsets(arrays[_OFFSETS], tokens, self.folder)
-        self.labels, self.ids = arrays[_LABELS], arrays[_IDS]
+        folder = Path(folder).absolute()
+        arrays = _read_arrays(folder)
+        tokens = arrays.pop(_TOKENS)
+        self._path, self._start = folder / _TOKENS, tokens.offset
         self.dim, self.dtype = tokens.shape[1], tokens.dtype
-        place = self.folder / _TOKENS, tokens.offset
-        self._file = TokenFile(*place, len(tokens), self.dim, self.dtype, arrays[_DIGESTS])
+        self.offsets, self._digests = arrays["offsets.npy"], arrays["digests.npy"]
+        self.labels, self.ids = arrays.get("labels.npy"), arrays.get("ids.npy")
+        names = arrays.get("feature_names.npy")
+        self.feature_names = None if names is None else names.astype(object)
 
     @property
     def size(self) -> int:
@@ -211,68 +184,81 @@ class StoredSequences(Container):
 
     def to_memory(self) -> Any:
         """Read all sequences into memory."""
-        return self.read(0, len(self))
-
-    def read(self, first: int, last: int) -> Any:
-        """Read the sequences ``first`` up to ``last`` into memory."""
-        offsets = self.offsets[first : last + 1]
-        ids = None if self.ids is None else self.ids[first:last]
-        spans = [(int(offsets[0]), int(offsets[-1]))]
-        return self._read(spans, offsets - offsets[0], ids, first)
-
-    def _read(self, spans: list[tuple[int, int]], offsets: Array, ids: Any, first: int) -> Any:
-        tokens, as_written = self._file.read(spans)
-        sequences = self._container(tokens, offsets, self.feature_names, ids)
-        if not as_written:
-            if len(sequences):
-                check_sequences(sequences, first)  # names the token if one is no number
-            if self._file.digests is not None:
-                raise ValueError(
-                    f"{self._file.path} is damaged, or was changed since it was written"
-                )
-        return sequences
+        return self._read(np.arange(len(self)))
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, int | np.integer):
-            row = range(len(self))[key]
-            return self.read(row, row + 1).tokens
+            return self._read(np.array([range(len(self))[key]])).tokens
         rows = np.arange(len(self))[key]
-        if isinstance(key, slice) and key.step in (None, 1):
-            return self._slice(*((rows[0], rows[-1] + 1) if rows.size else (0, 0)))
+        if not (isinstance(key, slice) and key.step in (None, 1)):
+            return self._read(rows)
+        first, last = (rows[0], rows[-1] + 1) if rows.size else (0, 0)
+        subset = object.__new__(StoredSequences)
+        subset.__dict__ |= self.__dict__
+        subset.offsets = self.offsets[first : last + 1]
+        for name in ("_digests", "labels", "ids"):
+            values = getattr(self, name)
+            setattr(subset, name, None if values is None else values[first:last])
+        return subset
+
+    def _read(self, rows: Indices) -> Any:
+        """Read sequences into memory of their own, and compare them with their digests."""
         starts, ends = self.offsets[rows], self.offsets[rows + 1]
-        spans = list(zip(starts.tolist(), ends.tolist(), strict=True))
+        offsets = offsets_of(ends - starts)
+        tokens = np.empty((offsets[-1], self.dim), self.dtype)
+        runs = np.flatnonzero(starts != np.concatenate([[-1], ends])[:-1])  # of neighbors
+        with self._path.open("rb") as file:
+            for low, high in pairwise([*runs.tolist(), len(rows)]):
+                run = tokens[offsets[low] : offsets[high]]
+                file.seek(self._start + int(starts[low]) * self.dim * self.dtype.itemsize)
+                if file.readinto(run.data) < run.nbytes:
+                    raise ValueError(f"{self._path} is shorter than it was when it was opened")
+        if not np.array_equal(_digests(tokens, offsets), self._digests[rows]):
+            raise ValueError(f"{self._path} is damaged, or was changed since it was written")
         ids = None if self.ids is None else self.ids[rows]
-        return self._read(spans, offsets_of(ends - starts), ids, 0)
-
-    def cut(self, offsets: Indices) -> "StoredSequences":
-        """Return the same tokens cut at other places, without labels and ids."""
-        part = object.__new__(StoredSequences)
-        part.__dict__ |= self.__dict__
-        part.offsets, part.labels, part.ids = offsets, None, None
-        return part
-
-    def _slice(self, first: int, last: int) -> "StoredSequences":
-        part = self.cut(self.offsets[first : last + 1])
-        part.labels = None if self.labels is None else self.labels[first:last]
-        part.ids = None if self.ids is None else self.ids[first:last]
-        return part
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"client": None}  # a worker reads for itself
+        return self._container(tokens, offsets, self.feature_names, ids)
 
 
-def _checked_offsets(offsets: Array | None, tokens: Array, folder: Path) -> Array:
-    if offsets is None or offsets.ndim != 1 or offsets.dtype.kind != "i" or offsets.size < 2:
-        raise ValueError(f"{folder} is damaged: {_OFFSETS} does not say where sequences start")
-    if tokens.ndim != 2 or offsets[0] != 0 or offsets[-1] != len(tokens):
-        raise ValueError(f"{folder} is damaged: {len(tokens)} tokens instead of {offsets[-1]}")
-    if (np.diff(offsets) < 1).any():
-        raise ValueError(f"{folder} is damaged: {_OFFSETS} does not increase")
-    return offsets
+def is_stored(folder: Path) -> bool:
+    """Return whether sequences were written to a folder, completely."""
+    return (folder / _HEADER).exists()
 
 
-def _names(sequences: Any) -> Any:
-    return None if sequences.feature_names is None else sequences.feature_names.tolist()
+def _read_arrays(folder: Path) -> dict[str, Any]:
+    """Return the arrays of a folder by the names of their files, the tokens as a map."""
+    if not is_stored(folder):
+        raise ValueError(f"{folder} holds no complete sequences: no {_HEADER} in it")
+    try:
+        header = json.loads((folder / _HEADER).read_text())
+        readable = header["format"] == _FORMAT and header["version"] == _VERSION
+    except (ValueError, TypeError, LookupError):
+        readable = False
+    if not readable:
+        wrong = f"is damaged, or not of format version {_VERSION}"
+        raise ValueError(f"{folder / _HEADER} {wrong}: write the sequences again")
+    arrays = {}
+    try:
+        for name, digest in header["crc32"].items():
+            if _file_digest(folder / name) != digest:
+                raise ValueError(f"{name} has changed since it was written")
+            arrays[name] = np.load(folder / name, mmap_mode="r" if name == _TOKENS else None)
+    except (ValueError, LookupError, AttributeError, OSError) as error:
+        raise ValueError(f"{folder} is damaged: {error}") from None
+    return arrays
+
+
+def _file_digest(path: Path) -> int:
+    """Return the digest of a file; of tokens that of the head, as each sequence has its own."""
+    with path.open("rb") as file:
+        return zlib.crc32(file.read(_HEAD if path.name == _TOKENS else -1))
+
+
+def _digests(tokens: Array, offsets: Indices) -> Array:
+    """Return the digest of each sequence."""
+    content = tokens.reshape(-1).view(np.uint8).data
+    ends = (offsets * tokens.shape[1] * tokens.itemsize).tolist()
+    each = (zlib.crc32(content[first:last]) for first, last in pairwise(ends))
+    return np.fromiter(each, np.uint32, len(offsets) - 1)
 
 
 def _as_bytes(limit: float | str) -> int:

@@ -15,11 +15,8 @@ from sparsetoken.sequences.interop import as_floats, is_frame, named_tokens, spl
 
 Stacked = tuple[Array, Indices, Array | None]  # tokens, offsets, names of the features
 
-_PADDING = 0.1  # share of tokens at the ends that are exactly zero, from which on it is padding
-_FORMS = (
-    "X must be an array of shape (n, L, d) or (n, d), a list of arrays of shape (L_i, d), or "
-    "Sequences, got "
-)
+_PADDING = 0.1  # fraction of tokens that are exactly zero, from which on it is padding
+_FORMS = "X must be an array of shape (n, L, d) or (n, d), a list of (L_i, d) arrays, or Sequences"
 
 
 class OneTokenWarning(UserWarning):
@@ -47,7 +44,7 @@ def stack(X: Any) -> Stacked:
     if whole:
         return _stack_array(as_floats(X, "X"))
     if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
-        raise ValueError(f"{_FORMS}{type(X).__name__}")
+        raise ValueError(f"{_FORMS}, got {type(X).__name__}")
     if len(X) and not is_frame(X[0]) and np.ndim(X[0]) < 2:
         return _stack_array(as_floats(X, "X"))  # a list of vectors: one token each
     return stack_list(X)
@@ -79,16 +76,14 @@ def stack_padded(array: Any, mask: Any) -> Stacked:
         raise ValueError(f"array must have shape (n, L, d), got {padded.shape}")
     if mask is None:
         raise ValueError("mask must say where array has tokens, got None")
-    there = as_floats(mask, "mask", keep=True)
-    if there.shape != padded.shape[:2] or not np.isin(there, (0, 1)).all():
-        raise ValueError(
-            f"mask must hold True or False, 1 or 0, of shape {padded.shape[:2]}, "
-            f"got shape {there.shape} and values {np.unique(there)[:4]}"
-        )
-    there = there.astype(bool)
-    lengths = there.sum(axis=1)
-    warn_of_empty(lengths, "mask", "a mask that is true at the padding must be turned: ~mask")
-    return padded[there], offsets_of(lengths), None
+    present = as_floats(mask, "mask", keep=True)
+    if present.shape != padded.shape[:2] or not np.isin(present, (0, 1)).all():
+        wrong = f"got shape {present.shape} and values {np.unique(present)[:4]}"
+        raise ValueError(f"mask must hold True or False of shape {padded.shape[:2]}, {wrong}")
+    present = present.astype(bool)
+    lengths = present.sum(axis=1)
+    warn_of_empty(lengths, "mask", "; a mask that is true at the padding must be inverted: ~mask")
+    return padded[present], offsets_of(lengths), None
 
 
 def offsets_of(lengths: Any) -> Indices:
@@ -106,28 +101,23 @@ def join_tokens(parts: Sequence[tuple[Array, Array | None]], what: str) -> Array
             lacks = where if part_names is None else f"{what} 0 of X"
             raise ValueError(f"{lacks} has no names of features, but others have")
         if part_names is not None and names is not None and part_names.tolist() != names.tolist():
-            if set(part_names) != set(names):
-                odd = sorted(set(part_names) ^ set(names))[0]
+            for odd in sorted(set(part_names) ^ set(names)):
                 has = "has" if odd in part_names else "lacks"
                 raise ValueError(f"{where} {has} the feature {odd!r}, unlike {what} 0")
             place = {name: j for j, name in enumerate(part_names)}
             part = part[:, [place[name] for name in names]]
-        if part.shape[1] != tokens.shape[1]:
-            raise ValueError(
-                f"{where} has tokens of dimension {part.shape[1]}, "
-                f"but {what} 0 of dimension {tokens.shape[1]}"
-            )
+        dim, expected = part.shape[1], tokens.shape[1]
+        if dim != expected:
+            raise ValueError(f"{where} has tokens of dimension {dim}, {what} 0 of {expected}")
         aligned.append(part)
     single = all(part.dtype == np.float32 for part in aligned)
-    dtype = np.float32 if single else np.float64
-    return np.concatenate(aligned, dtype=dtype, casting="unsafe")
+    return np.concatenate(aligned, dtype=np.float32 if single else np.float64, casting="unsafe")
 
 
 def check_sequences(X: Any, first: int = 0) -> None:
     """Refuse what cannot be learned from, and warn of what looks like padding.
 
-    ``X`` has tokens, offsets, ids and feature_names; ``first`` is the number of its first sequence
-    in messages.
+    ``first`` is the number of the first sequence in messages.
     """
     if len(X) == 0:
         raise ValueError("X must hold at least one sequence, got none")
@@ -140,15 +130,12 @@ def check_sequences(X: Any, first: int = 0) -> None:
     _warn_of_padding(X.tokens, X.offsets)
 
 
-def warn_of_empty(lengths: Array, argument: str, remedy: str = "") -> None:
+def warn_of_empty(lengths: Array, argument: str, hint: str = "") -> None:
     """Warn of sequences that an argument leaves without tokens."""
-    empty = int((np.asarray(lengths) == 0).sum())
+    empty = int((lengths == 0).sum())
     if empty:
-        hint = f"; {remedy}" if remedy else ""
-        warn_caller(
-            f"{argument} leaves {empty} of {len(lengths)} sequences without tokens{hint}",
-            EmptySequenceWarning,
-        )
+        left = f"{argument} leaves {empty} of {len(lengths)} sequences without tokens{hint}"
+        warn_caller(left, EmptySequenceWarning)
 
 
 def warn_caller(text: str, kind: type[Warning]) -> None:
@@ -166,7 +153,7 @@ class Container:
     offsets: Indices
     ids: Array | None
     feature_names: Array | None
-    dim: Any
+    dim: int
     dtype: Any
 
     @property
@@ -206,7 +193,7 @@ def _stack_array(array: Array) -> Stacked:
     if array.ndim == 2:
         return _one_token_each(array, None)
     if array.ndim != 3:
-        raise ValueError(f"{_FORMS}an array of shape {array.shape}. Reshape your data")
+        raise ValueError(f"{_FORMS}, got shape {array.shape}. Reshape your data")
     n, length, dim = array.shape
     tokens = np.ascontiguousarray(array.reshape(n * length, dim))
     return tokens, np.arange(n + 1) * length, None
@@ -214,9 +201,8 @@ def _stack_array(array: Array) -> Stacked:
 
 def _one_token_each(tokens: Array, names: Array | None) -> Stacked:
     warn_caller(
-        f"each of the {len(tokens)} rows of X was taken as a sequence of its own, with one token. "
-        "If rows are tokens, group them by Sequences.from_frame or Sequences.from_stacked; if one "
-        "token each is meant, X[:, None] of an array says so",
+        f"each of the {len(tokens)} rows of X was taken as a sequence of one token: group tokens "
+        "by Sequences.from_frame or from_stacked, or pass X[:, None] if one token each is meant",
         OneTokenWarning,
     )
     return np.ascontiguousarray(tokens), np.arange(len(tokens) + 1), names
@@ -241,12 +227,9 @@ def _check_finite(X: Any, first: int) -> None:
             which = int(np.searchsorted(X.offsets, start + row, side="right")) - 1
             token = start + int(row) - int(X.offsets[which])
             kind = "NaN" if np.isnan(value) else "infinity"
-            names = X.feature_names
-            feature_name = feature if names is None else repr(str(names[feature]))
-            raise ValueError(
-                f"X contains {kind} in {_called(X, which, first)}, token {token}, "
-                f"feature {feature_name}"
-            )
+            name = feature if X.feature_names is None else repr(str(X.feature_names[feature]))
+            where = f"{_called(X, which, first)}, token {token}, feature {name}"
+            raise ValueError(f"X contains {kind} in {where}")
 
 
 def _warn_of_padding(tokens: Array, offsets: Indices) -> None:
@@ -257,8 +240,6 @@ def _warn_of_padding(tokens: Array, offsets: Indices) -> None:
         return
     zero = int((~tokens.any(axis=1)).sum())
     if zero >= _PADDING * len(tokens):
-        warn_caller(
-            f"{zero} of {len(tokens)} tokens are exactly zero ({zero / len(tokens):.0%}): is that "
-            "padding? Leave it out with Sequences.from_padded(X, mask)",
-            PaddingWarning,
-        )
+        counted = f"{zero} of {len(tokens)} tokens are exactly zero ({zero / len(tokens):.0%})"
+        remedy = "is that padding? Leave it out with Sequences.from_padded(X, mask)"
+        warn_caller(f"{counted}: {remedy}", PaddingWarning)

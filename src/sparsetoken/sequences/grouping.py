@@ -8,20 +8,11 @@ from sparsetoken._types import Array, Indices
 
 
 def group_rows(bag: Any, name: str = "bag") -> tuple[Array, Indices]:
-    """Return the sequences' names in the order of first appearance, and the number of each row's.
-
-    ``bag`` has the name of each row's sequence; a missing one is an error, which calls it ``name``.
-    """
+    """Return the names of sequences in the order of first appearance, and the code of each row."""
     bag = _column(bag)
-    missing = (
-        np.array([value is None or value != value for value in bag.tolist()])
-        if bag.dtype.kind in "Of"
-        else np.zeros(len(bag), dtype=bool)
-    )
-    if missing.any():
-        raise ValueError(
-            f"{name} must name the sequence of each row, row {missing.argmax()} has none"
-        )
+    for row, value in enumerate(bag.tolist() if bag.dtype.kind in "Of" else ()):
+        if value is None or value != value:
+            raise ValueError(f"{name} must name the sequence of each row, row {row} has none")
     try:
         names, first, codes = np.unique(bag, return_index=True, return_inverse=True)
     except TypeError:
@@ -43,11 +34,9 @@ def one_per_group(values: Any, ids: Array, codes: Indices) -> Array:
     differs = np.array(shared[codes] != values, dtype=bool) & ~(missing & missing[first][codes])
     if differs.any():
         row = int(differs.argmax())
-        before = int(first[codes[row]])
-        raise ValueError(
-            f"sequence {ids.tolist()[codes[row]]!r} has two values: {values.tolist()[before]!r} in "
-            f"row {before} and {values.tolist()[row]!r} in row {row}"
-        )
+        rows = (int(first[codes[row]]), row)
+        both = " and ".join(f"{values.tolist()[i]!r} in row {i}" for i in rows)
+        raise ValueError(f"sequence {ids.tolist()[codes[row]]!r} has two values: {both}")
     return shared
 
 
@@ -69,11 +58,9 @@ def align_labels(sequences: Any, values: Any, name: str = "y") -> Any:
     if (places >= 0).all():
         return values.iloc[places]
     if (places >= 0).any() and index.dtype.kind not in "iuf":
-        unknown = ids.tolist()[int(np.argmin(places))]
-        raise ValueError(
-            f"{name} is indexed by names of sequences, but has none for sequence {unknown!r}; "
-            f"if it is in the order of X, pass {name}.to_numpy()"
-        )
+        nameless = ids[places < 0].tolist()[0]
+        lacks = f"{name} is indexed by names, but has none for sequence {nameless!r}"
+        raise ValueError(f"{lacks}; if it is in the order of X, pass {name}.to_numpy()")
     return values
 
 
@@ -83,18 +70,15 @@ def constant_columns(tokens: Array, codes: Indices) -> Indices:
     That is how a label looks. To tell it from chance, at least two of its values must be shared
     by two sequences of two tokens or more.
     """
-    first = first_rows(codes)
-    long = np.bincount(codes) > 1
-    constant = []
-    for column in range(tokens.shape[1]):
-        values = tokens[:, column]
+    first, long = first_rows(codes), np.bincount(codes) > 1
+
+    def like_a_label(values: Array) -> bool:
         shared = values[first]
         if not np.array_equal(shared[codes], values):
-            continue
-        counts = np.unique(shared[long], return_counts=True)[1]
-        if (counts > 1).sum() > 1:
-            constant.append(column)
-    return np.array(constant, dtype=np.int64)
+            return False
+        return bool((np.unique(shared[long], return_counts=True)[1] > 1).sum() > 1)
+
+    return np.flatnonzero([like_a_label(values) for values in tokens.T])
 
 
 def first_rows(codes: Indices) -> Indices:

@@ -40,10 +40,7 @@ def _as_array(value: Any, name: str) -> Array:
     if hasattr(value, "toarray"):
         raise TypeError(f"Sparse data was passed for {name}, but dense data is required")
     if np.ma.is_masked(value):
-        raise ValueError(
-            f"{name} is an array with masked values. Leave masked tokens out with "
-            "Sequences.from_padded(array), and fill in masked features of a token first"
-        )
+        raise ValueError(f"{name} has masked values: leave them out with Sequences.from_padded")
     if hasattr(value, "detach"):  # a torch tensor: off its graph and its device
         value = value.detach().cpu()
         if value.is_floating_point() and value.element_size() < 4:
@@ -70,24 +67,18 @@ def column_names(frame: Any) -> list[Any]:
     return names
 
 
-def find_name(name: str, known: Sequence[str], where: str) -> str:
-    """Return ``name`` if it is known, or raise ValueError with the three nearest names."""
-    if name in known:
+def find_name(name: str, names: Sequence[str], where: str) -> str:
+    """Return ``name`` if it is among others, or raise ValueError with the three nearest ones."""
+    if name in names:
         return name
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.0)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.0)
     listed = ", ".join(repr(other) for other in near) or "none"
     raise ValueError(f"{where}: there is no {name!r}; the nearest names are {listed}")
 
 
-def frame_column(frame: Any, name: Any) -> Array:
-    """Return one column as an array; missing numbers are NaN."""
-    values: Array = frame[name].to_numpy()
-    return values
-
-
 def frame_tokens(frame: Any, names: list[Any]) -> Array:
-    """Return some columns as an array of shape (rows, columns)."""
-    columns = [as_floats(frame_column(frame, name), f"column {name!r} of X") for name in names]
+    """Return columns as an array of shape (rows, columns); missing numbers are NaN."""
+    columns = [as_floats(frame[name].to_numpy(), f"column {name!r} of X") for name in names]
     if not columns:
         raise ValueError("X must have tokens of at least one feature, got no columns")
     return np.stack(columns, axis=1)
@@ -121,33 +112,24 @@ def split_lists(value: Any) -> tuple[Array, Array] | None:
     if home == "awkward":
         import awkward
 
-        return (
-            awkward.to_numpy(awkward.flatten(value, axis=1)),
-            awkward.to_numpy(awkward.num(value, axis=1)),
-        )
+        lengths = awkward.to_numpy(awkward.num(value, axis=1))
+        return awkward.to_numpy(awkward.flatten(value, axis=1)), lengths
     if hasattr(getattr(value, "dtype", None), "pyarrow_dtype"):  # a column of pandas
         home, value = "pyarrow", value.array.__arrow_array__()
     elif home == "polars" and hasattr(value, "to_arrow"):
         home, value = "pyarrow", value.to_arrow()
     if home != "pyarrow" or is_frame(value):
         return None
-    return _split_arrow(value)
-
-
-def _split_arrow(column: Any) -> tuple[Array, Array]:
     from pyarrow import compute
 
-    if hasattr(column, "combine_chunks"):
-        column = column.combine_chunks()
-    if not hasattr(column, "flatten"):
+    column = value.combine_chunks() if hasattr(value, "combine_chunks") else value
+    tokens = column.flatten() if hasattr(column, "flatten") else column
+    if not hasattr(tokens, "flatten") or tokens.null_count:
         raise ValueError(f"an Arrow X must be a column of lists of tokens, got {column.type}")
     if column.null_count:
         missing = column.is_null().to_pylist().index(True)
         raise ValueError(f"sequence {missing} of X is missing")
     lengths = compute.list_value_length(column).to_numpy(zero_copy_only=False)
-    tokens = column.flatten()
-    if not hasattr(tokens, "flatten") or tokens.null_count:
-        raise ValueError(f"an Arrow X must be a column of lists of tokens, got {column.type}")
     dims = compute.list_value_length(tokens).to_numpy(zero_copy_only=False)
     if dims.size and np.ptp(dims):
         other = int(np.argmax(dims != dims[0]))

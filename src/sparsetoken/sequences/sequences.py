@@ -24,7 +24,6 @@ from sparsetoken.sequences.interop import (
     as_names,
     column_names,
     find_name,
-    frame_column,
     frame_tokens,
     is_frame,
     named_tokens,
@@ -80,10 +79,8 @@ class Sequences(Container):
         if offsets.ndim != 1 or offsets.size < 1 or not np.issubdtype(offsets.dtype, np.integer):
             raise ValueError(f"offsets must be a one-dimensional array of int, got {offsets!r}")
         if offsets[0] != 0 or offsets[-1] != len(tokens):
-            raise ValueError(
-                f"offsets must run from 0 to the number of tokens, {len(tokens)}, "
-                f"got {offsets[0]} to {offsets[-1]}"
-            )
+            ends = f"{len(tokens)}, got {offsets[0]} to {offsets[-1]}"
+            raise ValueError(f"offsets must run from 0 to the number of tokens, {ends}")
         if (np.diff(offsets) < 0).any():
             raise ValueError("offsets must not decrease")
         self.tokens, self.dim, self.dtype = tokens, int(tokens.shape[1]), tokens.dtype
@@ -91,9 +88,9 @@ class Sequences(Container):
         self.feature_names = names if feature_names is None else as_names(feature_names)
         self.ids = None if ids is None else np.asarray(ids)
         if self.feature_names is not None and len(self.feature_names) != self.dim:
+            count = len(self.feature_names)
             raise ValueError(
-                f"feature_names must have one name per feature, {self.dim}, "
-                f"got {len(self.feature_names)}"
+                f"feature_names must hold {self.dim} names, one a feature, got {count}"
             )
         if self.ids is not None and self.ids.shape != self.shape:
             raise ValueError(f"ids must have shape {self.shape}, got {self.ids.shape}")
@@ -151,22 +148,20 @@ class Sequences(Container):
         """
         if not is_frame(frame):
             raise ValueError(f"frame must be a table with columns, got {type(frame).__name__}")
-        known = column_names(frame)
-        features = [features] if isinstance(features, str) else features
+        columns = column_names(frame)
+        named = [features] if isinstance(features, str) else features
         left_out = [by, *([ignore] if isinstance(ignore, str) else ignore)]
-        for name in [*left_out, *(features or ())]:
-            find_name(name, known, "the frame")
-        chosen = [n for n in known if n not in left_out] if features is None else list(features)
-        tokens = frame_tokens(frame, chosen)
-        ids, codes = group_rows(frame_column(frame, by), by)
-        if features is None:
-            constant = constant_columns(tokens, codes)
-            if constant.size:
-                raise ValueError(
-                    f"column {chosen[constant[0]]!r} has one value in each sequence, as a label "
-                    "has: leave it out by 'ignore', or name the features in 'features' if it is one"
-                )
-        return _grouped(tokens, ids, codes, as_names(chosen))
+        for name in [*left_out, *(named or ())]:
+            find_name(name, columns, "the frame")
+        names = [n for n in columns if n not in left_out] if named is None else list(named)
+        tokens = frame_tokens(frame, names)
+        ids, codes = group_rows(frame[by], by)
+        for i in constant_columns(tokens, codes) if named is None else ():
+            raise ValueError(
+                f"column {names[i]!r} has one value in each sequence, as a label has: leave it out "
+                "by 'ignore', or name the features in 'features' if it is one"
+            )
+        return _grouped(tokens, ids, codes, as_names(names))
 
     @classmethod
     def from_stacked(cls, tokens: Any, bag: Any) -> "Sequences":
@@ -192,10 +187,7 @@ class Sequences(Container):
         array, names = named_tokens(tokens, "tokens")
         ids, codes = group_rows(bag, "bag")
         if array.ndim != 2 or len(array) != len(codes):
-            raise ValueError(
-                f"tokens must have shape ({len(codes)}, dim), one row per entry of bag, "
-                f"got {array.shape}"
-            )
+            raise ValueError(f"tokens must have shape ({len(codes)}, dim), got {array.shape}")
         return _grouped(array, ids, codes, names)
 
     @classmethod
@@ -263,9 +255,7 @@ class Sequences(Container):
         return SequenceWriter(folder, as_sequences)
 
     @staticmethod
-    def open(
-        folder: Any, memory_limit: float | str = "1 GB", client: Any = None
-    ) -> StoredSequences:
+    def open(folder: Any, memory_limit: float | str = "1 GB") -> StoredSequences:
         """Open sequences that :meth:`writer` or :meth:`save` put into a folder; read nothing yet.
 
         Classifiers fit and predict them in passes that read a part at a time.
@@ -279,9 +269,6 @@ class Sequences(Container):
             a quarter are read at once. Larger ones are read in passes of a few megabytes; ``fit``
             also holds a random part that fits into a quarter, and a scaled copy of it. A few
             numbers a sequence are not counted.
-        client : distributed.Client, optional
-            A Dask client. The passes are then run by its workers, which read the folder under the
-            same path; a task whose worker dies is run by another.
 
         Examples
         --------
@@ -294,7 +281,7 @@ class Sequences(Container):
         ((2, 3), array([0, 1]))
         >>> folder.cleanup()
         """
-        return StoredSequences(folder, memory_limit, client, Sequences)
+        return StoredSequences(folder, memory_limit, Sequences)
 
     def save(self, folder: Any, labels: ArrayLike | None = None) -> None:
         """Write the sequences, and labels if given, to a folder that is empty or does not exist."""
@@ -351,18 +338,13 @@ class Sequences(Container):
             for start, end in pairwise(self.offsets.tolist()):
                 mask[start:end][tokens] = True
         else:
-            ragged = isinstance(tokens, list | tuple) and len(tokens) and np.ndim(tokens[0]) == 1
-            if ragged and [len(part) for part in tokens] != self.lengths.tolist():
+            one_each = len(tokens) and np.ndim(tokens[0]) == 1
+            if one_each and [len(mask) for mask in tokens] != self.lengths.tolist():
                 raise ValueError("tokens must have one mask a sequence, with an entry a token")
-            mask = np.concatenate(tokens) if ragged else np.asarray(tokens)
-            if mask.dtype != bool or mask.size != total or mask.ndim > 2:
-                raise ValueError(
-                    f"tokens must be a slice, or hold True or False for each of the {total} "
-                    f"tokens, got shape {mask.shape} and type {mask.dtype}"
-                )
-            if mask.ndim == 2 and (self.lengths != mask.shape[1]).any():
-                raise ValueError(f"tokens has {mask.shape[1]} entries a sequence, lengths differ")
-            mask = mask.reshape(-1)
+            mask = np.concatenate(tokens) if one_each else np.asarray(tokens)
+            if mask.dtype != bool or mask.shape != (total,):
+                wrong = f"got shape {mask.shape} and type {mask.dtype}"
+                raise ValueError(f"tokens must be a slice, or {total} times True or False, {wrong}")
         kept = np.concatenate([[0], np.cumsum(mask)])[self.offsets]
         warn_of_empty(np.diff(kept), "tokens")
         return Sequences(self.tokens[mask], kept, self.feature_names, self.ids)
