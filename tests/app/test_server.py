@@ -28,7 +28,7 @@ def waited(server, key):
     deadline = time.monotonic() + 240
     while True:
         status = server.ask("GET", f"/api/jobs/{key}").json
-        if status["state"] not in ("waiting", "running"):
+        if status["state"] != "running":
             return status
         assert time.monotonic() < deadline
         time.sleep(0.1)
@@ -44,10 +44,12 @@ def test_every_view_answers_with_a_picture(server, view):
     assert found["command"].startswith("sparsetoken " if view != "training" else "")
     lengths = {len(column) for column in found["table"].values()}
     assert len(lengths) == 1
-    if found["more"]:
-        finer = server.draw(view, values, 1).json
-        assert len(finer["table"]) == len(found["table"])
-        assert max(map(len, finer["table"].values())) >= lengths.pop()
+    finer = server.draw(view, values, 1)
+    if finer.status == 204:  # there is one step only
+        assert view == "attention-map"
+        return
+    assert len(finer.json["table"]) == len(found["table"])
+    assert max(map(len, finer.json["table"].values())) >= lengths.pop()
 
 
 def test_the_first_picture_needs_no_values(server):
@@ -74,7 +76,7 @@ def test_jobs(server):
         "key"
     ]
     assert server.ask("PUT", f"/api/visitors/{VISITOR}").status == 204
-    assert server.ask("DELETE", f"/api/visitors/{VISITOR}").status == 204
+    assert server.ask("POST", f"/api/visitors/{VISITOR}/leave").status == 204
     assert server.ask("GET", f"/api/jobs/{key}").json["state"] == "cancelled"
 
 
@@ -127,17 +129,11 @@ def test_nothing_else_is_served(server, path):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        (
-            {"n_tokens": 0},
-            "Sequence length (n_tokens) must be a whole number from 1 to 1000, got 0.",
-        ),
-        (
-            {"n_tokens": 2.5},
-            "Sequence length (n_tokens) must be a whole number from 1 to 1000, got",
-        ),
-        ({"signal": "much"}, "Signal strength (signal) must be a number from 0 to 15, got 'much'."),
-        ({"signal": None}, "Signal strength (signal) must be a number from 0 to 15, got None."),
-        ({"loss": "zero"}, "Loss (loss) must be one of logistic, square, hinge, got 'zero'."),
+        ({"n_tokens": 0}, "Sequence length must be an integer in [1, 1000], got 0."),
+        ({"n_tokens": 2.5}, "Sequence length must be an integer in [1, 1000], got 2.5."),
+        ({"signal": "much"}, "Signal strength must be a finite number in [0, 15], got 'much'."),
+        ({"signal": None}, "Signal strength must be a finite number in [0, 15], got None."),
+        ({"loss": "zero"}, "Loss must be one of 'logistic', 'square', 'hinge', got 'zero'."),
         ({"n_signal": 4, "n_tokens": 3}, "Signal tokens must be an integer in [1, 3], got 4."),
         ({"nothing": 1}, "nothing: Extra inputs are not permitted."),
     ],
@@ -185,7 +181,7 @@ def test_500_mutated_requests(server):
         reply = server.post(f"/api/{route}/{view}", mutated(mutated(body, rng), rng))
         if reply.status not in (200, 204):
             check_refused(reply)
-    server.ask("DELETE", f"/api/visitors/{VISITOR}")
+    server.ask("POST", f"/api/visitors/{VISITOR}/leave")
 
 
 def test_odd_names_and_methods(server):
@@ -214,25 +210,6 @@ def test_idle_connections_do_not_stand_in_the_way(server):
     finally:
         for link in idle:
             link.close()
-
-
-@pytest.mark.skipif(not hasattr(psutil, "RLIMIT_NOFILE"), reason="no limit on descriptors")
-def test_more_connections_than_descriptors_are_not_logged(server):  # the log must be empty
-    process, port = psutil.Process(server.process.pid), urlsplit(server.address).port
-    before = process.rlimit(psutil.RLIMIT_NOFILE)
-    process.rlimit(psutil.RLIMIT_NOFILE, (process.num_fds() + 10, before[1]))
-    idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
-    try:
-        deadline = time.monotonic() + 5  # until none is left, or others that closed made room
-        limit = process.rlimit(psutil.RLIMIT_NOFILE)[0]
-        while process.num_fds() < limit - 2 and time.monotonic() < deadline:
-            time.sleep(0.05)
-    finally:
-        for link in idle:
-            link.close()
-        process.rlimit(psutil.RLIMIT_NOFILE, before)
-    assert server.draw("attention-map", {"signal": 3.22}).status == 200
-    assert (server.folder / "log").read_text() == ""
 
 
 def test_a_killed_process_costs_nobody_a_picture(server):

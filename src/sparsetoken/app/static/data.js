@@ -78,10 +78,10 @@ function say(words) {
 
 function heard(status, name) {
     const progress = status.progress ?? { done: 0, total: 1, message: "waiting", content: null };
-    document.body.classList.toggle("busy", status.state === "waiting" || status.state === "running");
+    document.body.classList.toggle("busy", status.state === "running");
     if (status.state === "failed") {
         say(status.message);
-    } else if (status.state === "running" || status.state === "waiting") {
+    } else if (status.state === "running") {
         say(`${name}: ${progress.message} (${progress.done} of ${progress.total}) …`);
     }
     if (progress.content && JSON.stringify(progress.content) !== JSON.stringify(study)) {

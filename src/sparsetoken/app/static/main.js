@@ -14,7 +14,6 @@ const PAUSE = 60; // ms before refining, in which another move may come
 const ANY = Symbol("anything");
 // Of these controls the others say whether they matter.
 const ONLY = {
-    split: ["query_by", "split"], alpha0: ["query_by", "alpha0"],
     error: ["quantity", "test_error"], fpr: ["quantity", "recall"],
     // A pasted curve takes the place of a problem.
     ...Object.fromEntries(["plan_model", "features", "n_tokens", "n_signal", "signal", "positive_rate"].map((name) => [name, ["curve", ""]])),
@@ -146,12 +145,14 @@ async function follow() {
 async function loadPin(pin) {
     const [values] = read(new URLSearchParams(pin.query));
     const asked = current(pin.view, { ...defaults(pin.view), ...values });
-    let got = { more: true };
-    for (let step = 0; got?.more; step += 1) {
+    let got = null;
+    let finest = null;
+    for (let step = 0; step === 0 || got; step += 1) {
         got = await call("POST", `/api/views/${pin.view}`,
             { visitor: `${visitor}-pin`, sequence: ++sequence, step: step, values: asked });
+        finest = got ?? finest;
     }
-    pin.curves = pinned(got);
+    pin.curves = pinned(finest);
     show();
 }
 
@@ -189,6 +190,8 @@ async function send(step) {
     }
     if (answer) {
         accept(answer, mine);
+    } else {
+        document.body.classList.remove("busy"); // that was the last step
     }
 }
 
@@ -198,10 +201,7 @@ function accept(answer, mine) {
         write();
     }
     show();
-    document.body.classList.toggle("busy", answer.more);
-    if (answer.more) {
-        setTimeout(() => mine.move === moves && !waiting && send(mine.step + 1), PAUSE);
-    }
+    setTimeout(() => mine.move === moves && !waiting && send(mine.step + 1), PAUSE);
     const about = spec.views[state.view];
     if (mine.step === 0 && about.work && !about.button && !found.has(place())) {
         setTimeout(() => mine.move === moves && startWork(), 300);
@@ -284,10 +284,8 @@ function heard(status, mine) {
         }
     }
     if (mine.place === place()) {
+        complaint = status.state === "failed" ? status.message : complaint; // until something moves
         show();
-        if (status.state === "failed") {
-            get("sentence").textContent = status.message;
-        }
     }
 }
 
@@ -313,7 +311,7 @@ function whole() {
         return content;
     }
     if (more.sentence) {
-        return more;
+        return { ...more, python: content.python, command: content.command };
     }
     const [first, ...rest] = content.panels;
     const curves = [...first.curves, ...more.panels[0].curves];
