@@ -4,8 +4,6 @@ import json
 import random
 import signal
 import socket
-import sys
-import threading
 import time
 from urllib.parse import urlsplit
 
@@ -17,7 +15,6 @@ from app.conftest import start_server
 from app.refusals import check_refused
 from sparsetoken.app.parameters import CONTROLS
 from sparsetoken.app.views import VIEWS
-from sparsetoken.cli import main
 from sparsetoken.vocabulary import PARAMETERS
 
 VISITOR = "a-visitor"
@@ -218,30 +215,6 @@ def test_a_killed_process_costs_nobody_a_picture(server):
             continue
         child.kill()
     assert server.draw("attention-map", {"signal": 3.23}).status == 200
-
-
-def test_a_port_in_use_is_one_line(capsys):
-    threads = threading.active_count()
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(SystemExit) as ended:
-            main(["serve", "--no-browser", "--port", str(port)])
-    assert ended.value.code == 1
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("sparsetoken: Address already in use")
-    assert str(port) in err
-    assert err.count("\n") == 1
-    assert threading.active_count() == threads
-
-
-def test_without_the_extra_the_command_says_what_to_install(capsys, monkeypatch):
-    monkeypatch.delitem(sys.modules, "sparsetoken.app.server", raising=False)
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(SystemExit) as ended:
-        main(["serve"])
-    hint = "sparsetoken: the explorer needs uvicorn: pip install 'sparsetoken[app]'\n"
-    assert (ended.value.code, *capsys.readouterr()) == (1, "", hint)
 
 
 def test_an_interrupt_ends_everything(tmp_path):

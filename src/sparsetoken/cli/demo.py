@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from sparsetoken.cli.figure import make_figure, print_files
-from sparsetoken.cli.options import AsJson, Workers
+from sparsetoken.cli.options import AsJson, Workers, option
 from sparsetoken.cli.output import print_json, print_table
 from sparsetoken.vocabulary import MODELS, PARAMETERS, look
 
@@ -19,11 +19,11 @@ type next  sparsetoken plan --dim 384 --n-tokens 50 --signal 6 --error 0.05   ho
 
 def demo(
     out: Annotated[
-        Path, typer.Option(help="The picture; its table (.csv) and results (.db) go beside it.")
+        Path, option("The picture; its table (.csv) and results (.db) go beside it.")
     ] = Path("learning-curves.png"),
     workers: Workers = None,
-    dim: Annotated[int, typer.Option(min=20, help=PARAMETERS["dim"].help)] = 500,
-    trials: Annotated[int, typer.Option(min=2, help=PARAMETERS["trials"].help)] = 8,
+    dim: Annotated[int, option(PARAMETERS["dim"].help, min=20)] = 500,
+    trials: Annotated[int, option(PARAMETERS["trials"].help, min=2)] = 8,
     as_json: AsJson = False,
 ) -> None:
     """Compare three classifiers, in theory and simulation, with the best possible one.
