@@ -67,8 +67,8 @@ class Study(BaseModel):
     """How the error falls with more sequences."""
 
 
-async def save(name: str, parts: AsyncIterator[bytes]) -> tuple[Path, Callable[[], None]]:
-    """Write a file that arrives in parts; return where it is and what deletes it.
+async def save(name: str, chunks: AsyncIterator[bytes]) -> tuple[Path, Callable[[], None]]:
+    """Write a file that arrives in chunks; return where it is and what deletes it.
 
     It keeps its name, in a folder that this user alone can read. Nothing stays behind if it does
     not arrive in full.
@@ -83,16 +83,15 @@ async def save(name: str, parts: AsyncIterator[bytes]) -> tuple[Path, Callable[[
     path = Path(folder.name, plain if plain.strip(". ") else "file")
     try:
         with path.open("wb") as file:
-            async for part in parts:
-                file.write(part)
-    except OSError as error:
+            async for chunk in chunks:
+                file.write(chunk)
+    except BaseException as error:
         folder.cleanup()
-        async for _ in parts:  # a browser listens only when it has sent all
+        if not isinstance(error, OSError):
+            raise
+        async for _ in chunks:  # a browser listens only when it has sent all
             pass
         raise HTTPException(507, f"{name} could not be kept here: {error.strerror}.") from None
-    except BaseException:
-        folder.cleanup()
-        raise
     return path, folder.cleanup
 
 

@@ -91,7 +91,9 @@ def _sentence(error: Exception) -> str:
         return str(error.format_message())
     if isinstance(error, OSError):
         return f"{error.filename}: " * bool(error.filename) + (error.strerror or str(error))
-    return str(error) or "there is not enough memory for this"
+    if isinstance(error, MemoryError) and not str(error):
+        return "there is not enough memory for this"
+    return str(error)
 
 
 def _one_line(text: object) -> str:

@@ -120,7 +120,11 @@ def plan(
         else:
             many = population_options(kind, label_errors, population)
             quantities = {name: values.get(name) for name in _QUANTITIES}
-            asked = _asked(quantities, many, solve_for)
+            if many:
+                _refuse("with a population", {"solve_for": solve_for})
+                asked = _of_population(quantities, many)
+            else:
+                asked = _of_problem(quantities, solve_for)
             aim = {name: values[name] for name in (*_AIM, "model") if name in values}
             result = st.plan(**asked, **aim, progress=progress)
         if plot is not None:
@@ -160,16 +164,6 @@ def _from_curve(path: Path, n_test: int | None, **options: Any) -> "PlanResult":
 def _refuse(why: str, others: dict[str, Any]) -> None:
     for name, value in set_options(others).items():
         raise ValueError(f"{_dashed(name)} must be left out {why}, got {value}")
-
-
-def _asked(
-    quantities: dict[str, Any], many: dict[str, Any], solve_for: str | None
-) -> dict[str, Any]:
-    """Return the quantities of a plan by theory, of a problem or of a population."""
-    if not many:
-        return _of_problem(quantities, solve_for)
-    _refuse("with a population", {"solve_for": solve_for})
-    return _of_population(quantities, many)
 
 
 def _of_problem(quantities: dict[str, Any], solve_for: str | None) -> dict[str, Any]:

@@ -22,11 +22,11 @@ export async function call(method, path, body = null) {
     if (reply.status === 204) {
         return null; // nothing to tell: overtaken, or no further step
     }
-    const found = await reply.json();
+    const answer = await reply.json();
     if (!reply.ok) {
-        throw new RefusedError(found.detail || `The server answered ${reply.status}.`);
+        throw new RefusedError(answer.detail || `The server answered ${reply.status}.`);
     }
-    return found;
+    return answer;
 }
 
 // Ask about a job until it ends; `show` gets each status.

@@ -24,14 +24,14 @@ export function facts(pairs) {
 
 function toPlace(control, value) {
     const { low, high, logarithmic } = control;
-    const share = logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low || 1);
-    return Math.round(PLACES * Math.min(Math.max(share, 0), 1));
+    const fraction = logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low || 1);
+    return Math.round(PLACES * Math.min(Math.max(fraction, 0), 1));
 }
 
 function toValue(control, place) {
     const { low, high, logarithmic, whole } = control;
-    const share = place / PLACES;
-    const value = logarithmic ? low * (high / low) ** share : low + (high - low) * share;
+    const fraction = place / PLACES;
+    const value = logarithmic ? low * (high / low) ** fraction : low + (high - low) * fraction;
     return whole ? Math.round(value) : Number(value.toPrecision(3));
 }
 

@@ -23,7 +23,7 @@ const COUNTED = ["alpha", "alpha0", "alpha_max"]; // per dimension
 
 const get = (id) => document.getElementById(id);
 const state = { view: "", values: {}, pin: null };
-const found = new Map(); // what work in the background has found, by view and values
+const results = new Map(); // of work in the background, by view and values
 let spec = null;
 let setters = {};
 let content = null; // the picture shown
@@ -123,9 +123,9 @@ async function follow() {
     const pin = query.get("pin");
     query.delete("view");
     query.delete("pin");
-    const known = Object.hasOwn(spec.views, view) || view === OWN;
-    const [values, wrong] = known ? read(query) : [{}, `there is no view ${view}`];
-    state.view = known ? view : Object.keys(spec.views)[0];
+    const exists = Object.hasOwn(spec.views, view) || view === OWN;
+    const [values, wrong] = exists ? read(query) : [{}, `there is no view ${view}`];
+    state.view = exists ? view : Object.keys(spec.views)[0];
     setAll({ ...defaults(state.view), ...values });
     complaint = wrong && `This link cannot be shown: ${wrong.slice(0, 200)}.`;
     const kept = state.pin?.query === pin && state.pin.view === state.view;
@@ -203,7 +203,7 @@ function accept(answer, mine) {
     show();
     setTimeout(() => mine.move === moves && !waiting && send(mine.step + 1), PAUSE);
     const about = spec.views[state.view];
-    if (mine.step === 0 && about.work && !about.button && !found.has(place())) {
+    if (mine.step === 0 && about.work && !about.button && !results.has(place())) {
         setTimeout(() => mine.move === moves && startWork(), 300);
     }
 }
@@ -278,9 +278,9 @@ function heard(status, mine) {
     const { done, total, message, content: more } = status.progress ?? { done: 0, total: 1, message: "waiting …" };
     working(message || `${done} of ${total}`, done / total);
     if (more) {
-        found.set(mine.place, more);
-        if (found.size > 50) {
-            found.delete(found.keys().next().value);
+        results.set(mine.place, more);
+        if (results.size > 50) {
+            results.delete(results.keys().next().value);
         }
     }
     if (mine.place === place()) {
@@ -289,9 +289,9 @@ function heard(status, mine) {
     }
 }
 
-function working(text, share) {
+function working(text, fraction) {
     get("working").hidden = false;
-    get("progress").value = share;
+    get("progress").value = fraction;
     get("progress-text").textContent = text;
 }
 
@@ -306,7 +306,7 @@ function cancelWork() {
 // ---- showing
 
 function whole() {
-    const more = found.get(place());
+    const more = results.get(place());
     if (!more) {
         return content;
     }
@@ -342,8 +342,7 @@ function pinned(shown) {
 function arrange() {
     const own = state.view === OWN;
     for (const tab of document.querySelectorAll("#tabs button")) {
-        const chosen = tab.dataset.view === state.view;
-        tab.setAttribute("aria-current", chosen ? "page" : "false");
+        tab.setAttribute("aria-current", tab.dataset.view === state.view ? "page" : "false");
     }
     document.body.dataset.view = state.view;
     document.querySelector(".controls").hidden = get("figure").hidden = get("actions").hidden = get("below").hidden = own;
