@@ -151,7 +151,7 @@ class Visitor(threading.Thread):
             step += 1
 
     def _ask(self, values: dict[str, Any], step: int) -> bool:
-        """Ask for a step of the picture; return whether there is another."""
+        """Ask for a step of the picture; return whether there may be another."""
         self._sequence += 1
         asked = {"visitor": self._who, "sequence": self._sequence, "step": step, "values": values}
         link = http.client.HTTPConnection(self._netloc, timeout=120)
@@ -160,10 +160,10 @@ class Visitor(threading.Thread):
             link.request("POST", f"/api/views/{self._view}", json.dumps(asked), kind)
             reply = link.getresponse()
             text = reply.read().decode()
-            overtaken = step and reply.status in (204, 422)  # 422: a view without a second step
-            if reply.status != 200 and not overtaken:
+            done = step and reply.status == 204  # overtaken, or the step before was the last
+            if reply.status != 200 and not done:
                 self.errors.append(f"{reply.status} {text[:100]}")
-            return reply.status == 200 and json.loads(text)["more"]
+            return reply.status == 200
         except OSError as error:
             self.errors.append(repr(error))
             return False

@@ -1,10 +1,22 @@
 """What the tests let processes do: they know these functions by name."""
 
+import asyncio
 import os
 import time
 from pathlib import Path
 
 from sparsetoken.app.content import Progress
+
+SLOW = 120.0
+
+
+async def until(path):
+    """Wait for a file that a process writes, and return what it says."""
+    deadline = time.monotonic() + SLOW
+    while not Path(path).exists():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
+    return Path(path).read_text()
 
 
 def nothing():

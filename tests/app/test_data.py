@@ -34,11 +34,15 @@ def put(server, body, name="bags.csv", visitor="own-data", **options):
     return server.ask("PUT", f"/api/data?{query}", body)
 
 
+def leave(server, visitor="own-data"):
+    assert server.ask("POST", f"/api/visitors/{visitor}/leave").status == 204
+
+
 def ended(server, key):
     deadline = time.monotonic() + 120
     while True:
         status = server.ask("GET", f"/api/jobs/{key}?visitor=own-data").json
-        if status["state"] not in ("waiting", "running"):
+        if status["state"] != "running":
             return status
         assert time.monotonic() < deadline
         time.sleep(0.1)
@@ -231,7 +235,7 @@ def test_hostile_files_are_refused_with_a_sentence(server, name, body):
     assert "Traceback" not in status["message"]
     assert "died" not in status["message"]
     assert str(server.folder) not in status["message"]
-    server.ask("DELETE", "/api/visitors/own-data")
+    leave(server)
     assert server.files() == []
 
 
@@ -247,9 +251,9 @@ def test_files_are_deleted_when_their_visitor_leaves_or_the_study_ends(server):
         for _ in range(2):  # the second takes the place of the first
             put(server, table(), visitor=visitor)
     assert [path.name for path in server.files()] == ["bags.csv"] * 2
-    assert server.ask("POST", "/api/visitors/own-data/leave").status == 204
+    leave(server)
     assert len(server.files()) == 1
-    assert server.ask("DELETE", "/api/visitors/other-visitor").status == 204
+    leave(server, "other-visitor")
     assert server.files() == []
     put(server, b"bag,label\n")
     until(lambda: server.files() == [])
@@ -270,7 +274,7 @@ def test_an_upload_that_is_cut_off_or_too_large_leaves_nothing(server):
                 link.sendall(chunk)
         until(lambda: server.files() == [])
     assert put(server, table(8)).status == 200
-    server.ask("DELETE", "/api/visitors/own-data")
+    leave(server)
 
 
 @pytest.mark.skipif(not hasattr(psutil, "RLIMIT_FSIZE"), reason="no limit on the size of files")
@@ -286,7 +290,7 @@ def test_a_full_disk_is_answered_in_words_to_this_visitor_alone(server):
         assert put(server, table(8), visitor="other-visitor").status == 200
     finally:
         process.rlimit(psutil.RLIMIT_FSIZE, before)
-    server.ask("DELETE", "/api/visitors/other-visitor")
+    leave(server, "other-visitor")
 
 
 def test_a_file_that_is_too_large_is_refused_with_words(server):

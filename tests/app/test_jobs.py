@@ -1,5 +1,6 @@
 """Work in the background: one job a visitor, in a process that ends with it."""
 
+import asyncio
 import time
 
 import psutil
@@ -13,7 +14,7 @@ NEVER = "no such file"
 
 @pytest.fixture
 def jobs():
-    found = Jobs(slots=1)
+    found = Jobs()
     yield found
     found.close()
 
@@ -32,7 +33,7 @@ def begun(jobs, key):
 
 
 def ended(jobs, key):
-    until(lambda: jobs.status(key).state not in ("waiting", "running"))
+    until(lambda: jobs.status(key).state != "running")
     return jobs.status(key)
 
 
@@ -56,29 +57,18 @@ def test_cancelling_kills_the_process_and_the_next_job_runs(jobs):
     assert ended(jobs, jobs.start("one", tasks.count, 1).key).state == "done"
 
 
-def test_a_visitor_has_one_job_and_others_wait(jobs, tmp_path):
+def test_a_visitor_has_one_job_beside_those_of_others(jobs, tmp_path):
     released = []
     first = jobs.start("one", tasks.work_until, NEVER, release=lambda: released.append("first")).key
     process = begun(jobs, first)
-    waiting = jobs.start("two", tasks.work_until, tmp_path / "gate").key
-    assert jobs.status(waiting).state == "waiting"
+    other = jobs.start("two", tasks.work_until, tmp_path / "gate").key
     second = jobs.start("one", tasks.count, 1).key
     assert jobs.status(first).state == "cancelled"
     assert released == ["first"]
     process.wait(timeout=60)
-    begun(jobs, waiting)
+    begun(jobs, other)
     (tmp_path / "gate").touch()
-    assert ended(jobs, waiting).state == ended(jobs, second).state == "done"
-
-
-def test_a_job_that_is_cancelled_while_it_waits_never_starts(jobs, tmp_path):
-    running = jobs.start("one", tasks.work_until, tmp_path / "gate").key
-    waiting = jobs.start("two", tasks.count, 1).key
-    jobs.cancel(waiting)
-    (tmp_path / "gate").touch()
-    ended(jobs, running)
-    ended(jobs, jobs.start("three", tasks.count, 1).key)
-    assert (jobs.status(waiting).state, jobs.status(waiting).step) == ("cancelled", 0)
+    assert ended(jobs, other).state == ended(jobs, second).state == "done"
 
 
 @pytest.mark.parametrize(
@@ -98,13 +88,22 @@ def test_failures_are_sentences_and_release_what_they_used(jobs, kind, words):
     assert released
 
 
-def test_a_job_that_nobody_asks_about_is_ended():
+def test_a_job_that_nobody_asks_about_is_ended_and_one_that_dies_is_noticed():
     jobs, released = Jobs(patience=1.0), []
+
+    async def look_after():
+        watching = asyncio.create_task(jobs.look_after())
+        while len(released) < 2:
+            await asyncio.sleep(0.01)
+        watching.cancel()
+
     try:
         key = jobs.start("one", tasks.work_until, NEVER, release=lambda: released.append(1)).key
         process = begun(jobs, key)
-        process.wait(timeout=60)  # without asking
-        until(lambda: released)
+        jobs.start("two", tasks.fail, "die", release=lambda: released.append(2))
+        asyncio.run(asyncio.wait_for(look_after(), 60))
+        assert released == [2, 1]
+        process.wait(timeout=60)
     finally:
         jobs.close()
 

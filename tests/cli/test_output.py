@@ -64,3 +64,23 @@ def test_waiting_shows_on_a_terminal_only(monkeypatch, capsys):
     monkeypatch.setattr(output, "_PATIENCE", 0.0)
     with output.waiting("fitting"):
         assert started.wait(10)
+
+
+def test_what_waiting_is_told_is_shown(monkeypatch):
+    from sparsetoken.cli import output
+
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    shown = []
+    monkeypatch.setattr(Progress, "update", lambda self, task, **news: shown.append(news))
+    with output.waiting("cells", counted=True) as counted, output.waiting("fitting") as said:
+        counted(3, 8)
+        said("judging")
+    assert shown == [{"completed": 3, "total": 8}, {"description": "judging"}]
+
+
+def test_cells_of_a_table():
+    from sparsetoken.cli.output import as_text
+
+    assert as_text([{"token": 4, "weight": 0.256}, {"token": 1, "weight": 0.1}]) == "4:0.26 1:0.10"
+    assert as_text({"pooled": 0.123456, "trees": 1}) == "pooled 0.1235, trees 1"
+    assert as_text(["a", 2.0]) == "a 2"

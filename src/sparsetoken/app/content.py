@@ -1,15 +1,16 @@
-"""What a view is, and what it answers: panels of curves and maps, words, a table, a script."""
+"""What a view is, and what it answers: panels of curves and maps, a sentence, a table, a script."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel
 
-from sparsetoken.vocabulary import MODELS, Quantity
+from sparsetoken.app.parameters import GROUPS, Values
+from sparsetoken.app.words import per_cent
+from sparsetoken.vocabulary import MODELS, quantity
 
-Values = dict[str, Any]
 Numbers = list[float]
 
 
@@ -89,8 +90,6 @@ class Content(BaseModel):
     """A script that computes the same."""
     command: str = ""
     """A command line that computes the same, or one point of it."""
-    more: bool = False
-    """Whether another step refines it."""
 
 
 class Progress(BaseModel):
@@ -110,8 +109,8 @@ class View:
     title: str
     question: str
     """What the view answers."""
-    names: tuple[str, ...]
-    """Its controls."""
+    controls: tuple[str, ...]
+    """What a visitor can set: names of controls, or of groups of them."""
     draw: Callable[[Values], Iterator[Content]]
     """Yields the picture, coarse and fast at first, then refined."""
     work: Callable[[Values, Callable[[Progress], None]], None] | None = None
@@ -121,16 +120,59 @@ class View:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Values that differ from those of the other views."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of its controls."""
+        return tuple(name for entry in self.controls for name in GROUPS.get(entry, (entry,)))
 
-def axis(quantity: Quantity, **looks: Any) -> PanelAxis:
+
+def axis(name: str, **looks: Any) -> PanelAxis:
     """Return the axis of a quantity of the vocabulary."""
-    counts = quantity.name.startswith("alpha")
-    return PanelAxis(title=quantity.axis, logarithmic=quantity.logarithmic, samples=counts, **looks)
+    shown, counts = quantity(name), name.startswith("alpha")
+    return PanelAxis(title=shown.axis, logarithmic=shown.logarithmic, samples=counts, **looks)
 
 
-def model_line(model: str, x: Any, y: Any) -> Line:
-    """Return the curve of a model, in its color."""
-    return Line(name=MODELS[model].label, model=model, x=x, y=y)
+def panel_against(name: str, values: Values, y: PanelAxis, curves: list[Line]) -> Panel:
+    """Return curves against a control, whose present value is marked."""
+    return Panel(x=axis(name), y=y, curves=curves, marks=[Mark(text="now", x=values[name])])
+
+
+def model_lines(rows: Iterable[tuple[Any, ...]], suffix: str = "", **looks: Any) -> list[Line]:
+    """Return a curve for each model, in its color, of rows that begin with model, x and y.
+
+    Rows whose y is None are left out.
+    """
+    points: dict[str, list[tuple[float, float]]] = {}
+    for model, x, y, *_ in rows:
+        points.setdefault(model, []).extend([] if y is None else [(float(x), float(y))])
+    return [
+        Line(
+            name=MODELS[model].label + suffix,
+            model=model,
+            x=[x for x, _ in pairs],
+            y=[y for _, y in pairs],
+            **looks,
+        )
+        for model, pairs in points.items()
+    ]
+
+
+def level(name: str, ends: Iterable[float], height: float, **looks: Any) -> Line:
+    """Return a horizontal line between the ends of an axis."""
+    return Line(name=name, x=list(ends), y=[height] * 2, **looks)
+
+
+def majority(values: Values, ends: Iterable[float] = ()) -> tuple[list[Line], str]:
+    """Return the majority baseline as a line, and a sentence if it meets the target.
+
+    Both are empty where the classes are equal.
+    """
+    error = min(values["positive_rate"], 1.0 - values["positive_rate"])
+    if error == 0.5:
+        return [], ""
+    sentence = f" Always answering the larger class errs on {per_cent(error)} without any data."
+    line = level("always the larger class", ends, error, look="dash")
+    return [line], sentence if error <= values.get("error", 0.0) else ""
 
 
 def weight_panel(title: str, weights: Any, kinds: Mapping[str, tuple[str | None, Any]]) -> Panel:

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from sparsetoken.app.content import Content, Line, Panel, PanelAxis, Progress, weight_panel
+from sparsetoken.app.content import Content, Line, Panel, PanelAxis, Progress, level, weight_panel
 from sparsetoken.app.words import per_cent
 from sparsetoken.vocabulary import COLORS, SPEAKS
 
@@ -67,8 +67,8 @@ class Study(BaseModel):
     """How the error falls with more sequences."""
 
 
-async def save(name: str, parts: AsyncIterator[bytes]) -> tuple[Path, Callable[[], None]]:
-    """Write a file that arrives in parts; return where it is and what deletes it.
+async def save(name: str, chunks: AsyncIterator[bytes]) -> tuple[Path, Callable[[], None]]:
+    """Write a file that arrives in chunks; return where it is and what deletes it.
 
     It keeps its name, in a folder that this user alone can read. Nothing stays behind if it does
     not arrive in full.
@@ -83,16 +83,15 @@ async def save(name: str, parts: AsyncIterator[bytes]) -> tuple[Path, Callable[[
     path = Path(folder.name, plain if plain.strip(". ") else "file")
     try:
         with path.open("wb") as file:
-            async for part in parts:
-                file.write(part)
-    except OSError as error:
+            async for chunk in chunks:
+                file.write(chunk)
+    except BaseException as error:
         folder.cleanup()
-        async for _ in parts:  # a browser listens only when it has sent all
+        if not isinstance(error, OSError):
+            raise
+        async for _ in chunks:  # a browser listens only when it has sent all
             pass
         raise HTTPException(507, f"{name} could not be kept here: {error.strerror}.") from None
-    except BaseException:
-        folder.cleanup()
-        raise
     return path, folder.cleanup
 
 
@@ -100,8 +99,16 @@ def study(
     path: Path, name: str, columns: dict[str, Any], error: float, send: Callable[[Progress], None]
 ) -> None:
     """Read a file, fit a classifier, judge, explain and diagnose it, and plan with it."""
+    results = Study(read={})
+
+    def report(done: int, message: str, **news: Any) -> None:
+        nonlocal results
+        results = results.model_copy(update=news)
+        content = results if results.read else None
+        send(Progress(done=done, total=4, message=message, content=content))
+
     try:
-        _study(path, columns, error, send)
+        _study(path, columns, error, report)
     except ValueError as wrong:
         raise ValueError(in_page_words(str(wrong).replace(str(path), name))) from None
 
@@ -112,28 +119,16 @@ def in_page_words(text: str) -> str:
         text = re.sub(pattern, words, text)
     names = "|".join(FIELDS)
     text = re.sub(rf"\b({names})=(?=')", r"--\1 ", text)  # with a value
-    return re.sub(rf"--({names})\b|\b({names})=", _field, text)
+    return re.sub(
+        rf"--({names})\b|\b({names})=", lambda name: f"“{FIELDS[name[1] or name[2]]}”", text
+    )
 
 
-def _field(name: re.Match[str]) -> str:
-    return f"“{FIELDS[name[1] or name[2]]}”"
-
-
-def _study(
-    path: Path, columns: dict[str, Any], error: float, send: Callable[[Progress], None]
-) -> None:
+def _study(path: Path, columns: dict[str, Any], error: float, report: Callable[..., None]) -> None:
     from sparsetoken.estimators import SparseTokenClassifier
     from sparsetoken.inspection.measures import hold_out
     from sparsetoken.planner import plan
     from sparsetoken.reporting.evidence import gather
-
-    study = Study(read={})
-
-    def report(done: int, message: str, **results: Any) -> None:
-        nonlocal study
-        study = study.model_copy(update=results)
-        content = study if study.read else None
-        send(Progress(done=done, total=4, message=message, content=content))
 
     report(0, "reading")
     data = _read_file(path, columns)
@@ -143,7 +138,17 @@ def _study(
     kept_groups = None if groups is None else groups[kept]
     classifier = SparseTokenClassifier(random_state=0).fit(X[kept], y[kept], groups=kept_groups)
     evidence = gather(classifier, X[tested], y[tested], plan=False)
-    report(2, "looking at tokens", **_judgement(evidence))
+    measures = {measure.name: str(measure) for measure in evidence.measures}
+    measures |= {"recall": evidence.no_recall} if evidence.no_recall else {}
+    report(
+        2,
+        "looking at tokens",
+        held_out=measures | {"always the larger class": f"{evidence.majority:.3f}"},
+        roc=_roc(evidence.roc),
+        members={member: f"{weight:.2f}" for member, weight in evidence.members.items()},
+        # Whether more samples help is what the plan says, from more than two sizes.
+        diagnosis="\n".join(line.partition(" More samples ")[0] for line in evidence.findings),
+    )
     report(3, "planning", sequences=_sequences(classifier, X[tested[:_SHOWN]], y[tested[:_SHOWN]]))
     planned = plan.from_pilot(
         X=X,
@@ -152,7 +157,7 @@ def _study(
         estimator=SparseTokenClassifier(n_trees=_TREES, random_state=0),
         groups=groups,
         effort=_EFFORT,
-        progress=lambda words: report(3, words),
+        progress=lambda message: report(3, message),
     )
     accuracy = evidence.measures[0]
     sentence = (
@@ -161,19 +166,6 @@ def _study(
         f"larger class would be right in {per_cent(evidence.majority)}."
     )
     report(4, "", plan=pilot_content(planned), sentence=sentence)
-
-
-def _judgement(evidence: Any) -> dict[str, Any]:
-    """Return what a study says of held-out sequences."""
-    measures = {measure.name: str(measure) for measure in evidence.measures}
-    measures |= {"recall": evidence.no_recall} if evidence.no_recall else {}
-    return {
-        "held_out": measures | {"always the larger class": f"{evidence.majority:.3f}"},
-        "roc": _roc(evidence.roc),
-        "members": {member: f"{weight:.2f}" for member, weight in evidence.members.items()},
-        # Whether more samples help is what the plan says, from more than two sizes.
-        "diagnosis": "\n".join(line.partition(" More samples ")[0] for line in evidence.findings),
-    }
 
 
 def _read_file(path: Path, columns: dict[str, Any]) -> Any:
@@ -240,34 +232,24 @@ def _tokens(explanation: Any) -> Panel:
 
 def pilot_content(planned: Any) -> Content:
     """Return the fan of learning curves that agree with what was measured."""
-    curve = planned.curve
+    curve, observed = planned.curve, planned.to_dict()["observed"]
     x = list(map(float, curve.n_samples))
-    seen = planned.to_dict()["observed"]
-    lines = [
-        Line(
-            name="expected error, 80 %",
-            color=COLORS[0],
-            x=x,
-            y=list(curve.median),
-            low=list(curve.lower),
-            high=list(curve.upper),
-        ),
-        Line(name="target", look="dot", x=[x[0], x[-1]], y=[planned.target] * 2),
-        Line(
-            name="measured ± s.e.",
-            look="points",
-            x=[row["n_samples"] for row in seen],
-            y=[row["error"] for row in seen],
-            error=[row["standard_error"] for row in seen],
-        ),
-    ]
-    return Content(
-        panels=[
-            Panel(
-                x=PanelAxis(title="labelled sequences", logarithmic=True),
-                y=PanelAxis(title="error", logarithmic=True),
-                curves=lines,
-            )
+    fan: dict[str, Any] = {
+        "y": list(curve.median),
+        "low": list(curve.lower),
+        "high": list(curve.upper),
+    }
+    names = {"x": "n_samples", "y": "error", "error": "standard_error"}
+    points: dict[str, Any] = {
+        field: [row[name] for row in observed] for field, name in names.items()
+    }
+    panel = Panel(
+        x=PanelAxis(title="labelled sequences", logarithmic=True),
+        y=PanelAxis(title="error", logarithmic=True),
+        curves=[
+            Line(name="expected error, 80 %", color=COLORS[0], x=x, **fan),
+            level("target", (x[0], x[-1]), planned.target, look="dot"),
+            Line(name="measured ± s.e.", look="points", **points),
         ],
-        sentence=f"{planned.answer.rstrip('.')}. {planned.trust}",
     )
+    return Content(panels=[panel], sentence=f"{planned.answer.rstrip('.')}. {planned.trust}")

@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_HOSTS = ("127.0.0.1", "localhost", "::1")
+_HOSTS = ("127.0.0.1", "localhost")
 _SEAL = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
@@ -65,10 +65,10 @@ def _check(headers: Headers, path: str, most: int) -> None:
         name = urlsplit(f"//{host}").hostname
         origin = urlsplit(headers.get("origin", f"http://{host}")).netloc
         length = int(headers.get("content-length", "0"))
+        if "\0" in path:  # no file is called so, and old libraries stumble over it
+            raise ValueError
     except ValueError:
         raise HTTPException(400, "This is not a request of a browser.") from None
-    if "\0" in path:  # no file is called so, and old libraries stumble over it
-        raise HTTPException(400, "This is not a request of a browser.")
     if name not in _HOSTS:
         raise HTTPException(403, "The explorer answers to this machine alone.")
     foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site") and path != "/"

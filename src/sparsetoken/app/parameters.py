@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 import sparsetoken as st
-from sparsetoken.app.content import Values
 from sparsetoken.losses import loss_names
 from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS, Quantity, group
 
+Values = dict[str, Any]
+
 _LONGEST_TEXT = 4000
 _AXES = (*group("problem"), "alpha", "reg")
-_LABELS = {"split": "a fraction", "alpha0": "a fixed number"}
-_LABELS |= {"best": "the best of the three", "fresh": "fresh at every step"}
+_LABELS = {"best": "the best of the three", "fresh": "fresh at every step"}
 _LABELS |= {"reused": "the same at every step", "online": "one sample at a time"}
 # The page has its own default where the vocabulary has none or one that takes too long.
 _DEFAULTS = {"alpha": 2.0, "alpha0": 2.0, "dim": 200, "trials": 4, "steps": 10}
@@ -23,30 +23,25 @@ _OF_THE_PAGE = (
     Quantity(
         "signal_spread", "spread of strength", "",
         "Half of the sequences have a signal stronger by this fraction, half a weaker one.",
-        0.0, 0.9, default=0.0, slider=(0.0, 0.9),
+        default=0.0, slider=(0.0, 0.9),
     ),
     Quantity(
         "length_spread", "spread of length", "",
         "Half of the sequences are longer by this fraction, half are shorter.",
-        0.0, 0.9, default=0.0, slider=(0.0, 0.9),
+        default=0.0, slider=(0.0, 0.9),
     ),
     Quantity(
         "alpha_max", "curves up to", "α", "Where the horizontal axis ends.",
-        1.0, 100.0, default=20.0, slider=(1.0, 100.0), logarithmic=True,
+        default=20.0, slider=(1.0, 100.0), logarithmic=True,
     ),
     Quantity(
         "features", "features per token", "d",
         "Dimension of your tokens: the page then shows numbers of samples n beside α.",
-        10, 5000, whole=True, slider=(10, 5000), logarithmic=True,
+        whole=True, slider=(10, 5000), logarithmic=True,
     ),
     Quantity(
         "quantity", "shown", "", "What the curves show.",
         default="test_error", options=("test_error", "train_loss", "auc", "recall"),
-    ),
-    Quantity(
-        "query_by", "samples for the query", "",
-        "Attention learns its query on some samples and its readout on the others.",
-        default="split", options=("split", "alpha0"),
     ),
     Quantity("x_axis", "across", "", "Horizontal axis.", default="signal", options=_AXES),
     Quantity("y_axis", "up", "", "Vertical axis.", default="alpha", options=_AXES),
@@ -67,18 +62,17 @@ _OF_THE_PAGE = (
     Quantity(
         "test_samples", "test samples of the curve", "",
         "On how many samples each error of the table was measured, unless it has a column n_test.",
-        10, 100_000, default=500, whole=True, slider=(10, 100_000), logarithmic=True,
+        default=500, whole=True, slider=(10, 100_000), logarithmic=True,
     ),
 )  # fmt: skip
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "View": (
         *("quantity", "error", "fpr", "x_axis", "y_axis", "capacity_axis", "plan_model"),
-        *("curve", "test_samples"),
-        *("alpha_max", "features"),
+        *("curve", "test_samples", "alpha_max", "features"),
     ),
     "Problem": (*group("problem"), "signal_spread", "length_spread"),
-    "Training": ("alpha", "query_by", "split", "alpha0", "loss", "reg", "steps", "batches"),
+    "Training": ("alpha", "split", "alpha0", "loss", "reg", "steps", "batches"),
     "Learning rates": group("two steps"),
     "Random draws": ("dim", "trials", "random_state"),
 }
@@ -91,11 +85,14 @@ def _control(name: str) -> Quantity:
         control = replace(control, options=loss_names())
     if name == "dim":  # the page has "features per token, d" of the visitor's own data too
         control = replace(control, label="simulated dimension", symbol="")
+    if control.slider:  # its ends bound what a request may cost
+        low, high = control.slider
+        control = replace(control, low=low, high=high, above=False, infinite=False)
     return replace(control, default=_DEFAULTS.get(name, control.default))
 
 
 CONTROLS = {name: _control(name) for names in GROUPS.values() for name in names}
-"""Every control of the page."""
+"""Every control of the page, with the ends of its slider as limits."""
 
 PRESETS: dict[str, Values] = {
     "slides": {"n_tokens": 500, "n_signal": 10, "signal": 3.0, "positive_rate": 0.4}
@@ -111,28 +108,14 @@ PRESETS: dict[str, Values] = {
 
 def describe(control: Quantity) -> dict[str, Any]:
     """Return what the page needs to show a control."""
-    low, high = control.slider or (0.0, 0.0)
-    options = {name: _label(name) for name in control.options}
-    return asdict(control) | {
-        "low": low,
-        "high": high,
-        "text": is_text(control),
-        "options": options,
+    labels = {name: quantity.axis for name, quantity in (PARAMETERS | MEASURED).items()}
+    labels |= {name: look.label for name, look in MODELS.items()} | _LABELS
+    fields = asdict(control) | {
+        "options": {name: labels.get(name, name) for name in control.options}
     }
-
-
-def is_text(control: Quantity) -> bool:
-    """Return whether a control is a field for several lines of text."""
-    return isinstance(control.default, str) and not control.options
-
-
-def _label(option: str) -> str:
-    if option in _LABELS:
-        return _LABELS[option]
-    if option in MODELS:
-        return MODELS[option].label
-    known = PARAMETERS | MEASURED
-    return known[option].axis if option in known else option
+    if not control.slider:
+        fields |= {"low": None, "high": None}  # JSON has no infinity
+    return fields
 
 
 def values_model(
@@ -143,28 +126,21 @@ def values_model(
     for control in (CONTROLS[name] for name in names):
         kind: Any = int if control.whole else float
         limits: dict[str, Any] = {} if control.whole else {"allow_inf_nan": False}
-        if control.options:
-            kind, limits = Literal[control.options], {}
-        elif is_text(control):
-            kind, limits = str, {"max_length": _LONGEST_TEXT}
         if control.slider:
-            limits |= {"ge": control.slider[0], "le": control.slider[1]}
+            limits |= {"ge": control.low, "le": control.high}
+        elif control.options:
+            kind, limits = Literal[control.options], {}
+        else:
+            kind, limits = str, {"max_length": _LONGEST_TEXT}
         default = defaults.get(control.name, control.default)
         kind = kind | None if default is None else kind
         fields[control.name] = (Annotated[kind, Field(description=control.help, **limits)], default)
     return create_model(title, __config__=ConfigDict(extra="forbid"), **fields)
 
 
-def controls(*names: str) -> tuple[str, ...]:
-    """Return names of controls: those under a heading of the page in its place."""
-    return tuple(name for heading in names for name in GROUPS.get(heading, (heading,)))
-
-
 def slider(name: str) -> tuple[float, float]:
     """Return the ends of a control's slider."""
-    ends = CONTROLS[name].slider
-    assert ends is not None
-    return ends
+    return CONTROLS[name].low, CONTROLS[name].high
 
 
 def select(values: Values, *groups: str) -> Values:

@@ -1,8 +1,18 @@
 """Scripts and command lines that compute what a view shows."""
 
-from sparsetoken.app.content import Values
-from sparsetoken.app.parameters import population_values, select, spreads
+from typing import Any
+
+from sparsetoken.app.parameters import Values, population_values, select, spreads
 from sparsetoken.vocabulary import PARAMETERS, group
+
+ATTENTION = """\
+training = {training!r}
+alpha, split, reg = {alpha!r}, {split!r}, {reg!r}
+attention = st.theory.two_step_risk(
+    problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg=reg, **training
+)
+"""
+"""The lines that train attention."""
 
 
 def keywords(arguments: Values) -> str:
@@ -10,30 +20,19 @@ def keywords(arguments: Values) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in arguments.items())
 
 
-def problem_code(values: Values) -> str:
-    """Return the lines that import the package and make the problem."""
+def script(values: Values, code: str, **more: Any) -> str:
+    """Return a script that makes the problem and then runs code with values filled in.
+
+    The code is a template: ``{signal!r}`` stands for a value, ``{training!r}`` for the rates and
+    the loss.
+    """
     problem = f"st.SparseTokenProblem({keywords(select(values, 'problem'))})"
     varying = spreads(values)
     if varying:
         problem = f"st.Population.spread({problem}, n_nodes=2, {keywords(varying)})"
-    return f"import numpy as np\nimport sparsetoken as st\n\nproblem = {problem}\n"
-
-
-def training_code(values: Values) -> str:
-    """Return the line that collects how attention is trained."""
-    return f"training = {select(values, 'two steps') | {'loss': values['loss']}!r}\n"
-
-
-def attention_code(values: Values) -> str:
-    """Return the lines that make the problem and train attention on it."""
-    return (
-        problem_code(values)
-        + training_code(values)
-        + f"alpha, split, reg = {values['alpha']!r}, {values['split']!r}, {values['reg']!r}\n"
-        + "attention = st.theory.two_step_risk(\n"
-        + "    problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg=reg, **training\n"
-        + ")\n"
-    )
+    training = select(values, "two steps") | {"loss": values["loss"]}
+    head = f"import numpy as np\nimport sparsetoken as st\n\nproblem = {problem}\n"
+    return head + code.format(**values, training=training, **more)
 
 
 def theory_command(quantities: str, values: Values, *names: str) -> str:

@@ -6,7 +6,6 @@ do it.
 """
 
 import asyncio
-import errno
 import signal
 import socket
 import threading
@@ -25,21 +24,20 @@ from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, Field, create_model
 from starlette.requests import ClientDisconnect
 
-from sparsetoken._validation import check_count, shown
+from sparsetoken._validation import check_count
 from sparsetoken.app.content import Content, View
 from sparsetoken.app.data import FIELDS, MOST_BYTES, save, study
 from sparsetoken.app.guard import Guard
 from sparsetoken.app.jobs import Jobs, Status
 from sparsetoken.app.parameters import CONTROLS, GROUPS, PRESETS, describe, values_model
-from sparsetoken.app.pictures import OvertakenError, Pictures
-from sparsetoken.app.processes import RefusedError
+from sparsetoken.app.pictures import Pictures
+from sparsetoken.app.processes import OvertakenError, RefusedError, refusal
 from sparsetoken.app.views import VIEWS
 from sparsetoken.vocabulary import MODELS
 
 _STATIC = Path(__file__).with_name("static")
 _MOST_STEPS = 100
 _MOST_BODY = 20_000
-_BACKLOG = 64  # connections taken at once; without descriptors asyncio complains of each
 Visitor = Annotated[str, Query(pattern="^[A-Za-z0-9-]{8,40}$", description="Who asks.")]
 ColumnQuery = Annotated[str, Query(max_length=200, description="See `sparsetoken fit --help`.")]
 WELCOME = (
@@ -82,20 +80,9 @@ def make_app() -> FastAPI:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.pictures, app.state.jobs = Pictures(), Jobs()
-    asyncio.get_running_loop().set_exception_handler(_quiet)
+    watching = asyncio.create_task(app.state.jobs.look_after())
     yield
-    _close(app)
-
-
-def _close(app: FastAPI) -> None:
-    app.state.pictures.close()
-    app.state.jobs.close()
-
-
-def _quiet(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what went wrong, but not a thousand times that no more connections can be had."""
-    if getattr(context.get("exception"), "errno", None) not in (errno.EMFILE, errno.ENFILE):
-        loop.default_exception_handler(context)
+    watching.cancel()
 
 
 def _refuse(code: int, words: str) -> JSONResponse:
@@ -106,17 +93,12 @@ def _explain(_: Request, error: Any) -> JSONResponse:
     """Say in a sentence which value is wrong and what it may be."""
     first = error.errors()[0]
     name = str(first["loc"][-1]) if first["loc"] else ""
-    control = CONTROLS.get(name)
-    if control is None or first["type"] in ("extra_forbidden", "string_too_long"):
-        return _refuse(422, f"{name[:40]}: {first['msg']}.")
-    allowed = f"one of {', '.join(control.options)}"
-    if not control.options:
-        low, high = control.slider or (control.low, control.high)
-        allowed = f"{'a whole' if control.whole else 'a'} number from {low:g} to {high:g}"
-    label = control.label[:1].upper() + control.label[1:]
-    return _refuse(
-        422, f"{label} ({name}) must be {allowed}, got {shown(first.get('input'))[:60]}."
-    )
+    try:
+        if name in CONTROLS and (CONTROLS[name].slider or CONTROLS[name].options):
+            CONTROLS[name].check(first.get("input"))
+    except ValueError as wrong:
+        return _refuse(422, str(refusal(wrong)))
+    return _refuse(422, f"{name[:40]}: {first['msg']}.")
 
 
 def _add_pages(app: FastAPI) -> None:
@@ -167,7 +149,8 @@ def _add_view(app: FastAPI, view: View) -> None:
     async def picture(asked: Any) -> Response:
         values = asked.values.model_dump()
         request = asked.visitor, asked.sequence, view.name, values, asked.step
-        return Response(await app.state.pictures.draw(*request), media_type="application/json")
+        drawn = await app.state.pictures.draw(*request)
+        return Response(drawn, 200 if drawn else 204, media_type="application/json")
 
     async def start(asked: Any) -> Response:
         return _json(app.state.jobs.start(asked.visitor, view.work, asked.values.model_dump()))
@@ -182,7 +165,10 @@ def _add_view(app: FastAPI, view: View) -> None:
                 path,
                 summary=summary,
                 response_class=Response,
-                responses={200: {"model": answer}, 204: {"description": "overtaken"}},
+                responses={
+                    200: {"model": answer},
+                    204: {"description": "overtaken, or no such step"},
+                },
             )(endpoint)
 
 
@@ -205,8 +191,7 @@ def _add_jobs(app: FastAPI) -> None:
     async def hear(visitor: str) -> None:
         pass
 
-    @app.delete("/api/visitors/{visitor}", summary="Leave: end jobs, delete files", status_code=204)
-    @app.post("/api/visitors/{visitor}/leave", status_code=204, include_in_schema=False)
+    @app.post("/api/visitors/{visitor}/leave", summary="End jobs, delete files", status_code=204)
     async def leave(visitor: str) -> None:
         app.state.jobs.leave(visitor)
 
@@ -248,7 +233,8 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         app: Any = self.config.app
-        _close(app)
+        app.state.pictures.close()
+        app.state.jobs.close()
         await super().shutdown(sockets)
 
 
@@ -275,7 +261,6 @@ def serve(port: int = 8050, *, browser: bool = True) -> None:
             proxy_headers=False,
             access_log=False,
             timeout_graceful_shutdown=1,
-            backlog=_BACKLOG,
         )
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # no process or file is left
         with suppress(KeyboardInterrupt):  # the usual way to end it

@@ -1,7 +1,5 @@
 """Numbers in the sentences of the page."""
 
-from sparsetoken.app.content import Line, Values
-
 
 def per_cent(fraction: float) -> str:
     """Return a fraction in per cent, to two or three digits, that no line break divides."""
@@ -17,19 +15,6 @@ def samples(alpha: float, dim: int | None = None) -> str:
     number = f"{alpha:.3g}" if alpha < 99.5 else f"{alpha:.0f}"
     counted = f" (n = {alpha * dim:.0f})" if dim else ""
     return f"{number} {'sample' if number == '1' else 'samples'} per dimension{counted}"
-
-
-def majority(values: Values, ends: list[float]) -> tuple[list[Line], str]:
-    """Return the majority baseline as a line, and a sentence if it meets the target.
-
-    Both are empty where the classes are equal.
-    """
-    error = min(values["positive_rate"], 1.0 - values["positive_rate"])
-    if error == 0.5:
-        return [], ""
-    words = f" Always answering the larger class errs on {per_cent(error)} without any data."
-    line = Line(name="always the larger class", look="dash", x=ends, y=[error] * 2)
-    return [line], words if error <= values.get("error", 0.0) else ""
 
 
 def plural(count: int, noun: str) -> str:

@@ -9,7 +9,7 @@ import typer
 
 import sparsetoken
 from sparsetoken._validation import MissingPackageError
-from sparsetoken.cli import demo, estimate, figure, plan, report, serve, sweep, theory
+from sparsetoken.cli import demo, figure, fit, plan, predict, report, serve, sweep, theory
 from sparsetoken.cli.output import CommandError, message
 
 app = typer.Typer(
@@ -23,14 +23,18 @@ app.command()(demo.demo)
 app.command()(theory.theory)
 app.command()(figure.figure)
 app.add_typer(sweep.app, name="sweep")
-app.command()(estimate.fit)
-app.command(short_help="Score sequences with a saved model.")(estimate.predict)
+app.command()(fit.fit)
+app.command(short_help="Score sequences with a saved model.")(predict.predict)
 app.command()(plan.plan)
 app.command(short_help="Write a page about a model and labelled sequences.")(report.report)
 app.command()(serve.serve)
 
 # Typer brings its own copy of click, or takes the installed one: the class is known by its child.
 _UsageError: Any = typer.BadParameter.__base__
+_EXPECTED = (
+    *(_UsageError, CommandError, ValueError, ArithmeticError, RuntimeError),
+    *(MemoryError, OSError),
+)
 _OURS = ("StoreError", "ClusterError")  # imported only by those who can raise them
 # Arguments of ``read_dataset`` in a message, with or without a value: options here.
 _ARGUMENT = re.compile(r"\b(by|label|labels|features|ignore|group|layer)=('[^']*'|[0-9]+)?")
@@ -59,50 +63,37 @@ def main(arguments: list[str] | None = None) -> None:
 
     Control-C ends with 130, as shells expect.
     """
-    said = set()
-
-    def say_once(text: Warning | str) -> None:
-        line = _one_line(text)
-        if line not in said:
-            message(f"sparsetoken: {line}")
-        said.add(line)
-
     with warnings.catch_warnings():
-        warnings.showwarning = lambda text, *_, **__: say_once(text)
-        code = _run(arguments)
-    sys.exit(code)
+        warnings.showwarning = lambda text, *_, **__: message(f"sparsetoken: {_one_line(text)}")
+        sys.exit(_run(arguments))
 
 
 def _run(arguments: list[str] | None) -> int:
     try:
         return app(arguments, standalone_mode=False) or 0
-    except _UsageError as error:
-        if type(error).__name__ == "NoArgsIsHelpError":
-            error.show()
-            return 2
-        return _fail(error.format_message(), 2)
-    except MissingPackageError as error:
-        return _fail(error, 1)
-    except ValueError as error:
-        return _fail(error, 2)
-    except CommandError as error:
-        return _fail(error, error.code)
     except KeyboardInterrupt:
         return 130
-    except MemoryError as error:
-        return _fail(error if str(error) else "there is not enough memory for this", 1)
-    except OSError as error:
-        what = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{what}{error.strerror or error}", 1)
     except Exception as error:
-        if isinstance(error, RuntimeError | ArithmeticError) or type(error).__name__ in _OURS:
-            return _fail(error, 1)
-        raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()  # type: ignore[attr-defined]
+            return 2
+        if not isinstance(error, _EXPECTED) and type(error).__name__ not in _OURS:
+            raise
+        message(f"sparsetoken: {_one_line(_sentence(error))}")
+        if isinstance(error, CommandError):
+            return error.code
+        wrong_argument = isinstance(error, (_UsageError, ValueError))
+        return 2 if wrong_argument and not isinstance(error, MissingPackageError) else 1
 
 
-def _fail(error: object, code: int) -> int:
-    message(f"sparsetoken: {_one_line(error)}")
-    return code
+def _sentence(error: Exception) -> str:
+    if isinstance(error, _UsageError):
+        return str(error.format_message())
+    if isinstance(error, OSError):
+        return f"{error.filename}: " * bool(error.filename) + (error.strerror or str(error))
+    if isinstance(error, MemoryError) and not str(error):
+        return "there is not enough memory for this"
+    return str(error)
 
 
 def _one_line(text: object) -> str:

@@ -7,10 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from sparsetoken.cli.figure import make_figure, print_files
-from sparsetoken.cli.options import AsJson, Workers
+from sparsetoken.cli.options import AsJson, Workers, option
 from sparsetoken.cli.output import print_json, print_table
 from sparsetoken.vocabulary import MODELS, PARAMETERS, look
 
+_NOTES = """\
+The difference, in standard errors, shrinks as dim grows: the theory is its limit.
+No classifier trained on as many samples can have an error below the best possible."""
 _NEXT = """
 type next  sparsetoken plan --dim 384 --n-tokens 50 --signal 6 --error 0.05   how many samples?
            sparsetoken fit bags.csv --by bag --label y                        your own sequences
@@ -19,11 +22,11 @@ type next  sparsetoken plan --dim 384 --n-tokens 50 --signal 6 --error 0.05   ho
 
 def demo(
     out: Annotated[
-        Path, typer.Option(help="The picture; its table (.csv) and results (.db) go beside it.")
+        Path, option("The picture; its table (.csv) and results (.db) go beside it.")
     ] = Path("learning-curves.png"),
     workers: Workers = None,
-    dim: Annotated[int, typer.Option(min=20, help=PARAMETERS["dim"].help)] = 500,
-    trials: Annotated[int, typer.Option(min=2, help=PARAMETERS["trials"].help)] = 8,
+    dim: Annotated[int, option(PARAMETERS["dim"].help, min=20)] = 500,
+    trials: Annotated[int, option(PARAMETERS["trials"].help, min=2)] = 8,
     as_json: AsJson = False,
 ) -> None:
     """Compare three classifiers, in theory and simulation, with the best possible one.
@@ -38,25 +41,17 @@ def demo(
     if as_json:
         print_json({"picture": str(out), "rows": compared})
         return
+    formats = {"alpha": "g", "theory": ".4g", "simulation": ".4g", "uncertainty": ".1g"}
+    formats |= {"difference": "+.1f"}
     lines = [
-        (
-            look(row["model"]).label,
-            f"{row['alpha']:g}",
-            f"{row['theory']:.4g}",
-            f"{row['simulation']:.4g}",
-            f"{row['uncertainty']:.1g}",
-            f"{row['difference']:+.1f}",
-        )
+        [look(row["model"]).label, *(format(row[name], how) for name, how in formats.items())]
         for row in compared
         if row["quantity"] == "test_error"
     ]
     columns = ("model", "samples/dim", "theory", "simulation", "± s.e.", "difference")
     title = f"test error: one signal token of 10, signal 5, dim {dim}, {trials} trials"
     print_table(columns, lines, title)
-    typer.echo("The difference, in standard errors, shrinks as dim grows: the theory is its limit.")
-    typer.echo(
-        "No classifier trained on as many samples can have an error below the best possible."
-    )
+    typer.echo(_NOTES)
     print_files(out)
     typer.echo(_NEXT)
 
@@ -67,21 +62,16 @@ def compare(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     theory = {tuple(r[k] for k in keys): r for r in rows if r["source"] == "theory"}
     compared = []
     for row in rows:
-        point = tuple(row[key] for key in keys)
-        if row["source"] != "simulation" or point not in theory:
-            continue
-        predicted = theory[point]
-        error = math.hypot(row["uncertainty"], predicted["uncertainty"])
-        compared.append(
-            dict(zip(keys, point, strict=True))
-            | {
-                "theory": predicted["value"],
-                "simulation": row["value"],
+        point = {key: row[key] for key in keys}
+        predicted = theory.get(tuple(point.values()))
+        if row["source"] == "simulation" and predicted is not None:
+            error = math.hypot(row["uncertainty"], predicted["uncertainty"])
+            gap = row["value"] - predicted["value"]
+            numbers = {"theory": predicted["value"], "simulation": row["value"]}
+            numbers |= {
                 "uncertainty": row["uncertainty"],
-                "difference": (row["value"] - predicted["value"]) / error if error else 0.0,
+                "difference": gap / error if error else 0.0,
             }
-        )
+            compared.append(point | numbers)
     order = list(MODELS)
-    return sorted(
-        compared, key=lambda row: (row["quantity"], order.index(row["model"]), row["alpha"])
-    )
+    return sorted(compared, key=lambda r: (r["quantity"], order.index(r["model"]), r["alpha"]))

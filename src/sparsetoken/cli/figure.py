@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sparsetoken.cli.options import AsJson, Cluster, Scheduler, Workers, open_executor
-from sparsetoken.cli.output import check_output, message, print_json, print_table, progress_bar
+from sparsetoken.cli.options import AsJson, Cluster, Scheduler, Workers, open_executor, option
+from sparsetoken.cli.output import check_output, message, print_json, print_result, waiting
 from sparsetoken.experiments.figures import WIDTHS, figure_names, get_recipe
 
 
@@ -20,11 +20,10 @@ def figure(
         typer.Argument(help="Its name; leave it out for the list.", autocompletion=_complete_name),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Smaller sizes: within a minute on two processors.")
+        bool, option("Smaller sizes: within a minute on two processors.", "--quick")
     ] = False,
     out: Annotated[
-        Path | None,
-        typer.Option(help="The picture, .png, .pdf or .svg; by default NAME.png in this folder."),
+        Path | None, option("The picture, .png, .pdf or .svg; by default NAME.png in this folder.")
     ] = None,
     width: Annotated[
         float | None,
@@ -35,12 +34,8 @@ def figure(
             help="Width in mm: 85 is a column of a journal, 170 two. Text keeps its size.",
         ),
     ] = None,
-    title: Annotated[
-        bool, typer.Option("--title", help="Write title and caption above the panels.")
-    ] = False,
-    letters: Annotated[
-        bool, typer.Option("--letters", help="Mark the panels a, b, c, ...")
-    ] = False,
+    title: Annotated[bool, option("Write title and caption above the panels.", "--title")] = False,
+    letters: Annotated[bool, option("Mark the panels a, b, c, ...", "--letters")] = False,
     workers: Workers = None,
     scheduler: Scheduler = None,
     cluster: Cluster = None,
@@ -53,11 +48,8 @@ def figure(
     picture. Stop it at any time: the next run goes on from the results.
     """
     if name is None:
-        summaries = {known: get_recipe(known).summary for known in figure_names()}
-        if as_json:
-            print_json(summaries)
-        else:
-            print_table(("figure", "shows"), list(summaries.items()))
+        summaries = {figure: get_recipe(figure).summary for figure in figure_names()}
+        print_result(as_json, summaries, ("figure", "shows"), list(summaries.items()))
         return
     get_recipe(name)
     picture = out or Path(f"{name}.png")
@@ -95,7 +87,7 @@ def make_figure(
     with (
         Store(picture.with_suffix(".db")) as store,
         open_executor(**executor) as opened,
-        progress_bar(name) as bar,
+        waiting(name, counted=True) as bar,
     ):
         if not quick:
             minutes = get_recipe(name).minutes

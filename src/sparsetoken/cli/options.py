@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sparsetoken.cli.output import CommandError
+from sparsetoken.cli.output import CommandError, waiting
 from sparsetoken.vocabulary import FORMER, MODELS, PARAMETERS, Quantity
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+
+def option(text: str, name: str = "", **looks: Any) -> Any:
+    """Return an option with its help; its name is that of the parameter unless one is set."""
+    return typer.Option(*([name] if name else []), help=text, **looks)
+
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Data = Annotated[
@@ -24,8 +30,9 @@ Data = Annotated[
         "file a sequence, or one from Sequences.writer or from save_to_disk of datasets."
     ),
 ]
+Model = Annotated[Path, typer.Argument(help="A model that 'sparsetoken fit' has saved.")]
 # How a file is read: arguments of ``read_dataset``, each with its type and help.
-_READING: dict[str, tuple[Any, str]] = {
+READING: dict[str, tuple[Any, str]] = {
     "by": (str, "Column or array that names each token's sequence. [default: bag or sequence]"),
     "label": (str, "Column or array with the label. [default: label or labels; in arrays y]"),
     "labels": (
@@ -85,18 +92,25 @@ PopulationFile = Annotated[
 ]
 
 
-def taking(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def taking(
+    *names: str, no_default: tuple[str, ...] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command that ends in ``**values`` an option for each of these names.
 
     They are quantities of the vocabulary, also by their former names, and arguments of
-    ``read_dataset``. Those that are not given have the value None.
+    ``read_dataset``. Those that are not set have the value None. The help shows the vocabulary's
+    defaults, but for the names in ``no_default``.
     """
     options = {
         name: Annotated[kind | None, typer.Option(help=text)]
-        for name, (kind, text) in _READING.items()
+        for name, (kind, text) in READING.items()
         if name in names
     }
-    options |= {name: _option(q) for name, q in PARAMETERS.items() if name in names}
+    options |= {
+        name: _option(q, with_default=name not in no_default)
+        for name, q in PARAMETERS.items()
+        if name in names
+    }
     options |= {
         former: _option(replace(PARAMETERS[name], name=former), hidden=True)
         for former, name in FORMER.items()
@@ -126,7 +140,7 @@ def set_options(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, [])}
 
 
-def _option(quantity: Quantity, hidden: bool = False) -> Any:
+def _option(quantity: Quantity, hidden: bool = False, with_default: bool = True) -> Any:
     word = isinstance(quantity.default, str) or bool(quantity.options)
     kind, metavar = (int, "INTEGER") if quantity.whole else (float, "NUMBER")
     text = f"{quantity.help} ({quantity.symbol})" if quantity.symbol else quantity.help
@@ -136,7 +150,9 @@ def _option(quantity: Quantity, hidden: bool = False) -> Any:
         quantity.option,
         help=text,
         hidden=hidden,
-        show_default=False if quantity.default is None else str(quantity.default),
+        show_default=str(quantity.default)
+        if with_default and quantity.default is not None
+        else False,
         metavar="NAME" if word else metavar,
         parser=None if word else _parser(kind),
     )
@@ -154,12 +170,14 @@ def _parser(kind: type) -> Callable[[str], Any]:
     return parse
 
 
-def how_data_were_read(model: Path, classifier: Any) -> dict[str, Any]:
-    """Return how the data of a model were read: in its notes, in 0.2 an attribute."""
+def read_as_in_fit(data: Path, model: Path, reading: dict[str, Any]) -> Any:
+    """Read sequences by the options that were set, otherwise as the data of a model were read."""
     from sparsetoken.estimators.storage import load_notes
+    from sparsetoken.files import read_dataset
 
-    reading: dict[str, Any] = load_notes(model).get("reading") or {}
-    return reading or getattr(classifier, "reading_", {})
+    like = load_notes(model).get("reading") or {}
+    with waiting(f"reading {data}"):
+        return read_dataset(data, **set_options(reading), like=like)
 
 
 def population_options(

@@ -38,16 +38,23 @@ def check_output(path: Path, endings: Sequence[str], option: str = "--out") -> N
         import_extra("pyarrow", f"{path}: Parquet")
     if not path.parent.is_dir():
         raise CommandError(f"{path}: there is no folder {path.parent}")
-    if path.exists() and not path.is_file() and not path.is_dir():
-        return  # a device or a pipe
+    if path.exists() and (path.is_dir() or not os.access(path, os.W_OK)):
+        raise CommandError(f"{path}: it may not be written to")
     try:
-        if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-            raise PermissionError
         with tempfile.TemporaryFile(dir=path.parent):
             pass  # permissions do not tell all: the disk may be read-only
     except OSError as error:
-        reason = f": {error.strerror}" if error.strerror else ""
-        raise CommandError(f"{path}: it may not be written to{reason}") from None
+        raise CommandError(f"{path}: it may not be written to: {error.strerror}") from None
+
+
+def print_result(
+    as_json: bool, content: Any, columns: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
+    """Print content as JSON if that was asked for, and rows as a table otherwise."""
+    if as_json:
+        print_json(content)
+    else:
+        print_table(columns, rows)
 
 
 def print_json(content: Any) -> None:
@@ -92,53 +99,50 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: st
     console.print(table)
 
 
+def as_text(value: Any) -> str:
+    """Return a value for a cell: lists, tokens with their weights, and names with numbers."""
+    if isinstance(value, list):
+        return " ".join(
+            f"{item['token']}:{item['weight']:.2f}" if isinstance(item, dict) else as_text(item)
+            for item in value
+        )
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {as_text(item)}" for name, item in value.items())
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def _is_number(text: str) -> bool:
     return text[:1] in "-+0123456789−"
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Any]:
-    """Provide a function of (done, total) that moves a bar, on a terminal only."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    if not console.is_terminal:  # some versions of rich end even a hidden bar with an empty line
-        yield lambda done, total: None
-        return
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-@contextmanager
-def waiting(what: str) -> Iterator[Callable[[str], None]]:
+def waiting(what: str, *, counted: bool = False) -> Iterator[Callable[..., None]]:
     """Show what is being done and for how long, on a terminal and after two seconds.
 
-    Provides a function that says what is being done next.
+    Provides a function that says what is being done next or, if things are counted, how many are
+    done and how many there are.
     """
+    from rich import progress
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda words: None
+        yield lambda *news: None
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    shown = Progress(*columns, console=console, transient=True)
+    columns = [progress.SpinnerColumn(), progress.TextColumn("{task.description}")]
+    if counted:
+        columns += [progress.BarColumn(), progress.MofNCompleteColumn()]
+        columns.append(progress.TimeRemainingColumn())
+    else:
+        columns.append(progress.TimeElapsedColumn())
+    shown = progress.Progress(*columns, console=console, transient=True)
     task = shown.add_task(what, total=None)
+    names = ("completed", "total") if counted else ("description",)
     timer = threading.Timer(_PATIENCE, shown.start)
     timer.daemon = True
     timer.start()
     try:
-        yield lambda words: shown.update(task, description=words)
+        yield lambda *news: shown.update(task, **dict(zip(names, news, strict=True)))
     finally:
         timer.cancel()
         timer.join()

@@ -7,9 +7,12 @@ import typer
 
 import sparsetoken as st
 from sparsetoken.cli.options import (
+    READING,
+    AsJson,
     Kinds,
     LabelErrors,
     PopulationFile,
+    option,
     population_options,
     set_options,
     taking,
@@ -23,84 +26,63 @@ if TYPE_CHECKING:
 __all__ = ["plan"]
 
 _SOLVABLE = ("n_signal", "positive_rate")  # they have defaults, so leaving them out is not asking
+_QUANTITIES = ("n_samples", "dim", "n_tokens", "n_signal", "signal", "positive_rate", "error")
+_AIM = ("metric", "fpr")
+_ALWAYS = (*_AIM, "random_state", *READING)  # go with everything
 
 
-def _option(name: str, more: str = "") -> Any:
-    return typer.Option(help=PARAMETERS[name].help + more)
-
-
-def _default(name: str) -> str:
-    return f" [default: {PARAMETERS[name].default}]"
-
-
-@taking("by", "label", "labels", "features", "ignore", "group", "layer")
+@taking(
+    *_QUANTITIES,
+    *("fpr", "random_state", *READING),
+    no_default=("dim", "n_tokens", "signal", "error"),
+)
 def plan(
-    n_samples: Annotated[int | None, _option("n_samples")] = None,
-    dim: Annotated[int | None, _option("dim")] = None,
-    n_tokens: Annotated[int | None, _option("n_tokens")] = None,
-    n_signal: Annotated[int | None, _option("n_signal", _default("n_signal"))] = None,
-    signal: Annotated[float | None, _option("signal")] = None,
-    positive_rate: Annotated[
-        float | None, _option("positive_rate", _default("positive_rate"))
-    ] = None,
-    error: Annotated[
-        float | None, _option("error", " With --metric auc 1 − AUC, with recall 1 − recall.")
-    ] = None,
     kind: Kinds = None,
     label_errors: LabelErrors = None,
     population: PopulationFile = None,
-    solve_for: Annotated[
-        str | None, typer.Option(help="n-signal or positive-rate: solve for it.")
-    ] = None,
+    solve_for: Annotated[str | None, option("n-signal or positive-rate: solve for it.")] = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            help="two-step, pooled, vectorized, best of the three, or optimal: the best possible."
-            + _default("model")
+        option(
+            "two-step, pooled, vectorized, best of the three, or optimal: the best possible. "
+            f"[default: {PARAMETERS['model'].default}]"
         ),
     ] = None,
     metric: Annotated[
-        str, typer.Option(help="error, or auc or recall for rare positives.")
+        str,
+        option(
+            "error, or for rare positives auc or recall; --error is then 1 − AUC, or 1 − "
+            "recall at --fpr."
+        ),
     ] = "error",
-    fpr: Annotated[float, _option("fpr", " With --metric recall.")] = PARAMETERS["fpr"].default,
     pilot: Annotated[
-        Path | None,
-        typer.Option(help="Plan the samples for --error from labelled data, a file as for fit."),
+        Path | None, option("Plan the samples for --error from labelled data, a file as for fit.")
     ] = None,
     curve: Annotated[
         Path | None,
-        typer.Option(
-            help="Plan the samples for --error from a learning curve: a table with columns "
+        option(
+            "Plan the samples for --error from a learning curve: a table with columns "
             "n_samples and error (or accuracy), auc or recall, a row for each training."
         ),
     ] = None,
     n_test: Annotated[
-        int | None,
-        typer.Option(help="With --curve: test samples, unless the table has a column n_test."),
+        int | None, option("With --curve: test samples, if there is no column n_test.")
     ] = None,
     chance: Annotated[
-        float, typer.Option(help="With --curve: error of always predicting the commonest class.")
+        float, option("With --curve: error of always predicting the commonest class.")
     ] = 0.5,
     width: Annotated[
-        float | None,
-        typer.Option(help="Plan the test set: width of the 95 % interval around --value."),
+        float | None, option("Plan the test set: width of the 95 % interval around --value.")
     ] = None,
-    value: Annotated[
-        float | None, typer.Option(help="With --width: the error, AUC or recall expected.")
-    ] = None,
-    other: Annotated[
-        float | None, typer.Option(help="With --width: that of a second classifier to compare.")
-    ] = None,
-    effort: Annotated[
-        float, typer.Option(help="With --pilot: more trainings, for a narrower interval.")
-    ] = 1.0,
-    random_state: Annotated[int, _option("random_state", " With --pilot.")] = 0,
-    plot: Annotated[Path | None, typer.Option(help="Draw the curve into this file.")] = None,
+    value: Annotated[float | None, option("With --width: the value that is expected.")] = None,
+    other: Annotated[float | None, option("With --width: that of a second classifier.")] = None,
+    effort: Annotated[float, option("With --pilot: more trainings, narrower interval.")] = 1.0,
+    plot: Annotated[Path | None, option("Draw the curve into this file.")] = None,
     report: Annotated[
-        bool, typer.Option("--report", help="Print paragraphs for a protocol, as Markdown.")
+        bool, option("Print paragraphs for a protocol, in Markdown.", "--report")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
-    **reading: Any,
+    as_json: AsJson = False,
+    **values: Any,
 ) -> None:
     """Plan a study: leave out one quantity, and the plan finds it.
 
@@ -114,40 +96,36 @@ def plan(
     With a population, leave out one of --n-samples, --dim and --error. Give all three to find a
     factor on the strengths of all kinds. --pilot reads its file as fit does.
     """  # noqa: D301 (the backslash keeps the lines of the examples)
-    quantities: dict[str, Any] = {
-        "n_samples": n_samples,
-        "dim": dim,
-        "n_tokens": n_tokens,
-        "n_signal": n_signal,
-        "signal": signal,
-        "positive_rate": positive_rate,
-    }
-    rate = set_options({"positive_rate": positive_rate})
     by_theory: dict[str, Any] = {"solve_for": solve_for, "model": model, "kind": kind}
     by_theory |= {"label_errors": label_errors, "population": population}
-    aim: dict[str, Any] = {"metric": metric, "fpr": fpr}
+    values = set_options(values | by_theory | {"metric": metric})
     result: PlanResult
     if plot is not None:
         check_output(plot, st.plotting.FORMATS, "--plot")
     with waiting("planning") as progress:
         if width is not None:
-            others = quantities | by_theory | {"error": error}
-            _refuse("with --width", others | {"positive_rate": None})
             if value is None:
                 raise ValueError("--value must be given with --width: the value expected")
-            result = st.plan.test_size(**aim, value=value, width=width, other=other, **rate)
+            asked = _only(values, "--width", "positive_rate")
+            result = st.plan.test_size(**asked, value=value, width=width, other=other)
         elif curve is not None:
-            target = _target("--curve", quantities | by_theory, error)
-            result = _from_curve(curve, n_test, error=target, chance=chance, **aim)
+            asked = _only(values, "--curve", "error", needed="error")
+            result = _from_curve(curve, n_test, chance=chance, **asked)
         elif pilot is not None:
-            aim["error"] = _target("--pilot", quantities | by_theory, error)
-            aim |= {"effort": effort, "random_state": random_state, "progress": progress}
-            data: Any = st.read_dataset(pilot, **set_options(reading)).with_labels()
-            result = st.plan.from_pilot(data.sequences, data.labels, groups=data.groups, **aim)
+            asked = _only(values, "--pilot", "error", "random_state", needed="error")
+            reading = {name: values[name] for name in READING if name in values}
+            data: Any = st.read_dataset(pilot, **reading).with_labels()
+            options = {"groups": data.groups, "effort": effort, "progress": progress}
+            result = st.plan.from_pilot(data.sequences, data.labels, **asked, **options)
         else:
             many = population_options(kind, label_errors, population)
-            asked = _asked(quantities | {"error": error}, many, solve_for)
-            aim["model"] = model or PARAMETERS["model"].default
+            quantities = {name: values.get(name) for name in _QUANTITIES}
+            if many:
+                _refuse("with a population", {"solve_for": solve_for})
+                asked = _of_population(quantities, many)
+            else:
+                asked = _of_problem(quantities, solve_for)
+            aim = {name: values[name] for name in (*_AIM, "model") if name in values}
             result = st.plan(**asked, **aim, progress=progress)
         if plot is not None:
             result.plot(plot)
@@ -157,6 +135,14 @@ def plan(
         print_json(content)
     else:
         typer.echo(content)
+
+
+def _only(values: dict[str, Any], option: str, *names: str, needed: str = "") -> dict[str, Any]:
+    """Return the values that go with an option; refuse quantities that do not."""
+    if needed and needed not in values:
+        raise ValueError(f"{_dashed(needed)} must be given with {option}")
+    _refuse(f"with {option}", {n: v for n, v in values.items() if n not in (*names, *_ALWAYS)})
+    return {name: values[name] for name in (*names, *_AIM) if name in values}
 
 
 def _from_curve(path: Path, n_test: int | None, **options: Any) -> "PlanResult":
@@ -175,27 +161,9 @@ def _from_curve(path: Path, n_test: int | None, **options: Any) -> "PlanResult":
     return st.plan.from_curve(**table, **options)
 
 
-def _target(option: str, others: dict[str, Any], error: float | None) -> float:
-    """Return the target; refuse what does not go with data, which tell the rest."""
-    if error is None:
-        raise ValueError(f"--error must be given with {option}: the error to plan for")
-    _refuse(f"with {option}", others)
-    return error
-
-
 def _refuse(why: str, others: dict[str, Any]) -> None:
     for name, value in set_options(others).items():
         raise ValueError(f"{_dashed(name)} must be left out {why}, got {value}")
-
-
-def _asked(
-    quantities: dict[str, Any], many: dict[str, Any], solve_for: str | None
-) -> dict[str, Any]:
-    """Return the quantities of a plan by theory, of a problem or of a population."""
-    if not many:
-        return _of_problem(quantities, solve_for)
-    _refuse("with a population", {"solve_for": solve_for})
-    return _of_population(quantities, many)
 
 
 def _of_problem(quantities: dict[str, Any], solve_for: str | None) -> dict[str, Any]:

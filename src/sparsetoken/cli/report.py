@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from sparsetoken.cli.options import Data, how_data_were_read, set_options, taking
+import sparsetoken as st
+from sparsetoken.cli.options import Data, Model, option, read_as_in_fit, taking
 from sparsetoken.cli.output import check_output, message, waiting
 
 if TYPE_CHECKING:
@@ -14,21 +13,19 @@ if TYPE_CHECKING:
 
 @taking("by", "label", "labels", "features", "group", "layer")
 def report(
-    model: Annotated[Path, typer.Argument(help="A model that 'sparsetoken fit' has saved.")],
+    model: Model,
     data: Data,
-    out: Annotated[Path, typer.Option(help="The page.")] = Path("report.html"),
-    fpr: Annotated[float, typer.Option(help="False-positive rate of the recall.")] = 0.01,
-    error: Annotated[
-        float | None, typer.Option(help="Error to plan for; by default half of the observed one.")
-    ] = None,
+    out: Annotated[Path, option("The page.")] = Path("report.html"),
+    fpr: Annotated[float, option("False-positive rate of the recall.")] = 0.01,
+    error: Annotated[float | None, option("Error to plan for; by default half of today's.")] = None,
     plan: Annotated[
-        bool, typer.Option("--plan/--no-plan", help="Say what more samples would bring; slow.")
+        bool, option("Say what more samples would bring; slow.", "--plan/--no-plan")
     ] = True,
     token_text: Annotated[
-        str | None, typer.Option(help="Column with a text for each token, shown beside it.")
+        str | None, option("Column with a text for each token, shown beside it.")
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Heading; by default the file's name.")] = None,
-    random_state: Annotated[int, typer.Option(help="Seed of the folds.")] = 0,
+    title: Annotated[str | None, option("Heading; by default the file's name.")] = None,
+    random_state: Annotated[int, option("Seed of the folds.")] = 0,
     **reading: Any,
 ) -> None:
     """Write a page that a colleague can read: how good, which signal, which tokens, what next.
@@ -37,18 +34,12 @@ def report(
     class, all are scored by refits that did not see them. The page is one file that needs no
     network.
     """
-    from sparsetoken.estimators import load
-    from sparsetoken.files import read_dataset
-    from sparsetoken.reporting import report as write
-
     check_output(out, [".html"])
-    classifier = load(model)
-    like = how_data_were_read(model, classifier)
-    with waiting(f"reading {data}"):
-        dataset = read_dataset(data, **set_options(reading), like=like).with_labels()
-        texts = None if token_text is None else _texts(dataset, token_text)
+    classifier: Any = st.load(model)
+    dataset = read_as_in_fit(data, model, reading).with_labels()
+    texts = None if token_text is None else _texts(dataset, token_text)
     with waiting("judging; refits and the plan may take a minute"):
-        evidence = write(
+        evidence = st.report(
             classifier,
             dataset.sequences,
             dataset.labels,

@@ -2,15 +2,14 @@
 
 from typing import Annotated
 
-import typer
-
 from sparsetoken._validation import import_extra
+from sparsetoken.cli.options import option
 
 
 def serve(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8050,
+    port: Annotated[int, option("Port; 0 takes a free one.", min=0, max=65535)] = 8050,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
+        bool, option("Open the page in a browser.", "--browser/--no-browser")
     ] = True,
 ) -> None:
     """Open the explorer in a browser.

@@ -6,29 +6,29 @@ from typing import Annotated
 
 import typer
 
-from sparsetoken.cli.options import AsJson, Cluster, Scheduler, Workers, open_executor
+from sparsetoken.cli.options import AsJson, Cluster, Scheduler, Workers, open_executor, option
 from sparsetoken.cli.output import (
     CommandError,
     check_output,
     message,
     print_json,
+    print_result,
     print_table,
-    progress_bar,
+    waiting,
 )
 
 app = typer.Typer(
     help="Compute theory and simulation over a grid of parameters; resumable.", no_args_is_help=True
 )
 
-StorePath = Annotated[Path, typer.Option("--store", help="The file of results.")]
+StorePath = Annotated[Path, option("The file of results.", "--store")]
 
 
 @app.command("run")
 def run_sweep(
     file: Annotated[Path, typer.Argument(help="The sweep, a TOML file.")],
     store: Annotated[
-        Path | None,
-        typer.Option(help="The file of results; by default beside the sweep, ending in .db."),
+        Path | None, option("The file of results; by default beside the sweep, ending in .db.")
     ] = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -65,7 +65,10 @@ def run_sweep(
             message(
                 f"{opened.damaged} lines of {path} are damaged: what they held is computed again"
             )
-        with open_executor(workers, scheduler, cluster) as executor, progress_bar("cells") as bar:
+        with (
+            open_executor(workers, scheduler, cluster) as executor,
+            waiting("cells", counted=True) as bar,
+        ):
             report = run(sweep, opened, executor, progress=bar)
         failed = opened.failures(sweep.cells())
     if as_json:
@@ -89,12 +92,10 @@ def status(store: StorePath, as_json: AsJson = False) -> None:
         counts, failures, damaged = opened.counts(), opened.failures(), opened.damaged
     if damaged:
         message(f"{damaged} lines of {store} are damaged: run the sweep again")
-    if as_json:
-        listed = [{"values": f.cell.values, "error": f.error} for f in failures]
-        print_json(counts | {"failures": listed})
-        return
-    print_table(("cells", "number"), [(name, str(count)) for name, count in counts.items()])
-    if failures:
+    listed = [{"values": f.cell.values, "error": f.error} for f in failures]
+    rows = [(name, str(count)) for name, count in counts.items()]
+    print_result(as_json, counts | {"failures": listed}, ("cells", "number"), rows)
+    if failures and not as_json:
         lines = [(f.error, f.cell.source, f.cell.describe()) for f in failures]
         print_table(("error", "source", "cell"), lines)
 
@@ -103,11 +104,10 @@ def status(store: StorePath, as_json: AsJson = False) -> None:
 def export(
     store: StorePath,
     out: Annotated[
-        Path | None,
-        typer.Option(help="A file ending in .csv or .parquet; by default CSV on stdout."),
+        Path | None, option("A file ending in .csv or .parquet; by default CSV on stdout.")
     ] = None,
     skip_damaged: Annotated[
-        bool, typer.Option("--skip-damaged", help="Leave out what a damaged file has lost.")
+        bool, option("Leave out what a damaged file has lost.", "--skip-damaged")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -14,7 +14,7 @@ from sparsetoken.cli.options import (
     set_options,
     taking,
 )
-from sparsetoken.cli.output import message, print_json, print_table
+from sparsetoken.cli.output import message, print_result
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
 
 _OTHERS = ("n_samples", "dim", "trials", "random_state", "refine_steps")  # of plans, simulations
@@ -62,11 +62,10 @@ def theory(
     sparsetoken theory test_error --alpha 4 --label-errors 0.05,0
     """  # noqa: D301 (the backslash keeps the lines of the examples)
     if quantity is None:
-        if as_json:
-            defaults = {name: PARAMETERS[name].default for name in _PARAMETERS}
-            print_json({"quantities": list(MEASURED), "values": defaults})
-        else:
-            print_table(("quantity", "what it is"), [(q.name, q.help) for q in MEASURED.values()])
+        defaults = {name: PARAMETERS[name].default for name in _PARAMETERS}
+        content = {"quantities": list(MEASURED), "values": defaults}
+        rows = [(q.name, q.help) for q in MEASURED.values()]
+        print_result(as_json, content, ("quantity", "what it is"), rows)
         return
     from sparsetoken.experiments import compute, make_cell
 
@@ -82,15 +81,13 @@ def theory(
             f"{', '.join(missing)} does not exist for model {model!r} and these values"
         )
     numbers = compute(cell)
-    if as_json:
-        listed = {
-            name: {"value": float(n), "uncertainty": n.uncertainty, "converged": n.converged}
-            for name, n in numbers.items()
-        }
-        print_json({"values": cell.values} | listed)
-        return
+    listed = {
+        name: {"value": float(n), "uncertainty": n.uncertainty, "converged": n.converged}
+        for name, n in numbers.items()
+    }
     lines = [(name, f"{n:.6g}", f"± {n.uncertainty:.1g}") for name, n in numbers.items()]
-    print_table(("quantity", "value", "uncertainty"), lines)
+    columns = ("quantity", "value", "uncertainty")
+    print_result(as_json, {"values": cell.values} | listed, columns, lines)
     doubtful = [name for name, number in numbers.items() if not number.converged]
     if doubtful:
         message(f"not converged: {', '.join(doubtful)}")

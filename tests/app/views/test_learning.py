@@ -22,10 +22,9 @@ from app.views.drawing import (
 pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
 
 
-@pytest.mark.parametrize("query_by", ["split", "alpha0"])
 @pytest.mark.parametrize("quantity", ["test_error", "recall"])
-def test_learning_curves(quantity, query_by):
-    given = ODD | {"quantity": quantity, "query_by": query_by, "fpr": 0.05, "reg": 0.1}
+def test_learning_curves(quantity):
+    given = ODD | {"quantity": quantity, "split": 0.4, "fpr": 0.05, "reg": 0.1}
     values = check("learning", given)
     content = draw("learning", given, LAST)
     problem = st.SparseTokenProblem(10, 1, 4.0, 0.4)
@@ -34,7 +33,7 @@ def test_learning_curves(quantity, query_by):
         if not (alpha in (0.1, 20.0) or abs(alpha - 4.73) < 0.5):
             continue
         if model == "two-step":
-            first = 0.5 * alpha if query_by == "split" else 2.0
+            first = 0.4 * alpha
             found = st.theory.two_step_risk(
                 problem, alpha0=first, alpha1=alpha - first, reg=0.1, n_points=4096, **rates(values)
             )
@@ -100,7 +99,7 @@ def test_populations():
     "given",
     [
         SPREAD,
-        {"query_by": "alpha0", "alpha0": 1.5},
+        {"split": 0.3},
         {"quantity": "recall", "fpr": 0.05, "signal_spread": 0.5},
     ],
     ids=str,

@@ -20,23 +20,22 @@ export async function call(method, path, body = null) {
         throw new LostError("The server does not answer. Start it again; this page then goes on.");
     }
     if (reply.status === 204) {
-        return null; // nothing to tell, or overtaken
+        return null; // nothing to tell: overtaken, or no further step
     }
-    const found = await reply.json();
+    const answer = await reply.json();
     if (!reply.ok) {
-        throw new RefusedError(found.detail || `The server answered ${reply.status}.`);
+        throw new RefusedError(answer.detail || `The server answered ${reply.status}.`);
     }
-    return found;
+    return answer;
 }
 
 // Ask about a job until it ends; `show` gets each status.
 export async function watch(status, show, wanted) {
-    const live = (s) => s.state === "waiting" || s.state === "running";
     let progress = status.progress;
     for (;;) {
         progress = status.progress || progress;
         show({ ...status, progress: progress });
-        if (!live(status)) {
+        if (status.state !== "running") {
             return;
         }
         await new Promise((resolve) => setTimeout(resolve, 300));

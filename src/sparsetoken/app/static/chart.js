@@ -3,8 +3,8 @@
 const ON_MAP = "#1b1f24"; // maps are light in both themes
 let models = {};
 
-export function learn(found) {
-    models = found;
+export function learn(looks) {
+    models = looks;
 }
 
 export function narrow() {
@@ -32,9 +32,9 @@ function color(curve, colors) {
     return dark() ? mix(plainly, 0.3) : plainly;
 }
 
-function mix(hex, share) {
-    const parts = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
-    return "#" + parts.map((p) => Math.round(p + (255 - p) * share).toString(16).padStart(2, "0")).join("");
+function mix(hex, whiteness) {
+    const channels = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+    return "#" + channels.map((c) => Math.round(c + (255 - c) * whiteness).toString(16).padStart(2, "0")).join("");
 }
 
 const finite = (numbers) => numbers.filter((v) => v !== null && Number.isFinite(v));
@@ -47,7 +47,7 @@ function plain(value) {
 }
 
 function logTicks(low, high, most) {
-    const found = [];
+    const ticks = [];
     const decades = Math.log10(high / low);
     const room = most / decades; // ticks for a decade
     const within = room > 5 ? [1, 2, 3, 5, 7] : room > 3 ? [1, 2, 5] : room > 2 ? [1, 3] : [1];
@@ -56,11 +56,11 @@ function logTicks(low, high, most) {
         for (const factor of within) {
             const value = factor * 10 ** power;
             if (value >= low * 0.999 && value <= high * 1.001 && power % every === 0) {
-                found.push(value);
+                ticks.push(value);
             }
         }
     }
-    return found;
+    return ticks;
 }
 
 function axisOf(axis, values, colors, options) {

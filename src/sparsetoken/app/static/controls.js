@@ -24,20 +24,22 @@ export function facts(pairs) {
 
 function toPlace(control, value) {
     const { low, high, logarithmic } = control;
-    const share = logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low || 1);
-    return Math.round(PLACES * Math.min(Math.max(share, 0), 1));
+    const fraction = logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low || 1);
+    return Math.round(PLACES * Math.min(Math.max(fraction, 0), 1));
 }
 
 function toValue(control, place) {
     const { low, high, logarithmic, whole } = control;
-    const share = place / PLACES;
-    const value = logarithmic ? low * (high / low) ** share : low + (high - low) * share;
+    const fraction = place / PLACES;
+    const value = logarithmic ? low * (high / low) ** fraction : low + (high - low) * fraction;
     return whole ? Math.round(value) : Number(value.toPrecision(3));
 }
 
+const isText = (control) => !control.slider && !Object.keys(control.options).length;
+
 // The value that a text stands for, or undefined if it stands for none.
 export function parse(control, text) {
-    if (control.text) {
+    if (isText(control)) {
         return text;
     }
     if (Object.keys(control.options).length) {
@@ -68,7 +70,7 @@ export function build(parent, spec, changed) {
         for (const name of names) {
             const control = spec.controls[name];
             const choices = Object.keys(control.options).length;
-            const kind = choices ? choice : control.text ? lines : number;
+            const kind = choices ? choice : isText(control) ? lines : number;
             const [element, set] = kind(control, changed);
             element.append(make("p", { className: "help", id: `help-${name}` }, control.help));
             element.dataset.name = name;

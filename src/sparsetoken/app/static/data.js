@@ -6,7 +6,7 @@ import { facts, make } from "./controls.js";
 
 const get = (id) => document.getElementById(id);
 let study = null; // what is known
-let chosen = 0; // the sequence that is looked at
+let selected = 0; // the sequence that is looked at
 let job = null;
 let gone = () => {};
 
@@ -46,7 +46,7 @@ async function send(file, most) {
     const mine = {};
     job = mine;
     study = null;
-    chosen = 0;
+    selected = 0;
     get("study").replaceChildren();
     say(`Sending ${file.name} …`);
     const query = new URLSearchParams({ visitor: visitor, name: file.name, error: get("target").value || 0.1 });
@@ -78,10 +78,10 @@ function say(words) {
 
 function heard(status, name) {
     const progress = status.progress ?? { done: 0, total: 1, message: "waiting", content: null };
-    document.body.classList.toggle("busy", status.state === "waiting" || status.state === "running");
+    document.body.classList.toggle("busy", status.state === "running");
     if (status.state === "failed") {
         say(status.message);
-    } else if (status.state === "running" || status.state === "waiting") {
+    } else if (status.state === "running") {
         say(`${name}: ${progress.message} (${progress.done} of ${progress.total}) …`);
     }
     if (progress.content && JSON.stringify(progress.content) !== JSON.stringify(study)) {
@@ -105,9 +105,9 @@ function picture(panels, label) {
 
 function sequences() {
     const lines = study.sequences.map((one, index) => {
-        const button = make("button", { type: "button", "aria-pressed": String(index === chosen) }, one.name);
+        const button = make("button", { type: "button", "aria-pressed": String(index === selected) }, one.name);
         button.addEventListener("click", () => {
-            chosen = index;
+            selected = index;
             redrawData();
             get("sequences").querySelectorAll("button")[index].focus();
         });
@@ -118,7 +118,7 @@ function sequences() {
         make("th", { scope: "col" }, t))));
     const list = make("div", { id: "sequences", tabIndex: 0, role: "region", "aria-label": "Sequences" },
         make("table", {}, head, make("tbody", {}, ...lines)));
-    const one = study.sequences[chosen];
+    const one = study.sequences[selected];
     return section("Sequences that were held out", make("div", { className: "beside" },
         list, picture([one.panel], `Weights of the tokens of ${one.name}`)));
 }
@@ -127,26 +127,26 @@ export function redrawData() {
     if (!study || get("data").hidden) {
         return;
     }
-    const parts = [section("What was read", facts(study.read))];
+    const sections = [section("What was read", facts(study.read))];
     if (study.roc) {
-        parts.push(section("How well it works", make("div", { className: "beside" },
+        sections.push(section("How well it works", make("div", { className: "beside" },
             facts(study.held_out), picture([study.roc], "Receiver operating characteristic on held-out sequences"))));
     }
     if (Object.keys(study.members).length) {
-        parts.push(section("What the classifier is made of", facts(study.members)));
+        sections.push(section("What the classifier is made of", facts(study.members)));
     }
     if (study.sequences.length) {
-        parts.push(sequences());
+        sections.push(sequences());
     }
     if (study.diagnosis) {
-        parts.push(section("Diagnosis", make("pre", { tabIndex: 0 }, study.diagnosis)));
+        sections.push(section("Diagnosis", make("pre", { tabIndex: 0 }, study.diagnosis)));
     }
     if (study.plan) {
-        parts.push(section("Would more data help?", make("p", {}, study.plan.sentence),
+        sections.push(section("Would more data help?", make("p", {}, study.plan.sentence),
             picture(study.plan.panels, study.plan.sentence)));
     }
     const at = get("sequences")?.scrollTop ?? 0;
-    get("study").replaceChildren(...parts);
+    get("study").replaceChildren(...sections);
     if (get("sequences")) {
         get("sequences").scrollTop = at;
     }

@@ -14,7 +14,6 @@ const PAUSE = 60; // ms before refining, in which another move may come
 const ANY = Symbol("anything");
 // Of these controls the others say whether they matter.
 const ONLY = {
-    split: ["query_by", "split"], alpha0: ["query_by", "alpha0"],
     error: ["quantity", "test_error"], fpr: ["quantity", "recall"],
     // A pasted curve takes the place of a problem.
     ...Object.fromEntries(["plan_model", "features", "n_tokens", "n_signal", "signal", "positive_rate"].map((name) => [name, ["curve", ""]])),
@@ -24,7 +23,7 @@ const COUNTED = ["alpha", "alpha0", "alpha_max"]; // per dimension
 
 const get = (id) => document.getElementById(id);
 const state = { view: "", values: {}, pin: null };
-const found = new Map(); // what work in the background has found, by view and values
+const results = new Map(); // of work in the background, by view and values
 let spec = null;
 let setters = {};
 let content = null; // the picture shown
@@ -124,9 +123,9 @@ async function follow() {
     const pin = query.get("pin");
     query.delete("view");
     query.delete("pin");
-    const known = Object.hasOwn(spec.views, view) || view === OWN;
-    const [values, wrong] = known ? read(query) : [{}, `there is no view ${view}`];
-    state.view = known ? view : Object.keys(spec.views)[0];
+    const exists = Object.hasOwn(spec.views, view) || view === OWN;
+    const [values, wrong] = exists ? read(query) : [{}, `there is no view ${view}`];
+    state.view = exists ? view : Object.keys(spec.views)[0];
     setAll({ ...defaults(state.view), ...values });
     complaint = wrong && `This link cannot be shown: ${wrong.slice(0, 200)}.`;
     const kept = state.pin?.query === pin && state.pin.view === state.view;
@@ -146,12 +145,14 @@ async function follow() {
 async function loadPin(pin) {
     const [values] = read(new URLSearchParams(pin.query));
     const asked = current(pin.view, { ...defaults(pin.view), ...values });
-    let got = { more: true };
-    for (let step = 0; got?.more; step += 1) {
+    let got = null;
+    let finest = null;
+    for (let step = 0; step === 0 || got; step += 1) {
         got = await call("POST", `/api/views/${pin.view}`,
             { visitor: `${visitor}-pin`, sequence: ++sequence, step: step, values: asked });
+        finest = got ?? finest;
     }
-    pin.curves = pinned(got);
+    pin.curves = pinned(finest);
     show();
 }
 
@@ -189,6 +190,8 @@ async function send(step) {
     }
     if (answer) {
         accept(answer, mine);
+    } else {
+        document.body.classList.remove("busy"); // that was the last step
     }
 }
 
@@ -198,12 +201,9 @@ function accept(answer, mine) {
         write();
     }
     show();
-    document.body.classList.toggle("busy", answer.more);
-    if (answer.more) {
-        setTimeout(() => mine.move === moves && !waiting && send(mine.step + 1), PAUSE);
-    }
+    setTimeout(() => mine.move === moves && !waiting && send(mine.step + 1), PAUSE);
     const about = spec.views[state.view];
-    if (mine.step === 0 && about.work && !about.button && !found.has(place())) {
+    if (mine.step === 0 && about.work && !about.button && !results.has(place())) {
         setTimeout(() => mine.move === moves && startWork(), 300);
     }
 }
@@ -278,22 +278,20 @@ function heard(status, mine) {
     const { done, total, message, content: more } = status.progress ?? { done: 0, total: 1, message: "waiting …" };
     working(message || `${done} of ${total}`, done / total);
     if (more) {
-        found.set(mine.place, more);
-        if (found.size > 50) {
-            found.delete(found.keys().next().value);
+        results.set(mine.place, more);
+        if (results.size > 50) {
+            results.delete(results.keys().next().value);
         }
     }
     if (mine.place === place()) {
+        complaint = status.state === "failed" ? status.message : complaint; // until something moves
         show();
-        if (status.state === "failed") {
-            get("sentence").textContent = status.message;
-        }
     }
 }
 
-function working(text, share) {
+function working(text, fraction) {
     get("working").hidden = false;
-    get("progress").value = share;
+    get("progress").value = fraction;
     get("progress-text").textContent = text;
 }
 
@@ -308,12 +306,12 @@ function cancelWork() {
 // ---- showing
 
 function whole() {
-    const more = found.get(place());
+    const more = results.get(place());
     if (!more) {
         return content;
     }
     if (more.sentence) {
-        return more;
+        return { ...more, python: content.python, command: content.command };
     }
     const [first, ...rest] = content.panels;
     const curves = [...first.curves, ...more.panels[0].curves];
@@ -344,8 +342,7 @@ function pinned(shown) {
 function arrange() {
     const own = state.view === OWN;
     for (const tab of document.querySelectorAll("#tabs button")) {
-        const chosen = tab.dataset.view === state.view;
-        tab.setAttribute("aria-current", chosen ? "page" : "false");
+        tab.setAttribute("aria-current", tab.dataset.view === state.view ? "page" : "false");
     }
     document.body.dataset.view = state.view;
     document.querySelector(".controls").hidden = get("figure").hidden = get("actions").hidden = get("below").hidden = own;

@@ -6,41 +6,49 @@ from typing import Any
 import numpy as np
 
 import sparsetoken as st
-from sparsetoken.app.content import Content, Mark, Panel, PanelAxis, Values, View, weight_panel
-from sparsetoken.app.parameters import controls, select
-from sparsetoken.app.scripts import keywords, problem_code, theory_command
+from sparsetoken.app.content import Content, Mark, Panel, PanelAxis, View, weight_panel
+from sparsetoken.app.parameters import Values, select
+from sparsetoken.app.scripts import keywords, script, theory_command
 from sparsetoken.app.words import per_cent, plural
-from sparsetoken.experiments.token_weights import TokenWeights, draw_token_weights
-from sparsetoken.vocabulary import MEASURED, SPEAKS
+from sparsetoken.experiments.token_weights import draw_token_weights
+from sparsetoken.vocabulary import MEASURED, SPEAKS, group
 
 _MOST_SAMPLES = 200_000  # for the query
+_PYTHON = """\
+rng = np.random.default_rng({random_state})
+learned = st.sampling.sample_query(
+    problem, {n_samples}, {dim}, random_state=rng,
+    loss=st.losses.get_loss({loss!r}), {rates},
+)
+for rate in (1.0, 0.0):  # a positive sequence, then a negative one
+    one = st.SparseTokenProblem(**{problem!r} | {{'positive_rate': rate}})
+    X, y, truth = one.sample(
+        1, {dim}, direction=learned.direction, random_state=rng, return_truth=True
+    )
+    weights = st.pooling.Softmax().weights(learned.beta * X @ learned.query)[0]
+    print(np.round(weights, 4), truth.positions[0])
+"""
 
 
-def draw_sequences(values: Values) -> tuple[TokenWeights, int]:
-    """Return the weights of one sequence of each class, and how many samples taught the query."""
-    dim = values["dim"]
+def draw(values: Values) -> Iterator[Content]:
+    """Draw the weights of both sequences' tokens."""
+    n_tokens, n_signal, dim = values["n_tokens"], values["n_signal"], values["dim"]
     n_samples = min(max(2, round(values["alpha0"] * dim)), _MOST_SAMPLES)
+    problem, rates = select(values, "problem"), select(values, "two steps")
     drawn = draw_token_weights(
-        st.SparseTokenProblem(**select(values, "problem")),
+        st.SparseTokenProblem(**problem),
         n_samples,
         dim,
         n_sequences=1,
         random_state=values["random_state"],
         loss=values["loss"],
-        **select(values, "two steps"),
+        **rates,
     )
-    return drawn, n_samples
-
-
-def draw(values: Values) -> Iterator[Content]:
-    """Draw the weights of both sequences' tokens."""
-    drawn, n_samples = draw_sequences(values)
     (positive,), (negative,) = drawn.weights
     carries_signal = drawn.carries_signal[0, 0]
     cosine, weight = float(drawn.query.cosine), float(positive[carries_signal].sum())
-    n_tokens = values["n_tokens"]
     top = 1.02 * max(float(np.max(drawn.weights)), 2.0 / n_tokens)  # one axis for both sequences
-    tokens = list(range(1, n_tokens + 1))
+    more = {"problem": problem, "rates": keywords(rates), "n_samples": n_samples}
     yield Content(
         panels=[
             _panel("positive", positive, carries_signal, top),
@@ -49,8 +57,8 @@ def draw(values: Values) -> Iterator[Content]:
         sentence=(
             f"After two steps on {plural(n_samples, 'sample')} the query has a cosine of "
             f"{cosine:.2f} with the signal and gives {per_cent(weight)} of the weight to the "
-            f"{plural(values['n_signal'], 'signal token')} of the positive sequence; averaging "
-            f"would give {per_cent(values['n_signal'] / n_tokens)}."
+            f"{plural(n_signal, 'signal token')} of the positive sequence; averaging would give "
+            f"{per_cent(n_signal / n_tokens)}."
         ),
         facts={
             "weight on signal tokens": f"{weight:.4f}",
@@ -59,11 +67,11 @@ def draw(values: Values) -> Iterator[Content]:
         },
         table={
             "sequence": ["positive"] * n_tokens + ["negative"] * n_tokens,
-            "token": tokens * 2,
+            "token": list(range(1, n_tokens + 1)) * 2,
             "carries_signal": carries_signal.tolist() + [False] * n_tokens,
             "weight": drawn.weights.ravel().tolist(),
         },
-        python=_python(values, n_samples),
+        python=script(values, _PYTHON, **more),
         command=theory_command("cosine,sharpness", values, "alpha0"),
     )
 
@@ -77,30 +85,10 @@ def _panel(sequence: str, weights: Any, carries: Any, top: float) -> Panel:
     return panel
 
 
-def _python(values: Values, n_samples: int) -> str:
-    dim, problem = values["dim"], select(values, "problem")
-    rates = keywords(select(values, "two steps"))
-    return (
-        problem_code(values)
-        + f"rng = np.random.default_rng({values['random_state']})\n"
-        + "learned = st.sampling.sample_query(\n"
-        + f"    problem, {n_samples}, {dim}, random_state=rng,\n"
-        + f'    loss=st.losses.get_loss("{values["loss"]}"), {rates},\n'
-        + ")\n"
-        + "for rate in (1.0, 0.0):  # a positive sequence, then a negative one\n"
-        + f"    one = st.SparseTokenProblem(**{problem!r} | {{'positive_rate': rate}})\n"
-        + f"    X, y, truth = one.sample(1, {dim}, direction=learned.direction, "
-        + "random_state=rng, return_truth=True)\n"
-        + "    weights = st.pooling.Softmax().weights(learned.beta * X @ learned.query)[0]\n"
-        + "    print(np.round(weights, 4), truth.positions[0])\n"
-    )
-
-
 VIEW = View(
     "attention-map",
     "Attention map",
     "Which tokens does the trained query look at?",
-    controls("n_tokens", "n_signal", "signal", "positive_rate", "alpha0", "loss")
-    + controls("Learning rates", "dim", "random_state"),
+    (*group("problem"), "alpha0", "loss", "Learning rates", "dim", "random_state"),
     draw,
 )

@@ -4,33 +4,29 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from sparsetoken.app.content import (
-    Content,
-    Mark,
-    Panel,
-    PanelAxis,
-    Values,
-    View,
-    axis,
-    by_column,
-    model_line,
-)
-from sparsetoken.app.parameters import controls, make_problem
-from sparsetoken.app.scripts import problem_code, theory_command, training_code
+from sparsetoken.app.content import Content, PanelAxis, View, by_column, model_lines, panel_against
+from sparsetoken.app.parameters import Values, make_problem
+from sparsetoken.app.scripts import script, theory_command
 from sparsetoken.app.views.alignment import align
 from sparsetoken.app.views.learning import models
 from sparsetoken.app.views.phase import along
 from sparsetoken.app.words import samples
 from sparsetoken.theory import capacity
-from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS
+from sparsetoken.vocabulary import MEASURED, MODELS
 
 _HIGHEST = 1000.0  # of what is shown
 _GRID = 17
-_TITLE = f"{MEASURED['capacity'].axis}, samples per dimension"
+_PYTHON = """\
+query = st.theory.alignment(problem, alpha={alpha0!r}, **{training!r})
+print("attention", st.theory.capacity(
+    problem, "attention", cosine=query.cosine, sharpness=query.sharpness, n_points={n_points}))
+for model in {linear!r}:
+    print(model, st.theory.capacity(problem, model))
+"""
 
 
 def capacity_at(values: Values, model: str, step: int) -> Any:
-    """Return the capacity of a model, or None where it is not known."""
+    """Return the capacity of a model, or None if it is too high to be computed well."""
     attention = {}
     if model == "two-step":
         query, model, n_points = align(values), "attention", _points(values, step)
@@ -49,39 +45,27 @@ def _points(values: Values, step: int) -> int:
 
 
 def draw(values: Values) -> Iterator[Content]:
-    """Draw the three capacities through the ends of the axis and where we are, then in full."""
+    """Draw the capacities through the ends of the axis and the present value, then in full."""
     name = values["capacity_axis"]
-    there = [values | {name: x} for x in along(name, _GRID)]
-    grid = [case[name] for case in there if case["n_signal"] <= case["n_tokens"]]
+    cases = [values | {name: x} for x in along(name, _GRID)]
+    grid = [case[name] for case in cases if case["n_signal"] <= case["n_tokens"]]
     for places, step in ((grid[:1] + grid[-1:], 0), (grid[::3], 1), (grid, 1)):
         rows = [
             (model, x, capacity_at(values | {name: x}, model, step))
             for model in models(values)
             for x in sorted({*places, values[name]})
         ]
-        at_values = {model: most for model, x, most in rows if x == values[name]}
-        shown = [row for row in rows if row[-1] is not None]
-        curves = [[(x, float(y)) for m, x, y in shown if m == model] for model in models(values)]
+        title = f"{MEASURED['capacity'].axis}, samples per dimension"
+        y = PanelAxis(title=title, logarithmic=True, samples=True)
+        now = {model: most for model, x, most in rows if x == values[name]}
+        n_points, linear = _points(values, 1), models(values)[1:]
         yield Content(
-            panels=[
-                Panel(
-                    x=axis(PARAMETERS[name]),
-                    y=PanelAxis(title=_TITLE, logarithmic=True, samples=True),
-                    curves=[
-                        model_line(model, [x for x, _ in curve], [y for _, y in curve])
-                        for model, curve in zip(models(values), curves, strict=True)
-                    ],
-                    marks=[Mark(text="now", x=values[name])],
-                )
-            ],
-            sentence=_sentence(values, at_values),
-            facts={
-                f"capacity of {MODELS[model].label}": _text(at_values[model]) for model in at_values
-            },
+            panels=[panel_against(name, values, y, model_lines(rows))],
+            sentence=_sentence(values, now),
+            facts={f"capacity of {MODELS[model].label}": _text(now[model]) for model in now},
             table=by_column(("model", name, "capacity"), rows),
-            python=_python(values),
+            python=script(values, _PYTHON, n_points=n_points, linear=linear),
             command=theory_command("capacity", values, "alpha0"),
-            more=places is not grid,
         )
 
 
@@ -89,12 +73,12 @@ def _text(most: Any) -> str:
     return f"more than {_HIGHEST:g}" if most is None else f"{most:.3g}"
 
 
-def _sentence(values: Values, at_values: dict[str, Any]) -> str:
+def _sentence(values: Values, now: dict[str, Any]) -> str:
     counts = {
         model: f"{_text(None)} samples per dimension"
         if most is None
         else samples(most, values["features"])
-        for model, most in at_values.items()
+        for model, most in now.items()
     }
     more = (
         f"; a readout of all {values['n_tokens']} tokens, which has more weights, those of "
@@ -108,23 +92,10 @@ def _sentence(values: Values, at_values: dict[str, Any]) -> str:
     )
 
 
-def _python(values: Values) -> str:
-    return (
-        problem_code(values)
-        + training_code(values)
-        + f"query = st.theory.alignment(problem, alpha={values['alpha0']!r}, **training)\n"
-        + 'print("attention", st.theory.capacity(\n'
-        + '    problem, "attention", cosine=query.cosine, sharpness=query.sharpness,\n'
-        + f"    n_points={_points(values, 1)}))\n"
-        + f"for model in {models(values)[1:]!r}:\n"
-        + "    print(model, st.theory.capacity(problem, model))\n"
-    )
-
-
 VIEW = View(
     "capacity",
     "Capacity",
     "How many samples can each classifier fit perfectly?",
-    controls("capacity_axis", "features", "Problem", "alpha0", "loss", "Learning rates"),
+    ("capacity_axis", "features", "Problem", "alpha0", "loss", "Learning rates"),
     draw,
 )

@@ -13,20 +13,21 @@ from sparsetoken.app.content import (
     Panel,
     PanelAxis,
     Progress,
-    Values,
     View,
     axis,
     by_column,
-    model_line,
+    level,
+    majority,
+    model_lines,
 )
-from sparsetoken.app.parameters import controls, make_problem, population_values, select, spreads
-from sparsetoken.app.scripts import problem_code, theory_command, training_code
-from sparsetoken.app.words import majority, per_cent, samples
+from sparsetoken.app.parameters import Values, make_problem, population_values, select, spreads
+from sparsetoken.app.scripts import script, theory_command
+from sparsetoken.app.words import per_cent, samples
 from sparsetoken.experiments import compute, make_cell
 from sparsetoken.theory import optimal_curve, oracle_error, risk_curve, two_step_curve
-from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS
+from sparsetoken.vocabulary import MEASURED
 
-THREE = ("two-step", "pooled", "vectorized")
+_THREE = ("two-step", "pooled", "vectorized")
 _CALLED = {"two-step": "attention", "pooled": "pooling", "optimal": "the best learner"}
 _LOWEST = 0.1
 _GRID, _STRIDE = 25, 12  # alphas, and which of them the first picture has
@@ -38,6 +39,21 @@ _MOST_OPTIMUM = 2_000  # of the same for the best possible curve; one signal tok
 _OPTIMUM_POINTS = 256
 _MOST_TOKENS = 400_000  # in the positives of a simulation of the best learner
 _MOST_FLOOR = 20_000  # tokens times signal tokens times kinds up to which the Bayes floor is drawn
+_PYTHON = """\
+training = {training!r}
+alphas = np.geomspace({lowest}, {alpha_max!r}, {size})[::-1]  # each starts from the one before
+curves = {{
+    model: st.theory.risk_curve(problem, model, alphas=alphas, reg={reg!r}, loss=training['loss'])
+    for model in {linear!r}
+}}
+{optimum}curves["two-step"] = st.theory.two_step_curve(
+    problem, alphas0={split!r} * alphas, alphas1=(1 - {split!r}) * alphas, reg={reg!r},
+    n_points={n_points}, **training
+)
+for model, curve in curves.items():
+    print(model, [round(float(point.{shown}), 5) for point in curve][::-1])
+"""
+_OPTIMUM = 'curves["optimal"] = st.theory.optimal_curve(problem, alphas, n_points={})\n'
 
 
 def points(values: Values, step: int) -> int:
@@ -45,14 +61,9 @@ def points(values: Values, step: int) -> int:
     return 256 if not step else 4096 if values["n_tokens"] <= 128 else 1024
 
 
-def by_number(values: Values) -> bool:
-    """Return whether the samples of the query are a fixed number, not a fraction."""
-    return values.get("query_by") == "alpha0"
-
-
 def models(values: Values) -> tuple[str, ...]:
     """Return the models that there are: a readout of all tokens needs sequences of one length."""
-    return THREE[:2] if values["length_spread"] else THREE
+    return _THREE[:2] if values["length_spread"] else _THREE
 
 
 def has_optimum(values: Values) -> bool:
@@ -62,31 +73,24 @@ def has_optimum(values: Values) -> bool:
     return values.get("quantity") != "train_loss" and (exact or size <= _MOST_OPTIMUM)
 
 
-def query_samples(values: Values, alpha: float) -> float:
-    """Return the samples per dimension that the query gets of all."""
-    return values["alpha0"] if by_number(values) else values["split"] * alpha
-
-
-def curve(values: Values, model: str, alphas: list[float], step: int) -> tuple[list[float], Any]:
-    """Return the alphas at which a model can be trained, and its risk there."""
-    shared = {"reg": values["reg"], "loss": values["loss"]}
+def curve(values: Values, model: str, alphas: list[float], step: int) -> Any:
+    """Return the risk of a model at each alpha."""
     problem = make_problem(values)
     if model == "optimal":
-        return alphas, optimal_curve(problem, alphas, n_points=_OPTIMUM_POINTS)
+        return optimal_curve(problem, alphas, n_points=_OPTIMUM_POINTS)
+    shared = {"reg": values["reg"], "loss": values["loss"]}
+    down = alphas[::-1]  # from many samples to few: half the time of the other way
     if model != "two-step":
-        return alphas, risk_curve(problem, model, alphas=alphas[::-1], **shared)[::-1]
-    if by_number(values):
-        alphas = [alpha for alpha in alphas if alpha > 1.02 * values["alpha0"]]
-    if not alphas:
-        return [], []
-    # From many samples to few: half the time of the other way.
-    first = [query_samples(values, alpha) for alpha in alphas[::-1]]
-    second = [a if math.isinf(a) else a - b for a, b in zip(alphas[::-1], first, strict=True)]
-    rates = select(values, "two steps")
-    risks = two_step_curve(
-        problem, alphas0=first, alphas1=second, n_points=points(values, step), **shared, **rates
-    )
-    return alphas, risks[::-1]
+        return risk_curve(problem, model, alphas=down, **shared)[::-1]
+    split = values["split"]
+    return two_step_curve(
+        problem,
+        alphas0=[split * alpha for alpha in down],
+        alphas1=[(1.0 - split) * alpha for alpha in down],
+        n_points=points(values, step),
+        **shared,
+        **select(values, "two steps"),
+    )[::-1]
 
 
 def value(risk: Any, values: Values) -> float:
@@ -102,100 +106,101 @@ def draw(values: Values) -> Iterator[Content]:
     The best possible curve comes last.
     """
     grid = [float(f"{a:.6g}") for a in np.geomspace(_LOWEST, values["alpha_max"], _GRID)]
+    quantity, optimum = values["quantity"], has_optimum(values)
+    names = ["alpha", "split"] + ["fpr"] * (quantity == "recall")
+    end = values | {"alpha": values["alpha_max"]}
+    python = script(
+        values,
+        _PYTHON,
+        lowest=_LOWEST,
+        size=_GRID,
+        linear=models(values)[1:],
+        n_points=points(values, 1),
+        optimum=_OPTIMUM.format(_OPTIMUM_POINTS) if optimum else "",
+        shown=f"recall(fpr={values['fpr']!r})" if quantity == "recall" else quantity,
+    )
     risks: dict[str, Any] = {}
-    stages = (grid[::_STRIDE], THREE, 0), (grid, THREE, 0), (grid, ("two-step",), 1)
+    stages = (grid[::_STRIDE], models(values), 0), (grid, models(values), 0), (grid, _THREE[:1], 1)
     for alphas, fresh, step in stages:
-        risks |= {m: curve(values, m, alphas, step) for m in models(values) if m in fresh}
-        if step and has_optimum(values):
+        risks |= {model: curve(values, model, alphas, step) for model in fresh}
+        if step and optimum:
             risks["optimal"] = curve(values, "optimal", alphas, step)
         rows = [
             (model, alpha, value(risk, values), getattr(risk, "converged", True))
-            for model, curves in risks.items()
-            for alpha, risk in zip(*curves, strict=True)
+            for model in risks
+            for alpha, risk in zip(alphas, risks[model], strict=True)
         ]
-        lines = [
-            model_line(m, x, [shown for model, _, shown, _ in rows if model == m])
-            for m, (x, _) in risks.items()
-        ]
+        lines = model_lines(rows)
         yield Content(
             panels=[_panel(values, lines + _levels(values, step))],
             sentence=_sentence(values, lines, step),
-            table=by_column(("model", "alpha", values["quantity"], "converged"), rows),
-            python=_python(values),
-            command=_command(values),
-            more=not step,
+            table=by_column(("model", "alpha", quantity, "converged"), rows),
+            python=python,
+            command=theory_command(quantity, end, *names),  # for the end of attention's curve
         )
 
 
 def _panel(values: Values, curves: list[Line]) -> Panel:
     shown = MEASURED[values["quantity"]]
     title = shown.label
-    if values["quantity"] == "recall":
+    if shown.name == "recall":
         title += f" at {per_cent(values['fpr'])} false positives"
-    return Panel(
-        x=axis(PARAMETERS["alpha"], ends=(_LOWEST, values["alpha_max"])),
-        y=PanelAxis(title=title, logarithmic=shown.logarithmic),
-        curves=curves,
-    )
+    x = axis("alpha", ends=(_LOWEST, values["alpha_max"]))
+    return Panel(x=x, y=PanelAxis(title=title, logarithmic=shown.logarithmic), curves=curves)
 
 
 def _levels(values: Values, step: int) -> list[Line]:
     """Return the target, what a constant answer gives, and the least error of any classifier."""
     if values["quantity"] != "test_error":
         return []
-    ends = [_LOWEST, values["alpha_max"]]
-    lines = [Line(name="target", look="dot", x=ends, y=[values["error"]] * 2)]
-    lines += majority(values, ends)[0]
+    ends = _LOWEST, values["alpha_max"]
+    lines = [level("target", ends, values["error"], look="dot"), *majority(values, ends)[0]]
     size = values["n_tokens"] * values["n_signal"] * 2 ** len(spreads(values))
     if step and size <= _MOST_FLOOR:
         n_points = 256 if size > 2000 else 1024
         floor = float(oracle_error(make_problem(values), "bayes", n_points=n_points))
-        label = f"{MODELS['bayes'].label} floor"
-        lines.append(Line(name=label, model="bayes", look="dash", x=ends, y=[floor] * 2))
+        lines.append(level("Bayes floor", ends, floor, model="bayes", look="dash"))
     return lines
 
 
 def _sentence(values: Values, curves: list[Line], step: int) -> str:
     if values["quantity"] != "test_error":
-        ends = [f"{c.y[-1]:.3g} for {c.name}" for c in curves if c.y]
+        *ends, last = [f"{c.y[-1]:.3g} for {c.name}" for c in curves]
+        place = samples(values["alpha_max"], values["features"])
         what = MEASURED[values["quantity"]].label
-        return f"At {samples(values['alpha_max'], values['features'])} the {what} is " + (
-            f"{', '.join(ends[:-1])} and {ends[-1]}."
-        )
+        return f"At {place} the {what} is {', '.join(ends)} and {last}."
     reached = [_reach(values, c, step) for c in curves if c.model in _CALLED]
-    return f"At these settings {'; '.join(reached)}.{majority(values, [])[1]}"
+    return f"At these settings {'; '.join(reached)}.{majority(values)[1]}"
 
 
 def _reach(values: Values, drawn: Line, step: int) -> str:
     """Say how many samples a model needs for the target, or why none will do."""
-    target, name, x, y = values["error"], _CALLED[drawn.model or ""], drawn.x, drawn.y
-    for (a, b), (above, below) in zip(pairwise(x), pairwise(y), strict=True):
+    target, model = values["error"], drawn.model or ""
+    name, goal = _CALLED[model], f"{per_cent(target)} error"
+    for (a, b), (above, below) in zip(pairwise(drawn.x), pairwise(drawn.y), strict=True):
         if above > target >= below:
             way = math.log(above / target) / math.log(above / below)
-            needed = samples(a * (b / a) ** way, values["features"])
-            return f"{name} needs {needed} for {per_cent(target)} error"
-    if y and y[0] <= target:
-        return f"{name} has {per_cent(target)} error with {samples(x[0])} already"
+            return f"{name} needs {samples(a * (b / a) ** way, values['features'])} for {goal}"
+    if drawn.y[0] <= target:
+        return f"{name} has {goal} with {samples(drawn.x[0])} already"
     if step:
-        (limit,) = curve(values, drawn.model or "", [math.inf], 0)[1]
+        (limit,) = curve(values, model, [math.inf], 0)
         if limit.test_error > target:
             return f"{name} cannot get below {per_cent(limit.test_error)} with any number"
-    return f"{name} needs more than {samples(values['alpha_max'])} for {per_cent(target)} error"
+    return f"{name} needs more than {samples(values['alpha_max'])} for {goal}"
 
 
 def simulate(values: Values, send: Callable[[Progress], None]) -> None:
     """Train classifiers on drawn samples, and send the points as they come."""
     cells = _cells(values)
-    points: dict[str, list[tuple[float, float, float]]] = {}
+    rows: list[tuple[str, float, float, float]] = []
     send(Progress(done=0, total=len(cells)))
     for done, (model, alpha, cell) in enumerate(cells, 1):
         result = compute(cell)[values["quantity"]]
-        points.setdefault(model, []).append((alpha, float(result), float(result.uncertainty)))
-        lines = []
-        for name, rows in points.items():
-            x, y, error = map(list, zip(*rows, strict=True))
-            label = f"{MODELS[name].label}, simulated"
-            lines.append(Line(name=label, model=name, look="points", x=x, y=y, error=error))
+        rows.append((model, alpha, float(result), float(result.uncertainty)))
+        lines = model_lines(rows, ", simulated", look="points")
+        for line in lines:
+            line.error = [row[3] for row in rows if row[0] == line.model]
         content = Content(panels=[_panel(values, lines)], sentence="")
         send(Progress(done=done, total=len(cells), content=content))
 
@@ -211,77 +216,31 @@ def _cells(values: Values) -> list[tuple[str, float, Any]]:
             "more dimensions, longer curves or a positive rate nearer to one half"
         )
     shared = population_values(values) | select(values, "training", "two steps")
-    shared |= {name: values[name] for name in ("dim", "trials", "fpr")}
+    shared |= {name: values[name] for name in ("dim", "trials", "fpr", "split")}
+    smaller_half = min(values["split"], 1.0 - values["split"])
     cells = []
     for alpha in np.geomspace(lowest, highest, _SIMULATED).tolist():
         tokens = alpha * values["dim"] * values["n_tokens"]
-        optimum = has_optimum(values) and tokens * values["positive_rate"] <= _MOST_TOKENS
-        first = query_samples(values, alpha)
-        for model in (*models(values), "optimal") if optimum else models(values):
-            counts, fewest = {"alpha": alpha, "split": values["split"]}, alpha
-            if model == "two-step":
-                counts, fewest = (
-                    {"alpha0": first, "alpha1": alpha - first},
-                    min(first, alpha - first),
-                )
-            large = model == "vectorized" and tokens * values["dim"] > _MOST_NUMBERS
-            if fewest * rarer >= _FEWEST and not large:
-                cell = make_cell(
-                    "simulation", values["quantity"], shared | counts | {"model": model}
-                )
-                cells.append((model, alpha, cell))
+        possible = {
+            "two-step": smaller_half * alpha * rarer >= _FEWEST,
+            "pooled": True,
+            "vectorized": tokens * values["dim"] <= _MOST_NUMBERS and not values["length_spread"],
+            "optimal": has_optimum(values) and tokens * values["positive_rate"] <= _MOST_TOKENS,
+        }
+        for model in (model for model, is_possible in possible.items() if is_possible):
+            settings = shared | {"alpha": alpha, "model": model}
+            cells.append((model, alpha, make_cell("simulation", values["quantity"], settings)))
     return cells
-
-
-def _python(values: Values) -> str:
-    shown, reg = values["quantity"], repr(values["reg"])
-    if shown == "recall":
-        shown = f"recall(fpr={values['fpr']!r})"
-    first = f"{values['split']!r} * alphas"
-    lines = [
-        f"alphas = np.geomspace({_LOWEST}, {values['alpha_max']!r}, {_GRID})[::-1]"
-        "  # each point starts from the one before",
-        "curves = {",
-        f"    model: st.theory.risk_curve(problem, model, alphas=alphas, reg={reg}, "
-        "loss=training['loss'])",
-        f"    for model in {models(values)[1:]!r}",
-        "}",
-    ]
-    if has_optimum(values):
-        best = f"st.theory.optimal_curve(problem, alphas, n_points={_OPTIMUM_POINTS})"
-        lines.append(f'curves["optimal"] = {best}')
-    if by_number(values):
-        lines.append(f"alphas = alphas[alphas > {1.02 * values['alpha0']:.12g}]")
-        first = f"np.full(alphas.size, {values['alpha0']!r})"
-    lines += [
-        f"first = {first}",
-        'curves["two-step"] = st.theory.two_step_curve(',
-        f"    problem, alphas0=first, alphas1=alphas - first, reg={reg},",
-        f"    n_points={points(values, 1)}, **training",
-        ")",
-        "for model, curve in curves.items():",
-        f"    print(model, [round(float(point.{shown}), 5) for point in curve][::-1])",
-    ]
-    return problem_code(values) + training_code(values) + "\n".join(lines) + "\n"
-
-
-def _command(values: Values) -> str:
-    """Return the command for the end of attention's curve."""
-    end = values | {"alpha": values["alpha_max"]}
-    names = ["alpha", "split"]
-    if by_number(values):
-        names = ["alpha0", "alpha1"]
-        end |= {"alpha1": values["alpha_max"] - values["alpha0"]}
-    names += ["fpr"] * (values["quantity"] == "recall")
-    return theory_command(values["quantity"], end, *names)
 
 
 VIEW = View(
     "learning",
     "Learning curves",
     "How fast does each classifier learn?",
-    controls("quantity", "error", "fpr", "alpha_max", "features", "Problem")
-    + controls("query_by", "split", "alpha0", "loss", "reg", "Learning rates", "dim", "trials"),
+    (
+        *("quantity", "error", "fpr", "alpha_max", "features", "Problem"),
+        *("split", "loss", "reg", "Learning rates", "dim", "trials"),
+    ),
     draw,
     simulate,
     "Add simulated points",

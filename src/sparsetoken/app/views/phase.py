@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken.app.content import Content, Line, Map, Panel, Values, View, axis, by_column
-from sparsetoken.app.parameters import CONTROLS, controls, make_problem, slider
-from sparsetoken.app.scripts import attention_code, theory_command
+from sparsetoken.app.content import Content, Line, Map, Panel, View, axis, by_column
+from sparsetoken.app.parameters import CONTROLS, Values, make_problem, slider
+from sparsetoken.app.scripts import ATTENTION, script, theory_command
 from sparsetoken.app.views.learning import curve, has_optimum
 from sparsetoken.app.words import per_cent
 from sparsetoken.estimate import Estimate
@@ -26,6 +26,10 @@ _LEAST = 1e-4  # added to errors: smaller ones are alike
 _EDGE = math.log10(1.05)  # powers of ten by which one beats the other
 _MOST_GAIN = 2.0  # powers of ten at the ends of the scale of colors
 _TICKS = {"1/100": 0.01, "1/10": 0.1, "1/2": 0.5, "1": 1.0, "2": 2.0, "10": 10.0, "100": 100.0}
+_PYTHON = f"""{ATTENTION}\
+pooled = st.theory.risk(problem, "pooled", alpha=alpha, reg=reg, loss=training["loss"])
+print(attention.test_error, pooled.test_error)  # at the cross of the map
+"""
 Errors = tuple[Estimate, Estimate]
 Places = dict[tuple[float, float], Errors | None]
 
@@ -51,7 +55,7 @@ def errors(values: Values, places: list[tuple[float, float]]) -> list[Errors | N
     if "alpha" not in axes and len(cases) > 1:
         return [pair for place in places for pair in errors(values, [place])]
     alphas = [case["alpha"] for case in cases]
-    risks = [curve(cases[0], model, alphas, 0)[1] for model in ("two-step", "pooled")]
+    risks = [curve(cases[0], model, alphas, 0) for model in ("two-step", "pooled")]
     return [(ours.test_error, theirs.test_error) for ours, theirs in zip(*risks, strict=True)]
 
 
@@ -83,54 +87,52 @@ def draw(values: Values) -> Iterator[Content]:
     across, up = values["x_axis"], values["y_axis"]
     if across == up:
         raise ValueError("the two axes must differ")
-    (at_cross,) = errors(values, [(values[across], values[up])])
-    if at_cross is None:
+    (now,) = errors(values, [(values[across], values[up])])
+    if now is None:
         raise ValueError(
             f"n_signal must be an integer in [1, {values['n_tokens']}], got {values['n_signal']}"
         )
     xs, ys = along(across, _SIZE[0]), along(up, _SIZE[1])
-    grids = [(_every(xs, right), _every(ys, above)) for right, above in _STRIDES]
     pairs_at = _remembered(tuple((n, v) for n, v in values.items() if n not in (across, up)))
     shown: tuple[list[float], list[float]] | None = None
-    for grid in grids:
+    for right, above in _STRIDES:
+        grid = _every(xs, right), _every(ys, above)
         lines = [[(x, y) for x in grid[0]] for y in grid[1]]
         if up == "alpha":  # by columns: places that differ in alpha are solved from one another
             lines = list(map(list, zip(*lines, strict=True)))
-        fresh = 0
+        fresh, last = 0, (right, above) == _STRIDES[-1]
         for line in lines:
             new = [place for place in line if place not in pairs_at]
             pairs_at |= zip(new, errors(values, new), strict=True)
             fresh += len(new)
             if shown and fresh >= _CHUNK:  # others may want the processor
-                yield _content(values, *shown, pairs_at, at_cross, more=True)
+                yield _content(values, *shown, pairs_at, now, more=True)
                 fresh = 0
         shown = grid
-        if fresh or grid is grids[-1]:
-            yield _content(values, *grid, pairs_at, at_cross, more=grid is not grids[-1])
+        if fresh or last:
+            yield _content(values, *grid, pairs_at, now, more=not last)
 
 
 def _best_possible(values: Values) -> list[Line]:
     """Return the line below which no learner reaches the target, if samples are an axis."""
-    across, up = values["x_axis"], values["y_axis"]
+    across, up, target = values["x_axis"], values["y_axis"], values["error"]
     if "alpha" not in (across, up):
         return []
-    other = up if across == "alpha" else across
+    other, metric = up if across == "alpha" else across, get_metric("error")
     least, most = along("alpha", 2)
-    x, y = [], []
+    line = []
     for place in along(other, _LEARNERS):
         case = values | {other: place}
-        if case["n_signal"] > 1 or case["signal_spread"] or not has_optimum(case):
-            continue  # only what is exact is quick enough
-        metric, rate = get_metric("error"), case["positive_rate"]
-        if case["signal"] > 0.0 and values["error"] < metric.chance(rate):
-            alpha = least_alpha(make_problem(case), metric, values["error"], (least, most))
+        quick = case["n_signal"] == 1 and not case["signal_spread"] and has_optimum(case)
+        if quick and case["signal"] > 0.0 and target < metric.chance(case["positive_rate"]):
+            alpha = least_alpha(make_problem(case), metric, target, (least, most))
             if 0.0 < alpha < math.inf:
-                x.append(float(place))
-                y.append(alpha)
+                line.append((float(place), alpha))
+    x, y = [place for place, _ in line], [alpha for _, alpha in line]
     if across == "alpha":
         x, y = y, x
-    name = f"best possible: {per_cent(values['error'])} error"
-    return [Line(name=name, color=COLORS[2], x=x, y=y)] if x else []
+    name = f"best possible: {per_cent(target)} error"
+    return [Line(name=name, color=COLORS[2], x=x, y=y)] if line else []
 
 
 def _every(places: list[float], stride: int) -> list[float]:
@@ -143,11 +145,11 @@ def _content(
     columns: list[float],
     rows: list[float],
     pairs_at: Places,
-    at_cross: Errors,
+    now: Errors,
     more: bool,
 ) -> Content:
     pairs = [[pairs_at[x, y] for x in columns] for y in rows]
-    across, up = PARAMETERS[values["x_axis"]], PARAMETERS[values["y_axis"]]
+    across, up = values["x_axis"], values["y_axis"]
     table = [(x, y, *map(float, pair)) for (x, y), pair in pairs_at.items() if pair is not None]
     shown = Map(
         x=columns,
@@ -159,21 +161,14 @@ def _content(
         ticks={text: shade(math.log10(ratio)) for text, ratio in _TICKS.items()},
         edges=[shade(-_EDGE), shade(_EDGE)],
     )
-    cross = Line(name="now", look="cross", x=[values[across.name]], y=[values[up.name]])
+    cross = Line(name="now", look="cross", x=[values[across]], y=[values[up]])
+    curves = [cross, *([] if more else _best_possible(values))]
     return Content(
-        panels=[
-            Panel(
-                x=axis(across),
-                y=axis(up),
-                map=shown,
-                curves=[cross, *([] if more else _best_possible(values))],
-            )
-        ],
-        sentence=_sentence(values, pairs_at, at_cross, more),
-        table=by_column((across.name, up.name, "two-step", "pooled"), table),
-        python=_python(values),
+        panels=[Panel(x=axis(across), y=axis(up), map=shown, curves=curves)],
+        sentence=_sentence(values, pairs_at, now, more),
+        table=by_column((across, up, "two-step", "pooled"), table),
+        python=script(values, _PYTHON),
         command=theory_command("test_error", values, "alpha", "split"),
-        more=more,
     )
 
 
@@ -183,27 +178,16 @@ def _text(pair: Errors | None) -> str:
     return f"attention {per_cent(pair[0])}, pooled {per_cent(pair[1])}"
 
 
-def _sentence(values: Values, pairs_at: Places, at_cross: Errors, more: bool) -> str:
-    errors_there = (
-        f"attention's error is {per_cent(at_cross[0])}, that of pooling {per_cent(at_cross[1])}"
-    )
-    if more:  # a part of the map would give another fraction
-        return f"At the cross {errors_there}; the map is being drawn."
+def _sentence(values: Values, pairs_at: Places, now: Errors, more: bool) -> str:
+    cross = f"attention's error is {per_cent(now[0])}, that of pooling {per_cent(now[1])}"
+    if more:  # an unfinished map would give another fraction
+        return f"At the cross {cross}; the map is being drawn."
     gains = [number for pair in pairs_at.values() if (number := gain(pair)) is not None]
     won, lost = (per_cent(sum(g * s > _EDGE for g in gains) / len(gains)) for s in (1, -1))
     across, up = PARAMETERS[values["x_axis"]].label, PARAMETERS[values["y_axis"]].label
     return (
         f"Over {across} and {up}, attention beats pooling on {won} of the map and pooling beats "
-        f"attention on {lost}; at the cross {errors_there}."
-    )
-
-
-def _python(values: Values) -> str:
-    return (
-        attention_code(values)
-        + 'pooled = st.theory.risk(problem, "pooled", alpha=alpha, reg=reg, '
-        + 'loss=training["loss"])\n'
-        + "print(attention.test_error, pooled.test_error)  # at the cross of the map\n"
+        f"attention on {lost}; at the cross {cross}."
     )
 
 
@@ -211,7 +195,9 @@ VIEW = View(
     "phase",
     "Phase diagram",
     "Where does attention beat pooling?",
-    controls("x_axis", "y_axis", "error", "features", "Problem")
-    + controls("alpha", "split", "loss", "reg", "Learning rates"),
+    (
+        *("x_axis", "y_axis", "error", "features", "Problem", "alpha", "split", "loss", "reg"),
+        "Learning rates",
+    ),
     draw,
 )

@@ -5,12 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken.app.content import Content, Line, Mark, Panel, Values, View, axis, model_line
-from sparsetoken.app.parameters import controls, slider
-from sparsetoken.app.scripts import attention_code, theory_command
+from sparsetoken.app.content import Content, Line, View, axis, by_column, model_lines, panel_against
+from sparsetoken.app.parameters import Values, slider
+from sparsetoken.app.scripts import ATTENTION, script, theory_command
 from sparsetoken.app.views.learning import curve, models
 from sparsetoken.app.words import per_cent, samples
-from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS
+from sparsetoken.vocabulary import MODELS
+
+_PYTHON = f"""{ATTENTION}\
+print(attention.recall(fpr={{fpr!r}}))
+for model in {{linear!r}}:
+    result = st.theory.risk(problem, model, alpha=alpha, reg=reg, loss=training["loss"])
+    print(result.recall(fpr={{fpr!r}}))
+"""
 
 
 def draw(values: Values) -> Iterator[Content]:
@@ -20,27 +27,22 @@ def draw(values: Values) -> Iterator[Content]:
         grid = np.geomspace(*slider("fpr"), size)
         rates = sorted({fpr, *(float(f"{rate:.6g}") for rate in grid)})
         risks = {
-            model: curve(values, model, [values["alpha"]], step)[1][0] for model in models(values)
+            model: curve(values, model, [values["alpha"]], step)[0] for model in models(values)
         }
-        recalls = {m: [risk.recall(fpr=rate) for rate in rates] for m, risk in risks.items()}
-        at_fpr = {model: numbers[rates.index(fpr)] for model, numbers in recalls.items()}
+        rows = [(model, x, risk.recall(fpr=x)) for model, risk in risks.items() for x in rates]
+        at_fpr = {model: recall for model, x, recall in rows if x == fpr}
         chance = Line(name="chance", look="dot", x=rates, y=rates)
+        y = axis("recall", ends=(0.0, 1.02))
+        facts = {f"recall of {MODELS[m].label}": _text(recall) for m, recall in at_fpr.items()}
+        if step:
+            facts |= {f"AUC of {MODELS[m].label}": _text(risk.auc) for m, risk in risks.items()}
         yield Content(
-            panels=[
-                Panel(
-                    x=axis(PARAMETERS["fpr"]),
-                    y=axis(MEASURED["recall"], ends=(0.0, 1.02)),
-                    curves=[*(model_line(m, rates, y) for m, y in recalls.items()), chance],
-                    marks=[Mark(text="now", x=fpr)],
-                )
-            ],
+            panels=[panel_against("fpr", values, y, [*model_lines(rows), chance])],
             sentence=_sentence(values, at_fpr),
-            facts={f"recall of {MODELS[model].label}": _text(at_fpr[model]) for model in at_fpr}
-            | {f"AUC of {MODELS[m].label}": _text(r.auc) for m, r in risks.items() if step},
-            table={"fpr": rates} | recalls,
-            python=_python(values),
+            facts=facts,
+            table=by_column(("model", "fpr", "recall"), rows),
+            python=script(values, _PYTHON, linear=models(values)[1:]),
             command=theory_command("auc", values, "alpha", "split"),
-            more=not step,
         )
 
 
@@ -59,21 +61,10 @@ def _sentence(values: Values, at_fpr: dict[str, Any]) -> str:
     )
 
 
-def _python(values: Values) -> str:
-    return (
-        attention_code(values)
-        + f"print(attention.recall(fpr={values['fpr']!r}))\n"
-        + f"for model in {models(values)[1:]!r}:\n"
-        + "    result = st.theory.risk(problem, model, alpha=alpha, reg=reg, "
-        + 'loss=training["loss"])\n'
-        + f"    print(result.recall(fpr={values['fpr']!r}))\n"
-    )
-
-
 VIEW = View(
     "recall",
     "Recall",
     "How many positives are found at a given rate of false alarms?",
-    controls("fpr", "features", "Problem", "alpha", "split", "loss", "reg", "Learning rates"),
+    ("fpr", "features", "Problem", "alpha", "split", "loss", "reg", "Learning rates"),
     draw,
 )

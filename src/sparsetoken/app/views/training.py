@@ -3,72 +3,64 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sparsetoken.app.content import Content, Line, Panel, PanelAxis, Values, View, axis
-from sparsetoken.app.parameters import controls, make_problem, select
-from sparsetoken.app.scripts import keywords, problem_code
-from sparsetoken.app.words import majority, per_cent, plural
+from sparsetoken.app.content import Content, Line, Panel, PanelAxis, View, axis, majority
+from sparsetoken.app.parameters import Values, make_problem, select
+from sparsetoken.app.scripts import keywords, script
+from sparsetoken.app.words import per_cent, plural
 from sparsetoken.theory import training
-from sparsetoken.vocabulary import COLORS, MEASURED
+from sparsetoken.vocabulary import COLORS
 
-
-def arguments(values: Values) -> Values:
-    """Return the arguments of :func:`sparsetoken.theory.training`."""
-    names = ("steps", "alpha", "batches", "loss", "reg")
-    return {name: values[name] for name in names} | select(values, "two steps")
+_PYTHON = """\
+t = st.theory.training(problem, {arguments})
+print(np.round(t.cosine, 5), np.round(t.test_error, 5))
+"""
 
 
 def draw(values: Values) -> Iterator[Content]:
     """Draw cosines and test error against the steps, from few points and then from more."""
-    coarse, fine = _points(values)
-    for n_points in (coarse, fine):
-        path = training(make_problem(values), n_points=n_points, **arguments(values))
+    # One sample at a time takes many small steps.
+    sizes = (256, 2048) if values["batches"] == "online" else (2048, 16384)
+    names = ("steps", "alpha", "batches", "loss", "reg")
+    arguments = {name: values[name] for name in names} | select(values, "two steps")
+    code = script(values, _PYTHON, arguments=keywords(arguments | {"n_points": sizes[-1]}))
+    for n_points in sizes:
+        path = training(make_problem(values), n_points=n_points, **arguments)
         if not path.cosine.size:
             raise ValueError("the first step already runs away: the learning rates are too large")
-        yield _content(values, path, more=n_points == coarse)
+        cosine, readout, error = (
+            series.tolist() for series in (path.cosine, path.readout_cosine, path.test_error)
+        )
+        steps = list(range(1, len(error) + 1))
+        yield Content(
+            panels=_panels(values, steps, cosine, readout, error),
+            sentence=_sentence(values, cosine, error),
+            table={"step": steps, "cosine": cosine, "readout_cosine": readout, "test_error": error},
+            python=code,
+        )
 
 
-def _points(values: Values) -> tuple[int, int]:
-    """Return how many points the averages get; one sample at a time takes many small steps."""
-    return (256, 2048) if values["batches"] == "online" else (2048, 16384)
+def _panels(values: Values, steps: Any, cosine: Any, readout: Any, error: Any) -> list[Panel]:
+    def marked(name: str, color: int, y: list[float]) -> Line:
+        return Line(name=name, color=COLORS[color], look="marked", x=steps, y=y)
+
+    x = PanelAxis(title="gradient step", ends=(0.7, values["steps"] + 0.3))
+    cosines = PanelAxis(title="cosine with the signal", ends=(-1.05, 1.05))
+    errors = [marked("test error", 6, error), *majority(values, (1.0, values["steps"]))[0]]
+    return [
+        Panel(x=x, y=cosines, curves=[marked("query", 0, cosine), marked("readout", 3, readout)]),
+        Panel(x=x, y=axis("test_error"), curves=errors),
+    ]
 
 
-def _content(values: Values, path: Any, more: bool) -> Content:
-    series = path.cosine, path.readout_cosine, path.test_error
-    cosine, readout, error = (list(map(float, values)) for values in series)
-    steps = len(cosine)  # fewer than asked for if it cannot be followed to the end
+def _sentence(values: Values, cosine: list[float], error: list[float]) -> str:
+    steps, best = len(error), error.index(min(error)) + 1
     stops = " Further steps cannot be followed." if steps < values["steps"] else ""
-    x: Any = list(range(1, steps + 1))
-    title = PanelAxis(title="gradient step", ends=(0.7, values["steps"] + 0.3))
-    learned = [Line(name="test error", color=COLORS[6], look="marked", x=x, y=error)]
-    learned += majority(values, [1.0, values["steps"]])[0]
-    best = min(range(steps), key=error.__getitem__)
     lowest = ", the lowest so far"
-    if best + 1 < steps:
-        lowest = f"; it was lowest after step {best + 1}, at {per_cent(error[best])}"
-    return Content(
-        panels=[
-            Panel(
-                x=title,
-                y=PanelAxis(title="cosine with the signal", ends=(-1.05, 1.05)),
-                curves=[
-                    Line(name="query", color=COLORS[0], look="marked", x=x, y=cosine),
-                    Line(name="readout", color=COLORS[3], look="marked", x=x, y=readout),
-                ],
-            ),
-            Panel(x=title, y=axis(MEASURED["test_error"]), curves=learned),
-        ],
-        sentence=(
-            f"After {plural(steps, 'step')} the query has a cosine of {cosine[-1]:.3f} with the "
-            f"signal and the test error is {per_cent(error[-1])}{lowest}.{stops}"
-        ),
-        table={"step": x, "cosine": cosine, "readout_cosine": readout, "test_error": error},
-        python=(
-            problem_code(values)
-            + f"asked = dict(n_points={_points(values)[-1]}, {keywords(arguments(values))})\n"
-            + "t = st.theory.training(problem, **asked)\n"
-            + "print(np.round(t.cosine, 5), np.round(t.test_error, 5))\n"
-        ),
-        more=more,
+    if best < steps:
+        lowest = f"; it was lowest after step {best}, at {per_cent(error[best - 1])}"
+    return (
+        f"After {plural(steps, 'step')} the query has a cosine of {cosine[-1]:.3f} with the "
+        f"signal and the test error is {per_cent(error[-1])}{lowest}.{stops}"
     )
 
 
@@ -76,7 +68,7 @@ VIEW = View(
     "training",
     "Training",
     "What happens when all parameters learn at once?",
-    controls("steps", "batches", "alpha", "Problem", "loss", "reg", "Learning rates"),
+    ("steps", "batches", "alpha", "Problem", "loss", "reg", "Learning rates"),
     draw,
     defaults={"lr_query": 2.0, "reg": 1e-6},
 )

@@ -1,4 +1,4 @@
-"""Fit and predict, from files of every kind."""
+"""Models fitted to files of every kind."""
 
 import csv
 import json
@@ -9,7 +9,6 @@ import pytest
 
 import sparsetoken as st
 from cli.conftest import write_csv
-from sparsetoken.estimators.storage import load_notes
 
 
 def test_every_format_gives_one_model(run, tmp_path, drawn):
@@ -54,91 +53,6 @@ def test_every_format_gives_one_model(run, tmp_path, drawn):
     weights = loaded.attention(X)
     assert rows[0]["top_tokens"][0]["weight"] == pytest.approx(weights[0].max())
     assert [row["label"] for row in rows] == y.tolist()
-
-
-def test_tables_for_people(refused, run, tmp_path, drawn):
-    X, y, _ = drawn
-    data, model = tmp_path / "data.npz", tmp_path / "model.npz"
-    np.savez(data, X=X[:40], y=np.where(y[:40], "ill", "well"))
-    code, out, err = run("fit", data, "--out", model, "--held-out", 0)
-    assert code == 0, err
-    for part in ("well", "query reliability", "sparse-token", "statistics"):
-        assert part in out
-    assert type(st.load(model)) is st.SparseTokenClassifier
-    _, out, _ = run("predict", model, data, "--top", 2)
-    assert "probability of 'well'" in out
-    assert out.count("\n") >= 40
-    for measure in ("accuracy", "AUC"):
-        assert measure in out
-    assert "recall" not in out  # too few negatives for 1 % of them
-    table = tmp_path / "scores.csv"
-    code, out, err = run("predict", model, data, "--out", table)
-    assert (code, out) == (0, "")
-    assert "accuracy" in err
-    with table.open() as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 40
-    assert {row["predicted"] for row in rows} == {"ill", "well"}
-    scores = st.load(model).decision_function(X[:40])
-    assert [float(row["score"]) for row in rows] == scores.tolist()
-    np.savez(data, X=X[:40])
-    code, out, err = run("predict", model, data)
-    assert code == 0
-    assert "accuracy" not in out
-    refused(("fit", data), 2, "has no labels")
-    np.savez(data, X=X[:40], y=["other"] * 40)
-    code, out, err = run("predict", model, data)
-    assert code == 0
-    assert "none of the model's: ill, well" in err
-
-
-@pytest.mark.parametrize("model", ["pooled", "vectorized"])
-def test_linear_models(refused, run, tmp_path, drawn, model):
-    X, y, _ = drawn
-    data, out = tmp_path / "data.npz", tmp_path / "model.npz"
-    np.savez(data, X=X, y=y)
-    assert run("fit", data, "--out", out, "--model", model, "--held-out", 0, "--reg", 0.1)[0] == 0
-    rows = json.loads(run("predict", out, data, "--json")[1])
-    assert "top_tokens" not in rows[0]
-    accuracy = np.mean([row["predicted"] == row["label"] for row in rows])
-    assert accuracy == st.load(out).score(X, y)
-    refused(("predict", out, data, "--tokens", tmp_path / "t.csv"), 2, "--tokens needs a model")
-
-
-def test_a_model_remembers_its_columns(run, tmp_path, drawn):
-    """A new file may have its columns in another order, others besides, and no label."""
-    X, y, _ = drawn
-    names = [f"p{i}" for i in range(len(X))]
-    old, new, model = (tmp_path / name for name in ("old.csv", "new.csv", "model.npz"))
-    columns = ("patient", "state")
-    write_csv(old, X, names, np.where(y, "ill", "well"), columns, site=np.arange(len(X)) % 4)
-    code, out, err = run(
-        *("fit", old, "--by", "patient", "--label", "state", "--ignore", "site", "--out", model),
-        *("--model", "pooled", "--held-out", 0),
-    )
-    assert code == 0, err
-    assert st.load(model).feature_names_in_.tolist() == [f"x{j}" for j in range(8)]
-    assert load_notes(model)["reading"] == {
-        "by": "patient",
-        "label": "state",
-        "group": None,
-        "features": [f"x{j}" for j in range(8)],
-        "table": True,
-    }
-    wanted = json.loads(run("predict", model, old, "--json")[1])
-    assert [row["sequence"] for row in wanted] == names
-    with old.open() as file, new.open("w", newline="") as other:
-        rows = list(csv.DictReader(file))
-        writer = csv.DictWriter(other, ["comment", *list(rows[0])[:1:-1], "patient"])
-        writer.writeheader()
-        for row in rows:
-            del row["state"]
-            writer.writerow({**row, "comment": "seen"})
-    code, out, err = run("predict", model, new, "--json")
-    assert code == 0, err
-    found = json.loads(out)
-    assert [row["score"] for row in found] == [row["score"] for row in wanted]
-    assert "label" not in found[0]
 
 
 def test_groups_are_held_out_together(run, refused, tmp_path, drawn):
@@ -225,16 +139,6 @@ def test_slides(run, refused, tmp_path, slides):
     with (tmp_path / "tokens.csv").open() as file:
         tokens = list(csv.DictReader(file))
     assert [(row["x"], row["y"]) for row in tokens[:2]] == [("0", "256"), ("512", "768")]
-
-
-def test_old_models_remember_by_an_attribute(run, tmp_path, slides):
-    folder, _ = slides
-    X = st.read_dataset(folder).sequences
-    clf = st.PooledClassifier().fit(X, np.arange(120) % 2)
-    clf.reading_ = {"by": None, "label": None, "features": ["features"], "one_file": True}
-    st.save(clf, tmp_path / "model.npz")
-    rows = json.loads(run("predict", tmp_path / "model.npz", folder / "s007.h5", "--json")[1])
-    assert [row["sequence"] for row in rows] == ["s007"]
 
 
 def test_layers_and_options_in_messages(run, refused, tmp_path, drawn):

@@ -1,0 +1,122 @@
+"""``sparsetoken fit``: a classifier of labelled sequences in a file."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import sparsetoken as st
+from sparsetoken.cli.options import AsJson, Data, option, set_options, taking
+from sparsetoken.cli.output import as_text, check_output, message, print_result, waiting
+from sparsetoken.vocabulary import PARAMETERS
+
+if TYPE_CHECKING:  # numerics are imported when a command runs: its help needs none
+    from sparsetoken.files import Dataset
+
+
+class Kind(StrEnum):
+    """The classifiers, by the names of their classes."""
+
+    SparseTokenClassifier = "sparse-token"
+    AttentionClassifier = "attention"
+    TwoStepAttentionClassifier = "two-step"
+    PooledClassifier = "pooled"
+    VectorizedClassifier = "vectorized"
+
+
+@taking("by", "label", "labels", "features", "ignore", "group", "layer")
+def fit(
+    data: Data,
+    out: Annotated[Path, option("Where the model goes.")] = Path("model.npz"),
+    model: Annotated[Kind, option("The classifier.")] = Kind.SparseTokenClassifier,
+    reg: Annotated[
+        float | None, option("Ridge. By default attention chooses it, others take 0.01.")
+    ] = None,
+    held_out: Annotated[
+        float, option("Fraction of the sequences kept back to judge the model; 0 for none.")
+    ] = 0.2,
+    random_state: Annotated[int, option(PARAMETERS["random_state"].help)] = 0,
+    as_json: AsJson = False,
+    **reading: Any,
+) -> None:
+    """Fit a classifier to labelled sequences and save it.
+
+    First it is judged on held-out sequences, then fitted to all of them. The model remembers its
+    columns, so predict needs no options to read a file of the same kind.
+    """
+    if not 0.0 <= held_out < 1.0:
+        raise ValueError(f"--held-out must be a number in [0, 1), got {held_out:g}")
+    check_output(out, [".npz"])
+    with waiting(f"reading {data}"):
+        everything = st.read_dataset(data, **set_options(reading))
+    dataset = everything.with_labels()
+    if len(dataset) < len(everything):
+        message(
+            f"{len(everything) - len(dataset)} of {len(everything)} sequences have no label (an "
+            "empty cell, NA, NaN or null) and are left out"
+        )
+    classifier = _classifier(model, reg, random_state)
+    report: dict[str, Any] = {"model": model.value, "sequences": len(dataset)}
+    if held_out:
+        with waiting("judging on held-out sequences"):
+            report |= _judge_held_out(classifier, dataset, held_out, random_state)
+    with waiting("fitting"):
+        _fit(classifier, dataset, slice(None))
+    report["classes"] = [str(name) for name in classifier.classes_]
+    for name in ("members", "query_reliability"):
+        if hasattr(classifier, f"{name}_"):
+            report[name] = getattr(classifier, f"{name}_")
+    st.save(classifier, out, notes={"reading": dataset.reading})
+    report["file"] = str(out)
+    print_result(as_json, report, ("fitted", ""), _lines(report))
+
+
+def _classifier(kind: Kind, reg: float | None, random_state: int) -> Any:
+    classifier = getattr(st, kind.name)()
+    parameters = classifier.get_params()
+    if reg is not None and "reg" not in parameters:
+        raise ValueError(f"--reg is not for --model {kind}, which chooses it")
+    settings = set_options({"reg": reg, "random_state": random_state})
+    return classifier.set_params(**{n: v for n, v in settings.items() if n in parameters})
+
+
+def _fit(classifier: Any, dataset: "Dataset", rows: Any) -> None:
+    """Fit to these rows; groups stay together in the folds of a classifier that has any."""
+    from sklearn.utils.validation import has_fit_parameter
+
+    labels: Any = dataset.labels
+    options = {}
+    if dataset.groups is not None and has_fit_parameter(classifier, "groups"):
+        options["groups"] = dataset.groups[rows]
+    classifier.fit(dataset.sequences[rows], labels[rows], **options)
+
+
+def _judge_held_out(
+    classifier: Any, dataset: "Dataset", fraction: float, random_state: int
+) -> dict[str, Any]:
+    """Return measures on held-out sequences of a fit to the others."""
+    from sparsetoken.inspection.measures import hold_out, judge
+
+    labels: Any = dataset.labels
+    try:
+        kept, tested = hold_out(labels, dataset.groups, fraction, random_state)
+    except ValueError as error:
+        raise ValueError(f"{error}: --held-out 0 holds none out") from None
+    _fit(classifier, dataset, kept)
+    held = dataset.sequences[tested]
+    predicted, scores = classifier.predict(held), classifier.decision_function(held)
+    report: dict[str, Any] = {"held_out": len(tested)}
+    for measure in judge(labels[tested], predicted, scores, classifier.classes_):
+        name = f"held_out_{measure.name.lower().replace(' ', '_').replace('%', 'percent')}"
+        report |= {name: measure.value, f"{name}_interval": [measure.low, measure.high]}
+    return report
+
+
+def _lines(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the report as text, each interval beside its value."""
+    lines = []
+    for name, value in report.items():
+        interval = report.get(f"{name}_interval")
+        around = "" if interval is None else f" ({interval[0]:.3f}…{interval[1]:.3f})"
+        if not name.endswith("_interval"):
+            lines.append((name.replace("_", " "), f"{as_text(value)}{around}"))
+    return lines
