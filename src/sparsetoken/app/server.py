@@ -6,6 +6,7 @@ do it.
 """
 
 import asyncio
+import errno
 import signal
 import socket
 import threading
@@ -38,6 +39,7 @@ from sparsetoken.vocabulary import MODELS
 _STATIC = Path(__file__).with_name("static")
 _MOST_STEPS = 100
 _MOST_BODY = 20_000
+_BACKLOG = 64  # connections taken at once; without descriptors asyncio complains of each
 Visitor = Annotated[str, Query(pattern="^[A-Za-z0-9-]{8,40}$", description="Who asks.")]
 ColumnQuery = Annotated[str, Query(max_length=200, description="See `sparsetoken fit --help`.")]
 WELCOME = (
@@ -80,9 +82,22 @@ def make_app() -> FastAPI:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.pictures, app.state.jobs = Pictures(), Jobs()
+    asyncio.get_running_loop().set_exception_handler(_log)
     watching = asyncio.create_task(app.state.jobs.look_after())
     yield
     watching.cancel()
+    _end_processes(app)
+
+
+def _end_processes(app: FastAPI) -> None:
+    app.state.pictures.close()
+    app.state.jobs.close()
+
+
+def _log(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what went wrong, but not a thousand times that no more connections can be had."""
+    if getattr(context.get("exception"), "errno", None) not in (errno.EMFILE, errno.ENFILE):
+        loop.default_exception_handler(context)
 
 
 def _refuse(code: int, words: str) -> JSONResponse:
@@ -233,8 +248,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         app: Any = self.config.app
-        app.state.pictures.close()
-        app.state.jobs.close()
+        _end_processes(app)
         await super().shutdown(sockets)
 
 
@@ -261,6 +275,7 @@ def serve(port: int = 8050, *, browser: bool = True) -> None:
             proxy_headers=False,
             access_log=False,
             timeout_graceful_shutdown=1,
+            backlog=_BACKLOG,
         )
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # no process or file is left
         with suppress(KeyboardInterrupt):  # the usual way to end it
