@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri
 from sparsetoken._njit import njit
 from sparsetoken._types import Floats
 from sparsetoken._validation import check_count, check_real
-from sparsetoken.estimate import Estimate
+from sparsetoken.estimate import Estimate, standard_error
 from sparsetoken.law import FeatureLaw, Points, Readout, score_mean
 from sparsetoken.losses import Loss
 
@@ -156,7 +156,7 @@ class Performance:
             slope = np.gradient(recall) / np.maximum(np.gradient(fpr), 1e-300)
             slope = np.where(np.gradient(fpr) > 1e-12, slope, 0.0)
             each = batches[:, 1] - slope * batches[:, 0]
-            error = np.hypot(each.std(axis=0, ddof=1) / math.sqrt(len(each)), self._unseen)
+            error = np.hypot(standard_error(each), self._unseen)
         return Roc(thresholds, fpr, recall, error)
 
     def windowed(self, n_windows: int) -> "Performance":
@@ -202,7 +202,7 @@ class Performance:
         """Attach to a number the error bar from what it is in each batch."""
         error = LEAST_UNCERTAINTY
         if each:
-            error = math.hypot(float(np.std(each, ddof=1)) / math.sqrt(len(each)), self._unseen)
+            error = math.hypot(standard_error(each), self._unseen)
         return Estimate(value, error, self.converged)
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._validation import check_choice, check_count, check_real, shown
-from sparsetoken.problem import DrawnSamples, Group, Sampled, SparseTokenProblem
+from sparsetoken.problem import Sampled, SparseTokenProblem
 
 _LARGEST_SIGNAL = 1e9  # what squares and sums of it leave finite
 
@@ -135,33 +135,6 @@ class Population(Sampled):
     def positive_rate(self) -> float:
         """Probability that a sample is recorded as positive."""
         return math.fsum(group.probability for group in self.groups if group.label > 0)
-
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        """The samples by kind, true class and recorded label, with their probabilities."""
-        missed, invented = self.label_errors
-        groups = []
-        for kind, share in self:
-            positive, negative = share * kind.positive_rate, share * (1.0 - kind.positive_rate)
-            groups += [
-                Group(kind, True, 1.0, positive * (1.0 - missed)),
-                Group(kind, True, -1.0, positive * missed),
-                Group(kind, False, -1.0, negative * (1.0 - invented)),
-                Group(kind, False, 1.0, negative * invented),
-            ]
-        return tuple(group for group in groups if group.probability > 0.0)
-
-    def draw(self, n_samples: int, rng: np.random.Generator) -> DrawnSamples:
-        """Draw kind, true class and recorded label of some samples."""
-        kind = np.zeros(n_samples, dtype=int)
-        if len(self.kinds) > 1:
-            kind = np.searchsorted(np.cumsum(self.shares)[:-1], rng.random(n_samples), "right")
-        rates = np.array([kind.positive_rate for kind in self.kinds])
-        positive = rng.random(n_samples) < rates[kind]
-        label = positive
-        if any(self.label_errors):
-            label = positive ^ (rng.random(n_samples) < np.where(positive, *self.label_errors))
-        return DrawnSamples(kind, positive, label.astype(np.int64))
 
 
 AnyProblem = SparseTokenProblem | Population

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sparsetoken._validation import check_real, import_extra
-from sparsetoken.estimate import warn_not_converged, with_error_bars
+from sparsetoken._validation import check_real
+from sparsetoken.estimate import warn_not_converged
 from sparsetoken.law import FeatureLaw, Readout
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import Performance
@@ -18,51 +18,9 @@ from sparsetoken.theory.saddle import ReadoutObjective
 from sparsetoken.theory.solver import solve
 from sparsetoken.theory.trained import RESOLUTION, Risk, any_bias, solve_point
 
-_NUMBERS = (
-    "test_error",
-    "train_loss",
-    "train_error",
-    "test_loss",
-    "auc",
-    "bias",
-    "readout_along_query",
-    "readout_along_rest",
-    "readout_overlap",
-    "readout_spread",
-    "readout_norm",
-    "step",
-)
 _RIDGES = -6.0, 3.0  # decades of the ridge among which the best is searched
 _LEAST_RIDGE, _LARGEST_RIDGE = 1e-12, 1e12
 _LEAST_RATIO, _LARGEST_RATIO = 1e-6, 1e9
-
-
-class RiskCurve(list[Risk]):
-    """The results along a curve: a list of :class:`Risk`.
-
-    Examples
-    --------
-    >>> import sparsetoken as st
-    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0, positive_rate=0.2)
-    >>> curve = st.theory.risk_curve(problem, "pooled", alphas=[1.0, 2.0, 4.0], reg="best")
-    >>> curve.to_frame()[["alpha", "reg", "test_error", "auc"]].round(3)
-       alpha    reg  test_error    auc
-    0    1.0  0.024       0.195  0.717
-    1    2.0  0.014       0.186  0.761
-    2    4.0  0.009       0.175  0.799
-    """
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame: a row for each result, each number beside its error bar."""
-        pandas = import_extra("pandas", "to_frame")
-        return pandas.DataFrame([_row(result) for result in self])
-
-
-def _row(result: Risk) -> dict[str, Any]:
-    row: dict[str, Any] = {"model": result.model.name, "alpha": result.alpha, "reg": result.reg}
-    if result.model.pooling is not None:
-        row |= {"cosine": result.cosine, "sharpness": result.sharpness}
-    return row | with_error_bars(result, _NUMBERS) | {"converged": result.converged}
 
 
 def risk(
@@ -126,7 +84,7 @@ def risk_curve(
     cosine: float | None = None,
     sharpness: float | None = None,
     n_points: int = DEFAULT_POINTS,
-) -> RiskCurve:
+) -> list[Risk]:
     """Return :func:`risk` at each of ``alphas``, each solved from the one before.
 
     Examples
@@ -148,14 +106,14 @@ def solve_along(
     places: Iterable[tuple[Model, float]],
     reg: float | Literal["best"],
     loss: Any,
-) -> RiskCurve:
+) -> list[Risk]:
     """Solve for each model with its samples per dimension, from the solutions before it."""
     best = isinstance(reg, str) and reg == "best"
     fixed = 0.0 if best else _check_within("reg", reg, _LEAST_RIDGE, _LARGEST_RIDGE, 0.0)
     loss = get_loss(loss)
     check_problem(problem)
     check_real("positive_rate", problem.positive_rate, low=1e-6, high=1.0 - 1e-6)
-    results = RiskCurve()
+    results: list[Risk] = []
     for model, samples in places:
         alpha = _check_within("alpha", samples, _LEAST_RATIO, _LARGEST_RATIO, math.inf)
         law = model.law(problem)

@@ -1,5 +1,6 @@
 """The best that any learner can do with so many samples (docs/theory, section 17)."""
 
+import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,24 +11,23 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit
 from scipy.stats import hypergeom
 
-from sparsetoken._validation import check_count, check_real, import_extra
-from sparsetoken.estimate import Estimate, with_error_bars
+from sparsetoken._validation import check_count, check_real
+from sparsetoken.estimate import Estimate, standard_error
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.optimal_precision import same_lengths, tabulate_precision
+from sparsetoken.theory.optimal_precision import seen_lengths, tabulate_precision
 from sparsetoken.theory.optimal_solution import LearningSolution, stable_solutions
 
 _POINTS = 4096
 _MOST_SAMPLES = 1e9
-_NUMBERS = ("cosine", "overlap", "test_error", "auc", "free_entropy")
 
 
 @dataclass(frozen=True, repr=False)
 class Optimal(LearningSolution):
     """The best that any learner can do: :func:`~sparsetoken.theory.optimal` makes it.
 
-    ``cosine``, ``overlap``, ``test_error``, ``auc``, ``recall(fpr)``, ``threshold(fpr)`` and
-    ``roc()`` are those of the Bayes-optimal learner.
+    ``cosine``, ``overlap``, ``test_error``, ``auc`` and ``recall(fpr)`` are those of the
+    Bayes-optimal learner.
     """
 
     from_nothing: LearningSolution
@@ -46,19 +46,6 @@ class Optimal(LearningSolution):
             f"Optimal(cosine={self.cosine:.6g}, test_error={self.test_error:.6g} ± "
             f"{self.uncertainty:.1g}, alpha={self.alpha:g}{extra}{', hard' if self.hard else ''})"
         )
-
-
-class OptimalCurve(list[Optimal]):
-    """The results along a curve: a list of :class:`Optimal`."""
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame: a row for each result, each number beside its error bar."""
-        pandas = import_extra("pandas", "to_frame")
-        rows = []
-        for result in self:
-            row = {"alpha": result.alpha, "unlabelled": result.unlabelled}
-            rows.append(row | with_error_bars(result, _NUMBERS) | {"hard": result.hard})
-        return pandas.DataFrame(rows)
 
 
 def optimal(
@@ -113,7 +100,7 @@ def optimal_curve(
     unlabelled: float = 0.0,
     *,
     n_points: int = _POINTS,
-) -> OptimalCurve:
+) -> list[Optimal]:
     """Return :func:`optimal` for each number of labelled samples per dimension.
 
     Parameters
@@ -138,7 +125,7 @@ def optimal_curve(
     _check(problem)
     unlabelled = _check_samples("unlabelled", unlabelled)
     n_points = check_count("n_points", n_points, minimum=256)
-    curve = OptimalCurve()
+    curve = []
     for value in alphas:
         alpha = _check_samples("alpha", value)
         solutions = stable_solutions(problem, alpha, unlabelled, n_points)
@@ -215,8 +202,8 @@ def learning_thresholds(problem: AnyProblem, *, n_points: int = _POINTS) -> Lear
     rises = np.diff(values) > 0.0
     tops = 1 + np.flatnonzero(rises[:-1] & ~rises[1:])
     law = _iteration_law(problem)
-    bar = float(np.max(precision.batches.std(axis=1, ddof=1) / precision.batches.mean(axis=1)))
-    relative = math.hypot(bar / math.sqrt(precision.batches.shape[1]), 1e-5)
+    batches = np.moveaxis(precision.batches, 1, 0)
+    relative = math.hypot(np.max(standard_error(batches) / batches.mean(axis=0)), 1e-5)
     if tops.size == 0:
         slopes = np.diff(values) / np.diff(grid)
         steepest = math.exp(values[int(np.argmin(slopes))])
@@ -247,14 +234,14 @@ def _iteration_law(problem: AnyProblem) -> float:
     by exp(Mθθ′j): samples per dimension are M over the mean of θθ′ j exp(Mθθ′j), at its largest.
     """
     terms = []  # weight and rate of j exp(Mθθ′j)
-    for kinds, shares, priors, masses in same_lengths(problem):
+    for kinds, fractions, priors, masses in seen_lengths(problem):
         chance = float(masses[:2] @ priors[:2] ** 2)
-        for kind, share in zip(kinds, shares, strict=True):
-            for other, part in zip(kinds, shares, strict=True):
-                product = kind.signal * other.signal
-                agree, probability = _agreement(kind, other)
-                weights = chance * share * part * product * probability * agree
-                terms += list(zip(weights, product * agree, strict=True))
+        pairs = itertools.product(zip(kinds, fractions, strict=True), repeat=2)
+        for (kind, fraction), (other, other_fraction) in pairs:
+            product = kind.signal * other.signal
+            agree, probability = _agreement(kind, other)
+            weights = chance * fraction * other_fraction * product * probability * agree
+            terms += list(zip(weights, product * agree, strict=True))
     weights, rates = np.array([term for term in terms if term[0] > 0.0]).T
 
     def log_needed(log_overlap: float) -> float:

@@ -30,6 +30,7 @@ _SOBOL_COLUMNS = 64  # the largest tokens; the others are drawn at random
 _MOST_NUMBERS = 10_000_000  # tokens drawn for one law at most; long sequences get fewer points
 _FEWEST = 1024  # points per class of a kind
 _CACHED_NUMBERS = 500_000  # per batch
+_MOST_COLUMNS = 2000  # of Sobol points in sobol_normals; the others are drawn at random
 _SEED = 20250925
 
 
@@ -135,3 +136,12 @@ def _cached_noise(n_tokens: int, n_signal: int, n_points: int, batch: int) -> Fl
     noise = _draw_noise(n_tokens, n_signal, n_points, batch)
     noise.flags.writeable = False
     return noise
+
+
+def sobol_normals(n_rows: int, n_columns: int, rng: np.random.Generator) -> Floats:
+    """Return standard normals at Sobol points, (n_rows, n_columns)."""
+    uniform = np.empty((n_rows, n_columns))
+    leading = min(n_columns, _MOST_COLUMNS)
+    uniform[:, :leading] = qmc.Sobol(leading, scramble=True, rng=rng).random(n_rows)
+    uniform[:, leading:] = rng.random((n_rows, n_columns - leading))
+    return ndtri(np.clip(uniform, 1e-12, 1.0 - 1e-12))

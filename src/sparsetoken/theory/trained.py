@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from sparsetoken._types import Floats
-from sparsetoken.estimate import Estimate
+from sparsetoken.estimate import Estimate, standard_error
 from sparsetoken.law import FeatureLaw, Readout, score_mean
 from sparsetoken.losses import Loss
 from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
@@ -229,7 +229,7 @@ def _train_loss(
     if law.batches > 1:
         envelopes = law.by_batch(saddle.moments.envelope)
         each = envelopes - [penalty(saddle.readout.moved(by)) for by in moves]
-        error = float(np.std(each, ddof=1)) / math.sqrt(law.batches)
+        error = standard_error(each)
     return Estimate(max(value, 0.0), max(error, LEAST_UNCERTAINTY), converged)
 
 

@@ -11,7 +11,6 @@ from sparsetoken.losses import Logistic, get_loss
 from sparsetoken.theory import (
     ConvergenceWarning,
     alignment,
-    risk,
     training,
 )
 from theory.dynamics.dense_descent import NAMES, descend
@@ -84,12 +83,6 @@ def test_two_published_steps_are_a_special_case(problem, loss):
     found = t.cosine[-1], t.query_norm[-1], t.readout_norm[-1], t.bias[-1]
     expected = two.cosine, two.query_norm, two.readout_norm, two.bias
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-10)
-    if two.query_norm > 0:
-        direct = risk(
-            problem, "attention", alpha=2.0, reg=0.1, loss=loss, cosine=two.cosine,
-            sharpness=two.sharpness,
-        )  # fmt: skip
-        assert t.risk(2.0, 0.1).test_error == pytest.approx(direct.test_error, rel=1e-6)
 
 
 def test_online_is_the_limit_of_many_small_fresh_batches():
@@ -238,7 +231,5 @@ def test_bad_argument_is_named(argument, value):
     with pytest.raises(ValueError, match=f"^{argument} must"):
         training(SparseTokenProblem(5), **arguments)
     t = training(SparseTokenProblem(5), steps=2, alpha=1.0, n_points=256)
-    with pytest.raises(ValueError, match=r"^step must"):
-        t.risk(1.0, 0.1, step=3)
     with pytest.raises(ValueError, match=r"^name must"):
         t.uncertainty("angle")
