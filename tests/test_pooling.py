@@ -121,16 +121,6 @@ def test_passing_a_class_is_named():
             check(Mean)
 
 
-def test_the_old_name_of_the_method_still_works():
-    with pytest.warns(DeprecationWarning, match="Old._weights is now called weigh"):
-
-        class Old(Pooling):
-            def _weights(self, scores, segments):
-                return scores / segments.spread(segments.reduce(np.add, scores))
-
-    assert Old().weights([1.0, 3.0]) == pytest.approx([0.25, 0.75])
-
-
 class First(Pooling):
     """All the weight on the first token."""
 

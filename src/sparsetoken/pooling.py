@@ -7,7 +7,6 @@ A subclass of :class:`Pooling` with a ``name`` can be asked for by that name eve
 other by its import path (``"my_poolings:Sparsemax"``) or as an object.
 """
 
-import warnings
 from typing import ClassVar
 
 import numpy as np
@@ -81,10 +80,6 @@ class Pooling:
     mean_to_max: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        if "_weights" in vars(cls) and "weigh" not in vars(cls):  # until 0.4
-            message = f"{cls.__name__}._weights is now called weigh: rename it"
-            warnings.warn(message, DeprecationWarning, stacklevel=2)
-            cls.weigh = vars(cls)["_weights"]  # type: ignore[method-assign]
         if "name" in vars(cls):
             if "model" not in vars(cls):
                 cls.model = cls.name
@@ -278,9 +273,9 @@ def _spread(scores, weights, starts, residual, inner):  # type: ignore[no-untype
             for m in range(s.size):
                 row[m] = np.exp(inner * s[k] * s[m] - top)
                 total += row[m]
-            share = residual / (1.0 + residual) * weights[starts[i] + k] / total
+            weight = residual / (1.0 + residual) * weights[starts[i] + k] / total
             for m in range(s.size):
-                result[starts[i] + m] += share * row[m]
+                result[starts[i] + m] += weight * row[m]
     return result
 
 
@@ -321,7 +316,7 @@ def pooling_models() -> dict[str, Pooling]:
     >>> pooling_models()["attention"]
     Softmax()
     """
-    return {known.model: known() for known in _KNOWN.values() if known.model is not None}
+    return {cls.model: cls() for cls in _KNOWN.values() if cls.model is not None}
 
 
 class _Rows:

@@ -62,22 +62,22 @@ class Population(Sampled):
         listed = list(kinds)
         if not listed or not all(isinstance(kind, SparseTokenProblem) for kind in listed):
             raise ValueError(f"kinds must be one or more SparseTokenProblem, got {shown(listed)}")
-        parts = [1.0 / len(listed)] * len(listed) if shares is None else list(shares)
-        parts = [check_real("shares", share, low=0.0, high=1.0) for share in parts]
-        if len(parts) != len(listed):
-            raise ValueError(f"shares must be {len(listed)} numbers, got {shown(parts)}")
-        if not math.isclose(sum(parts), 1.0, abs_tol=1e-6):
-            raise ValueError(f"shares must add up to 1, got {shown(parts)}")
+        weights = [1.0 / len(listed)] * len(listed) if shares is None else list(shares)
+        weights = [check_real("shares", weight, low=0.0, high=1.0) for weight in weights]
+        if len(weights) != len(listed):
+            raise ValueError(f"shares must be {len(listed)} numbers, got {shown(weights)}")
+        if not math.isclose(sum(weights), 1.0, abs_tol=1e-6):
+            raise ValueError(f"shares must add up to 1, got {shown(weights)}")
         errors = tuple(check_real("label_errors", e, low=0.0, high=1.0) for e in label_errors)
         if len(errors) != 2:
             raise ValueError(f"label_errors must be two probabilities, got {shown(errors)}")
         joined: dict[SparseTokenProblem, float] = {}
-        for kind, share in zip(listed, parts, strict=True):
-            if share > 0.0:
-                joined[kind] = joined.get(kind, 0.0) + share
+        for kind, weight in zip(listed, weights, strict=True):
+            if weight > 0.0:
+                joined[kind] = joined.get(kind, 0.0) + weight
         total = sum(joined.values())
         object.__setattr__(self, "kinds", tuple(joined))
-        object.__setattr__(self, "shares", tuple(share / total for share in joined.values()))
+        object.__setattr__(self, "shares", tuple(weight / total for weight in joined.values()))
         object.__setattr__(self, "label_errors", errors)
 
     @classmethod
@@ -115,17 +115,17 @@ class Population(Sampled):
         [(2.97, 0.167), (5.0, 0.667), (8.41, 0.167)]
         """
         n_nodes = check_count("n_nodes", n_nodes)
-        known = [field.name for field in fields(SparseTokenProblem)]
+        names = [field.name for field in fields(SparseTokenProblem)]
         axes = []
         for name, distribution in distributions.items():
-            check_choice("quantity", name, known)
+            check_choice("quantity", name, names)
             axes.append([(name, *node) for node in _nodes(name, distribution, n_nodes)])
-        kinds, shares = [], []
+        kinds, weights = [], []
         for nodes in itertools.product(*axes):
             values: dict[str, Any] = {name: value for name, value, _ in nodes}
             kinds.append(replace(problem, **values))
-            shares.append(math.prod(weight for *_, weight in nodes))
-        return cls(kinds, shares, label_errors)
+            weights.append(math.prod(weight for *_, weight in nodes))
+        return cls(kinds, weights, label_errors)
 
     def __iter__(self) -> Any:
         """Iterate over pairs of kind and share."""
@@ -206,14 +206,14 @@ def with_rate(problem: AnyProblem, positive_rate: float) -> AnyProblem:
     missed, invented = problem.label_errors
     positive = more * (1.0 - missed) + fewer * missed  # how many more true positives there are
     negative = fewer * (1.0 - invented) + more * invented
-    kinds, shares = [], []
-    for kind, share in problem:
+    kinds, weights = [], []
+    for kind, weight in problem:
         rate = kind.positive_rate
         total = rate * positive + (1.0 - rate) * negative
         kinds.append(replace(kind, positive_rate=min(rate * positive / total, 1.0)))
-        shares.append(share * total)
-    shares = [share / sum(shares) for share in shares]
-    return Population(kinds, shares, (fewer * missed / positive, more * invented / negative))
+        weights.append(weight * total)
+    weights = [weight / sum(weights) for weight in weights]
+    return Population(kinds, weights, (fewer * missed / positive, more * invented / negative))
 
 
 def _nodes(name: str, distribution: Any, n_nodes: int) -> list[tuple[float, float]]:

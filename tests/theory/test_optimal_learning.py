@@ -6,11 +6,10 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid
-from scipy.optimize import brentq
 from scipy.special import ndtr
 from statistical import Z_LIMIT
 
-from populations import STRENGTHS, TWO_LENGTHS
+from populations import STRENGTHS
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.sampling import sample_posterior_mean
 from sparsetoken.theory import (
@@ -22,7 +21,6 @@ from sparsetoken.theory import (
     training,
     two_step_risk,
 )
-from sparsetoken.theory.optimal_precision import tabulate_precision
 from theory.learned import LONG, PROBLEMS, RUNS, learn
 
 
@@ -177,19 +175,6 @@ def test_swapped_labels_teach_as_much():
     assert wrong.overlap == pytest.approx(right.overlap, rel=1e-6)
     bar = math.hypot(wrong.uncertainty, right.uncertainty)
     assert abs(wrong.test_error - right.test_error) < Z_LIMIT * bar
-
-
-def test_kinds_of_different_lengths_add_up():
-    """The equation itself, solved from what each length adds."""
-    alpha, found = 1.5, optimal(TWO_LENGTHS, 1.5)
-    tables = [tabulate_precision(kind, 4096) for kind in TWO_LENGTHS.kinds]
-
-    def excess(overlap):
-        shares = TWO_LENGTHS.shares
-        added = sum(w * table(overlap)[0] for w, table in zip(shares, tables, strict=True))
-        return alpha * added - overlap / (1.0 - overlap)
-
-    assert found.overlap == pytest.approx(brentq(excess, 1e-9, 1 - 1e-9), rel=2e-3)
 
 
 def test_weak_signals_and_unlike_classes():

@@ -168,12 +168,12 @@ def _best_ridge(
             )
             saddle = solve(objective, start, 1e-6)
             tested = float(Performance(coarse, saddle.readout, loss).test_error)
-            known = saddle.converged and not any_bias(saddle, loss)
-            tried[decade] = tested if known else math.inf, saddle.readout
+            solved = saddle.converged and not any_bias(saddle, loss)
+            tried[decade] = tested if solved else math.inf, saddle.readout
         return tried[decade][0]
 
     begin, step = 0.0, 1.0
-    if before is not None:  # the best ridge of a neighbour is near, and so are the solutions
+    if before is not None:  # the best ridge of a neighbor is near, and so are the solutions
         begin, step = math.log10(max(before.reg / unit, 1e-300)), 0.4
     decade = _descend(error, min(max(round(begin, 3), _RIDGES[0]), _RIDGES[1]), step)
     readout = tried[decade][1]
@@ -209,29 +209,25 @@ def _vertex(
     value: Callable[[float], float], left: float, middle: float, right: float
 ) -> float | None:
     """Return where the parabola through three points is least; None if it has no such place."""
-    ends = value(left), value(right)
-    if not left < middle < right or not all(map(math.isfinite, ends)):
+    values = [value(left), value(middle), value(right)]
+    if not left < middle < right or not np.isfinite(values).all():
         return None
-    slopes = (
-        (value(middle) - ends[0]) / (middle - left),
-        (ends[1] - value(middle)) / (right - middle),
-    )
-    bend = (slopes[1] - slopes[0]) / (right - left)
-    place = 0.5 * (left + middle) - 0.5 * slopes[0] / bend if bend > 0.0 else middle
+    bend, slope, _ = np.polyfit((left, middle, right), values, 2)
+    place = -0.5 * float(slope / bend) if bend > 0.0 else middle
     return place if abs(place - middle) > 0.03 else None
 
 
 def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | None:
     """Extrapolate the readouts of a curve's last points to the next one, linearly in log α."""
-    known = [r for r in results[-2:] if r.converged and math.isfinite(r.alpha)]
-    if not known or not math.isfinite(alpha):
+    solved = [r for r in results[-2:] if r.converged and math.isfinite(r.alpha)]
+    if not solved or not math.isfinite(alpha):
         return None
-    if len(known) == 1 or known[0].alpha == known[1].alpha:
-        return known[-1]._path
-    before, last = known
-    share = math.log(alpha / last.alpha) / math.log(last.alpha / before.alpha)
-    share = min(max(share, 0.0), 1.0)  # not further than the last step went
-    moved = np.array(last._path) + share * (np.array(last._path) - np.array(before._path))
+    if len(solved) == 1 or solved[0].alpha == solved[1].alpha:
+        return solved[-1]._path
+    before, last = solved
+    ratio = math.log(alpha / last.alpha) / math.log(last.alpha / before.alpha)
+    ratio = min(max(ratio, 0.0), 1.0)  # not further than the last step went
+    moved = np.array(last._path) + ratio * (np.array(last._path) - np.array(before._path))
     moved[:, 3] = np.maximum(moved[:, 3], 0.5 * np.array(last._path)[:, 3])
     coarse, fine = (Readout(*row) for row in moved.tolist())
     return coarse, fine

@@ -117,7 +117,7 @@ def minimize(objective: Objective, prior: Floats, start: Floats) -> Floats:
 
 
 def responses(objective: Objective, prior: Floats, h: Floats) -> tuple[Place, Floats]:
-    """Return the function at the minimisers and ∂A/∂h°, shape (samples, 2, tokens, 2, tokens)."""
+    """Return the function at the minimizers and ∂A/∂h°, shape (samples, 2, tokens, 2, tokens)."""
     place = evaluate(objective, prior, h)
     n_tokens = h.shape[2]
     precision = np.kron(objective.precision, np.eye(n_tokens))

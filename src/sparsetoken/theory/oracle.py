@@ -223,7 +223,7 @@ def _hardmax(problem: AnyProblem, n_points: int) -> Estimate:
 def _pooling_oracle(pooling: Pooling) -> Callable[[AnyProblem, int], Estimate]:
     def oracle(problem: AnyProblem, n_points: int) -> Estimate:
         """Search the sharpness on a quarter of the points, which hardly moves it; then use all."""
-        quarter, every = (_Samples(problem, n) for n in (max(256, n_points // 4), n_points))
+        quarter, every = (_WeightedSamples(problem, n) for n in (max(256, n_points // 4), n_points))
 
         def at(log_sharpness: float) -> float:
             return quarter.least_error(pooling, math.exp(log_sharpness))
@@ -251,7 +251,7 @@ def _pooling_oracle(pooling: Pooling) -> Callable[[AnyProblem, int], Estimate]:
     return oracle
 
 
-class _Samples:
+class _WeightedSamples:
     """Points of both classes, drawn equally often, and what each adds to the error of a rule."""
 
     def __init__(self, problem: AnyProblem, n_points: int) -> None:

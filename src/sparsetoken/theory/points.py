@@ -65,13 +65,13 @@ def attention_law(
             triple = _features(rows, shape[1], signal, pooling, cosine, sharpness)
             columns.setdefault(name, []).append(triple)
     joined = {key: np.concatenate(column, axis=1) for key, column in columns.items()}
-    shares: Counter[tuple[Any, bool, float]] = Counter()
+    probabilities: Counter[tuple[Any, bool, float]] = Counter()
     for kind, positive, label, probability in problem.groups:
         key = (kind.n_tokens, kind.n_signal, kind.signal) if positive else kind.n_tokens
-        shares[key, positive, label] += probability  # type: ignore[assignment]
+        probabilities[key, positive, label] += probability  # type: ignore[assignment]
     return FeatureLaw.mixture(
-        (Part(label, positive, share, *joined[key])
-         for (key, positive, label), share in shares.items()),
+        (Part(label, positive, probability, *joined[key])
+         for (key, positive, label), probability in probabilities.items()),
         BATCHES,
     )  # fmt: skip
 
@@ -122,9 +122,9 @@ def _draw_noise(n_tokens: int, n_signal: int, n_points: int, batch: int) -> Floa
     np.log(uniform, out=uniform)
     start = 0
     for n in groups:
-        part = uniform[:, start : start + n]
-        part /= np.arange(n, 0, -1)
-        np.cumsum(part, axis=1, out=part)
+        logs = uniform[:, start : start + n]
+        logs /= np.arange(n, 0, -1)
+        np.cumsum(logs, axis=1, out=logs)
         start += n
     np.negative(np.expm1(uniform, out=uniform), out=uniform)
     np.negative(ndtri(uniform, out=uniform), out=uniform)

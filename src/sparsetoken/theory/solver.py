@@ -157,7 +157,7 @@ def descend(
     current = _eliminate(done, readout, bound)
     damping = helped = 0.0
     while passes < _MOST_PASSES and damping < 1e12 and not fits_perfectly(objective, current.value):
-        # The metric's share keeps the step along a flat direction finite.
+        # The metric's part keeps the step along a flat direction finite.
         floor = (damping + 1e-14) * done.metric
         move = -solve_scaled(current.hessian + floor, current.gradient)
         change = math.sqrt(max(float(move @ done.metric @ move), 0.0))
@@ -223,8 +223,8 @@ def _lower_ridge(objective: ReadoutObjective, readout: Readout, target: float) -
         guess = readout
         if previous is not None and reg > 0.0:  # extrapolate in log λ
             before, log_change = previous
-            share = math.log(reg / objective.reg) / log_change
-            z = np.array(readout) + share * (np.array(readout) - np.array(before))
+            ratio = math.log(reg / objective.reg) / log_change
+            z = np.array(readout) + ratio * (np.array(readout) - np.array(before))
             z[3] = max(z[3], 0.5 * readout.spread)
             guess = Readout(*map(float, z))
         saddle = newton(objective._replace(reg=reg), guess, most_passes=8)
@@ -307,7 +307,7 @@ def _constant(objective: ReadoutObjective) -> tuple[float, float]:
         low, high = (bias, high) if tilt < 0.0 else (low, bias)
         bias = 0.5 * (low + high)
     squares = [
-        share * loss.derivative(bias, y) ** 2 for y, share in ((1.0, rate), (-1.0, 1 - rate))
+        weight * loss.derivative(bias, y) ** 2 for y, weight in ((1.0, rate), (-1.0, 1 - rate))
     ]
     return bias, max(math.sqrt(sum(squares)), 1e-3)
 

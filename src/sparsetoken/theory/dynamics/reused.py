@@ -49,7 +49,7 @@ from sparsetoken.theory.points import sobol_normals
 MOST_STEPS = 50
 _MOST_NUMBERS = 8_000_000  # per array of a group
 _MOST_TANGENTS = 64_000_000  # of all groups: the response is the noisiest of the averages
-_DEPENDENT = 1e-13  # share of a variance below which it is rounding
+_DEPENDENT = 1e-13  # fraction of a variance below which it is rounding
 _SEED = 13
 
 
@@ -89,8 +89,8 @@ class _Seen(NamedTuple):
 def _average(each: list[_Seen], groups: tuple[Group, ...]) -> _Seen:
     """Average over the groups by their probabilities."""
 
-    def total(parts: Iterable[Any]) -> Any:
-        return sum(group.probability * part for group, part in zip(groups, parts, strict=True))
+    def total(terms: Iterable[Any]) -> Any:
+        return sum(group.probability * term for group, term in zip(groups, terms, strict=True))
 
     averages = (total(column) for column in zip(*(seen.averages for seen in each), strict=True))
     return _Seen(
@@ -237,10 +237,10 @@ class _Particles:
         gaussian = h - memory
         gaussian[:, :, :n_signal] -= strength * at.overlap[:, np.newaxis, np.newaxis]
         means = np.zeros((2, 2))
-        for part, tokens in enumerate((slice(n_signal), slice(n_signal, None))):
+        for row, tokens in enumerate((slice(n_signal), slice(n_signal, None))):
             if memory[:, :, tokens].size:
-                means[part] = memory[:, :, tokens].mean(axis=(1, 2))
-                memory[:, :, tokens] -= means[part][:, np.newaxis, np.newaxis]
+                means[row] = memory[:, :, tokens].mean(axis=(1, 2))
+                memory[:, :, tokens] -= means[row][:, np.newaxis, np.newaxis]
         x = gaussian.reshape(2, -1)
         mixing = np.linalg.pinv(x @ x.T, rcond=1e-10, hermitian=True) @ (
             x @ memory.reshape(2, -1).T
