@@ -123,7 +123,8 @@ def sample_features(
     n_samples = check_count("n_samples", n_samples)
     dim = check_count("dim", np.size(direction))
     direction = check_unit_vector("direction", direction, dim)
-    unit, *angle = query_geometry(query, direction, check_real("beta", beta, low=0.0))
+    beta = check_real("beta", beta, low=0.0)
+    unit, cosine, sharpness = query_geometry(query, direction, beta)
     pooling = get_pooling(pooling)
     rng = np.random.default_rng(random_state)
 
@@ -137,7 +138,7 @@ def sample_features(
         for index, kind in enumerate(problem.kinds):
             of_kind = drawn.kind[block] == index
             positive = drawn.positive[block][of_kind]
-            one = draw_token_sums(kind, positive, *angle, pooling, rng)
+            one = draw_token_sums(kind, positive, cosine, sharpness, pooling, rng)
             sums.signal[of_kind] = kind.signal * one.signal
             sums.noise[of_kind], sums.scale[of_kind] = one.noise, one.scale
         rng.standard_normal(out=features[block], dtype=features.dtype)

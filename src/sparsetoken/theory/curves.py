@@ -109,13 +109,13 @@ def solve_along(
 ) -> list[Risk]:
     """Solve for each model with its samples per dimension, from the solutions before it."""
     best = isinstance(reg, str) and reg == "best"
-    fixed = 0.0 if best else _check_within("reg", reg, _LEAST_RIDGE, _LARGEST_RIDGE, 0.0)
+    fixed = 0.0 if best else check_within("reg", reg, _LEAST_RIDGE, _LARGEST_RIDGE, 0.0)
     loss = get_loss(loss)
     check_problem(problem)
     check_real("positive_rate", problem.positive_rate, low=1e-6, high=1.0 - 1e-6)
     results: list[Risk] = []
     for model, samples in places:
-        alpha = _check_within("alpha", samples, _LEAST_RATIO, _LARGEST_RATIO, math.inf)
+        alpha = check_within("alpha", samples, _LEAST_RATIO, _LARGEST_RATIO, math.inf)
         law = model.law(problem)
         if best:
             before = results[-1] if results else None
@@ -128,7 +128,7 @@ def solve_along(
     return results
 
 
-def _check_within(name: str, value: Any, low: float, high: float, limit: float) -> float:
+def check_within(name: str, value: Any, low: float, high: float, limit: float) -> float:
     """Return a number between bounds that arithmetic can do with, or the limit beyond them."""
     number = check_real(name, value, low=0.0, infinite=True)
     if number != limit and not low <= number <= high:

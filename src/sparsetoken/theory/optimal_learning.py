@@ -15,6 +15,7 @@ from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import Estimate, standard_error
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.theory.curves import check_within
 from sparsetoken.theory.optimal_precision import seen_lengths, tabulate_precision
 from sparsetoken.theory.optimal_solution import LearningSolution, stable_solutions
 
@@ -123,11 +124,11 @@ def optimal_curve(
     if not isinstance(alphas, Iterable):
         raise ValueError(f"alphas must be a list of numbers, got {alphas!r}")
     _check(problem)
-    unlabelled = _check_samples("unlabelled", unlabelled)
+    unlabelled = check_within("unlabelled", unlabelled, 0.0, _MOST_SAMPLES, math.inf)
     n_points = check_count("n_points", n_points, minimum=256)
     curve = []
     for value in alphas:
-        alpha = _check_samples("alpha", value)
+        alpha = check_within("alpha", value, 0.0, _MOST_SAMPLES, math.inf)
         solutions = stable_solutions(problem, alpha, unlabelled, n_points)
         best = max(solutions, key=lambda solution: solution.free_entropy)
         numbers = {name: getattr(best, name) for name in LearningSolution.__dataclass_fields__}
@@ -138,13 +139,6 @@ def optimal_curve(
 def _check(problem: AnyProblem) -> None:
     check_problem(problem)
     check_real("positive_rate", problem.positive_rate, low=1e-6, high=1.0 - 1e-6)
-
-
-def _check_samples(name: str, value: Any) -> float:
-    number = check_real(name, value, low=0.0, infinite=True)
-    if math.isfinite(number) and number > _MOST_SAMPLES:
-        raise ValueError(f"{name} must be inf or in [0, {_MOST_SAMPLES:g}], got {value!r}")
-    return number
 
 
 @dataclass(frozen=True)

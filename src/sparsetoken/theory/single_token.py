@@ -9,7 +9,6 @@ error falls exponentially for such integrands.
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,18 +29,11 @@ _TURN = 2.5  # how far the line of integration is moved off the real axis at mos
 _ROOT = math.sqrt(2.0 * math.pi)
 
 
-class _Noise(NamedTuple):
-    """A normal variable on a grid."""
-
-    nodes: Floats
-    weights: Floats
-
-
-def _noise(strength: float) -> _Noise:
-    """Return a grid fine enough for functions of exp(κg), up to where κ moves the normal."""
+def _noise(strength: float) -> tuple[Floats, Floats]:
+    """Return a normal on a grid fine enough for functions of exp(κg), with its weights."""
     step = 0.4 / max(strength, 1.6)
     nodes = np.arange(-_REACH, strength + _REACH + step, step)
-    return _Noise(nodes, step / _ROOT * np.exp(-0.5 * nodes**2))
+    return nodes, step / _ROOT * np.exp(-0.5 * nodes**2)
 
 
 def single_token_precision(
@@ -55,14 +47,14 @@ def single_token_precision(
 
     ρ ∫ E[D² e^{−tY}] φ(t)^{L−1} exp(−tL(1−ρ)/ρ) dt,   φ(t) = E e^{−tY},   g ~ N(0, 1).
     """
-    noise = _noise(float(strengths.max()))
-    tilts = np.multiply.outer(strengths, noise.nodes) - 0.5 * strengths[:, np.newaxis] ** 2
+    nodes, node_weights = _noise(float(strengths.max()))
+    tilts = np.multiply.outer(strengths, nodes) - 0.5 * strengths[:, np.newaxis] ** 2
     top = tilts.max(axis=0)
     likely = weights[:, np.newaxis] * np.exp(tilts - top)
     log_ratio = top + np.log(likely.sum(axis=0))
     signal = signals @ likely / likely.sum(axis=0)  # D/Y: the signal to expect of a signal token
-    step = noise.nodes[1] - noise.nodes[0]
-    shifted = np.exp(-0.5 * np.subtract.outer(noise.nodes, strengths) ** 2) * (step / _ROOT)
+    step = nodes[1] - nodes[0]
+    shifted = np.exp(-0.5 * np.subtract.outer(nodes, strengths) ** 2) * (step / _ROOT)
     positive = shifted @ (weights * signals) * signal
 
     reached = log_ratio[positive >= 1e-20 * positive.max()]
@@ -70,7 +62,7 @@ def single_token_precision(
     log_t = np.arange(-reached.max() - 28.0, -reached.min() + 4.0, step)
     scaled = np.exp(np.minimum(np.add.outer(log_t, log_ratio), 700.0))
     survived = np.exp(-scaled)
-    lost = np.minimum(-np.expm1(-scaled) @ noise.weights, 1.0 - 1e-16)
+    lost = np.minimum(-np.expm1(-scaled) @ node_weights, 1.0 - 1e-16)
     rest = (n_tokens - 1) * np.log1p(-lost)
     doubt = n_tokens * (1.0 - priors) / np.where(priors > 0.0, priors, 1.0)
     decay = np.exp(rest[:, np.newaxis] - np.multiply.outer(np.exp(log_t), doubt))

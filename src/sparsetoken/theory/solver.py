@@ -46,7 +46,6 @@ class Saddle:
     reduced: Reduced
     """The convex function of x around the last pass, one Newton step before the solution."""
     moments: Moments
-    passes: int
     smoothing: float
     """What was left of the loss's smoothing."""
     converged: bool
@@ -115,15 +114,8 @@ def newton(
         if settled or passes >= most_passes or not math.isfinite(change):
             value = done.value + 0.5 * float(residual @ move)
             reduced = _eliminate(done, readout, math.inf)
-            return Saddle(
-                target if settled else readout,
-                value,
-                reduced,
-                moments,
-                passes,
-                objective.smoothing,
-                bool(settled),
-            )
+            end = target if settled else readout
+            return Saddle(end, value, reduced, moments, objective.smoothing, bool(settled))
         readout = target
 
 
@@ -172,7 +164,7 @@ def descend(
                 move.size < 4 or abs(move[3]) < 0.03 * readout.spread
             )
             fine = settled and _sensible(objective, value)
-            return Saddle(target, value, current, moments, passes, objective.smoothing, fine)
+            return Saddle(target, value, current, moments, objective.smoothing, fine)
         trial, trial_done, trial_moments, used = _fit_step(objective, target)
         passes += used
         proposed = _eliminate(trial_done, trial, bound)
@@ -185,7 +177,7 @@ def descend(
             curvature = float(move @ current.hessian @ move)
             least = 0.5 * curvature / (float(move @ done.metric @ move) + 1e-300)
             damping = max(10.0 * damping, min(max(least, 1e-12), 1e-3), 0.1 * helped)
-    return Saddle(readout, current.value, current, moments, passes, objective.smoothing, False)
+    return Saddle(readout, current.value, current, moments, objective.smoothing, False)
 
 
 def follow(objective: ReadoutObjective) -> Saddle:
