@@ -184,7 +184,7 @@ class _Cohort:
         return h
 
     def jumps(self, order: _Order, beta: float, loss: Loss) -> float:
-        """Return the share of samples with another minimum, looked for from each token."""
+        """Return the fraction of samples with another minimum, looked for from each token."""
         objective = self.objective(order, beta, loss)
         prior = self.prior(order.parameters)
         first = minimize(objective, prior, prior)
@@ -306,7 +306,7 @@ def _average(cohorts: list[_Cohort], order: _Order, beta: float, loss: Loss) -> 
 def _tame(response: Floats) -> Floats:
     """Return factors that bound the largest responses, of samples about to jump.
 
-    Their mean square need not exist; the share of such samples is judged on its own.
+    Their mean square need not exist; the fraction of such samples is judged on its own.
     """
     size = np.sqrt(np.einsum("nabcd,nabcd->n", response, response))
     return np.minimum(1.0, np.quantile(size, _TAMED) / np.maximum(size, 1e-300))
@@ -342,7 +342,7 @@ def _flat(order: _Order) -> Floats:
 
 
 def _positive(matrix: Floats) -> Floats:
-    """Return the nearest matrix with no eigenvalue below a tiny share of the largest."""
+    """Return the nearest matrix with no eigenvalue below a tiny fraction of the largest."""
     values, vectors = np.linalg.eigh(matrix)
     return (vectors * np.maximum(values, 1e-12 * np.abs(values).max())) @ vectors.T
 
