@@ -127,8 +127,8 @@ class FeatureLaw:
 
     @classmethod
     def mixture(cls, parts: Iterable[Part], batches: int = 1) -> "FeatureLaw":
-        """Return the law of parts."""
-        listed = list(parts)
+        """Return the law of parts; those of probability zero are left out."""
+        listed = [part for part in parts if part.probability > 0.0]
         sizes = tuple(part.scale.size for part in listed)
         weights = [np.full(n, 1.0 / n) * p.probability for n, p in zip(sizes, listed, strict=True)]
         points = Points(

@@ -121,9 +121,7 @@ class Performance:
         threshold = check_real("threshold", threshold)
 
         def above(label: float) -> Estimate:
-            return self._estimate(
-                lambda law, readout: float(self._above(law, readout, label, threshold)[0])
-            )
+            return self._estimate(lambda *pair: float(self._above(*pair, label, threshold)[0]))
 
         return Rates(fpr=above(-1.0), recall=above(1.0))
 
@@ -147,14 +145,10 @@ class Performance:
         ]
         thresholds = np.sort(np.concatenate([grid[[0, -1]], *of_classes]))[::-1]
 
-        def both(law: FeatureLaw, readout: Readout) -> Floats:
-            return np.stack([self._above(law, readout, y, thresholds) for y in (-1.0, 1.0)])
-
-        fpr, recall = both(self.law, self.readout)
-        batches = np.stack([both(*pair) for pair in self._batches]) if self._batches else None
-        if batches is None:
-            error = np.full(n_thresholds, LEAST_UNCERTAINTY)
-        else:  # at a fixed false-positive rate the threshold moves along
+        fpr, recall = self._above_both(self.law, self.readout, thresholds)
+        error = np.full(n_thresholds, LEAST_UNCERTAINTY)
+        if self._batches:  # at a fixed false-positive rate the threshold moves along
+            batches = np.stack([self._above_both(*pair, thresholds) for pair in self._batches])
             slope = np.gradient(recall) / np.maximum(np.gradient(fpr), 1e-300)
             slope = np.where(np.gradient(fpr) > 1e-12, slope, 0.0)
             each = batches[:, 1] - slope * batches[:, 0]
@@ -255,6 +249,9 @@ class Performance:
             above -= true * np.expm1(below + (self.n_windows - 1) * below_noise)
         return above
 
+    def _above_both(self, law: FeatureLaw, readout: Readout, thresholds: Floats) -> Floats:
+        return np.stack([self._above(law, readout, y, thresholds) for y in (-1.0, 1.0)])
+
     def _threshold(self, law: FeatureLaw, readout: Readout, fpr: float) -> float:
         low, high = self._range(law, readout)
 
@@ -275,18 +272,15 @@ class Performance:
         low, high = self._range(law, readout)
         high += 1e-9 * max(high - low, 1.0)  # above all scores, also those without noise
 
-        def above(thresholds: Floats) -> Floats:
-            return np.stack([self._above(law, readout, y, thresholds) for y in (-1.0, 1.0)])
-
         thresholds = np.linspace(high, low, 33)
-        rates = above(thresholds)
+        rates = self._above_both(law, readout, thresholds)
         for _ in range(_MOST_HALVINGS):
             wide = np.flatnonzero(np.diff(_normal_quantile(rates)).max(axis=0) > step)
             if not wide.size:
                 break
             middle = 0.5 * (thresholds[wide] + thresholds[wide + 1])
             thresholds = np.insert(thresholds, wide + 1, middle)
-            rates = np.insert(rates, wide + 1, above(middle), axis=1)
+            rates = np.insert(rates, wide + 1, self._above_both(law, readout, middle), axis=1)
         return thresholds, rates
 
     def _range(self, law: FeatureLaw, readout: Readout) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
 from sparsetoken._njit import njit
 from sparsetoken._types import Array
@@ -174,25 +175,13 @@ class Hardmax(Pooling):
 
 
 class Elementwise(Pooling):
-    """Weights σ(score)/L from an element-wise function: tokens do not compete.
-
-    Parameters
-    ----------
-    function : {"sigmoid", "relu", "identity"}, default="sigmoid"
-        The function σ.
-    """
+    """Weights 1/(1 + exp(−score))/L: tokens do not compete."""
 
     name = "elementwise"
 
-    def __init__(self, function: str = "sigmoid") -> None:
-        self.function = check_choice("function", function, _FUNCTIONS)
-
     def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
-        """Return σ(score)/L."""
-        return _FUNCTIONS[self.function](scores) / segments.spread(segments.lengths)
-
-    def __repr__(self) -> str:
-        return f"Elementwise({self.function!r})"
+        """Return 1/(1 + exp(−score)), over the length."""
+        return expit(scores) / segments.spread(segments.lengths)
 
 
 class Stacked(Pooling):
@@ -277,14 +266,6 @@ def _spread(scores, weights, starts, residual, inner):  # type: ignore[no-untype
             for m in range(s.size):
                 result[starts[i] + m] += weight * row[m]
     return result
-
-
-def _sigmoid(x: Array) -> Array:
-    decay = np.exp(-np.abs(x))
-    return np.where(x < 0, decay, 1.0) / (1.0 + decay)
-
-
-_FUNCTIONS = {"sigmoid": _sigmoid, "relu": lambda x: np.maximum(x, 0.0), "identity": lambda x: x}
 
 
 def get_pooling(pooling: str | Pooling) -> Pooling:

@@ -11,6 +11,7 @@ from sparsetoken import SparseTokenProblem, theory
 from sparsetoken.pooling import Elementwise
 from sparsetoken.theory import capacity, risk
 from sparsetoken.vocabulary import quantity
+from user_poolings import Rectified
 
 
 def test_linear_models_on_another_problem():
@@ -30,16 +31,15 @@ def test_linear_models_on_another_problem():
 def test_elementwise_and_custom_poolings():
     problem = SparseTokenProblem(10, 1, 4.0)
     sigmoid = risk(problem, "elementwise", alpha=2.0, reg=1e-3, cosine=0.8, sharpness=1.0)
-    same = risk(problem, Elementwise("sigmoid"), alpha=2.0, reg=1e-3, cosine=0.8, sharpness=1.0)
+    same = risk(problem, Elementwise(), alpha=2.0, reg=1e-3, cosine=0.8, sharpness=1.0)
     assert same.test_error == sigmoid.test_error
-    relu = risk(problem, Elementwise("relu"), alpha=2.0, reg=1e-3, cosine=0.8, sharpness=1.0)
-    assert relu.test_error != sigmoid.test_error
-    # The identity pools Xᵀ(Xq)/L: twice the sharpness and four times the ridge change nothing.
+    # A rectifier is homogeneous: twice the sharpness and four times the ridge change nothing.
     one, two = (
-        risk(problem, Elementwise("identity"), alpha=2.0, reg=reg, cosine=0.8, sharpness=s)
+        risk(problem, Rectified(), alpha=2.0, reg=reg, cosine=0.8, sharpness=s)
         for s, reg in ((1.0, 4e-3), (2.0, 16e-3))
     )
     assert one.test_error == pytest.approx(two.test_error, rel=1e-3)
+    assert one.test_error != pytest.approx(sigmoid.test_error, rel=1e-3)
 
 
 def test_vectorized_needs_one_length():

@@ -3,9 +3,10 @@ import pytest
 from statistical import Z_LIMIT
 
 from sparsetoken import SparseTokenProblem
-from sparsetoken.pooling import Elementwise, Hardmax, Softmax
+from sparsetoken.pooling import Hardmax, Softmax
 from sparsetoken.sampling import sample_feature_law
 from sparsetoken.theory.points import BATCHES, attention_law, token_noise
+from user_poolings import Rectified
 
 CASES = [
     (SparseTokenProblem(10, 1, 5.0, 0.4), Softmax(), 0.9, 1.0),
@@ -14,7 +15,7 @@ CASES = [
     (SparseTokenProblem(1, 1, 2.0, 0.5), Softmax(), 0.6, 1.0),
     (SparseTokenProblem(300, 2, 4.0, 0.5), Softmax(), 1.0, 1.5),
     (SparseTokenProblem(8, 2, 2.0, 0.5), Hardmax(), 0.7, 1.0),
-    (SparseTokenProblem(8, 2, 2.0, 0.5), Elementwise("relu"), 0.7, 1.0),
+    (SparseTokenProblem(8, 2, 2.0, 0.5), Rectified(), 0.7, 1.0),
 ]
 
 

@@ -73,11 +73,7 @@ def evaluate(objective: Objective, prior: Floats, h: Floats) -> Place:
     hessian[:, tokens, tokens] += beta * a
     for i, j in ((0, 1), (1, 0)):
         hessian[:, i * n_tokens + tokens, j * n_tokens + tokens] += beta * s
-    for i in range(2):
-        for j in range(2):
-            block = hessian[:, i * n_tokens + tokens, j * n_tokens + tokens]
-            block += objective.precision[i, j]
-            hessian[:, i * n_tokens + tokens, j * n_tokens + tokens] = block
+    hessian += np.kron(objective.precision, np.eye(n_tokens))
     total = value + 0.5 * np.einsum("nkl,nkl->n", pull, h - prior)
     return Place(total, pull + influence, hessian, influence, value, slope)
 
