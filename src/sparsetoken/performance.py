@@ -121,7 +121,9 @@ class Performance:
         threshold = check_real("threshold", threshold)
 
         def above(label: float) -> Estimate:
-            return self._estimate(lambda *pair: float(self._above(*pair, label, threshold)[0]))
+            return self._estimate(
+                lambda law, readout: float(self._above(law, readout, label, threshold)[0])
+            )
 
         return Rates(fpr=above(-1.0), recall=above(1.0))
 
