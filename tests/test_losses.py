@@ -195,14 +195,8 @@ class Bump:
 
 
 def test_a_loss_that_is_not_convex_is_refused_where_it_bends_down():
-    with pytest.raises(ValueError, match=r"convex.*second derivative at z=1.325, y=-1 is -0.0962"):
-        get_loss(Bump())
-
-    class Hidden(Bump):
-        second_derivative = staticmethod(lambda z, y: np.ones_like(z))
-
     with pytest.raises(ValueError, match=r"convex.*derivative falls from .* at z=.*, y=-1 to"):
-        get_loss(Hidden())
+        get_loss(Bump())
 
 
 def test_traits():

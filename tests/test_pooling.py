@@ -14,9 +14,10 @@ from sparsetoken.pooling import (
     pooling_models,
 )
 from sparsetoken.theory.models import get_model
+from user_poolings import Rectified
 
 STACKED = [Stacked(), Stacked(depth=3, residual=0.3, inner=2.0)]
-ALL = [Mean(), Softmax(), Hardmax(), *map(Elementwise, ("sigmoid", "relu", "identity")), *STACKED]
+ALL = [Mean(), Softmax(), Hardmax(), Elementwise(), Rectified(), *STACKED]
 COMPETING = [Mean(), Softmax(), Hardmax(), *STACKED]
 each_pooling = pytest.mark.parametrize("pooling", ALL, ids=repr)
 
@@ -26,9 +27,8 @@ def test_exact_values():
     assert Mean().weights(scores) == pytest.approx(np.full((2, 3), 1 / 3))
     assert Softmax().weights(scores)[0] == pytest.approx([0.2, 0.6, 0.2])
     assert Hardmax().weights(scores).tolist() == [[0, 1, 0], [0.5, 0.5, 0]]
-    assert Elementwise("relu").weights(scores)[1] == pytest.approx([1 / 3, 1 / 3, 0])
-    assert Elementwise("identity").weights(scores)[1] == pytest.approx([1 / 3, 1 / 3, -2 / 3])
-    assert Elementwise("sigmoid").weights(scores)[0] == pytest.approx([1 / 6, 1 / 4, 1 / 6])
+    assert Rectified().weights(scores)[1] == pytest.approx([1 / 3, 1 / 3, 0])
+    assert Elementwise().weights(scores)[0] == pytest.approx([1 / 6, 1 / 4, 1 / 6])
 
 
 @each_pooling
@@ -102,15 +102,15 @@ def test_bad_scores_are_refused(pooling):
 
 def test_get_pooling():
     assert get_pooling("softmax") == Softmax()
-    assert get_pooling("elementwise") == Elementwise("sigmoid")
-    own = Elementwise("relu")
-    assert get_pooling(own) is own
-    assert own != Elementwise("sigmoid")
-    assert len({Elementwise("relu"), own, Mean()}) == 2
+    assert get_pooling("elementwise") == Elementwise()
+    deep = Stacked(depth=3)
+    assert get_pooling(deep) is deep
+    assert deep != Stacked(depth=2)
+    assert len({Stacked(depth=3), deep, Mean()}) == 2
     with pytest.raises(ValueError, match=r"pooling must be one of 'mean', 'softmax', .*'max'"):
         get_pooling("max")
-    with pytest.raises(ValueError, match="function must be one of 'sigmoid'"):
-        Elementwise("tanh")
+    with pytest.raises(ValueError, match="depth must be"):
+        Stacked(depth=-1)
 
 
 def test_passing_a_class_is_named():
@@ -119,16 +119,6 @@ def test_passing_a_class_is_named():
             ValueError, match=r"must be an object, got the class Mean: pass Mean\(\)"
         ):
             check(Mean)
-
-
-def test_the_old_name_of_the_method_still_works():
-    with pytest.warns(DeprecationWarning, match="Old._weights is now called weigh"):
-
-        class Old(Pooling):
-            def _weights(self, scores, segments):
-                return scores / segments.spread(segments.reduce(np.add, scores))
-
-    assert Old().weights([1.0, 3.0]) == pytest.approx([0.25, 0.75])
 
 
 class First(Pooling):

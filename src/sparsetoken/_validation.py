@@ -62,11 +62,11 @@ def check_real(
     return number
 
 
-def check_choice(name: str, value: Any, known: Any) -> Any:
-    """Return ``value`` if it is one of ``known``, or raise ValueError that lists them."""
-    known = list(known)
-    if not isinstance(value, str) or value not in known:
-        listed = ", ".join(repr(choice) for choice in known)
+def check_choice(name: str, value: Any, choices: Any) -> Any:
+    """Return ``value`` if it is one of ``choices``, or raise ValueError that lists them."""
+    choices = list(choices)
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {listed}, got {shown(value)}")
     return value
 

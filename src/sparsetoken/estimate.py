@@ -1,8 +1,10 @@
 """A number with its error bar: the one record for "value ± error" in the package."""
 
+import math
 import warnings
-from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
 
 
 class ConvergenceWarning(UserWarning):
@@ -58,10 +60,6 @@ def warn_not_converged(what: str) -> None:
     warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
 
-def with_error_bars(result: Any, names: Iterable[str]) -> dict[str, float]:
-    """Return estimates among a result's attributes for a table, each beside its error bar."""
-    row: dict[str, float] = {}
-    for name in names:
-        number = getattr(result, name)
-        row |= {name: float(number), f"{name}_uncertainty": number.uncertainty}
-    return row
+def standard_error(batches: Any) -> Any:
+    """Return the standard error of the mean over the first axis, of independent batches."""
+    return np.std(batches, axis=0, ddof=1) / math.sqrt(len(batches))

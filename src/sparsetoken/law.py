@@ -128,17 +128,17 @@ class FeatureLaw:
     @classmethod
     def mixture(cls, parts: Iterable[Part], batches: int = 1) -> "FeatureLaw":
         """Return the law of parts; those of probability zero are left out."""
-        kept = [part for part in parts if part.probability > 0.0]
-        sizes = tuple(part.scale.size for part in kept)
-        weights = [np.full(n, 1.0 / n) * p.probability for n, p in zip(sizes, kept, strict=True)]
+        listed = [part for part in parts if part.probability > 0.0]
+        sizes = tuple(part.scale.size for part in listed)
+        weights = [np.full(n, 1.0 / n) * p.probability for n, p in zip(sizes, listed, strict=True)]
         points = Points(
-            np.repeat([part.label for part in kept], sizes),
-            np.concatenate([part.along_query for part in kept]),
-            np.concatenate([part.along_rest for part in kept]),
-            np.concatenate([part.scale for part in kept]),
+            np.repeat([part.label for part in listed], sizes),
+            np.concatenate([part.along_query for part in listed]),
+            np.concatenate([part.along_rest for part in listed]),
+            np.concatenate([part.scale for part in listed]),
             np.concatenate(weights),
         )
-        return cls(points, sizes, tuple(part.signal for part in kept), batches)
+        return cls(points, sizes, tuple(part.signal for part in listed), batches)
 
     @cached_property
     def positive(self) -> Points:

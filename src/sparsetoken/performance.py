@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri
 from sparsetoken._njit import njit
 from sparsetoken._types import Floats
 from sparsetoken._validation import check_count, check_real
-from sparsetoken.estimate import Estimate
+from sparsetoken.estimate import Estimate, standard_error
 from sparsetoken.law import FeatureLaw, Points, Readout, score_mean
 from sparsetoken.losses import Loss
 
@@ -24,7 +24,9 @@ _MOST_PAIRS = 100_000
 _GRID = 129  # thresholds over which scores are integrated
 _TAIL = 5.0  # normal quantile of a curve's outermost thresholds but the ends
 _MOST_HALVINGS = 40  # of the gap around a score without noise, where levels jump
-_CROWDED = 0.05  # share of pairs between the same two thresholds: too many for a rule of the grid
+_CROWDED = (
+    0.05  # fraction of pairs between the same two thresholds: too many for a rule of the grid
+)
 
 
 class Rates(NamedTuple):
@@ -100,12 +102,12 @@ class Performance:
         return self._estimate(self._auc)
 
     def threshold(self, fpr: float) -> Estimate:
-        """Return the threshold on the score that a share ``fpr`` of the negatives exceeds."""
+        """Return the threshold on the score that a fraction ``fpr`` of the negatives exceeds."""
         fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
         return self._estimate(lambda law, readout: self._threshold(law, readout, fpr))
 
     def recall(self, fpr: float) -> Estimate:
-        """Return the share of the positives above the threshold that ``fpr`` sets."""
+        """Return the fraction of the positives above the threshold that ``fpr`` sets."""
         fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
 
         def recall(law: FeatureLaw, readout: Readout) -> float:
@@ -138,25 +140,21 @@ class Performance:
         """
         n_thresholds = check_count("n_thresholds", n_thresholds, minimum=3)
         counts = n_thresholds // 2 - 1, n_thresholds - n_thresholds // 2 - 1
-        grid, shares = self._curve(self.law, self.readout, 16.0 * _TAIL / n_thresholds)
+        grid, rates = self._curve(self.law, self.readout, 16.0 * _TAIL / n_thresholds)
         of_classes = [
-            np.interp(np.linspace(-_TAIL, _TAIL, count), _normal_quantile(share), grid)
-            for count, share in zip(counts, shares, strict=True)
+            np.interp(np.linspace(-_TAIL, _TAIL, count), _normal_quantile(rate), grid)
+            for count, rate in zip(counts, rates, strict=True)
         ]
         thresholds = np.sort(np.concatenate([grid[[0, -1]], *of_classes]))[::-1]
 
-        def both(law: FeatureLaw, readout: Readout) -> Floats:
-            return np.stack([self._above(law, readout, y, thresholds) for y in (-1.0, 1.0)])
-
-        fpr, recall = both(self.law, self.readout)
-        batches = np.stack([both(*pair) for pair in self._batches]) if self._batches else None
-        if batches is None:
-            error = np.full(n_thresholds, LEAST_UNCERTAINTY)
-        else:  # at a fixed false-positive rate the threshold moves along
+        fpr, recall = self._above_both(self.law, self.readout, thresholds)
+        error = np.full(n_thresholds, LEAST_UNCERTAINTY)
+        if self._batches:  # at a fixed false-positive rate the threshold moves along
+            batches = np.stack([self._above_both(*pair, thresholds) for pair in self._batches])
             slope = np.gradient(recall) / np.maximum(np.gradient(fpr), 1e-300)
             slope = np.where(np.gradient(fpr) > 1e-12, slope, 0.0)
             each = batches[:, 1] - slope * batches[:, 0]
-            error = np.hypot(each.std(axis=0, ddof=1) / math.sqrt(len(each)), self._unseen)
+            error = np.hypot(standard_error(each), self._unseen)
         return Roc(thresholds, fpr, recall, error)
 
     def windowed(self, n_windows: int) -> "Performance":
@@ -202,7 +200,7 @@ class Performance:
         """Attach to a number the error bar from what it is in each batch."""
         error = LEAST_UNCERTAINTY
         if each:
-            error = math.hypot(float(np.std(each, ddof=1)) / math.sqrt(len(each)), self._unseen)
+            error = math.hypot(standard_error(each), self._unseen)
         return Estimate(value, error, self.converged)
 
     @property
@@ -217,8 +215,8 @@ class Performance:
             return p.average(ndtr(-_divide(margin, p.scale * readout.norm_rest)))
         rate = float(p.weight[p.label > 0].sum())
         alarm, recall = (
-            float(self._above(law, readout, y, 0.0)[0]) if share > 0.0 else 0.0
-            for y, share in ((-1.0, 1.0 - rate), (1.0, rate))
+            float(self._above(law, readout, y, 0.0)[0]) if weight > 0.0 else 0.0
+            for y, weight in ((-1.0, 1.0 - rate), (1.0, rate))
         )
         return rate * (1.0 - recall) + (1.0 - rate) * alarm
 
@@ -230,10 +228,10 @@ class Performance:
         grid = np.linspace(*self._range(law, readout), _GRID)
         total = 0.0
         for y in (-1.0, 1.0):
-            share = float(p.weight[p.label == y].sum())
-            if share > 0.0:
+            weight = float(p.weight[p.label == y].sum())
+            if weight > 0.0:
                 losses = np.asarray(self.loss.value(grid, y))
-                total -= share * _integral(losses, self._above(law, readout, y, grid))
+                total -= weight * _integral(losses, self._above(law, readout, y, grid))
         return total
 
     def _above(
@@ -243,15 +241,18 @@ class Performance:
         thresholds = np.atleast_1d(np.asarray(threshold, dtype=float))
         if self.n_windows == 1:
             return _survival(law.positive if label > 0 else law.negative, readout, thresholds)
-        chosen = law.points.label == label
-        signal = law.carries_signal & chosen
+        labelled = law.points.label == label
+        signal = law.carries_signal & labelled
         below_noise = _log_below(law.noise, readout, thresholds)
-        share = float(law.points.weight[signal].sum() / law.points.weight[chosen].sum())
-        above = -(1.0 - share) * np.expm1(self.n_windows * below_noise)
-        if share > 0.0:
+        true = float(law.points.weight[signal].sum() / law.points.weight[labelled].sum())
+        above = -(1.0 - true) * np.expm1(self.n_windows * below_noise)
+        if true > 0.0:
             below = _log_below(law.points.where(signal), readout, thresholds)
-            above -= share * np.expm1(below + (self.n_windows - 1) * below_noise)
+            above -= true * np.expm1(below + (self.n_windows - 1) * below_noise)
         return above
+
+    def _above_both(self, law: FeatureLaw, readout: Readout, thresholds: Floats) -> Floats:
+        return np.stack([self._above(law, readout, y, thresholds) for y in (-1.0, 1.0)])
 
     def _threshold(self, law: FeatureLaw, readout: Readout, fpr: float) -> float:
         low, high = self._range(law, readout)
@@ -267,25 +268,22 @@ class Performance:
     def _curve(self, law: FeatureLaw, readout: Readout, step: float) -> tuple[Floats, Floats]:
         """Return falling thresholds, and how much of each class is above them, shape (2, n).
 
-        Thresholds are added until the normal quantiles of these shares rise by at most ``step``:
+        Thresholds are added until the normal quantiles of these rates rise by at most ``step``:
         as fine where scores crowd as where they are far apart.
         """
         low, high = self._range(law, readout)
         high += 1e-9 * max(high - low, 1.0)  # above all scores, also those without noise
 
-        def above(thresholds: Floats) -> Floats:
-            return np.stack([self._above(law, readout, y, thresholds) for y in (-1.0, 1.0)])
-
         thresholds = np.linspace(high, low, 33)
-        shares = above(thresholds)
+        rates = self._above_both(law, readout, thresholds)
         for _ in range(_MOST_HALVINGS):
-            wide = np.flatnonzero(np.diff(_normal_quantile(shares)).max(axis=0) > step)
+            wide = np.flatnonzero(np.diff(_normal_quantile(rates)).max(axis=0) > step)
             if not wide.size:
                 break
             middle = 0.5 * (thresholds[wide] + thresholds[wide + 1])
             thresholds = np.insert(thresholds, wide + 1, middle)
-            shares = np.insert(shares, wide + 1, above(middle), axis=1)
-        return thresholds, shares
+            rates = np.insert(rates, wide + 1, self._above_both(law, readout, middle), axis=1)
+        return thresholds, rates
 
     def _range(self, law: FeatureLaw, readout: Readout) -> tuple[float, float]:
         """Return where all the scores are, but for 1e-12 or so."""
@@ -313,8 +311,8 @@ def _integral(values: Floats, over: Floats) -> float:
     return float(fine + (fine - coarse) / 3.0)
 
 
-def _normal_quantile(share: Floats) -> Floats:
-    return np.clip(ndtri(share), -_TAIL, _TAIL)
+def _normal_quantile(level: Floats) -> Floats:
+    return np.clip(ndtri(level), -_TAIL, _TAIL)
 
 
 def _survival(points: Points, readout: Readout, thresholds: Floats) -> Floats:

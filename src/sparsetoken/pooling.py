@@ -7,11 +7,11 @@ A subclass of :class:`Pooling` with a ``name`` can be asked for by that name eve
 other by its import path (``"my_poolings:Sparsemax"``) or as an object.
 """
 
-import warnings
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
 from sparsetoken._njit import njit
 from sparsetoken._types import Array
@@ -81,10 +81,6 @@ class Pooling:
     mean_to_max: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        if "_weights" in vars(cls) and "weigh" not in vars(cls):  # until 0.4
-            message = f"{cls.__name__}._weights is now called weigh: rename it"
-            warnings.warn(message, DeprecationWarning, stacklevel=2)
-            cls.weigh = vars(cls)["_weights"]  # type: ignore[method-assign]
         if "name" in vars(cls):
             if "model" not in vars(cls):
                 cls.model = cls.name
@@ -179,25 +175,13 @@ class Hardmax(Pooling):
 
 
 class Elementwise(Pooling):
-    """Weights σ(score)/L from an element-wise function: tokens do not compete.
-
-    Parameters
-    ----------
-    function : {"sigmoid", "relu", "identity"}, default="sigmoid"
-        The function σ.
-    """
+    """Weights 1/(1 + exp(−score))/L: tokens do not compete."""
 
     name = "elementwise"
 
-    def __init__(self, function: str = "sigmoid") -> None:
-        self.function = check_choice("function", function, _FUNCTIONS)
-
     def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
-        """Return σ(score)/L."""
-        return _FUNCTIONS[self.function](scores) / segments.spread(segments.lengths)
-
-    def __repr__(self) -> str:
-        return f"Elementwise({self.function!r})"
+        """Return 1/(1 + exp(−score)), over the length."""
+        return expit(scores) / segments.spread(segments.lengths)
 
 
 class Stacked(Pooling):
@@ -278,18 +262,10 @@ def _spread(scores, weights, starts, residual, inner):  # type: ignore[no-untype
             for m in range(s.size):
                 row[m] = np.exp(inner * s[k] * s[m] - top)
                 total += row[m]
-            share = residual / (1.0 + residual) * weights[starts[i] + k] / total
+            weight = residual / (1.0 + residual) * weights[starts[i] + k] / total
             for m in range(s.size):
-                result[starts[i] + m] += share * row[m]
+                result[starts[i] + m] += weight * row[m]
     return result
-
-
-def _sigmoid(x: Array) -> Array:
-    decay = np.exp(-np.abs(x))
-    return np.where(x < 0, decay, 1.0) / (1.0 + decay)
-
-
-_FUNCTIONS = {"sigmoid": _sigmoid, "relu": lambda x: np.maximum(x, 0.0), "identity": lambda x: x}
 
 
 def get_pooling(pooling: str | Pooling) -> Pooling:
@@ -321,7 +297,7 @@ def pooling_models() -> dict[str, Pooling]:
     >>> pooling_models()["attention"]
     Softmax()
     """
-    return {known.model: known() for known in _KNOWN.values() if known.model is not None}
+    return {cls.model: cls() for cls in _KNOWN.values() if cls.model is not None}
 
 
 class _Rows:

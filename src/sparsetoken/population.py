@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._validation import check_choice, check_count, check_real, shown
-from sparsetoken.problem import DrawnSamples, Group, Sampled, SparseTokenProblem
+from sparsetoken.problem import Sampled, SparseTokenProblem
 
 _LARGEST_SIGNAL = 1e9  # what squares and sums of it leave finite
 
@@ -62,22 +62,22 @@ class Population(Sampled):
         listed = list(kinds)
         if not listed or not all(isinstance(kind, SparseTokenProblem) for kind in listed):
             raise ValueError(f"kinds must be one or more SparseTokenProblem, got {shown(listed)}")
-        parts = [1.0 / len(listed)] * len(listed) if shares is None else list(shares)
-        parts = [check_real("shares", share, low=0.0, high=1.0) for share in parts]
-        if len(parts) != len(listed):
-            raise ValueError(f"shares must be {len(listed)} numbers, got {shown(parts)}")
-        if not math.isclose(sum(parts), 1.0, abs_tol=1e-6):
-            raise ValueError(f"shares must add up to 1, got {shown(parts)}")
+        weights = [1.0 / len(listed)] * len(listed) if shares is None else list(shares)
+        weights = [check_real("shares", weight, low=0.0, high=1.0) for weight in weights]
+        if len(weights) != len(listed):
+            raise ValueError(f"shares must be {len(listed)} numbers, got {shown(weights)}")
+        if not math.isclose(sum(weights), 1.0, abs_tol=1e-6):
+            raise ValueError(f"shares must add up to 1, got {shown(weights)}")
         errors = tuple(check_real("label_errors", e, low=0.0, high=1.0) for e in label_errors)
         if len(errors) != 2:
             raise ValueError(f"label_errors must be two probabilities, got {shown(errors)}")
         joined: dict[SparseTokenProblem, float] = {}
-        for kind, share in zip(listed, parts, strict=True):
-            if share > 0.0:
-                joined[kind] = joined.get(kind, 0.0) + share
+        for kind, weight in zip(listed, weights, strict=True):
+            if weight > 0.0:
+                joined[kind] = joined.get(kind, 0.0) + weight
         total = sum(joined.values())
         object.__setattr__(self, "kinds", tuple(joined))
-        object.__setattr__(self, "shares", tuple(share / total for share in joined.values()))
+        object.__setattr__(self, "shares", tuple(weight / total for weight in joined.values()))
         object.__setattr__(self, "label_errors", errors)
 
     @classmethod
@@ -115,17 +115,17 @@ class Population(Sampled):
         [(2.97, 0.167), (5.0, 0.667), (8.41, 0.167)]
         """
         n_nodes = check_count("n_nodes", n_nodes)
-        known = [field.name for field in fields(SparseTokenProblem)]
+        names = [field.name for field in fields(SparseTokenProblem)]
         axes = []
         for name, distribution in distributions.items():
-            check_choice("quantity", name, known)
+            check_choice("quantity", name, names)
             axes.append([(name, *node) for node in _nodes(name, distribution, n_nodes)])
-        kinds, shares = [], []
+        kinds, weights = [], []
         for nodes in itertools.product(*axes):
             values: dict[str, Any] = {name: value for name, value, _ in nodes}
             kinds.append(replace(problem, **values))
-            shares.append(math.prod(weight for *_, weight in nodes))
-        return cls(kinds, shares, label_errors)
+            weights.append(math.prod(weight for *_, weight in nodes))
+        return cls(kinds, weights, label_errors)
 
     def __iter__(self) -> Any:
         """Iterate over pairs of kind and share."""
@@ -135,33 +135,6 @@ class Population(Sampled):
     def positive_rate(self) -> float:
         """Probability that a sample is recorded as positive."""
         return math.fsum(group.probability for group in self.groups if group.label > 0)
-
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        """The samples by kind, true class and recorded label, with their probabilities."""
-        missed, invented = self.label_errors
-        groups = []
-        for kind, share in self:
-            positive, negative = share * kind.positive_rate, share * (1.0 - kind.positive_rate)
-            groups += [
-                Group(kind, True, 1.0, positive * (1.0 - missed)),
-                Group(kind, True, -1.0, positive * missed),
-                Group(kind, False, -1.0, negative * (1.0 - invented)),
-                Group(kind, False, 1.0, negative * invented),
-            ]
-        return tuple(group for group in groups if group.probability > 0.0)
-
-    def draw(self, n_samples: int, rng: np.random.Generator) -> DrawnSamples:
-        """Draw kind, true class and recorded label of some samples."""
-        kind = np.zeros(n_samples, dtype=int)
-        if len(self.kinds) > 1:
-            kind = np.searchsorted(np.cumsum(self.shares)[:-1], rng.random(n_samples), "right")
-        rates = np.array([kind.positive_rate for kind in self.kinds])
-        positive = rng.random(n_samples) < rates[kind]
-        label = positive
-        if any(self.label_errors):
-            label = positive ^ (rng.random(n_samples) < np.where(positive, *self.label_errors))
-        return DrawnSamples(kind, positive, label.astype(np.int64))
 
 
 AnyProblem = SparseTokenProblem | Population
@@ -233,14 +206,14 @@ def with_rate(problem: AnyProblem, positive_rate: float) -> AnyProblem:
     missed, invented = problem.label_errors
     positive = more * (1.0 - missed) + fewer * missed  # how many more true positives there are
     negative = fewer * (1.0 - invented) + more * invented
-    kinds, shares = [], []
-    for kind, share in problem:
+    kinds, weights = [], []
+    for kind, weight in problem:
         rate = kind.positive_rate
         total = rate * positive + (1.0 - rate) * negative
         kinds.append(replace(kind, positive_rate=min(rate * positive / total, 1.0)))
-        shares.append(share * total)
-    shares = [share / sum(shares) for share in shares]
-    return Population(kinds, shares, (fewer * missed / positive, more * invented / negative))
+        weights.append(weight * total)
+    weights = [weight / sum(weights) for weight in weights]
+    return Population(kinds, weights, (fewer * missed / positive, more * invented / negative))
 
 
 def _nodes(name: str, distribution: Any, n_nodes: int) -> list[tuple[float, float]]:

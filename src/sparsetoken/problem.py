@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -65,13 +65,37 @@ class Group(NamedTuple):
 
 
 class Sampled:
-    """What problems and populations share: kinds of samples that can be drawn."""
+    """What problems and populations have in common: kinds of samples, which can be drawn."""
 
     kinds: Any
+    shares: tuple[float, ...] = (1.0,)
+    label_errors: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The samples by kind, true class and recorded label, with their probabilities."""
+        missed, invented = self.label_errors
+        groups = []
+        for kind, weight in zip(self.kinds, self.shares, strict=True):
+            positive, negative = weight * kind.positive_rate, weight * (1.0 - kind.positive_rate)
+            groups += [
+                Group(kind, True, 1.0, positive * (1.0 - missed)),
+                Group(kind, True, -1.0, positive * missed),
+                Group(kind, False, -1.0, negative * (1.0 - invented)),
+                Group(kind, False, 1.0, negative * invented),
+            ]
+        return tuple(group for group in groups if group.probability > 0.0)
 
     def draw(self, n_samples: int, rng: np.random.Generator) -> DrawnSamples:
-        """Draw kind, true class and recorded label of some samples."""
-        raise NotImplementedError
+        """Draw kind, true class and recorded label of each sample."""
+        kind = np.zeros(n_samples, dtype=int)
+        if len(self.kinds) > 1:
+            kind = np.searchsorted(np.cumsum(self.shares)[:-1], rng.random(n_samples), "right")
+        rates = np.array([kind.positive_rate for kind in self.kinds])
+        positive = label = rng.random(n_samples) < rates[kind]
+        if any(self.label_errors):
+            label = positive ^ (rng.random(n_samples) < np.where(positive, *self.label_errors))
+        return DrawnSamples(kind, positive, label.astype(np.int64))
 
     def sample(
         self,
@@ -169,8 +193,6 @@ class SparseTokenProblem(Sampled):
     signal: float = 1.0
     positive_rate: float = 0.5
     contiguous: bool = False
-    shares: ClassVar[tuple[float, ...]] = (1.0,)  # a population of one kind,
-    label_errors: ClassVar[tuple[float, float]] = (0.0, 0.0)  # all of its labels right
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -190,7 +212,7 @@ class SparseTokenProblem(Sampled):
 
     @property
     def sparsity(self) -> float:
-        """Share R/L of the tokens of a positive sample that carry the signal."""
+        """Fraction R/L of the tokens of a positive sample that carry the signal."""
         return self.n_signal / self.n_tokens
 
     @property
@@ -202,17 +224,6 @@ class SparseTokenProblem(Sampled):
     def kinds(self) -> tuple["SparseTokenProblem", ...]:
         """The problem itself: a population of one kind."""
         return (self,)
-
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        """Positives and negatives, with their probabilities."""
-        rate = self.positive_rate
-        return Group(self, True, 1.0, rate), Group(self, False, -1.0, 1.0 - rate)
-
-    def draw(self, n_samples: int, rng: np.random.Generator) -> DrawnSamples:
-        """Draw the classes, which are the labels, of some samples."""
-        positive = rng.random(n_samples) < self.positive_rate
-        return DrawnSamples(np.zeros(n_samples, dtype=int), positive, positive.astype(np.int64))
 
     def sample_tokens(self, positive: Bools, setting: SampleSetting) -> tuple[Bools, Array]:
         """Draw the positions of the signal and the tokens of samples of the given classes."""

@@ -7,6 +7,7 @@ from populations import POPULATIONS
 from sparsetoken import SparseTokenProblem
 from sparsetoken.pooling import Elementwise, Hardmax, Mean, Softmax
 from sparsetoken.sampling import sample_features
+from user_poolings import Rectified
 
 DIM, N_SAMPLES, BETA = 4, 60_000, 0.8
 
@@ -17,8 +18,8 @@ CASES = [
     (SparseTokenProblem(1, 1, 2.0, 0.5), 0.3, Softmax()),
     (SparseTokenProblem(5, 2, 2.0, 0.4), 0.7, Hardmax()),
     (SparseTokenProblem(5, 1, 2.0, 0.5), 0.7, Mean()),
-    (SparseTokenProblem(5, 1, 2.0, 0.5), 0.7, Elementwise("relu")),
-    (SparseTokenProblem(5, 1, 2.0, 0.5), 1.0, Elementwise("sigmoid")),
+    (SparseTokenProblem(5, 1, 2.0, 0.5), 0.7, Rectified()),
+    (SparseTokenProblem(5, 1, 2.0, 0.5), 1.0, Elementwise()),
 ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from statistical import Z_LIMIT, standard_score
 
-from populations import STRENGTHS, TWO_LENGTHS
+from populations import TWO_LENGTHS
 from sparsetoken import SparseTokenProblem
 from sparsetoken.law import Readout
 from sparsetoken.pooling import Softmax
@@ -57,18 +57,6 @@ def test_best_ridge_of_populations_and_of_the_protocol():
     assert curve[1].test_error < curve[0].test_error
     with pytest.raises(ValueError, match="reg must be"):
         risk(PROBLEM, "pooled", alpha=2.0, reg="worst")
-
-
-def test_to_frame():
-    pytest.importorskip("pandas")
-    curve = risk_curve(STRENGTHS, "attention", alphas=[1.0, math.inf], reg=1e-2, **QUERY)
-    frame = curve.to_frame()
-    assert frame["alpha"].tolist() == [1.0, math.inf]
-    assert frame["step"].tolist()[1] == 0.0
-    for name in ("test_error", "train_loss", "train_error", "test_loss", "auc", "readout_spread"):
-        assert frame[name].tolist() == [getattr(r, name) for r in curve]
-        assert frame[f"{name}_uncertainty"][0] == getattr(curve[0], name).uncertainty > 0
-    assert frame["cosine"].tolist() == [0.9, 0.9]
 
 
 def test_state_variables_are_the_saddle_point():

@@ -5,9 +5,8 @@ from scipy.optimize import minimize as l_bfgs
 from scipy.special import expit
 from statistical import Z_LIMIT, standard_score
 
-from sparsetoken import Population, SparseTokenProblem
-from sparsetoken.losses import Logistic
-from sparsetoken.theory import ConvergenceWarning, joint, joint_risk, risk
+from sparsetoken import SparseTokenProblem
+from sparsetoken.theory import ConvergenceWarning, joint_risk
 
 PROBLEM = SparseTokenProblem(3, 1, 3.0)
 
@@ -80,43 +79,9 @@ def test_refuses_where_the_symmetric_solution_is_not_the_minimum():
     assert found.jumps > 1e-3
 
 
-ONE_TOKEN = [
-    SparseTokenProblem(1, 1, 2.0, 0.4),
-    Population(
-        [SparseTokenProblem(1, 1, 1.0), SparseTokenProblem(1, 1, 4.0)], [0.3, 0.7], (0.1, 0)
-    ),
-]
-
-
-@pytest.mark.parametrize("problem", ONE_TOKEN, ids=["problem", "population"])
-@pytest.mark.parametrize("loss", ["logistic", "square"])
-@pytest.mark.parametrize(("alpha", "reg"), [(2.0, 0.2), (0.3, 1e-4), (50.0, 1.0)])
-def test_one_token_is_a_linear_readout(problem, loss, alpha, reg):
-    """Nothing to attend to: no query, and exactly the readout of the pooled model."""
-    found = joint_risk(problem, alpha=alpha, reg_query=0.1, reg_readout=reg, loss=loss)
-    linear = risk(problem, "pooled", alpha=alpha, reg=reg, loss=loss)
-    for name in ("test_error", "train_loss", "readout_norm", "bias"):
-        assert getattr(found, name) == getattr(linear, name), name
-    assert found.readout_cosine == linear.readout_overlap / linear.readout_norm
-    assert found.query_norm == found.cosine == found.jumps == 0.0
-    assert found.stable
-    assert 0.0 < found.growth < 1.0
-
-
-def test_growth_of_one_token_is_that_of_the_samples_answers():
-    """The same average over samples drawn as for several tokens, at the exact parameters."""
-    (problem, _), alpha, reg = ONE_TOKEN, 2.0, 0.2
-    linear = risk(problem, "pooled", alpha=alpha, reg=reg)
-    exact = joint_risk(problem, alpha=alpha, reg_query=0.1, reg_readout=reg).growth
-    overlap, norm = float(linear.readout_overlap), float(linear.readout_norm)
-    gram = np.diag([1e-12, norm**2])
-    order = joint._Order(
-        joint.Parameters(np.array([0.0, overlap]), gram, float(linear.bias)),
-        np.diag([1e-6, float(linear.step)]),
-    )
-    samples = joint._draw(problem, 4096, 0)
-    averages = joint._average(samples, order, 1.0, Logistic())
-    assert joint._growth(averages, alpha, order.variance) == pytest.approx(exact, rel=5e-3)
+def test_one_token_leaves_nothing_to_attend_to():
+    with pytest.raises(ValueError, match="n_tokens must be an integer >= 2, got 1"):
+        joint_risk(SparseTokenProblem(1), alpha=1.0, reg_query=0.1, reg_readout=0.1)
 
 
 @pytest.mark.parametrize(

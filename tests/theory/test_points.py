@@ -1,15 +1,12 @@
-import inspect
-
 import numpy as np
 import pytest
 from statistical import Z_LIMIT
 
-from sparsetoken import SparseTokenProblem, theory
-from sparsetoken.law import linear_law
-from sparsetoken.pooling import Elementwise, Hardmax, Softmax
+from sparsetoken import SparseTokenProblem
+from sparsetoken.pooling import Hardmax, Softmax
 from sparsetoken.sampling import sample_feature_law
 from sparsetoken.theory.points import BATCHES, attention_law, token_noise
-from sparsetoken.vocabulary import quantity
+from user_poolings import Rectified
 
 CASES = [
     (SparseTokenProblem(10, 1, 5.0, 0.4), Softmax(), 0.9, 1.0),
@@ -18,7 +15,7 @@ CASES = [
     (SparseTokenProblem(1, 1, 2.0, 0.5), Softmax(), 0.6, 1.0),
     (SparseTokenProblem(300, 2, 4.0, 0.5), Softmax(), 1.0, 1.5),
     (SparseTokenProblem(8, 2, 2.0, 0.5), Hardmax(), 0.7, 1.0),
-    (SparseTokenProblem(8, 2, 2.0, 0.5), Elementwise("relu"), 0.7, 1.0),
+    (SparseTokenProblem(8, 2, 2.0, 0.5), Rectified(), 0.7, 1.0),
 ]
 
 
@@ -71,38 +68,7 @@ def test_same_arguments_same_noise_and_batches_differ():
     assert not np.array_equal(token_noise(problem, 1024, 0), token_noise(problem, 1024, 1))
 
 
-def test_points_and_batches():
-    law = attention_law(SparseTokenProblem(5, 1, 2.0, 0.3), Softmax(), 0.5, 1.0, 1024)
-    points = law.points
-    assert points.weight.sum() == pytest.approx(1.0)
-    assert points.weight[points.label > 0].sum() == pytest.approx(0.3)
-    assert law.by_batch(points.scale).mean() == pytest.approx(points.weight @ points.scale)
-    assert law.by_batch(np.stack([points.scale] * 3, axis=1)).shape == (BATCHES, 3)
-    first = law.first_batch
-    assert first.points.weight.sum() == pytest.approx(1.0)
-    assert np.array_equal(first.positive.scale, law.positive.scale[: 1024 // BATCHES])
-
-
-def test_linear_law_is_one_point():
-    points = linear_law(SparseTokenProblem(4, 2, 1.5, 0.2), 4).points
-    assert points.along_rest.tolist() == [1.5, 0.0]
-    assert points.scale.tolist() == [1.0, 1.0]
-    assert points.weight.tolist() == [0.2, 0.8]
-
-
 def test_very_long_sequences_stay_affordable():
     law = attention_law(SparseTokenProblem(100_000, 1, 8.0), Softmax(), 0.9, 3.0, 16384)
     assert np.isfinite(law.positive.scale).all()
     assert law.positive.scale.size < 1000
-
-
-def test_one_default_for_the_number_of_points():
-    """In the library as on the command line, so that both print the same digits."""
-    default = quantity("n_points").default
-    # Optimal learning is exact for one signal token, and its points cost much more.
-    others = {"optimal", "optimal_curve", "learning_thresholds"}
-    functions = [getattr(theory, name) for name in theory.__all__ if name not in others]
-    signatures = [inspect.signature(f) for f in functions if inspect.isfunction(f)]
-    defaults = [s.parameters["n_points"].default for s in signatures if "n_points" in s.parameters]
-    assert len(defaults) >= 9
-    assert set(defaults) == {default}

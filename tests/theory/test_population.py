@@ -227,12 +227,3 @@ def test_a_spread_of_strengths_puts_a_floor_under_the_curve():
         )
     )
     assert spread[-1].test_error > 2 * plain[-1].test_error
-
-
-def test_vectorized_needs_one_length():
-    with pytest.raises(ValueError, match="'vectorized' needs sequences of one length, got lengths"):
-        risk(TWO_LENGTHS, "vectorized", alpha=2.0, reg=1e-2)
-    with pytest.raises(ValueError, match="'vectorized' needs sequences of one length"):
-        capacity(TWO_LENGTHS, "vectorized")
-    found = risk(STRENGTHS, "vectorized", alpha=2.0, reg=1e-2)
-    assert 0.2 < found.test_error < 0.5

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import linprog
 
 from sparsetoken import SparseTokenProblem
-from sparsetoken.pooling import Elementwise
 from sparsetoken.sampling import sample_features
 from sparsetoken.theory import capacity
+from user_poolings import Rectified
 
 CHECKED = json.loads((Path(__file__).parent / "checked_values.json").read_text())
 
@@ -51,7 +51,7 @@ def test_limits():
     one_class = SparseTokenProblem(10, 1, 3.0, 1.0)
     assert capacity(one_class, "pooled") == math.inf
     # Half of the single-token sequences have no feature at all under a rectifier.
-    assert capacity(SparseTokenProblem(1), Elementwise("relu"), cosine=0.5, sharpness=1.0) == 0.0
+    assert capacity(SparseTokenProblem(1), Rectified(), cosine=0.5, sharpness=1.0) == 0.0
 
 
 def separable(features, y):

@@ -119,3 +119,14 @@ def test_no_noise_and_no_envelope_give_the_loss_itself():
         bare = envelope_moments(loss, label, mean, one, 1e-9, 0.0)
         assert bare.envelope == pytest.approx(loss.value(mean, label), abs=1e-6)
         assert bare.h == pytest.approx(loss.derivative(mean, label), abs=1e-6)
+
+
+@pytest.mark.parametrize("norm", [1e-3, 1.0, 20.0, 75.0, 100.0])
+def test_the_quick_kernel_of_the_logistic_loss_is_the_limit_of_its_envelopes(norm):
+    label, mean, scale = settings(300)
+    plain = envelope_moments(Logistic(), label, mean, scale, norm, 0.0)
+    almost = envelope_moments(Logistic(), label, mean, scale, norm, 1e-12)
+    for quick, slow in zip(plain, almost, strict=True):
+        assert quick == pytest.approx(slow, rel=1e-8, abs=1e-10)
+    without = envelope_moments(Logistic(), label, mean, scale, norm, 0.0, value=False)
+    assert np.array_equal(without.h, plain.h)

@@ -16,7 +16,6 @@ from statistical import Z_LIMIT, standard_score
 
 from sparsetoken import SparseTokenProblem
 from sparsetoken.losses import Logistic, get_loss
-from sparsetoken.pooling import Elementwise
 from sparsetoken.sampling import exact_performance, sample_feature_law, sample_features
 from sparsetoken.theory import (
     ConvergenceWarning,
@@ -158,20 +157,6 @@ def test_on_another_problem_against_dense_tokens():
     assert trained.on(problem).test_error == pytest.approx(trained.test_error, rel=1e-12)
 
 
-def test_linear_models_on_another_problem():
-    problem = SparseTokenProblem(10, 1, 5.0)
-    pooled = risk(problem, "pooled", alpha=2.0, reg=1e-2)
-    longer = SparseTokenProblem(20, 3, 4.0, 0.3)
-    mean = pooled.readout_overlap * 4.0 * 3 / 20
-    deviation = pooled.readout_norm / math.sqrt(20)
-    expected = 0.3 * ndtr(-(mean + pooled.bias) / deviation) + 0.7 * ndtr(pooled.bias / deviation)
-    assert pooled.on(longer).test_error == pytest.approx(expected, rel=1e-10)
-    vectorized = risk(problem, "vectorized", alpha=2.0, reg=1e-2)
-    assert vectorized.on(SparseTokenProblem(10, 2, 5.0)).test_error < vectorized.test_error
-    with pytest.raises(ValueError, match="n_tokens must stay the same"):
-        vectorized.on(longer)
-
-
 @pytest.mark.parametrize("loss", ["logistic", "square", "hinge"])
 def test_flat_attention_is_pooling(loss):
     problem = SparseTokenProblem(10, 2, 3.0, 0.4)
@@ -285,21 +270,6 @@ def test_population_hardmax_with_the_signal_known_is_the_closed_form():
     above = 1 - ndtr(threshold) ** 10
     exact = 0.5 * below + 0.5 * above
     assert known.test_error == pytest.approx(exact, abs=4 * known.uncertainty + 1e-3)
-
-
-def test_elementwise_and_custom_poolings():
-    problem = SparseTokenProblem(10, 1, 4.0)
-    sigmoid = risk(problem, "elementwise", alpha=2.0, reg=1e-3, cosine=0.8, sharpness=1.0)
-    same = risk(problem, Elementwise("sigmoid"), alpha=2.0, reg=1e-3, cosine=0.8, sharpness=1.0)
-    assert same.test_error == sigmoid.test_error
-    relu = risk(problem, Elementwise("relu"), alpha=2.0, reg=1e-3, cosine=0.8, sharpness=1.0)
-    assert relu.test_error != sigmoid.test_error
-    # The identity pools Xᵀ(Xq)/L: twice the sharpness and four times the ridge change nothing.
-    one, two = (
-        risk(problem, Elementwise("identity"), alpha=2.0, reg=reg, cosine=0.8, sharpness=s)
-        for s, reg in ((1.0, 4e-3), (2.0, 16e-3))
-    )
-    assert one.test_error == pytest.approx(two.test_error, rel=1e-3)
 
 
 def test_a_users_loss_agrees_with_the_built_in_one():

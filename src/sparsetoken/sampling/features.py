@@ -16,17 +16,6 @@ from sparsetoken.problem import RandomState, SparseTokenProblem
 _BLOCK = 1 << 17  # numbers in flight at once: small enough to stay in the cache
 
 
-class Geometry(NamedTuple):
-    """Angle and size of a query: all of it that the features' law depends on."""
-
-    unit: Floats
-    """The query's direction û (any unit vector for a zero query)."""
-    cosine: float
-    """γ = ⟨û, ξ⟩."""
-    sharpness: float
-    """κ = β‖q‖."""
-
-
 class TokenSums(NamedTuple):
     """Sums over the weighted tokens of each sample, s being its token weights."""
 
@@ -38,8 +27,11 @@ class TokenSums(NamedTuple):
     """‖s‖: the standard deviation of the feature's noise orthogonal to the query."""
 
 
-def query_geometry(query: ArrayLike, direction: Floats, beta: float) -> Geometry:
-    """Split a query into what matters for the features."""
+def query_geometry(query: ArrayLike, direction: Floats, beta: float) -> tuple[Floats, float, float]:
+    """Return what of a query matters for the features: its unit vector û, cosine and sharpness.
+
+    Any unit vector stands for a query of zero.
+    """
     query = np.asarray(query, dtype=float)
     if query.shape != direction.shape or not np.isfinite(query).all():
         raise ValueError(
@@ -47,7 +39,7 @@ def query_geometry(query: ArrayLike, direction: Floats, beta: float) -> Geometry
         )
     norm = float(np.linalg.norm(query))
     unit = query / norm if norm > 0 else direction
-    return Geometry(unit, float(unit @ direction), beta * norm)
+    return unit, float(unit @ direction), beta * norm
 
 
 def draw_token_sums(
@@ -131,41 +123,27 @@ def sample_features(
     n_samples = check_count("n_samples", n_samples)
     dim = check_count("dim", np.size(direction))
     direction = check_unit_vector("direction", direction, dim)
-    geometry = query_geometry(query, direction, check_real("beta", beta, low=0.0))
+    beta = check_real("beta", beta, low=0.0)
+    unit, cosine, sharpness = query_geometry(query, direction, beta)
     pooling = get_pooling(pooling)
     rng = np.random.default_rng(random_state)
 
     drawn = problem.draw(n_samples, rng)
     features = np.empty((n_samples, dim), dtype=check_float_type("dtype", dtype))
-    axes = np.stack([direction, geometry.unit]).astype(features.dtype)
+    axes = np.stack([direction, unit]).astype(features.dtype)
     rows = max(1, _BLOCK // max(dim, *lengths(problem)))
     for start in range(0, n_samples, rows):
         block = slice(start, start + rows)
-        sums = _draw_mixed(
-            problem, drawn.kind[block], drawn.positive[block], geometry, pooling, rng
-        )
+        sums = TokenSums(*np.empty((3, len(features[block]))))
+        for index, kind in enumerate(problem.kinds):
+            of_kind = drawn.kind[block] == index
+            positive = drawn.positive[block][of_kind]
+            one = draw_token_sums(kind, positive, cosine, sharpness, pooling, rng)
+            sums.signal[of_kind] = kind.signal * one.signal
+            sums.noise[of_kind], sums.scale[of_kind] = one.noise, one.scale
         rng.standard_normal(out=features[block], dtype=features.dtype)
         _combine(features[block], *sums, *axes)
     return features, drawn.label
-
-
-def _draw_mixed(
-    problem: AnyProblem,
-    kind: Indices,
-    positive: Bools,
-    geometry: Geometry,
-    pooling: Pooling,
-    rng: np.random.Generator,
-) -> TokenSums:
-    """Draw the token sums of samples of several kinds, the strength of the signal included."""
-    result = TokenSums(*np.empty((3, kind.size)))
-    for index, one in enumerate(problem.kinds):
-        rows = kind == index
-        sums = draw_token_sums(one, positive[rows], *geometry[1:], pooling, rng)
-        result.signal[rows] = one.signal * sums.signal
-        result.noise[rows] = sums.noise
-        result.scale[rows] = sums.scale
-    return result
 
 
 @njit(fastmath={"reassoc", "contract"})

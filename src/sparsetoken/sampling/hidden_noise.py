@@ -15,7 +15,7 @@ class HiddenNoise:
     def __init__(self, n_rows: int, n_columns: int, rng: np.random.Generator) -> None:
         self._rng = rng
         # Orthonormal vectors whose products are known, with these, by side.
-        self._known: tuple[list[tuple[Floats, Floats]], list[tuple[Floats, Floats]]] = ([], [])
+        self._products: tuple[list[tuple[Floats, Floats]], list[tuple[Floats, Floats]]] = ([], [])
         self._sizes = n_columns, n_rows
 
     def times(self, vector: Floats) -> Floats:
@@ -27,10 +27,10 @@ class HiddenNoise:
         return self._product(vector, 1)
 
     def _product(self, vector: Floats, side: int) -> Floats:
-        known, across = self._known[side], self._known[1 - side]
+        products, across = self._products[side], self._products[1 - side]
         result, rest = np.zeros(self._sizes[1 - side]), vector.copy()
         for _ in range(2):  # the second pass removes what rounding left
-            for unit, image in known:
+            for unit, image in products:
                 along = float(unit @ rest)
                 result += along * image
                 rest -= along * unit
@@ -41,5 +41,5 @@ class HiddenNoise:
         image = self._rng.standard_normal(result.size)
         for other, other_image in across:  # along these it is known already
             image += (float(other_image @ unit) - float(other @ image)) * other
-        known.append((unit, image))
+        products.append((unit, image))
         return result + size * image

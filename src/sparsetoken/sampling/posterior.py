@@ -4,12 +4,14 @@ The iteration (docs/theory, section 17) uses the noise of the tokens only in pro
 which are drawn when they are needed (hidden_noise.py).
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import softmax
 
 from sparsetoken._types import Bools, Floats
 from sparsetoken._validation import check_choice, check_count
@@ -125,21 +127,20 @@ class _Block(NamedTuple):
 
     def posterior(self, scores: Floats, overlap: float) -> _Posterior:
         """Return what is expected if scores are signals times M, with noise of variance M."""
-        logs, chosen = [], []
-        for kind in self.kinds:
-            log_weight, weights = weigh_places(kind.signal * scores, kind)
-            logs.append(log_weight - 0.5 * overlap * kind.n_signal * kind.signal**2)
-            chosen.append(weights)
         rest = max(1.0 - float(self.chances.sum()), 0.0)
         with np.errstate(divide="ignore"):
-            terms = np.stack([*logs, np.zeros(len(scores))])
-            terms += np.log(np.append(self.chances, rest))[:, np.newaxis]
-        terms = np.exp(terms - terms.max(axis=0))
-        terms /= terms.sum(axis=0)
+            logs = np.log(np.append(self.chances, rest))
+        terms = np.tile(logs[:, np.newaxis], len(scores))
+        weights = []
+        for kind, term in zip(self.kinds, terms, strict=False):
+            log_mean, chances = weigh_places(kind.signal * scores, kind)
+            term += log_mean - 0.5 * overlap * kind.n_signal * kind.signal**2
+            weights.append(chances)
+        terms = softmax(terms, axis=0)
         mean, square = np.zeros_like(scores), np.zeros_like(scores)
-        for kind, term, weights in zip(self.kinds, terms, chosen, strict=False):
-            mean += kind.signal * term[:, np.newaxis] * weights
-            square += kind.signal**2 * term[:, np.newaxis] * weights
+        for kind, term, chances in zip(self.kinds, terms, weights, strict=False):
+            mean += kind.signal * term[:, np.newaxis] * chances
+            square += kind.signal**2 * term[:, np.newaxis] * chances
         return _Posterior(mean, square - mean**2, 1.0 - terms[-1])
 
 
@@ -238,34 +239,25 @@ def _draw_blocks(
     problem: AnyProblem, n_samples: int, rng: np.random.Generator, labelled: bool
 ) -> list[_Block]:
     """Draw samples but for their noise, by length and, if it is seen, by recorded label."""
-    drawn = problem.draw(n_samples, rng)
-    kinds = problem.kinds
+    drawn, kinds = problem.draw(n_samples, rng), problem.kinds
     lengths = np.array([kind.n_tokens for kind in kinds])
+    labels = (True, False) if labelled else (None,)
     blocks = []
-    for length in dict.fromkeys(lengths.tolist()):
-        for label in (1, 0) if labelled else (None,):
-            seen = lengths[drawn.kind] == length
-            if label is not None:
-                seen &= drawn.label == label
-            chances = np.zeros(len(kinds))
-            total = 0.0
-            for kind, positive, recorded, probability in problem.groups:
-                if kind.n_tokens == length and (label is None or (recorded > 0) == (label == 1)):
-                    total += probability
-                    if positive:
-                        chances[kinds.index(kind)] += probability
-            possible = np.flatnonzero(chances)
-            signal = np.zeros((int(seen.sum()), length))
-            for index, kind in enumerate(kinds):
-                rows = (drawn.kind[seen] == index) & drawn.positive[seen]
-                if rows.any():
-                    signal[rows] = kind.signal * kind.draw_positions(int(rows.sum()), rng)
-            blocks.append(
-                _Block(
-                    tuple(kinds[index] for index in possible),
-                    chances[possible] / max(total, 1e-300),
-                    signal,
-                    drawn.label[seen] == 1,
-                )
-            )
+    for length, label in itertools.product(dict.fromkeys(lengths.tolist()), labels):
+        seen = lengths[drawn.kind] == length
+        if label is not None:
+            seen &= drawn.label == label
+        total, chances = 0.0, dict.fromkeys(kinds, 0.0)
+        for kind, positive, recorded, probability in problem.groups:
+            if kind.n_tokens == length and label in (None, recorded > 0):
+                total += probability
+                chances[kind] += probability * positive
+        possible = tuple(kind for kind in kinds if chances[kind] > 0.0)
+        signal = np.zeros((int(seen.sum()), length))
+        for index, kind in enumerate(kinds):
+            rows = (drawn.kind[seen] == index) & drawn.positive[seen]
+            if rows.any():
+                signal[rows] = kind.signal * kind.draw_positions(int(rows.sum()), rng)
+        priors = np.array([chances[kind] for kind in possible]) / max(total, 1e-300)
+        blocks.append(_Block(possible, priors, signal, drawn.label[seen] == 1))
     return blocks

@@ -191,7 +191,7 @@ def _query_step(
 ) -> Floats:
     """Draw Σᵢ hᵢ Xᵢᵀ P Xᵢ w₁ given w₁ and the hᵢ, where P removes the mean over the tokens.
 
-    The centred tokens are independent of everything before this step. Along w₁ their noise is P g
+    The centered tokens are independent of everything before this step. Along w₁ their noise is P g
     with g ~ N(0, I_L), of which only the component ν along P v (of squared length k) and the
     squared length of the rest matter, so no vector over the tokens is drawn.
     """

@@ -2,7 +2,7 @@
 
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.performance import Performance
-from sparsetoken.theory.curves import RiskCurve, risk, risk_curve
+from sparsetoken.theory.curves import risk, risk_curve
 from sparsetoken.theory.dynamics.best import BestTraining, best_training
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.train import training
@@ -10,7 +10,6 @@ from sparsetoken.theory.joint import JointRisk, joint_risk
 from sparsetoken.theory.optimal_learning import (
     LearningThresholds,
     Optimal,
-    OptimalCurve,
     learning_thresholds,
     optimal,
     optimal_curve,
@@ -29,10 +28,8 @@ __all__ = [
     "JointRisk",
     "LearningThresholds",
     "Optimal",
-    "OptimalCurve",
     "Performance",
     "Risk",
-    "RiskCurve",
     "Training",
     "alignment",
     "best_bias_rate",

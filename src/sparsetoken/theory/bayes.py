@@ -4,7 +4,6 @@ It is known exactly where each length has one kind of sequence, with one signal 
 signal tokens, which are as good as one); otherwise from points of the tokens along the signal.
 """
 
-import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,12 +16,11 @@ from scipy.optimize import brentq
 
 from sparsetoken._types import Floats
 from sparsetoken.estimate import Estimate
-from sparsetoken.performance import Roc
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.points import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, SingleTokenRatio
-from sparsetoken.theory.token_scores import error_shares, standard_error, token_scores
+from sparsetoken.theory.token_scores import error_bar, error_terms, same_lengths, token_scores
 
 _EXACT = 1e-10  # accuracy of the probabilities of a single signal token
 _GRID = 129  # thresholds over which an area is integrated
@@ -34,21 +32,16 @@ def bayes_rule(problem: AnyProblem, n_points: int) -> "BayesRule":
     The score of a sequence is the log odds that it is recorded as positive. The problem must have
     both classes.
     """
-    by_length: dict[int, _Length] = {}
-    for kind, share in zip(problem.kinds, problem.shares, strict=True):
-        law = _exact_law(kind)
-        if law is None:
+    lengths = []
+    for kinds, positive, negative in same_lengths(problem):
+        laws = {_exact_law(kind) for kind in kinds}
+        law, total = laws.pop(), float(positive.sum())
+        if law is None or laws or min(total, negative) == 0.0:
             return _PointRule(problem, n_points)
-        other, positive, negative = by_length.get(kind.n_tokens, _Length(law, 0.0, 0.0))
-        if other != law:
-            return _PointRule(problem, n_points)
-        positive += share * kind.positive_rate
-        negative += share * (1.0 - kind.positive_rate)
-        by_length[kind.n_tokens] = _Length(law, positive, negative)
-    one_class = any(min(length.positive, length.negative) == 0.0 for length in by_length.values())
-    if one_class or sum(problem.label_errors) >= 1.0:
+        lengths.append(_Length(law, total, negative))
+    if sum(problem.label_errors) >= 1.0:
         return _PointRule(problem, n_points)
-    return _ExactRule(tuple(by_length.values()), problem.label_errors)
+    return _ExactRule(tuple(lengths), problem.label_errors)
 
 
 def _exact_law(kind: SparseTokenProblem) -> SingleTokenRatio | None:
@@ -70,6 +63,8 @@ class _Length(NamedTuple):
 
 @dataclass(frozen=True)
 class _ExactRule:
+    """From the law of the likelihood ratio."""
+
     lengths: tuple[_Length, ...]
     label_errors: tuple[float, float]
 
@@ -87,14 +82,18 @@ class _ExactRule:
             marked = positive * (1.0 - missed) / (positive * (1.0 - missed) + negative * invented)
             unmarked = positive * missed / (positive * missed + negative * (1.0 - invented))
             return Estimate(0.5 + (marked - unmarked) * (law.auc - 0.5), _EXACT)
-        curve = self.roc(_GRID)
-        fine, coarse = (trapezoid(curve.recall[::n], curve.fpr[::n]) for n in (1, 2))
-        step = (fine - coarse) / 3.0
-        return Estimate(float(fine + step), abs(float(step)) + _EXACT)
+        thresholds = np.linspace(*self._span[::-1], _GRID)
+        alarm, detected = np.array([self._above(t) for t in thresholds]).T
+        area = detected / self._above(-math.inf)[1], alarm / self._above(-math.inf)[0]
+        fine, coarse = (trapezoid(area[0][::n], area[1][::n]) for n in (1, 2))
+        step = float(fine - coarse) / 3.0
+        return Estimate(float(fine) + step, abs(step) + _EXACT)
 
-    def threshold(self, fpr: float) -> Estimate:
-        total, _ = self._above(-math.inf)
-        goal = fpr * total
+    def recall(self, fpr: float) -> Estimate:
+        return Estimate(self._above(self._threshold(fpr))[1] / self._above(-math.inf)[1], _EXACT)
+
+    def _threshold(self, fpr: float) -> float:
+        goal = fpr * self._above(-math.inf)[0]
 
         def excess(threshold: float) -> float:
             return math.log(max(self._above(threshold)[0], 1e-300) / goal)
@@ -106,17 +105,8 @@ class _ExactRule:
                 end *= 2.0
             ends.append(end)
         if excess(ends[0]) * excess(ends[1]) >= 0.0:  # scores that hardly vary
-            return Estimate(ends[excess(ends[0]) > 0.0], _EXACT)
-        return Estimate(float(brentq(excess, *ends, xtol=1e-8)), 1e-8)
-
-    def recall(self, fpr: float) -> Estimate:
-        return Estimate(self._above(self.threshold(fpr))[1] / self._above(-math.inf)[1], _EXACT)
-
-    def roc(self, n_thresholds: int) -> Roc:
-        thresholds = np.linspace(*self._span[::-1], n_thresholds)
-        rates = np.array([self._above(t) for t in thresholds]) / self._above(-math.inf)
-        bar = np.full(n_thresholds, _EXACT)
-        return Roc(thresholds, fpr=rates[:, 0], recall=rates[:, 1], uncertainty=bar)
+            return ends[excess(ends[0]) > 0.0]
+        return float(brentq(excess, *ends, xtol=1e-8))
 
     def _above(self, threshold: float) -> tuple[float, float]:
         """Probability of a score above, jointly with each recorded label: negative, positive."""
@@ -172,8 +162,7 @@ class _PointRule:
 
     def __init__(self, problem: AnyProblem, n_points: int) -> None:
         drawn = [
-            error_shares(problem, token_scores(problem, n_points, batch))
-            for batch in range(BATCHES)
+            error_terms(problem, token_scores(problem, n_points, batch)) for batch in range(BATCHES)
         ]
         self._positive, self._negative = map(np.stack, zip(*drawn, strict=True))
         with np.errstate(divide="ignore"):
@@ -190,11 +179,6 @@ class _PointRule:
     def auc(self) -> Estimate:
         return self._estimate(_area)
 
-    def threshold(self, fpr: float) -> Estimate:
-        return self._estimate(
-            lambda positive, negative, scores: _quantile(scores, negative, 1.0 - fpr)
-        )
-
     def recall(self, fpr: float) -> Estimate:
         def fraction(positive: Floats, negative: Floats, scores: Floats) -> float:
             threshold = _quantile(scores, negative, 1.0 - fpr)
@@ -202,25 +186,11 @@ class _PointRule:
 
         return self._estimate(fraction)
 
-    def roc(self, n_thresholds: int) -> Roc:
-        finite = self._scores[np.isfinite(self._scores)]
-        thresholds = np.linspace(finite.max(), finite.min() - 1e-9, n_thresholds)
-        rates = np.empty((BATCHES, 2, n_thresholds))
-        for batch, label in itertools.product(range(BATCHES), range(2)):
-            mass = (self._negative, self._positive)[label][batch]
-            order = np.argsort(-self._scores[batch])
-            above = np.append(0.0, np.cumsum(mass[order]))
-            counts = np.searchsorted(-self._scores[batch][order], -thresholds, side="left")
-            rates[batch, label] = above[counts] / above[-1]
-        bar = rates[:, 1].std(axis=0, ddof=1) / math.sqrt(BATCHES)
-        fpr, recall = rates.mean(axis=0)
-        return Roc(thresholds, fpr, recall, bar)
-
     def _estimate(self, number: Callable[[Floats, Floats, Floats], float]) -> Estimate:
         columns = self._positive, self._negative, self._scores
         value = number(*(column.ravel() for column in columns))
         each = [number(*row) for row in zip(*columns, strict=True)]
-        return Estimate(value, standard_error(each, self._rate, self._scores.size))
+        return Estimate(value, error_bar(each, self._rate, self._scores.size))
 
 
 BayesRule = _ExactRule | _PointRule

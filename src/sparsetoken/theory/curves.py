@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sparsetoken._validation import check_real, import_extra
-from sparsetoken.estimate import warn_not_converged, with_error_bars
+from sparsetoken._validation import check_real
+from sparsetoken.estimate import warn_not_converged
 from sparsetoken.law import FeatureLaw, Readout
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import Performance
@@ -18,51 +18,9 @@ from sparsetoken.theory.saddle import ReadoutObjective
 from sparsetoken.theory.solver import solve
 from sparsetoken.theory.trained import RESOLUTION, Risk, any_bias, solve_point
 
-_NUMBERS = (
-    "test_error",
-    "train_loss",
-    "train_error",
-    "test_loss",
-    "auc",
-    "bias",
-    "readout_along_query",
-    "readout_along_rest",
-    "readout_overlap",
-    "readout_spread",
-    "readout_norm",
-    "step",
-)
 _RIDGES = -6.0, 3.0  # decades of the ridge among which the best is searched
 _LEAST_RIDGE, _LARGEST_RIDGE = 1e-12, 1e12
 _LEAST_RATIO, _LARGEST_RATIO = 1e-6, 1e9
-
-
-class RiskCurve(list[Risk]):
-    """The results along a curve: a list of :class:`Risk`.
-
-    Examples
-    --------
-    >>> import sparsetoken as st
-    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0, positive_rate=0.2)
-    >>> curve = st.theory.risk_curve(problem, "pooled", alphas=[1.0, 2.0, 4.0], reg="best")
-    >>> curve.to_frame()[["alpha", "reg", "test_error", "auc"]].round(3)
-       alpha    reg  test_error    auc
-    0    1.0  0.024       0.195  0.717
-    1    2.0  0.014       0.186  0.761
-    2    4.0  0.009       0.175  0.799
-    """
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame: a row for each result, each number beside its error bar."""
-        pandas = import_extra("pandas", "to_frame")
-        return pandas.DataFrame([_row(result) for result in self])
-
-
-def _row(result: Risk) -> dict[str, Any]:
-    row: dict[str, Any] = {"model": result.model.name, "alpha": result.alpha, "reg": result.reg}
-    if result.model.pooling is not None:
-        row |= {"cosine": result.cosine, "sharpness": result.sharpness}
-    return row | with_error_bars(result, _NUMBERS) | {"converged": result.converged}
 
 
 def risk(
@@ -126,7 +84,7 @@ def risk_curve(
     cosine: float | None = None,
     sharpness: float | None = None,
     n_points: int = DEFAULT_POINTS,
-) -> RiskCurve:
+) -> list[Risk]:
     """Return :func:`risk` at each of ``alphas``, each solved from the one before.
 
     Examples
@@ -148,16 +106,16 @@ def solve_along(
     places: Iterable[tuple[Model, float]],
     reg: float | Literal["best"],
     loss: Any,
-) -> RiskCurve:
+) -> list[Risk]:
     """Solve for each model with its samples per dimension, from the solutions before it."""
     best = isinstance(reg, str) and reg == "best"
-    fixed = 0.0 if best else _check_within("reg", reg, _LEAST_RIDGE, _LARGEST_RIDGE, 0.0)
+    fixed = 0.0 if best else check_within("reg", reg, _LEAST_RIDGE, _LARGEST_RIDGE, 0.0)
     loss = get_loss(loss)
     check_problem(problem)
     check_real("positive_rate", problem.positive_rate, low=1e-6, high=1.0 - 1e-6)
-    results = RiskCurve()
+    results: list[Risk] = []
     for model, samples in places:
-        alpha = _check_within("alpha", samples, _LEAST_RATIO, _LARGEST_RATIO, math.inf)
+        alpha = check_within("alpha", samples, _LEAST_RATIO, _LARGEST_RATIO, math.inf)
         law = model.law(problem)
         if best:
             before = results[-1] if results else None
@@ -170,7 +128,7 @@ def solve_along(
     return results
 
 
-def _check_within(name: str, value: Any, low: float, high: float, limit: float) -> float:
+def check_within(name: str, value: Any, low: float, high: float, limit: float) -> float:
     """Return a number between bounds that arithmetic can do with, or the limit beyond them."""
     number = check_real(name, value, low=0.0, infinite=True)
     if number != limit and not low <= number <= high:
@@ -210,12 +168,12 @@ def _best_ridge(
             )
             saddle = solve(objective, start, 1e-6)
             tested = float(Performance(coarse, saddle.readout, loss).test_error)
-            known = saddle.converged and not any_bias(saddle, loss)
-            tried[decade] = tested if known else math.inf, saddle.readout
+            solved = saddle.converged and not any_bias(saddle, loss)
+            tried[decade] = tested if solved else math.inf, saddle.readout
         return tried[decade][0]
 
     begin, step = 0.0, 1.0
-    if before is not None:  # the best ridge of a neighbour is near, and so are the solutions
+    if before is not None:  # the best ridge of a neighbor is near, and so are the solutions
         begin, step = math.log10(max(before.reg / unit, 1e-300)), 0.4
     decade = _descend(error, min(max(round(begin, 3), _RIDGES[0]), _RIDGES[1]), step)
     readout = tried[decade][1]
@@ -251,29 +209,25 @@ def _vertex(
     value: Callable[[float], float], left: float, middle: float, right: float
 ) -> float | None:
     """Return where the parabola through three points is least; None if it has no such place."""
-    ends = value(left), value(right)
-    if not left < middle < right or not all(map(math.isfinite, ends)):
+    values = [value(left), value(middle), value(right)]
+    if not left < middle < right or not np.isfinite(values).all():
         return None
-    slopes = (
-        (value(middle) - ends[0]) / (middle - left),
-        (ends[1] - value(middle)) / (right - middle),
-    )
-    bend = (slopes[1] - slopes[0]) / (right - left)
-    place = 0.5 * (left + middle) - 0.5 * slopes[0] / bend if bend > 0.0 else middle
+    bend, slope, _ = np.polyfit((left, middle, right), values, 2)
+    place = -0.5 * float(slope / bend) if bend > 0.0 else middle
     return place if abs(place - middle) > 0.03 else None
 
 
 def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | None:
     """Extrapolate the readouts of a curve's last points to the next one, linearly in log α."""
-    known = [r for r in results[-2:] if r.converged and math.isfinite(r.alpha)]
-    if not known or not math.isfinite(alpha):
+    solved = [r for r in results[-2:] if r.converged and math.isfinite(r.alpha)]
+    if not solved or not math.isfinite(alpha):
         return None
-    if len(known) == 1 or known[0].alpha == known[1].alpha:
-        return known[-1]._path
-    before, last = known
-    share = math.log(alpha / last.alpha) / math.log(last.alpha / before.alpha)
-    share = min(max(share, 0.0), 1.0)  # not further than the last step went
-    moved = np.array(last._path) + share * (np.array(last._path) - np.array(before._path))
+    if len(solved) == 1 or solved[0].alpha == solved[1].alpha:
+        return solved[-1]._path
+    before, last = solved
+    ratio = math.log(alpha / last.alpha) / math.log(last.alpha / before.alpha)
+    ratio = min(max(ratio, 0.0), 1.0)  # not further than the last step went
+    moved = np.array(last._path) + ratio * (np.array(last._path) - np.array(before._path))
     moved[:, 3] = np.maximum(moved[:, 3], 0.5 * np.array(last._path)[:, 3])
     coarse, fine = (Readout(*row) for row in moved.tolist())
     return coarse, fine

@@ -7,24 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import optimize
-from scipy.special import ndtri
-from scipy.stats import qmc
 
 from sparsetoken._types import Floats
 from sparsetoken._validation import check_count, check_real
-from sparsetoken.estimate import ConvergenceWarning, Estimate
-from sparsetoken.law import score_mean
-from sparsetoken.losses import Loss, gaussian_rule, get_loss
-from sparsetoken.performance import LEAST_UNCERTAINTY
+from sparsetoken.estimate import ConvergenceWarning, Estimate, standard_error
+from sparsetoken.losses import Loss, get_loss
 from sparsetoken.population import AnyProblem, check_problem, lengths
 from sparsetoken.problem import Group, SparseTokenProblem
-from sparsetoken.theory.curves import risk
 from sparsetoken.theory.dynamics.averages import signal_tokens
 from sparsetoken.theory.dynamics.fresh import NewSamples, Parameters, observe
 from sparsetoken.theory.dynamics.train import check_smooth
 from sparsetoken.theory.joint_prox import Objective, minimize, responses
 from sparsetoken.theory.models import DEFAULT_POINTS
-from sparsetoken.theory.trained import Risk
+from sparsetoken.theory.points import sobol_normals
 
 _SCRAMBLINGS = 4
 _DAMPING = 0.25  # larger steps may end in a cycle
@@ -58,8 +53,13 @@ class JointRisk:
     growth: Estimate
     """How much a small random change of the parameters grows as the samples answer to it."""
     jumps: Estimate
-    """Share of samples whose own fit has more than one minimum, between which it may jump."""
-    stable: bool
+    """Fraction of samples whose own fit has several minima, between which it may jump."""
+
+    @property
+    def stable(self) -> bool:
+        """Whether the prediction can be trusted."""
+        growth, jumps = (x + 2.0 * x.uncertainty for x in (self.growth, self.jumps))
+        return self.growth.converged and growth < 1.0 and jumps < _MOST_JUMPS
 
 
 def joint_risk(
@@ -117,8 +117,7 @@ def joint_risk(
     beta = check_real("beta", beta, low=0.0, above=True)
     n_points = check_count("n_points", n_points, minimum=256)
     smooth = check_smooth(get_loss(loss))
-    if max(lengths(problem)) == 1:
-        return _one_token(risk(problem, "pooled", alpha=alpha, reg=reg_readout, loss=smooth))
+    check_count("n_tokens", max(lengths(problem)), minimum=2)  # one alone leaves nothing to attend
     runs, start = [], _START
     for scrambling in range(_SCRAMBLINGS):
         cohorts = _draw(problem, n_points // _SCRAMBLINGS, scrambling)
@@ -128,7 +127,9 @@ def joint_risk(
         runs.append(solution.numbers(observe(points, solution.order.parameters).error))
         if not solution.converged:
             break
-    result = _summarize(runs)
+    errors = standard_error(runs) if len(runs) > 1 else np.full(len(runs[0]), math.inf)
+    pairs = zip(np.mean(runs, axis=0), errors, strict=True)
+    result = JointRisk(*(Estimate(value, bar, solution.converged) for value, bar in pairs))
     if not result.stable:
         message = (
             "the joint minimum is not described by this theory here (stable=False); "
@@ -136,35 +137,6 @@ def joint_risk(
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     return result
-
-
-def _one_token(linear: Risk) -> JointRisk:
-    """Return the joint minimum without a second token to attend to.
-
-    There is no query, and the readout is that of the pooled model. Its loss is convex: no sample
-    jumps, and changes shrink, by αχ²E[k²] with k = ℓ″/(1 + χℓ″) at the prox (section 4).
-    """
-    points, readout, loss = linear.law.points, linear.readout, linear.loss
-    chi, label = math.exp(readout.log_step), points.label[:, np.newaxis]
-    nodes, weights = gaussian_rule(0.01)
-    score = score_mean(points, readout)[:, np.newaxis] + readout.norm_rest * nodes
-    bend = loss.second_derivative(loss.prox(score, label, chi), label)
-    growth = linear.alpha * points.average((chi * bend / (1.0 + chi * bend)) ** 2 @ weights)
-    numbers = {
-        "cosine": 0.0,
-        "query_norm": 0.0,
-        "readout_cosine": linear.readout_overlap / linear.readout_norm,
-        "growth": growth,
-        "jumps": 0.0,
-    }
-    return JointRisk(
-        **{name: Estimate(x, LEAST_UNCERTAINTY, linear.converged) for name, x in numbers.items()},
-        test_error=linear.test_error,
-        train_loss=linear.train_loss,
-        readout_norm=linear.readout_norm,
-        bias=linear.bias,
-        stable=linear.converged,
-    )
 
 
 class _Order(NamedTuple):
@@ -187,22 +159,13 @@ class _Solution(NamedTuple):
     jumps: float
     converged: bool
 
-    def numbers(self, test_error: float) -> dict[str, Any]:
-        """Return the fields of :class:`JointRisk`, as plain numbers."""
+    def numbers(self, test_error: float) -> list[float]:
+        """Return the numbers of :class:`JointRisk`, in its order."""
         at = self.order.parameters
-        norms = np.sqrt(np.maximum(np.diag(at.gram), 1e-300))
-        return {
-            "test_error": test_error,
-            "train_loss": self.train_loss,
-            "cosine": at.overlap[0] / norms[0],
-            "query_norm": norms[0],
-            "readout_cosine": at.overlap[1] / norms[1],
-            "readout_norm": norms[1],
-            "bias": at.bias,
-            "growth": self.growth,
-            "jumps": self.jumps,
-            "converged": self.converged,
-        }
+        query, readout = np.sqrt(np.maximum(np.diag(at.gram), 1e-300)).tolist()
+        cosines = at.overlap[0] / query, at.overlap[1] / readout
+        learned = [cosines[0], query, cosines[1], readout, at.bias]
+        return [test_error, self.train_loss, *learned, self.growth, self.jumps]
 
 
 @dataclass
@@ -221,7 +184,7 @@ class _Cohort:
         return h
 
     def jumps(self, order: _Order, beta: float, loss: Loss) -> float:
-        """Return the share of samples with another minimum, looked for from each token."""
+        """Return the fraction of samples with another minimum, looked for from each token."""
         objective = self.objective(order, beta, loss)
         prior = self.prior(order.parameters)
         first = minimize(objective, prior, prior)
@@ -247,11 +210,9 @@ def _draw(problem: AnyProblem, rows: int, scrambling: int) -> list[_Cohort]:
         kind = group.kind
         if kind not in drawn:
             rng = np.random.default_rng([_SEED, scrambling, len(drawn)])
-            sobol = qmc.Sobol(2 * kind.n_tokens, scramble=True, rng=rng)
-            uniform = np.clip(sobol.random(1 << round(math.log2(rows))), 1e-12, 1.0 - 1e-12)
-            drawn[kind] = ndtri(uniform).reshape(-1, 2, kind.n_tokens)
-        if group.probability > 0.0:
-            cohorts.append(_Cohort(group, drawn[kind]))
+            normals = sobol_normals(1 << round(math.log2(rows)), 2 * kind.n_tokens, rng)
+            drawn[kind] = normals.reshape(-1, 2, kind.n_tokens)
+        cohorts.append(_Cohort(group, drawn[kind]))
     return cohorts
 
 
@@ -345,7 +306,7 @@ def _average(cohorts: list[_Cohort], order: _Order, beta: float, loss: Loss) -> 
 def _tame(response: Floats) -> Floats:
     """Return factors that bound the largest responses, of samples about to jump.
 
-    Their mean square need not exist; the share of such samples is judged on its own.
+    Their mean square need not exist; the fraction of such samples is judged on its own.
     """
     size = np.sqrt(np.einsum("nabcd,nabcd->n", response, response))
     return np.minimum(1.0, np.quantile(size, _TAMED) / np.maximum(size, 1e-300))
@@ -381,7 +342,7 @@ def _flat(order: _Order) -> Floats:
 
 
 def _positive(matrix: Floats) -> Floats:
-    """Return the nearest matrix with no eigenvalue below a tiny share of the largest."""
+    """Return the nearest matrix with no eigenvalue below a tiny fraction of the largest."""
     values, vectors = np.linalg.eigh(matrix)
     return (vectors * np.maximum(values, 1e-12 * np.abs(values).max())) @ vectors.T
 
@@ -389,21 +350,3 @@ def _positive(matrix: Floats) -> Floats:
 def _unflat(x: Floats) -> _Order:
     gram, variance = (_positive(np.array([[a, b], [b, c]])) for a, b, c in (x[2:5], x[5:8]))
     return _Order(Parameters(x[:2], gram, float(x[8])), variance)
-
-
-def _summarize(runs: list[dict[str, Any]]) -> JointRisk:
-    converged = all(run["converged"] for run in runs)
-    fields = {}
-    for name in runs[0]:
-        if name == "converged":
-            continue
-        values = np.array([run[name] for run in runs])
-        error = values.std(ddof=1) / math.sqrt(len(runs)) if len(runs) > 1 else math.inf
-        fields[name] = Estimate(values.mean(), error, converged)
-    growth, jumps = fields["growth"], fields["jumps"]
-    stable = (
-        converged
-        and growth + 2 * growth.uncertainty < 1.0
-        and jumps + 2 * jumps.uncertainty < _MOST_JUMPS
-    )
-    return JointRisk(**fields, stable=stable)

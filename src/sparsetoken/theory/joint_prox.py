@@ -73,11 +73,7 @@ def evaluate(objective: Objective, prior: Floats, h: Floats) -> Place:
     hessian[:, tokens, tokens] += beta * a
     for i, j in ((0, 1), (1, 0)):
         hessian[:, i * n_tokens + tokens, j * n_tokens + tokens] += beta * s
-    for i in range(2):
-        for j in range(2):
-            block = hessian[:, i * n_tokens + tokens, j * n_tokens + tokens]
-            block += objective.precision[i, j]
-            hessian[:, i * n_tokens + tokens, j * n_tokens + tokens] = block
+    hessian += np.kron(objective.precision, np.eye(n_tokens))
     total = value + 0.5 * np.einsum("nkl,nkl->n", pull, h - prior)
     return Place(total, pull + influence, hessian, influence, value, slope)
 
@@ -117,7 +113,7 @@ def minimize(objective: Objective, prior: Floats, start: Floats) -> Floats:
 
 
 def responses(objective: Objective, prior: Floats, h: Floats) -> tuple[Place, Floats]:
-    """Return the function at the minimisers and ∂A/∂h°, shape (samples, 2, tokens, 2, tokens)."""
+    """Return the function at the minimizers and ∂A/∂h°, shape (samples, 2, tokens, 2, tokens)."""
     place = evaluate(objective, prior, h)
     n_tokens = h.shape[2]
     precision = np.kron(objective.precision, np.eye(n_tokens))

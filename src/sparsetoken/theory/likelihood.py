@@ -120,9 +120,9 @@ def _probability(chance, degree, gap, variance, counts):  # type: ignore[no-unty
         none, one, both = (1.0 - p) * (1.0 - s), p * (1.0 - s) + s * (1.0 - p), p * s
         expected += p + s
         spread += p * (1.0 - p) + s * (1.0 - s)
-        share = spread / max(variance, 1e-300)
-        middle = expected - gap * share
-        width = 9.0 * np.sqrt(max(spread * (1.0 - share), 0.0)) + 14.0
+        passed = spread / max(variance, 1e-300)
+        middle = expected - gap * passed
+        width = 9.0 * np.sqrt(max(spread * (1.0 - passed), 0.0)) + 14.0
         low = max(low, int(middle - width), degree - max(chance.size - token - 2, 0))
         high = max(min(high + 2, degree, int(middle + width) + 1), low)
         count = high - low + 1

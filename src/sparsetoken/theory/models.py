@@ -88,8 +88,8 @@ def get_model(
             "or alignment for its cosine and sharpness and then model 'attention'"
         )
     else:
-        known = ", ".join(map(repr, (*_LINEAR, *pooling_models())))
-        raise ValueError(f"model must be one of {known} or a Pooling, got {model!r}")
+        names = ", ".join(map(repr, (*_LINEAR, *pooling_models())))
+        raise ValueError(f"model must be one of {names} or a Pooling, got {model!r}")
     if cosine is None:
         raise ValueError(
             f"cosine must be given for model {name!r}: the cosine between query and signal"

@@ -1,5 +1,6 @@
 """The best that any learner can do with so many samples (docs/theory, section 17)."""
 
+import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,24 +11,24 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit
 from scipy.stats import hypergeom
 
-from sparsetoken._validation import check_count, check_real, import_extra
-from sparsetoken.estimate import Estimate, with_error_bars
+from sparsetoken._validation import check_count, check_real
+from sparsetoken.estimate import Estimate, standard_error
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.optimal_precision import same_lengths, tabulate_precision
+from sparsetoken.theory.curves import check_within
+from sparsetoken.theory.optimal_precision import seen_lengths, tabulate_precision
 from sparsetoken.theory.optimal_solution import LearningSolution, stable_solutions
 
 _POINTS = 4096
 _MOST_SAMPLES = 1e9
-_NUMBERS = ("cosine", "overlap", "test_error", "auc", "free_entropy")
 
 
 @dataclass(frozen=True, repr=False)
 class Optimal(LearningSolution):
     """The best that any learner can do: :func:`~sparsetoken.theory.optimal` makes it.
 
-    ``cosine``, ``overlap``, ``test_error``, ``auc``, ``recall(fpr)``, ``threshold(fpr)`` and
-    ``roc()`` are those of the Bayes-optimal learner.
+    ``cosine``, ``overlap``, ``test_error``, ``auc`` and ``recall(fpr)`` are those of the
+    Bayes-optimal learner.
     """
 
     from_nothing: LearningSolution
@@ -46,19 +47,6 @@ class Optimal(LearningSolution):
             f"Optimal(cosine={self.cosine:.6g}, test_error={self.test_error:.6g} ± "
             f"{self.uncertainty:.1g}, alpha={self.alpha:g}{extra}{', hard' if self.hard else ''})"
         )
-
-
-class OptimalCurve(list[Optimal]):
-    """The results along a curve: a list of :class:`Optimal`."""
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame: a row for each result, each number beside its error bar."""
-        pandas = import_extra("pandas", "to_frame")
-        rows = []
-        for result in self:
-            row = {"alpha": result.alpha, "unlabelled": result.unlabelled}
-            rows.append(row | with_error_bars(result, _NUMBERS) | {"hard": result.hard})
-        return pandas.DataFrame(rows)
 
 
 def optimal(
@@ -113,7 +101,7 @@ def optimal_curve(
     unlabelled: float = 0.0,
     *,
     n_points: int = _POINTS,
-) -> OptimalCurve:
+) -> list[Optimal]:
     """Return :func:`optimal` for each number of labelled samples per dimension.
 
     Parameters
@@ -136,11 +124,11 @@ def optimal_curve(
     if not isinstance(alphas, Iterable):
         raise ValueError(f"alphas must be a list of numbers, got {alphas!r}")
     _check(problem)
-    unlabelled = _check_samples("unlabelled", unlabelled)
+    unlabelled = check_within("unlabelled", unlabelled, 0.0, _MOST_SAMPLES, math.inf)
     n_points = check_count("n_points", n_points, minimum=256)
-    curve = OptimalCurve()
+    curve = []
     for value in alphas:
-        alpha = _check_samples("alpha", value)
+        alpha = check_within("alpha", value, 0.0, _MOST_SAMPLES, math.inf)
         solutions = stable_solutions(problem, alpha, unlabelled, n_points)
         best = max(solutions, key=lambda solution: solution.free_entropy)
         numbers = {name: getattr(best, name) for name in LearningSolution.__dataclass_fields__}
@@ -151,13 +139,6 @@ def optimal_curve(
 def _check(problem: AnyProblem) -> None:
     check_problem(problem)
     check_real("positive_rate", problem.positive_rate, low=1e-6, high=1.0 - 1e-6)
-
-
-def _check_samples(name: str, value: Any) -> float:
-    number = check_real(name, value, low=0.0, infinite=True)
-    if math.isfinite(number) and number > _MOST_SAMPLES:
-        raise ValueError(f"{name} must be inf or in [0, {_MOST_SAMPLES:g}], got {value!r}")
-    return number
 
 
 @dataclass(frozen=True)
@@ -215,8 +196,8 @@ def learning_thresholds(problem: AnyProblem, *, n_points: int = _POINTS) -> Lear
     rises = np.diff(values) > 0.0
     tops = 1 + np.flatnonzero(rises[:-1] & ~rises[1:])
     law = _iteration_law(problem)
-    bar = float(np.max(precision.batches.std(axis=1, ddof=1) / precision.batches.mean(axis=1)))
-    relative = math.hypot(bar / math.sqrt(precision.batches.shape[1]), 1e-5)
+    batches = np.moveaxis(precision.batches, 1, 0)
+    relative = math.hypot(np.max(standard_error(batches) / batches.mean(axis=0)), 1e-5)
     if tops.size == 0:
         slopes = np.diff(values) / np.diff(grid)
         steepest = math.exp(values[int(np.argmin(slopes))])
@@ -247,14 +228,14 @@ def _iteration_law(problem: AnyProblem) -> float:
     by exp(Mθθ′j): samples per dimension are M over the mean of θθ′ j exp(Mθθ′j), at its largest.
     """
     terms = []  # weight and rate of j exp(Mθθ′j)
-    for kinds, shares, priors, masses in same_lengths(problem):
+    for kinds, fractions, priors, masses in seen_lengths(problem):
         chance = float(masses[:2] @ priors[:2] ** 2)
-        for kind, share in zip(kinds, shares, strict=True):
-            for other, part in zip(kinds, shares, strict=True):
-                product = kind.signal * other.signal
-                agree, probability = _agreement(kind, other)
-                weights = chance * share * part * product * probability * agree
-                terms += list(zip(weights, product * agree, strict=True))
+        pairs = itertools.product(zip(kinds, fractions, strict=True), repeat=2)
+        for (kind, fraction), (other, other_fraction) in pairs:
+            product = kind.signal * other.signal
+            agree, probability = _agreement(kind, other)
+            weights = chance * fraction * other_fraction * product * probability * agree
+            terms += list(zip(weights, product * agree, strict=True))
     weights, rates = np.array([term for term in terms if term[0] > 0.0]).T
 
     def log_needed(log_overlap: float) -> float:

@@ -21,48 +21,38 @@ from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.likelihood import log_mean_over_places
 from sparsetoken.theory.points import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, single_token_precision
-from sparsetoken.theory.token_scores import draw_positives
+from sparsetoken.theory.token_scores import draw_positives, same_lengths
 
 _TOLERANCE = 3e-5  # of the interpolation, relative: it converges by a factor of 16 a step
 _TILT = 1e-3  # of the signal's tokens, to see how likely they are chosen
 _MOST_KNOTS = 400
 
 
-class SameLength(NamedTuple):
+class SeenLength(NamedTuple):
     """The sequences of one length: what can be known of them before their tokens are seen."""
 
     kinds: tuple[SparseTokenProblem, ...]
-    shares: Floats
-    """Of the positives, those of each kind."""
+    weights: Floats
+    """Fractions of the positives that are of each kind."""
     priors: Floats
     """Chance to carry the signal if recorded as positive, as negative, and if not labelled."""
     masses: Floats
     """Probability of a labelled sample recorded as positive, as negative; of an unlabelled one."""
 
 
-def same_lengths(problem: AnyProblem) -> list[SameLength]:
-    """Return the sequences by their length, which is seen; kinds of a length are not."""
+def seen_lengths(problem: AnyProblem) -> list[SeenLength]:
+    """Return the sequences of each length that may carry the signal."""
     missed, invented = problem.label_errors
-    pairs = list(zip(problem.kinds, problem.shares, strict=True))
-    by_length = []
-    for length in dict.fromkeys(kind.n_tokens for kind, _ in pairs):
-        positives: dict[SparseTokenProblem, float] = {}
-        negative = 0.0
-        for kind, share in pairs:
-            if kind.n_tokens != length:
-                continue
-            negative += share * (1.0 - kind.positive_rate)
-            if kind.positive_rate > 0.0:
-                alike = replace(kind, positive_rate=0.5)
-                positives[alike] = positives.get(alike, 0.0) + share * kind.positive_rate
-        positive = sum(positives.values())
-        if positive > 0.0:
-            carrying = positive * np.array([1.0 - missed, missed, 1.0])
+    seen = []
+    for kinds, positive, negative in same_lengths(problem):
+        likely, total = np.flatnonzero(positive), float(positive.sum())
+        if total > 0.0:
+            carrying = total * np.array([1.0 - missed, missed, 1.0])
             masses = carrying + negative * np.array([invented, 1.0 - invented, 1.0])
             priors = carrying / np.maximum(masses, 1e-300)
-            shares = np.array(list(positives.values())) / positive
-            by_length.append(SameLength(tuple(positives), shares, priors, masses))
-    return by_length
+            kept = tuple(kinds[index] for index in likely)
+            seen.append(SeenLength(kept, positive[likely] / total, priors, masses))
+    return seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +100,7 @@ class Precision:
 @lru_cache(maxsize=32)
 def tabulate_precision(problem: AnyProblem, n_points: int) -> Precision:
     """Tabulate, with more knots until a spline agrees with what is computed between them."""
-    lengths = [(length, _precision_of(length, n_points)) for length in same_lengths(problem)]
+    lengths = [(length, _precision_of(length, n_points)) for length in seen_lengths(problem)]
 
     def compute(root: float) -> Floats:
         total = np.zeros((BATCHES, 2))
@@ -143,9 +133,9 @@ def _table(values: dict[float, Floats]) -> Precision:
     return Precision(np.array(roots), np.stack([values[root] for root in roots]))
 
 
-def _precision_of(length: SameLength, n_points: int) -> Callable[[float], Floats]:
+def _precision_of(length: SeenLength, n_points: int) -> Callable[[float], Floats]:
     """Return the function of √M: for each batch (or for all) and prior, what a sample adds."""
-    kinds, shares, priors, _ = length
+    kinds, weights, priors, _ = length
     signals = np.array([kind.signal for kind in kinds])
     n_tokens = kinds[0].n_tokens
     if len(kinds) == 1 and kinds[0].n_signal == n_tokens:  # as good as one token
@@ -155,7 +145,7 @@ def _precision_of(length: SameLength, n_points: int) -> Callable[[float], Floats
 
     @lru_cache(maxsize=1)  # for strong signals, which are all alike
     def exact(*strengths: float) -> Floats:
-        precision = single_token_precision(n_tokens, np.array(strengths), signals, shares, priors)
+        precision = single_token_precision(n_tokens, np.array(strengths), signals, weights, priors)
         return precision[np.newaxis]
 
     return lambda root: exact(*np.minimum(root * signals, STRONGEST).tolist())
@@ -164,7 +154,7 @@ def _precision_of(length: SameLength, n_points: int) -> Callable[[float], Floats
 class _Points:
     """What samples add, from points of their tokens along the signal: those of the Bayes rule."""
 
-    def __init__(self, length: SameLength, n_points: int) -> None:
+    def __init__(self, length: SeenLength, n_points: int) -> None:
         self.length = length
         in_place = any(kind.in_runs for kind in length.kinds)
         each = max(n_points // len(length.kinds), min(n_points, 256))
@@ -180,23 +170,23 @@ class _Points:
         return np.stack([self._batch(root, batch) for batch in range(BATCHES)])
 
     def _batch(self, root: float, batch: int) -> Floats:
-        kinds, shares, priors, _ = self.length
+        kinds, weights, priors, _ = self.length
         total = np.zeros(priors.size)
-        for kind, share, (noise, marked) in zip(kinds, shares, self.rows[batch], strict=True):
+        for kind, weight, (noise, marked) in zip(kinds, weights, self.rows[batch], strict=True):
             x = noise + root * kind.signal * marked
             logs, amounts = [], []
-            for other, part in zip(kinds, shares, strict=True):
+            for other, likelihood in zip(kinds, weights, strict=True):
                 log_ratio, n_chosen = _posterior(
                     x, marked, replace(other, signal=root * other.signal)
                 )
-                logs.append(math.log(part) + log_ratio)
+                logs.append(math.log(likelihood) + log_ratio)
                 amounts.append(other.signal * n_chosen)
             likely = np.exp(log_softmax(np.stack(logs), axis=0))
             amount = kind.signal * (likely * np.stack(amounts)).sum(axis=0)
             with np.errstate(divide="ignore"):
                 odds = np.log(priors) - np.log1p(-priors)
             carries = expit(np.add.outer(odds, np.asarray(logsumexp(np.stack(logs), axis=0))))
-            total += share * priors * (carries * amount).mean(axis=1)
+            total += weight * priors * (carries * amount).mean(axis=1)
         return total
 
 

@@ -15,13 +15,12 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from sparsetoken._types import Floats
-from sparsetoken._validation import check_count, check_real
-from sparsetoken.estimate import Estimate
-from sparsetoken.performance import LEAST_UNCERTAINTY, Roc
+from sparsetoken._validation import check_real
+from sparsetoken.estimate import Estimate, standard_error
+from sparsetoken.performance import LEAST_UNCERTAINTY
 from sparsetoken.population import AnyProblem, map_kinds
 from sparsetoken.theory.bayes import BayesRule, bayes_rule
 from sparsetoken.theory.optimal_precision import Precision, tabulate_precision
-from sparsetoken.theory.points import BATCHES
 
 _SCAN = 4001  # places where signs are compared, so that no pair of solutions is missed
 _RELATIVE = 1e-6  # of the tabulated precision
@@ -70,21 +69,6 @@ class LearningSolution:
         """Return the fraction of the positives above the threshold that ``fpr`` sets."""
         fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
         return self._number(lambda rule: rule.recall(fpr))
-
-    def threshold(self, fpr: float) -> Estimate:
-        """Return the threshold on the log odds that a fraction ``fpr`` of the negatives exceeds."""
-        fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
-        return self._number(lambda rule: rule.threshold(fpr))
-
-    def roc(self, n_thresholds: int = 201) -> Roc:
-        """Return the ROC curve at evenly spaced thresholds, from the highest to the lowest score.
-
-        Parameters
-        ----------
-        n_thresholds : int, default=201
-            How many.
-        """
-        return self._rule.roc(check_count("n_thresholds", n_thresholds, minimum=3))
 
     def __repr__(self) -> str:
         return f"LearningSolution(cosine={self.cosine:.6g}, test_error={self.test_error:.6g})"
@@ -159,7 +143,7 @@ def _with_bar(precision: Precision, samples: Floats, overlap: float) -> Estimate
     step = 1e-4 * overlap * (1.0 - overlap)
     up, down = (math.log(precision(overlap + by) @ samples) for by in (step, -step))
     slope = 1.0 - (up - down) / (2.0 * step) * overlap * (1.0 - overlap)
-    relative = math.hypot(float(np.std(moved, ddof=1)) / math.sqrt(BATCHES), _RELATIVE)
+    relative = math.hypot(standard_error(moved), _RELATIVE)
     bar = overlap * (1.0 - overlap) * relative / max(slope, 1e-3)
     return Estimate(overlap, max(bar, 1e-15))
 
@@ -169,6 +153,6 @@ def _free_entropy(precision: Precision, samples: Floats, overlap: float) -> Esti
         return Estimate(overlap and math.inf)
     prior = 0.5 * (overlap + math.log1p(-overlap))
     evidence = 0.5 * precision.integral(overlap) * samples
-    spread = float(np.std(precision.deviations(overlap) @ evidence, ddof=1)) / math.sqrt(BATCHES)
+    spread = standard_error(precision.deviations(overlap) @ evidence)
     total = float(evidence.sum())
     return Estimate(prior + total, math.hypot(spread, _RELATIVE * total))

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -21,12 +21,7 @@ from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.bayes import bayes_rule
 from sparsetoken.theory.models import DEFAULT_POINTS
 from sparsetoken.theory.points import BATCHES
-from sparsetoken.theory.token_scores import (
-    error_shares,
-    kinds_by_length,
-    standard_error,
-    token_scores,
-)
+from sparsetoken.theory.token_scores import error_bar, error_terms, same_lengths, token_scores
 
 _LARGEST_SIGNAL = 1e6
 
@@ -150,7 +145,15 @@ def _best_threshold(problem: AnyProblem, tails: Tails, low: float, high: float) 
             total += probability * (below if label > 0 else above)
         return total
 
-    return _least(error, low, high, problem.positive_rate)
+    grid = np.linspace(low, high, min(20_000, max(200, int(20 * (high - low)))))
+    values = error(grid)
+    best = int(np.argmin(values))
+    bracket = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
+    least = minimize_scalar(
+        lambda t: float(error(np.array([t]))[0]), bounds=bracket, method="bounded"
+    )
+    rate = problem.positive_rate  # of the trivial rules one errs this often, one the other times
+    return min(float(least.fun), float(values[best]), rate, 1.0 - rate)
 
 
 def _pooled(problem: AnyProblem, n_points: int) -> Estimate:
@@ -175,9 +178,9 @@ def _vectorized(problem: AnyProblem, n_points: int) -> Estimate:
         ) -> tuple[Floats, Floats]:
             if not positive:
                 return ndtr(threshold), ndtr(-threshold)
-            n_signal, share = _signal_among(count, n_tokens, kind.n_signal, kind.in_runs)
+            n_signal, chance = _signal_among(count, n_tokens, kind.n_signal, kind.in_runs)
             gap = np.subtract.outer(threshold, kind.signal * n_signal / math.sqrt(count))
-            return ndtr(gap) @ share, ndtr(-gap) @ share
+            return ndtr(gap) @ chance, ndtr(-gap) @ chance
 
         top = max(
             kind.signal * min(kind.n_signal, count) / math.sqrt(count) for kind in problem.kinds
@@ -200,8 +203,8 @@ def _signal_among(count: int, n_tokens: int, n_signal: int, in_runs: bool) -> tu
         return counts, times / start.size
     low, high = hypergeom.interval(1 - 1e-12, n_tokens, n_signal, count)
     counts = np.arange(max(low - 1, 0), min(high + 1, n_signal, count) + 1)
-    share = hypergeom.pmf(counts, n_tokens, n_signal, count)
-    return counts, share / share.sum()
+    chance = hypergeom.pmf(counts, n_tokens, n_signal, count)
+    return counts, chance / chance.sum()
 
 
 def _hardmax(problem: AnyProblem, n_points: int) -> Estimate:
@@ -217,45 +220,28 @@ def _hardmax(problem: AnyProblem, n_points: int) -> Estimate:
     return Estimate(_best_threshold(problem, tails, -9.0, top + 9.0))
 
 
-def _least(error: Callable[[Floats], Floats], low: float, high: float, rate: float) -> float:
-    """Minimum over the threshold: a grid, a local search, and the trivial rules."""
-    grid = np.linspace(low, high, min(20_000, max(200, int(20 * (high - low)))))
-    values = error(grid)
-    best = int(np.argmin(values))
-    bracket = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
-    least = minimize_scalar(
-        lambda t: float(error(np.array([t]))[0]), bounds=bracket, method="bounded"
-    )
-    return min(float(least.fun), float(values[best]), rate, 1.0 - rate)
-
-
 def _pooling_oracle(pooling: Pooling) -> Callable[[AnyProblem, int], Estimate]:
     def oracle(problem: AnyProblem, n_points: int) -> Estimate:
-        """Search the sharpness on some of the points, which it does not move; then use all."""
-        some, all_of_them = (_error_shares(problem, n) for n in (max(256, n_points // 4), n_points))
+        """Search the sharpness on a quarter of the points, which hardly moves it; then use all."""
+        quarter, every = (_WeightedSamples(problem, n) for n in (max(256, n_points // 4), n_points))
 
         def at(log_sharpness: float) -> float:
-            return _threshold_error(problem, pooling, math.exp(log_sharpness), some)[0]
-
-        def reach(sharpness: float) -> Estimate:
-            found = _threshold_error(problem, pooling, sharpness, all_of_them)
-            return Estimate(*found, sharpness=sharpness)
+            return quarter.least_error(pooling, math.exp(log_sharpness))
 
         grid = np.linspace(math.log(0.1), math.log(30.0), 13)
         values = np.array([at(point) for point in grid])
-        reached = []
         lower = np.diff(values) < 0
+        candidates = []
         for index in 1 + np.flatnonzero(lower[:-1] & ~lower[1:]):
             bracket = float(grid[index - 1]), float(grid[index + 1])
             least = minimize_scalar(at, bounds=bracket, method="bounded", options={"xatol": 0.05})
-            reached.append(reach(math.exp(float(least.x))))
+            candidates.append(float(least.x))
+        candidates += [grid[values.argmin()]] if pooling.mean_to_max else grid[[0, -1]].tolist()
+        reached = [every.least_error(pooling, math.exp(point)) for point in candidates]
         if pooling.mean_to_max:  # both limits are known exactly
             for limit, sharpness in ((_pooled, 0.0), (_hardmax, math.inf)):
                 exact = limit(problem, 0)
                 reached.append(Estimate(exact, LEAST_UNCERTAINTY, sharpness=sharpness))
-            reached.append(reach(math.exp(float(grid[values.argmin()]))))
-        else:
-            reached += [reach(math.exp(point)) for point in grid[[0, -1]]]
         best = min(reached)
         # Those that may be the best too are as uncertain as it is to be the least.
         rivals = [other for other in reached if other - 3.0 * other.uncertainty <= best]
@@ -265,74 +251,55 @@ def _pooling_oracle(pooling: Pooling) -> Callable[[AnyProblem, int], Estimate]:
     return oracle
 
 
-class _Shares(NamedTuple):
-    """What the points of both classes, shape (batches, points), add to the error."""
+class _WeightedSamples:
+    """Points of both classes, drawn equally often, and what each adds to the error of a rule."""
 
-    n_points: int
-    n_noise: int
-    """How many points, the last ones, are negatives of one kind."""
-    missed: Floats
-    """If they are called negative."""
-    alarm: Floats
-    """If they are called positive."""
+    def __init__(self, problem: AnyProblem, n_points: int) -> None:
+        self.problem, self.n_points = problem, n_points
+        batches = [self._tokens(batch) for batch in range(BATCHES)]
+        both = [error_terms(problem, tokens) for tokens in batches]
+        self.missed, self.alarm = (np.stack(terms) for terms in zip(*both, strict=True))
+        # The last points are negatives of one kind.
+        self.n_noise = len(batches[0][-1]) // (2 * len(same_lengths(problem)[-1].kinds))
 
+    def _tokens(self, batch: int) -> list[Floats]:
+        return token_scores(self.problem, self.n_points, batch)
 
-def _error_shares(problem: AnyProblem, n_points: int) -> _Shares:
-    """Both classes are drawn equally often, and weighted by the likelihood ratio."""
-    scores = [token_scores(problem, n_points, batch) for batch in range(BATCHES)]
-    both = [error_shares(problem, tokens) for tokens in scores]
-    n_kinds = len(list(kinds_by_length(problem).values())[-1])
-    n_noise = len(scores[0][-1]) // (2 * n_kinds)
-    return _Shares(n_points, n_noise, *(np.stack(shares) for shares in zip(*both, strict=True)))
+    def least_error(self, pooling: Pooling, sharpness: float) -> Estimate:
+        """Return the least error of a threshold on the feature along the signal.
 
-
-def _threshold_error(
-    problem: AnyProblem, pooling: Pooling, sharpness: float, shares: _Shares
-) -> tuple[float, float]:
-    """Least error of a threshold on the feature along the signal, and its standard error.
-
-    The step at the threshold is smoothed by a kernel of fourth order, 2Φ(·/h) − Φ(·/√2h): steps at
-    the points would favour the threshold that suits the sample, and spoil the Sobol points. No rule
-    is better on the points than that of the likelihood ratio.
-    """
-    *_, missed, alarm = shares
-    scores = np.stack(
-        [
-            np.concatenate(
-                [
-                    _features(x, pooling, sharpness)
-                    for x in token_scores(problem, shares.n_points, batch)
-                ]
-            )
+        The step at the threshold is smoothed by a kernel of fourth order, 2Φ(·/h) − Φ(·/√2h): steps
+        at the points would favor the threshold that suits the sample, and spoil the Sobol points.
+        No rule is better on the points than that of the likelihood ratio.
+        """
+        missed, alarm = self.missed, self.alarm
+        features = [
+            [np.einsum("nl,nl->n", pooling.weights(sharpness * x), x) for x in self._tokens(batch)]
             for batch in range(BATCHES)
         ]
-    )
-    width = 0.1 * float(scores[:, -shares.n_noise :].std()) + 1e-12
+        scores = np.stack([np.concatenate(lengths) for lengths in features])
+        width = 0.1 * float(scores[:, -self.n_noise :].std()) + 1e-12
 
-    def each(threshold: float) -> Floats:
-        z = (threshold - scores) / width
-        below = 2.0 * ndtr(z) - ndtr(z / math.sqrt(2.0))
-        return alarm + (missed - alarm) * below
+        def each(threshold: float) -> Floats:
+            z = (threshold - scores) / width
+            below = 2.0 * ndtr(z) - ndtr(z / math.sqrt(2.0))
+            return alarm + (missed - alarm) * below
 
-    # Start from the best threshold of the points themselves.
-    order = np.argsort(scores, axis=None)
-    best = int(np.argmin(np.cumsum((missed - alarm).ravel()[order])))
-    start = float(scores.ravel()[order[best]])
-    minimum = minimize_scalar(
-        lambda t: float(each(t).mean()),
-        bounds=(start - 5 * width, start + 5 * width),
-        method="bounded",
-        options={"xatol": 0.02 * width},
-    )
-    batches = each(float(minimum.x)).mean(axis=1)
-    error = standard_error(batches, problem.positive_rate, scores.size)
-    least = float(np.minimum(missed, alarm).mean())
-    trivial = min(problem.positive_rate, 1.0 - problem.positive_rate)
-    return min(max(float(minimum.fun), least), trivial), error
-
-
-def _features(x: Floats, pooling: Pooling, sharpness: float) -> Floats:
-    return np.einsum("nl,nl->n", pooling.weights(sharpness * x), x)
+        # Start from the best threshold of the points themselves.
+        order = np.argsort(scores, axis=None)
+        best = int(np.argmin(np.cumsum((missed - alarm).ravel()[order])))
+        start = float(scores.ravel()[order[best]])
+        minimum = minimize_scalar(
+            lambda t: float(each(t).mean()),
+            bounds=(start - 5 * width, start + 5 * width),
+            method="bounded",
+            options={"xatol": 0.02 * width},
+        )
+        rate = self.problem.positive_rate
+        bar = error_bar(each(float(minimum.x)).mean(axis=1), rate, scores.size)
+        least = float(np.minimum(missed, alarm).mean())
+        value = min(max(float(minimum.fun), least), rate, 1.0 - rate)
+        return Estimate(value, bar, sharpness=sharpness)
 
 
 def _bayes(problem: AnyProblem, n_points: int) -> Estimate:

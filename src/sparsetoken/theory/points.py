@@ -30,6 +30,7 @@ _SOBOL_COLUMNS = 64  # the largest tokens; the others are drawn at random
 _MOST_NUMBERS = 10_000_000  # tokens drawn for one law at most; long sequences get fewer points
 _FEWEST = 1024  # points per class of a kind
 _CACHED_NUMBERS = 500_000  # per batch
+_MOST_COLUMNS = 2000  # of Sobol points in sobol_normals; the others are drawn at random
 _SEED = 20250925
 
 
@@ -64,13 +65,13 @@ def attention_law(
             triple = _features(rows, shape[1], signal, pooling, cosine, sharpness)
             columns.setdefault(name, []).append(triple)
     joined = {key: np.concatenate(column, axis=1) for key, column in columns.items()}
-    shares: Counter[tuple[Any, bool, float]] = Counter()
+    probabilities: Counter[tuple[Any, bool, float]] = Counter()
     for kind, positive, label, probability in problem.groups:
         key = (kind.n_tokens, kind.n_signal, kind.signal) if positive else kind.n_tokens
-        shares[key, positive, label] += probability  # type: ignore[assignment]
+        probabilities[key, positive, label] += probability  # type: ignore[assignment]
     return FeatureLaw.mixture(
-        (Part(label, positive, share, *joined[key])
-         for (key, positive, label), share in shares.items()),
+        (Part(label, positive, probability, *joined[key])
+         for (key, positive, label), probability in probabilities.items()),
         BATCHES,
     )  # fmt: skip
 
@@ -121,9 +122,9 @@ def _draw_noise(n_tokens: int, n_signal: int, n_points: int, batch: int) -> Floa
     np.log(uniform, out=uniform)
     start = 0
     for n in groups:
-        part = uniform[:, start : start + n]
-        part /= np.arange(n, 0, -1)
-        np.cumsum(part, axis=1, out=part)
+        logs = uniform[:, start : start + n]
+        logs /= np.arange(n, 0, -1)
+        np.cumsum(logs, axis=1, out=logs)
         start += n
     np.negative(np.expm1(uniform, out=uniform), out=uniform)
     np.negative(ndtri(uniform, out=uniform), out=uniform)
@@ -135,3 +136,12 @@ def _cached_noise(n_tokens: int, n_signal: int, n_points: int, batch: int) -> Fl
     noise = _draw_noise(n_tokens, n_signal, n_points, batch)
     noise.flags.writeable = False
     return noise
+
+
+def sobol_normals(n_rows: int, n_columns: int, rng: np.random.Generator) -> Floats:
+    """Return standard normals at Sobol points, (n_rows, n_columns)."""
+    uniform = np.empty((n_rows, n_columns))
+    leading = min(n_columns, _MOST_COLUMNS)
+    uniform[:, :leading] = qmc.Sobol(leading, scramble=True, rng=rng).random(n_rows)
+    uniform[:, leading:] = rng.random((n_rows, n_columns - leading))
+    return ndtri(np.clip(uniform, 1e-12, 1.0 - 1e-12))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from sparsetoken.population import AnyProblem
-from sparsetoken.theory.curves import RiskCurve, solve_along
+from sparsetoken.theory.curves import solve_along
 from sparsetoken.theory.models import DEFAULT_POINTS, LARGEST_SHARPNESS, get_model
 from sparsetoken.theory.trained import Risk
 from sparsetoken.theory.two_steps import alignment
@@ -72,7 +72,7 @@ def two_step_curve(
     loss: Any = "logistic",
     n_points: int = DEFAULT_POINTS,
     **rates: Any,
-) -> RiskCurve:
+) -> list[Risk]:
     """Return :func:`two_step_risk` at each pair of sample ratios, each solved from the one before.
 
     Parameters

@@ -21,7 +21,7 @@ from sparsetoken.theory.smoothing import Moments, envelope_moments
 
 
 class ReadoutObjective(NamedTuple):
-    """What is optimised: a loss over the points of a feature law, at a ratio and ridge."""
+    """What is optimized: a loss over the points of a feature law, at a ratio and ridge."""
 
     points: Points
     loss: Loss
@@ -105,8 +105,8 @@ def assemble(
     slopes = (readout.along_rest / norm, readout.spread / norm) if finite else (1.0, 0.0)
     total = _Sums(np.zeros(4), np.zeros(4), np.zeros(4), np.zeros((4, 4)), np.zeros((4, 4)))
     for row in rows:
-        chosen = Points(*(column[row] for column in points))
-        _add_points(chosen, Moments(*(moment[row] for moment in m)), slopes, factor, total)
+        subset = Points(*(column[row] for column in points))
+        _add_points(subset, Moments(*(moment[row] for moment in m)), slopes, factor, total)
     scalars, gradient, cross, hessian, metric = total
     value, used, saved, pull = scalars.tolist()
     for i in (0, 1, 3):

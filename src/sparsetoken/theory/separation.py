@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from sparsetoken._types import Floats
-from sparsetoken.estimate import Estimate, warn_not_converged
+from sparsetoken.estimate import Estimate, standard_error, warn_not_converged
 from sparsetoken.law import FeatureLaw, Points
 from sparsetoken.pooling import Pooling
 from sparsetoken.population import AnyProblem, check_problem
@@ -69,7 +69,7 @@ def law_capacity(law: FeatureLaw) -> Estimate:
     error = 0.0
     if law.batches > 1:
         each = _separation_cost(law.points, x)[3]
-        error = float(np.std(law.by_batch(each), ddof=1)) / math.sqrt(law.batches)
+        error = standard_error(law.by_batch(each))
     return Estimate(1.0 / value, max(error, 1e-12) / value**2, converged)
 
 

@@ -9,7 +9,6 @@ error falls exponentially for such integrands.
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from sparsetoken._types import Floats
 
 Complex = NDArray[np.complex128]
 
-STRONGEST = 20.0  # a signal token of this strength is recognised but for 1e-20 or so
+STRONGEST = 20.0  # a signal token of this strength is recognized but for 1e-20 or so
 _NO_STRENGTH = 1e-150  # its square is no number
 _WEAKEST = 1e-4  # below, the logarithm of the ratio is Gaussian to that accuracy
 _CONCENTRATED = 0.5  # below, Λ is near one: its logarithm is nearly Gaussian
@@ -30,47 +29,40 @@ _TURN = 2.5  # how far the line of integration is moved off the real axis at mos
 _ROOT = math.sqrt(2.0 * math.pi)
 
 
-class _Noise(NamedTuple):
-    """A normal variable on a grid."""
-
-    nodes: Floats
-    weights: Floats
-
-
-def _noise(strength: float) -> _Noise:
-    """Return a grid fine enough for functions of exp(κg), up to where κ moves the normal."""
+def _noise(strength: float) -> tuple[Floats, Floats]:
+    """Return a normal on a grid fine enough for functions of exp(κg), with its weights."""
     step = 0.4 / max(strength, 1.6)
     nodes = np.arange(-_REACH, strength + _REACH + step, step)
-    return _Noise(nodes, step / _ROOT * np.exp(-0.5 * nodes**2))
+    return nodes, step / _ROOT * np.exp(-0.5 * nodes**2)
 
 
 def single_token_precision(
-    n_tokens: int, strengths: Floats, signals: Floats, shares: Floats, priors: Floats
+    n_tokens: int, strengths: Floats, signals: Floats, weights: Floats, priors: Floats
 ) -> Floats:
     """Return E Σ a_l â_l for each prior, where a is the signal of a sequence's tokens.
 
-    A sequence is positive with the prior's probability and then, by shares, of a kind with signal
+    A sequence is positive with the prior's probability and then, by weight, of a kind with signal
     θ_k in one token, seen with strength κ_k; â is the posterior mean. With Y and D the sums over
-    kinds of exp(κ_k g − κ_k²/2), weighted by shares and by shares times θ_k, it is
+    kinds of exp(κ_k g − κ_k²/2), weighted as they are, and times θ_k, it is
 
     ρ ∫ E[D² e^{−tY}] φ(t)^{L−1} exp(−tL(1−ρ)/ρ) dt,   φ(t) = E e^{−tY},   g ~ N(0, 1).
     """
-    noise = _noise(float(strengths.max()))
-    tilts = np.multiply.outer(strengths, noise.nodes) - 0.5 * strengths[:, np.newaxis] ** 2
+    nodes, node_weights = _noise(float(strengths.max()))
+    tilts = np.multiply.outer(strengths, nodes) - 0.5 * strengths[:, np.newaxis] ** 2
     top = tilts.max(axis=0)
-    likely = shares[:, np.newaxis] * np.exp(tilts - top)
+    likely = weights[:, np.newaxis] * np.exp(tilts - top)
     log_ratio = top + np.log(likely.sum(axis=0))
     signal = signals @ likely / likely.sum(axis=0)  # D/Y: the signal to expect of a signal token
-    step = noise.nodes[1] - noise.nodes[0]
-    shifted = np.exp(-0.5 * np.subtract.outer(noise.nodes, strengths) ** 2) * (step / _ROOT)
-    positive = shifted @ (shares * signals) * signal
+    step = nodes[1] - nodes[0]
+    shifted = np.exp(-0.5 * np.subtract.outer(nodes, strengths) ** 2) * (step / _ROOT)
+    positive = shifted @ (weights * signals) * signal
 
     reached = log_ratio[positive >= 1e-20 * positive.max()]
     step = 0.3 * max(1.0, float(strengths.min()) / 4.0)
     log_t = np.arange(-reached.max() - 28.0, -reached.min() + 4.0, step)
     scaled = np.exp(np.minimum(np.add.outer(log_t, log_ratio), 700.0))
     survived = np.exp(-scaled)
-    lost = np.minimum(-np.expm1(-scaled) @ noise.weights, 1.0 - 1e-16)
+    lost = np.minimum(-np.expm1(-scaled) @ node_weights, 1.0 - 1e-16)
     rest = (n_tokens - 1) * np.log1p(-lost)
     doubt = n_tokens * (1.0 - priors) / np.where(priors > 0.0, priors, 1.0)
     decay = np.exp(rest[:, np.newaxis] - np.multiply.outer(np.exp(log_t), doubt))
@@ -148,7 +140,7 @@ class SingleTokenRatio:
         def look(log_t: float) -> tuple[float, float]:
             """Return the slope by log t, and a bound for the log of the probability."""
             t = math.exp(log_t)
-            (transform,), (falls,) = (part.real for part in self._transform(np.array([t + 0j])))
+            (transform,), (falls,) = (x.real for x in self._transform(np.array([t + 0j])))
             kept = max(1.0 + transform, 1e-16)  # rounding may leave less
             slope = t * (limit - self.n_tokens * falls / kept) - 1.0
             excess = limit - self.n_tokens * self._center
@@ -216,11 +208,11 @@ def _transform(log_size, angle, kappa, center, nodes, weights, results):  # type
     The line of integration is moved so that it turns tY to the real axis.
     """
     for i in range(log_size.size):
-        turned = min(abs(angle[i]), _TURN * kappa)
+        rotation = min(abs(angle[i]), _TURN * kappa)
         if angle[i] < 0.0:
-            turned = -turned
-        shift = -turned / kappa  # of g, along the imaginary axis
-        cos, sin = math.cos(angle[i] - turned), math.sin(angle[i] - turned)
+            rotation = -rotation
+        shift = -rotation / kappa  # of g, along the imaginary axis
+        cos, sin = math.cos(angle[i] - rotation), math.sin(angle[i] - rotation)
         middle = center * math.exp(log_size[i])
         middle_real, middle_imaginary = middle * math.cos(angle[i]), middle * math.sin(angle[i])
         total, falls = 0j, 0j
@@ -241,5 +233,5 @@ def _transform(log_size, angle, kappa, center, nodes, weights, results):  # type
             falls += weight * size * (1.0 + lost)
         scale = math.exp(0.5 * shift * shift)
         results[0, i] = scale * total
-        ratio = complex(math.cos(turned), -math.sin(turned)) * math.exp(-log_size[i])
+        ratio = complex(math.cos(rotation), -math.sin(rotation)) * math.exp(-log_size[i])
         results[1, i] = scale * ratio * falls

@@ -46,7 +46,6 @@ class Saddle:
     reduced: Reduced
     """The convex function of x around the last pass, one Newton step before the solution."""
     moments: Moments
-    passes: int
     smoothing: float
     """What was left of the loss's smoothing."""
     converged: bool
@@ -115,15 +114,8 @@ def newton(
         if settled or passes >= most_passes or not math.isfinite(change):
             value = done.value + 0.5 * float(residual @ move)
             reduced = _eliminate(done, readout, math.inf)
-            return Saddle(
-                target if settled else readout,
-                value,
-                reduced,
-                moments,
-                passes,
-                objective.smoothing,
-                bool(settled),
-            )
+            end = target if settled else readout
+            return Saddle(end, value, reduced, moments, objective.smoothing, bool(settled))
         readout = target
 
 
@@ -157,7 +149,7 @@ def descend(
     current = _eliminate(done, readout, bound)
     damping = helped = 0.0
     while passes < _MOST_PASSES and damping < 1e12 and not fits_perfectly(objective, current.value):
-        # The metric's share keeps the step along a flat direction finite.
+        # The metric's part keeps the step along a flat direction finite.
         floor = (damping + 1e-14) * done.metric
         move = -solve_scaled(current.hessian + floor, current.gradient)
         change = math.sqrt(max(float(move @ done.metric @ move), 0.0))
@@ -172,7 +164,7 @@ def descend(
                 move.size < 4 or abs(move[3]) < 0.03 * readout.spread
             )
             fine = settled and _sensible(objective, value)
-            return Saddle(target, value, current, moments, passes, objective.smoothing, fine)
+            return Saddle(target, value, current, moments, objective.smoothing, fine)
         trial, trial_done, trial_moments, used = _fit_step(objective, target)
         passes += used
         proposed = _eliminate(trial_done, trial, bound)
@@ -185,7 +177,7 @@ def descend(
             curvature = float(move @ current.hessian @ move)
             least = 0.5 * curvature / (float(move @ done.metric @ move) + 1e-300)
             damping = max(10.0 * damping, min(max(least, 1e-12), 1e-3), 0.1 * helped)
-    return Saddle(readout, current.value, current, moments, passes, objective.smoothing, False)
+    return Saddle(readout, current.value, current, moments, objective.smoothing, False)
 
 
 def follow(objective: ReadoutObjective) -> Saddle:
@@ -223,8 +215,8 @@ def _lower_ridge(objective: ReadoutObjective, readout: Readout, target: float) -
         guess = readout
         if previous is not None and reg > 0.0:  # extrapolate in log λ
             before, log_change = previous
-            share = math.log(reg / objective.reg) / log_change
-            z = np.array(readout) + share * (np.array(readout) - np.array(before))
+            ratio = math.log(reg / objective.reg) / log_change
+            z = np.array(readout) + ratio * (np.array(readout) - np.array(before))
             z[3] = max(z[3], 0.5 * readout.spread)
             guess = Readout(*map(float, z))
         saddle = newton(objective._replace(reg=reg), guess, most_passes=8)
@@ -307,7 +299,7 @@ def _constant(objective: ReadoutObjective) -> tuple[float, float]:
         low, high = (bias, high) if tilt < 0.0 else (low, bias)
         bias = 0.5 * (low + high)
     squares = [
-        share * loss.derivative(bias, y) ** 2 for y, share in ((1.0, rate), (-1.0, 1 - rate))
+        weight * loss.derivative(bias, y) ** 2 for y, weight in ((1.0, rate), (-1.0, 1 - rate))
     ]
     return bias, max(math.sqrt(sum(squares)), 1e-3)
 

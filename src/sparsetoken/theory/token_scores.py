@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsetoken._types import Bools, Floats
+from sparsetoken.estimate import standard_error
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.likelihood import log_likelihood_ratio
@@ -17,12 +18,36 @@ from sparsetoken.theory.points import BATCHES, token_noise
 _SEED = 20260901
 
 
-def standard_error(batches: ArrayLike, rate: float, n_points: int) -> float:
+class SameLength(NamedTuple):
+    """The sequences of one length, which can be seen; their kinds cannot."""
+
+    kinds: tuple[SparseTokenProblem, ...]
+    """Those that differ in more than their positive rate."""
+    positive: Floats
+    """Probability of a sample that is of each kind and carries the signal."""
+    negative: float
+    """Probability of a sample of this length that does not carry it."""
+
+
+def same_lengths(problem: AnyProblem) -> list[SameLength]:
+    """Return the sequences of a problem by their length."""
+    positive: dict[int, dict[SparseTokenProblem, float]] = {}
+    negative: dict[int, float] = {}
+    for kind, weight in zip(problem.kinds, problem.shares, strict=True):
+        length, rate = kind.n_tokens, kind.positive_rate
+        alike = replace(kind, positive_rate=0.5)
+        kinds = positive.setdefault(length, {})
+        kinds[alike] = kinds.get(alike, 0.0) + weight * rate
+        negative[length] = negative.get(length, 0.0) + weight * (1.0 - rate)
+    return [
+        SameLength(tuple(kinds), np.array(list(kinds.values())), negative[length])
+        for length, kinds in positive.items()
+    ]
+
+
+def error_bar(batches: ArrayLike, rate: float, n_points: int) -> float:
     """Return the error of the mean, with what is too rare for the points to show."""
-    unseen = 0.02 * min(rate, 1.0 - rate) / n_points
-    return math.hypot(
-        float(np.std(np.asarray(batches, dtype=float), ddof=1)) / math.sqrt(BATCHES), unseen
-    )
+    return math.hypot(standard_error(batches), 0.02 * min(rate, 1.0 - rate) / n_points)
 
 
 class Positives(NamedTuple):
@@ -57,9 +82,9 @@ def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Floats]
     Of each kind positives come first, then as many negatives. The columns of the signal tokens come
     first, unless signals of that length come in runs.
     """
-    by_length = kinds_by_length(problem)
+    by_length = same_lengths(problem)
     scores = []
-    for kinds in by_length.values():
+    for kinds, _, _ in by_length:
         rows = []
         each = max(n_points // (len(by_length) * len(kinds)), min(n_points, 256))
         drawn: Counter[int] = Counter()
@@ -73,7 +98,7 @@ def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Floats]
     return scores
 
 
-def error_shares(problem: AnyProblem, scores: list[Floats]) -> tuple[Floats, Floats]:
+def error_terms(problem: AnyProblem, scores: list[Floats]) -> tuple[Floats, Floats]:
     """Return what each sample adds to the mean error if it is called negative, and if positive.
 
     With m₊ and m₋ the densities of samples of a length recorded as positive and as negative, the
@@ -82,31 +107,13 @@ def error_shares(problem: AnyProblem, scores: list[Floats]) -> tuple[Floats, Flo
     """
     missed, invented = problem.label_errors
     total = sum(map(len, scores))
-    shares = []
-    for (length, kinds), x in zip(kinds_by_length(problem).items(), scores, strict=True):
+    if_negative, if_positive = [], []
+    for (kinds, positive, negative), x in zip(same_lengths(problem), scores, strict=True):
         logs = np.stack([np.zeros(len(x)), *(log_likelihood_ratio(x, kind) for kind in kinds)])
         ratios = np.exp(logs - logs.max(axis=0))
         density = 0.5 * ratios[0] + 0.5 * ratios[1:].mean(axis=0)
-        positive, negative = 0.0, 0.0
-        for kind, carries, _, probability in problem.groups:
-            if carries and kind.n_tokens == length:
-                index = kinds.index(replace(kind, positive_rate=0.5))
-                positive = positive + probability * ratios[1 + index]
-            elif kind.n_tokens == length:
-                negative = negative + probability * ratios[0]
-        shares.append(
-            [
-                ((1.0 - missed) * positive + invented * negative) / density * (total / len(x)),
-                (missed * positive + (1.0 - invented) * negative) / density * (total / len(x)),
-            ]
-        )
-    missed_shares, alarm_shares = (np.concatenate(column) for column in zip(*shares, strict=True))
-    return missed_shares, alarm_shares
-
-
-def kinds_by_length(problem: AnyProblem) -> dict[int, list[SparseTokenProblem]]:
-    """Return the kinds that differ in more than their positive rate."""
-    by_length: dict[int, list[SparseTokenProblem]] = {}
-    for kind in dict.fromkeys(replace(kind, positive_rate=0.5) for kind in problem.kinds):
-        by_length.setdefault(kind.n_tokens, []).append(kind)
-    return by_length
+        signal, noise = positive @ ratios[1:], negative * ratios[0]
+        unit = total / len(x) / density
+        if_negative.append(((1.0 - missed) * signal + invented * noise) * unit)
+        if_positive.append((missed * signal + (1.0 - invented) * noise) * unit)
+    return np.concatenate(if_negative), np.concatenate(if_positive)

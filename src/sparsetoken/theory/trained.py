@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from sparsetoken._types import Floats
-from sparsetoken.estimate import Estimate
+from sparsetoken.estimate import Estimate, standard_error
 from sparsetoken.law import FeatureLaw, Readout, score_mean
 from sparsetoken.losses import Loss
 from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
@@ -112,7 +112,7 @@ class Risk(Performance):
 
     @cached_property
     def train_error(self) -> Estimate:
-        """Share of the training samples on the wrong side."""
+        """Fraction of the training samples on the wrong side."""
         return self._estimate(self._train_error)
 
     def _train_error(self, law: FeatureLaw, readout: Readout) -> float:
@@ -168,7 +168,7 @@ def solve_point(
     loss: Loss,
     before: tuple[Readout, Readout] | None,
 ) -> Risk:
-    """Solve for one classifier; ``before`` is the path of a neighbouring one, to start from."""
+    """Solve for one classifier; ``before`` is the path of a neighboring one, to start from."""
     ratio, ridge = model.ratio(problem, alpha), model.ridge(problem, reg)
     if ridge == 0.0 and math.isfinite(ratio):
         ridge = _without_ridge(law, ratio, alpha, loss)
@@ -207,8 +207,8 @@ def _agrees(result: Risk) -> bool:
     if batches == 1:
         return True
     bar = math.sqrt(batches) * result.uncertainty + 1e-4 * result.test_error
-    here, there = (result._error(result.law.first_batch, x) for x in (result.readout, coarse))
-    return abs(here - there) <= _FAR * bar
+    fine, first = (result._error(result.law.first_batch, x) for x in (result.readout, coarse))
+    return abs(fine - first) <= _FAR * bar
 
 
 @np.errstate(over="ignore")  # where nothing has converged, moves are not bounded
@@ -229,7 +229,7 @@ def _train_loss(
     if law.batches > 1:
         envelopes = law.by_batch(saddle.moments.envelope)
         each = envelopes - [penalty(saddle.readout.moved(by)) for by in moves]
-        error = float(np.std(each, ddof=1)) / math.sqrt(law.batches)
+        error = standard_error(each)
     return Estimate(max(value, 0.0), max(error, LEAST_UNCERTAINTY), converged)
 
 
@@ -272,7 +272,7 @@ def _solve_law(
 ) -> tuple[Readout, Saddle, bool]:
     """Solve on the first batch of points, then on all of them from there; then look again.
 
-    ``before`` has both solutions at a neighbouring point: they differ by about the same there.
+    ``before`` has both solutions at a neighboring point: they differ by about the same there.
     Returns both solutions, and whether the second passed the second look.
     """
     if law.batches == 1:

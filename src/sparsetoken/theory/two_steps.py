@@ -167,7 +167,7 @@ def _two_steps(
     memory = -lr_readout * slope / (alpha * length)  # each sample's memory of itself
     mean = np.add.outer(bias, memory + signal * sparsity * overlap)
     points = np.broadcast_arrays(label, mean, np.sqrt(readout_squared / length))
-    labels, means, scales = (part.ravel() for part in points)
+    labels, means, scales = (column.ravel() for column in points)
     moments = envelope_moments(loss, labels, means, scales, 1.0, 0.0)
     h, hh = moments.h.reshape(mean.shape), moments.hh.reshape(mean.shape)
     if center:

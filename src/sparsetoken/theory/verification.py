@@ -35,43 +35,33 @@ def is_stationary(
 
     ``moments`` has the solver's averages over G of all points.
     """
-    points = law.points
-    sums = [points.average(term) for term in _terms(objective, readout, points, moments)]
-    index, weight, blocks = _subset(law, points.weight * np.abs(moments.hh))
-    subset = Points(*(column[index] for column in points))._replace(weight=weight)
+    index, weight, blocks = _subset(law, law.points.weight * np.abs(moments.hh))
+    subset = Points(*(column[index] for column in law.points))._replace(weight=weight)
     exact = score_moments(objective._replace(points=subset, resolution=math.inf), readout)
     gridded = Moments(*(moment[index] for moment in moments))
-    pairs = zip(
-        *(_terms(objective, readout, subset, each) for each in (exact, gridded)), strict=True
-    )
-    missed = [weight * (right - solved) for right, solved in pairs]
-    errors = [_standard_error(terms, blocks) for terms in missed]
+    right, solved = (_terms(objective, readout, subset, each) for each in (exact, gridded))
+    missed = weight * (right - solved)
+    errors = np.array([_standard_error(row, blocks) for row in missed])
+    terms = _terms(objective, readout, law.points, moments)
+    totals = np.einsum("kn,n->k", terms, law.points.weight)
     slope = math.sqrt(subset.average(exact.hh))  # typical ℓ′
     along, rest = (
         slope * math.sqrt(subset.average(a**2 + subset.scale**2))
         for a in (subset.along_query, subset.along_rest)
     )
-    x = readout
+    x, reg = readout, objective.reg
+    constants, sizes = [0.0, reg * x.along_query, reg * x.along_rest], [slope, along, rest]
     if math.isfinite(objective.alpha):
         tension = 1.0 / (objective.alpha * math.exp(x.log_step))
-        constants = [0.0, objective.reg * x.along_query, tension * x.along_rest]
-        constants += [-(x.spread**2), objective.reg - tension]
-        sizes = [slope, along, rest, x.spread**2, tension]
-    else:
-        constants = [0.0, objective.reg * x.along_query, objective.reg * x.along_rest]
-        sizes = [slope, along, rest]
-    return all(
-        abs(constant + total + terms.sum()) <= _ACCURACY * size + min(_ERRORS * error, _MOST * size)
-        for constant, total, terms, error, size in zip(
-            constants, sums, missed, errors, sizes, strict=True
-        )
-    )
+        constants[2:] = [tension * x.along_rest, -(x.spread**2), reg - tension]
+        sizes += [x.spread**2, tension]
+    off = np.abs(constants + totals + missed.sum(axis=1))
+    allowed = np.array(sizes) * _ACCURACY + np.minimum(_ERRORS * errors, np.array(sizes) * _MOST)
+    return bool(np.all(off <= allowed))
 
 
-def _terms(
-    objective: ReadoutObjective, readout: Readout, points: Points, m: Moments
-) -> list[Floats]:
-    """Return what each condition averages over the points."""
+def _terms(objective: ReadoutObjective, readout: Readout, points: Points, m: Moments) -> Floats:
+    """Return what each condition averages over the points, shape (conditions, points)."""
     c2 = points.scale**2
     terms = [m.h, points.along_query * m.h, points.along_rest * m.h]
     if math.isfinite(objective.alpha):
@@ -79,7 +69,7 @@ def _terms(
         terms += [step * c2 * m.hh, c2 * m.k]
     else:
         terms[2] = terms[2] + readout.along_rest * c2 * m.k
-    return terms
+    return np.stack(terms)
 
 
 def _subset(law: FeatureLaw, pull: Floats) -> tuple[Index, Floats, Index]:

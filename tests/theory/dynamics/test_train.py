@@ -8,12 +8,7 @@ from statistical import Z_LIMIT, standard_score
 
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Logistic, get_loss
-from sparsetoken.theory import (
-    ConvergenceWarning,
-    alignment,
-    risk,
-    training,
-)
+from sparsetoken.theory import training
 from theory.dynamics.dense_descent import NAMES, descend
 
 SETTINGS = {
@@ -64,88 +59,6 @@ def test_checked_values():
     # Another implementation of the same equations, by Monte Carlo.
     fresh = training(problem, steps=6, alpha=2.0, n_points=16384)
     assert fresh.cosine[1:] == pytest.approx([0.780, 0.744, 0.518, 0.710, 0.541], abs=6e-3)
-
-
-@pytest.mark.parametrize(
-    ("problem", "loss"),
-    [
-        (SparseTokenProblem(10, 2, 3.0, 0.3), "logistic"),
-        (SparseTokenProblem(4, 4, 2.0), "square"),
-        (SparseTokenProblem(1), "logistic"),
-    ],
-    ids=["plain", "all tokens, square", "one token"],
-)
-def test_two_published_steps_are_a_special_case(problem, loss):
-    two = alignment(problem, alpha=1.5, loss=loss, lr_readout=1.5, lr_bias=0.7, beta=2.0)
-    t = training(
-        problem, steps=2, alpha=1.5, batches="reused", loss=loss, beta=2.0, n_points=512,
-        lr_readout=[1.5, 0.0], lr_bias=[0.7, 0.0], lr_query=[0.0, 20.0],
-    )  # fmt: skip
-    found = t.cosine[-1], t.query_norm[-1], t.readout_norm[-1], t.bias[-1]
-    expected = two.cosine, two.query_norm, two.readout_norm, two.bias
-    assert found == pytest.approx(expected, rel=1e-8, abs=1e-10)
-    if two.query_norm > 0:
-        direct = risk(
-            problem, "attention", alpha=2.0, reg=0.1, loss=loss, cosine=two.cosine,
-            sharpness=two.sharpness,
-        )  # fmt: skip
-        assert t.risk(2.0, 0.1).test_error == pytest.approx(direct.test_error, rel=1e-6)
-
-
-def test_online_is_the_limit_of_many_small_fresh_batches():
-    """A batch of α/k samples per dimension with rates times α/k is k-th of the way; k → ∞."""
-    problem, options = SparseTokenProblem(5, 1, 3.0), {"n_points": 4096}
-    rates = {"lr_query": 3.0, "lr_readout": 1.0, "lr_bias": 1.0}
-    online = training(problem, steps=1, alpha=1.0, batches="online", **rates, **options)
-
-    def gap(k):
-        small = {name: rate / k for name, rate in rates.items()}
-        t = training(problem, steps=k, alpha=1.0 / k, **small, **options)
-        return np.array([getattr(t, n)[-1] - getattr(online, n)[-1] for n in NAMES])
-
-    coarse, fine = gap(20), gap(40)
-    assert np.abs(fine).max() < 0.1
-    assert np.abs(2 * fine - coarse).max() < 0.1 * np.abs(coarse).max()  # first order in 1/k
-
-
-def test_same_samples_forever_many_samples_are_new_samples():
-    """Without noise nothing is remembered: both agree as α → ∞."""
-    problem = SparseTokenProblem(5, 1, 2.0, 0.4)
-    options = {"steps": 5, "alpha": 1e7, "n_points": 4096, "lr_query": 3.0}
-    fresh = training(problem, batches="fresh", **options)
-    reused = training(problem, batches="reused", **options)
-    for name in (*NAMES, "train_loss", "test_error"):
-        found, expected = getattr(reused, name), getattr(fresh, name)
-        assert found == pytest.approx(expected, rel=2e-3, abs=2e-4), name
-
-
-def test_error_bars_cover_the_error():
-    problem = SparseTokenProblem(6, 1, 3.0)
-    for batches in ("fresh", "reused", "online"):
-        options = {"steps": 4, "alpha": 1.0, "batches": batches}
-        coarse = training(problem, **options, n_points=1024)
-        fine = training(problem, **options, n_points=16384)
-        for name in ("cosine", "query_norm", "readout_norm", "test_error"):
-            error = np.hypot(coarse.uncertainty(name), fine.uncertainty(name)) + 1e-6
-            scores = (getattr(coarse, name) - getattr(fine, name)) / error
-            assert np.abs(scores).max() < 5.0, (batches, name)
-            assert fine.uncertainty(name).max() < 0.02
-
-
-@pytest.mark.parametrize("batches", ["fresh", "reused", "online"])
-def test_runaway_training_is_told(batches):
-    problem = SparseTokenProblem(4, 1, 2.0)
-    with pytest.warns(ConvergenceWarning, match="runs away in step"):
-        t = training(
-            problem, steps=12, alpha=1.0, batches=batches, loss="square", lr_readout=200.0,
-            lr_query=50.0, n_points=256,
-        )  # fmt: skip
-    assert not t.converged
-    assert t.diverged_at == len(t.cosine) + 1 <= 12
-    for name in (*NAMES, "train_loss", "test_error"):
-        assert np.isfinite(getattr(t, name)).all()
-        assert len(getattr(t, name)) == len(t.uncertainty(name)) == len(t.cosine)
-    assert f"diverged in step {t.diverged_at}" in repr(t)
 
 
 def test_custom_smooth_loss():
@@ -205,20 +118,6 @@ def test_population_of_one_kind_is_the_problem():
         assert np.array_equal(one.test_error, other.test_error)
 
 
-def test_many_steps_on_the_same_samples_need_not_many_points():
-    """Late gradients nearly depend on earlier ones: noise of their covariance must not grow.
-
-    Gradient descent at d = 300, four runs: cosines after steps 28 to 30.
-    """
-    t = training(
-        SparseTokenProblem(10, 1, 5.0), steps=30, alpha=2.0, batches="reused", reg=0.1,
-        lr_query=3.0, lr_readout=1.0, lr_bias=0.5, n_points=512,
-    )  # fmt: skip
-    assert t.converged
-    assert t.cosine[27:] == pytest.approx([0.599, 0.893, 0.616], abs=0.04)
-    assert t.readout_norm[27:] == pytest.approx([1.192, 1.287, 1.180], abs=0.02)
-
-
 def test_same_arguments_same_numbers():
     options = {"steps": 3, "alpha": 1.0, "batches": "reused", "n_points": 512}
     first, second = (training(SparseTokenProblem(3), **options) for _ in range(2))
@@ -237,8 +136,3 @@ def test_bad_argument_is_named(argument, value):
     arguments = {"steps": 2, "alpha": 1.0, argument: value}
     with pytest.raises(ValueError, match=f"^{argument} must"):
         training(SparseTokenProblem(5), **arguments)
-    t = training(SparseTokenProblem(5), steps=2, alpha=1.0, n_points=256)
-    with pytest.raises(ValueError, match=r"^step must"):
-        t.risk(1.0, 0.1, step=3)
-    with pytest.raises(ValueError, match=r"^name must"):
-        t.uncertainty("angle")

@@ -20,8 +20,9 @@ from sparsetoken._njit import njit
 from sparsetoken._types import Floats
 from sparsetoken.losses import Loss
 from sparsetoken.problem import Group
-from sparsetoken.theory.dynamics.quadrature import score_moments
+from sparsetoken.theory.smoothing import envelope_moments
 
+_RESOLUTION = 12.0  # of the table of averages for a loss without a kernel (smoothing.py)
 SUMS = 10  # numbers per sample that influence_sums gives: all of Averages but the error
 
 
@@ -87,7 +88,12 @@ def gaussian_averages(
     _token_sums(weights, noise, n_signal, law.signal_shift[1], along, sums)
     mean, c, s3, s4, t1, t2, t3, v0, v1, v2 = sums
 
-    m = score_moments(loss, group.label, mean + law.offset, c, sd, outcome)
+    labels = np.full(c.size, group.label)
+    resolution = math.inf if loss.logistic or c.size == 1 else _RESOLUTION
+    m = envelope_moments(
+        loss, labels, mean + law.offset, c, sd, 0.0, resolution=resolution, value=outcome
+    )
+    ghh, gghh = 2.0 * sd * c * m.hk, m.hh + 2.0 * sd * c * m.ghk  # Stein's identity
     # δ = (its mean given h_q) + sd·G(s/c − c) + noise orthogonal to s; G is that along s.
     c2 = c**2
     lean, mixed, spread = s3 / c - c * c2, t3 / c - c * t1, s4 / c2 - 2.0 * s3 + c2**2
@@ -100,11 +106,11 @@ def gaussian_averages(
             - 2.0 * beta**2 * (m.h * t1 + sd * m.gh * lean),
             beta * (m.k * t1 + sd * m.gk * lean + m.h * (1.0 - c2)),
             m.k * c2,
-            beta**2 * (m.hh * rest + 2.0 * sd * m.ghh * mixed + sd**2 * m.gghh * spread),
-            beta * (m.hh * t1 + sd * m.ghh * lean),
+            beta**2 * (m.hh * rest + 2.0 * sd * ghh * mixed + sd**2 * gghh * spread),
+            beta * (m.hh * t1 + sd * ghh * lean),
             m.hh * c2,
             m.h,
-            m.value,
+            m.envelope,
             _error(group.label * (mean + law.offset), sd * c) if outcome else np.zeros_like(c),
         ]
     )

@@ -32,7 +32,7 @@ ZERO = Parameters(np.zeros(2), np.zeros((2, 2)), 0.0)
 class NewSamples(NamedTuple):
     """What an average over new samples is made of: the groups, each with its token noise."""
 
-    groups: list[Group]
+    groups: tuple[Group, ...]
     noise: list[Floats]
     beta: float
     loss: Loss
@@ -42,9 +42,8 @@ class NewSamples(NamedTuple):
         cls, problem: AnyProblem, beta: float, loss: Loss, n_points: int, batch: int
     ) -> "NewSamples":
         """Take the noise of one scrambling."""
-        groups = [group for group in problem.groups if group.probability > 0.0]
-        noise = [token_noise(group.kind, n_points, batch) for group in groups]
-        return cls(groups, noise, beta, loss)
+        noise = [token_noise(group.kind, n_points, batch) for group in problem.groups]
+        return cls(problem.groups, noise, beta, loss)
 
 
 def observe(points: NewSamples, at: Parameters, outcome: bool = True) -> Averages:

@@ -1,17 +1,15 @@
 """What is known after each step of a training."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from sparsetoken._types import Floats
-from sparsetoken._validation import check_choice, check_count
+from sparsetoken._validation import check_choice
+from sparsetoken.estimate import standard_error
 from sparsetoken.losses import Loss
 from sparsetoken.population import AnyProblem
-from sparsetoken.theory.curves import risk
 from sparsetoken.theory.dynamics.schedule import Schedule
-from sparsetoken.theory.trained import Risk
 
 _LARGEST_ERROR = 0.05  # of cosine or test error, for a result to count as converged
 
@@ -74,10 +72,7 @@ class Training:
             loss=loss,
             **{name: values.mean(axis=0) for name, values in each.items()},
             diverged_at=steps + 1 if steps < schedule.steps else None,
-            errors={
-                name: values.std(axis=0, ddof=1) / np.sqrt(len(runs))
-                for name, values in each.items()
-            },
+            errors={name: standard_error(values) for name, values in each.items()},
         )
 
     @property
@@ -94,31 +89,6 @@ class Training:
     def uncertainty(self, name: str) -> Floats:
         """Return the numerical error (one standard error) of an array, by its name."""
         return self.errors[check_choice("name", name, self.errors)]
-
-    def risk(self, alpha: float, reg: float, *, step: int | None = None, loss: Any = None) -> Risk:
-        """Return the risk of a readout fitted to new samples, with the query of a step frozen.
-
-        Parameters
-        ----------
-        alpha : float
-            New samples per dimension.
-        reg : float
-            Ridge of the readout.
-        step : int, optional
-            The step whose query is used, from 1; the last one unless given.
-        loss : str or object, optional
-            The loss of the readout; that of the training unless given.
-        """
-        at = check_count("step", len(self.cosine) if step is None else step, 1, len(self.cosine))
-        return risk(
-            self.problem,
-            "attention",
-            alpha=alpha,
-            reg=reg,
-            loss=self.loss if loss is None else loss,
-            cosine=float(self.cosine[at - 1]),
-            sharpness=float(self.sharpness[at - 1]),
-        )
 
     def __repr__(self) -> str:
         steps = len(self.cosine)

@@ -22,8 +22,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import qmc
 
 from sparsetoken._types import Floats
 from sparsetoken.losses import Loss
@@ -46,12 +44,12 @@ from sparsetoken.theory.dynamics.kernels import (
     store_influence,
 )
 from sparsetoken.theory.dynamics.schedule import Schedule, too_large
+from sparsetoken.theory.points import sobol_normals
 
 MOST_STEPS = 50
 _MOST_NUMBERS = 8_000_000  # per array of a group
 _MOST_TANGENTS = 64_000_000  # of all groups: the response is the noisiest of the averages
-_MOST_COLUMNS = 2000  # of Sobol points; the others are drawn at random
-_DEPENDENT = 1e-13  # share of a variance below which it is rounding
+_DEPENDENT = 1e-13  # fraction of a variance below which it is rounding
 _SEED = 13
 
 
@@ -88,11 +86,11 @@ class _Seen(NamedTuple):
     """The part of X(t, s) that comes by memory, shape (2t, 2)."""
 
 
-def _average(each: list[_Seen], groups: list[Group]) -> _Seen:
-    """Average over the groups by their shares."""
+def _average(each: list[_Seen], groups: tuple[Group, ...]) -> _Seen:
+    """Average over the groups by their probabilities."""
 
-    def total(parts: Iterable[Any]) -> Any:
-        return sum(group.probability * part for group, part in zip(groups, parts, strict=True))
+    def total(terms: Iterable[Any]) -> Any:
+        return sum(group.probability * term for group, term in zip(groups, terms, strict=True))
 
     averages = (total(column) for column in zip(*(seen.averages for seen in each), strict=True))
     return _Seen(
@@ -239,10 +237,10 @@ class _Particles:
         gaussian = h - memory
         gaussian[:, :, :n_signal] -= strength * at.overlap[:, np.newaxis, np.newaxis]
         means = np.zeros((2, 2))
-        for part, tokens in enumerate((slice(n_signal), slice(n_signal, None))):
+        for row, tokens in enumerate((slice(n_signal), slice(n_signal, None))):
             if memory[:, :, tokens].size:
-                means[part] = memory[:, :, tokens].mean(axis=(1, 2))
-                memory[:, :, tokens] -= means[part][:, np.newaxis, np.newaxis]
+                means[row] = memory[:, :, tokens].mean(axis=(1, 2))
+                memory[:, :, tokens] -= means[row][:, np.newaxis, np.newaxis]
         x = gaussian.reshape(2, -1)
         mixing = np.linalg.pinv(x @ x.T, rcond=1e-10, hermitian=True) @ (
             x @ memory.reshape(2, -1).T
@@ -284,13 +282,7 @@ def _normals(
     rng = np.random.default_rng(seed)
     rows = min(rows, _power_of_two(_MOST_NUMBERS / (2 * steps * n_tokens)))
     followed = min(rows // 2, _power_of_two(tangents / (4 * steps**2 * n_tokens)))
-    parts = 2 * steps
-    uniform = np.empty((rows, parts * n_tokens))
-    leading = min(parts * n_tokens, _MOST_COLUMNS)
-    uniform[:, :leading] = qmc.Sobol(leading, scramble=True, rng=rng).random(rows)
-    if leading < uniform.shape[1]:
-        uniform[:, leading:] = rng.random((rows, uniform.shape[1] - leading))
-    z = ndtri(np.clip(uniform, 1e-12, 1.0 - 1e-12)).reshape(rows, parts, n_tokens)
+    z = sobol_normals(rows, 2 * steps * n_tokens, rng).reshape(rows, 2 * steps, n_tokens)
     normals = np.zeros((rows, steps, 2, n_tokens))
     normals.reshape(z.shape)[:, 1:] = z[:, 1:]
     signs = rng.choice([-1.0, 1.0], size=(max(followed, 16), n_tokens))

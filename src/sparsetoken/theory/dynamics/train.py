@@ -118,8 +118,8 @@ def follow_training(
     All ``BATCHES`` of them together have ``n_points``.
     """
 
-    def points(batch: int, share: int = 1) -> NewSamples:
-        return NewSamples.draw(problem, schedule.beta, loss, n_points // share, batch)
+    def points(batch: int, divisor: int = 1) -> NewSamples:
+        return NewSamples.draw(problem, schedule.beta, loss, n_points // divisor, batch)
 
     runs: list[list[Floats]] = []
     shared = schedule

@@ -1,0 +1,59 @@
+"""Points of sequences, and what each adds to the error of a rule."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from statistical import Z_LIMIT
+
+from populations import LENGTH_WITH_LABEL, TWO_LENGTHS
+from sparsetoken import Population, SparseTokenProblem
+from sparsetoken.theory.points import BATCHES
+from sparsetoken.theory.token_scores import (
+    draw_positives,
+    error_bar,
+    error_terms,
+    same_lengths,
+    token_scores,
+)
+
+
+def test_kinds_that_differ_in_their_rate_only_are_one_of_their_length():
+    kind = SparseTokenProblem(6, 1, 3.0, 0.2)
+    others = [replace(kind, positive_rate=0.6), replace(kind, signal=4.0), SparseTokenProblem(4)]
+    first, second = same_lengths(Population([kind, *others], [0.4, 0.3, 0.2, 0.1]))
+    assert [kind.signal for kind in first.kinds] == [3.0, 4.0]
+    assert first.positive == pytest.approx([0.4 * 0.2 + 0.3 * 0.6, 0.2 * 0.2])
+    assert first.negative == pytest.approx(0.4 * 0.8 + 0.3 * 0.4 + 0.2 * 0.8)
+    assert (len(second.kinds), second.negative) == (1, pytest.approx(0.05))
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [TWO_LENGTHS, LENGTH_WITH_LABEL, Population([SparseTokenProblem(6, 2, 2.0)], None, (0.2, 0.1))],
+    ids=["two lengths", "length goes with the label", "label errors"],
+)
+def test_whoever_calls_all_samples_one_class_errs_as_often_as_there_are_others(problem):
+    batches = [error_terms(problem, token_scores(problem, 4096, batch)) for batch in range(BATCHES)]
+    rate = problem.positive_rate
+    for terms, expected in zip(zip(*batches, strict=True), (rate, 1.0 - rate), strict=True):
+        means = [values.mean() for values in terms]
+        bar = error_bar(means, rate, 4096)
+        assert 0.0 < bar < 0.01
+        assert abs(np.mean(means) - expected) < Z_LIMIT * bar
+
+
+def test_an_error_bar_allows_for_what_is_too_rare_to_be_seen():
+    assert error_bar([0.5] * 8, 0.3, 100) == pytest.approx(0.02 * 0.3 / 100)
+    assert error_bar([0.0, 1.0], 0.0, 100) == pytest.approx(math.sqrt(0.5) / math.sqrt(2))
+
+
+def test_the_noise_of_runs_is_in_place():
+    runs = SparseTokenProblem(7, 3, 2.0, contiguous=True)
+    first, placed = (draw_positives(runs, 1024, 0, in_place) for in_place in (False, True))
+    assert first.marked[:, :3].all()
+    assert placed.marked.sum(axis=1).tolist() == [3] * len(placed.marked)
+    for rows in (first, placed):
+        assert rows.noise[rows.marked].mean() == pytest.approx(0.0, abs=0.1)
+    assert np.sort(placed.noise, axis=1) == pytest.approx(np.sort(first.noise, axis=1))
