@@ -54,16 +54,12 @@ class BayesAttentionClassifier(StackClassifier):
         A head for each number of tokens that may carry the signal, with its weight.
     query_, coef_, intercept_ : ndarray of shape (d,), (d,), float; or (classes, d), ...
         Those of the head of largest weight.
-    members_, query_reliability_, chosen_, half_auc_, stack_, reference_, n_passes_, fingerprints_
+    members_, query_reliability_, chosen_, half_auc_, stack_, reference_
         As in :class:`AttentionClassifier`.
-    token_mean_, token_scale_, token_map_
-        As in :class:`AttentionClassifier`; there is no map.
-    classes_ : ndarray
-        The labels; with two, a positive score means the second.
-    n_features_in_ : int
-        The dimension of the tokens.
-    feature_names_in_ : ndarray of str
-        Names of the features, if ``X`` had them.
+    n_passes_, token_mean_, token_scale_
+        As in :class:`AttentionClassifier`.
+    classes_, n_features_in_, feature_names_in_, fingerprints_
+        As in :class:`PooledClassifier`.
 
     Notes
     -----
@@ -103,20 +99,21 @@ class BayesAttentionClassifier(StackClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
+    def _members(self, n_tokens: int | None) -> list[Member]:
         contiguous = check_flag("contiguous", self.contiguous)
         return [PosteriorHeads(both=False, contiguous=contiguous)]
 
     def _check_labels(self, y: Any, n_samples: int) -> Indices:
         """Return the number of each label's class, -1 for sequences without a label."""
         labels = column_or_1d(np.asarray(y), warn=True)
-        known = np.ones(len(labels), dtype=bool)
+        labelled = np.ones(len(labels), dtype=bool)
         if labels.dtype.kind in "if":
-            known = labels != _UNLABELLED
-            if np.unique(labels[known]).size < 2:
-                known[:] = True
+            labelled = labels != _UNLABELLED
+            if np.unique(labels[labelled]).size < 2:
+                labelled[:] = True
         index = np.full(len(labels), _UNLABELLED)
-        index[known] = super()._check_labels(labels[known], n_samples - int((~known).sum()))
+        n_labelled = n_samples - int((~labelled).sum())
+        index[labelled] = super()._check_labels(labels[labelled], n_labelled)
         return index
 
     def _look_closer(self, training: TrainingSamples, held_out: Floats) -> None:

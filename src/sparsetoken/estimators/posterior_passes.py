@@ -228,14 +228,11 @@ def _add_evidence(evidence, weight, odds):  # type: ignore[no-untyped-def]
 def join_subsets(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return what two runs of tokens say together.
 
-    A run is the number of its tokens, the largest score, (K, C), and sums of exp(Σ score − largest)
-    over subsets of 0 to R tokens, (R + 1, K, C).
+    A run is the largest score, (K, C), and sums of exp(Σ score − largest) over subsets of 0 to R
+    tokens, (R + 1, K, C).
     """
-    largest = np.maximum(first[1], second[1])
-    degrees = np.arange(len(first[2])).reshape(-1, 1, 1)
-    before = first[2] * np.exp(degrees * (first[1] - largest))
-    after = second[2] * np.exp(degrees * (second[1] - largest))
-    joined = np.zeros_like(before)
-    for degree in range(len(joined)):
-        joined[degree] = (before[: degree + 1] * after[degree::-1]).sum(axis=0)
-    return first[0] + second[0], largest, joined
+    largest = np.maximum(first[0], second[0])
+    degrees = np.arange(len(first[1])).reshape(-1, 1, 1)
+    before, after = (sums * np.exp(degrees * (top - largest)) for top, sums in (first, second))
+    joined = [(before[: n + 1] * after[n::-1]).sum(axis=0) for n in range(len(before))]
+    return largest, np.array(joined)

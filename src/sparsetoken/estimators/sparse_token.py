@@ -3,8 +3,8 @@
 from typing import Any
 
 from sparsetoken._validation import check_count, check_flag
+from sparsetoken.estimators.attention import head_members
 from sparsetoken.estimators.attention_heads import AttentionHeads
-from sparsetoken.estimators.head_members import head_members
 from sparsetoken.estimators.kernel_heads import KernelHeads
 from sparsetoken.estimators.members import Member
 from sparsetoken.estimators.posterior_heads import PosteriorHeads
@@ -64,16 +64,10 @@ class SparseTokenClassifier(StackClassifier):
         The heads of attention and of the mean token, as in :class:`AttentionClassifier`.
     query_, coef_, intercept_ : ndarray of shape (d,), (d,), float; or (classes, d), ...
         Those of the head of largest weight.
-    query_reliability_, chosen_, half_auc_, stack_, reference_, n_passes_, fingerprints_
+    query_reliability_, chosen_, half_auc_, stack_, reference_, n_passes_, token_mean_, token_scale_
         As in :class:`AttentionClassifier`.
-    token_mean_, token_scale_, token_map_
-        As in :class:`AttentionClassifier`; there is no map.
-    classes_ : ndarray
-        The labels; with two, a positive score means the second.
-    n_features_in_ : int
-        The dimension of the tokens.
-    feature_names_in_ : ndarray of str
-        Names of the features, if ``X`` had them.
+    classes_, n_features_in_, feature_names_in_, fingerprints_
+        As in :class:`PooledClassifier`.
 
     Examples
     --------
@@ -111,11 +105,11 @@ class SparseTokenClassifier(StackClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
+    def _members(self, n_tokens: int | None) -> list[Member]:
         contiguous = check_flag("contiguous", self.contiguous)
         if check_flag("monotone", self.monotone):
             steps = check_count("refine_steps", self.refine_steps)
-            members: list[Member] = [AttentionHeads(steps=steps, adds=True)]
-            return [*members, PosteriorHeads(adds=True, contiguous=contiguous)]
-        members = head_members("auto", "auto", self.refine_steps, n_tokens, mapped, contiguous)
+            posterior = PosteriorHeads(adds=True, contiguous=contiguous)
+            return [AttentionHeads(steps=steps, adds=True), posterior]
+        members = head_members("auto", "auto", self.refine_steps, n_tokens, contiguous)
         return [*members, KernelHeads(), Trees(check_count("n_trees", self.n_trees))]

@@ -1,6 +1,7 @@
 """Members weighed by how well their held-out scores explain the labels, and calibrated by them."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,14 +50,18 @@ class Stack:
         raw = np.concatenate([member.scores(data) for member in self.members], axis=1)
         return self.calibrate(raw)
 
+    def parts(self) -> Iterator[tuple[Member, Floats, Floats]]:
+        """Yield each member, with the weights and the scales of its scores."""
+        weights, scales = self.split(self.weights), self.split(self.scales)
+        yield from zip(self.members, weights, scales, strict=True)
+
     def weighty(self) -> "Stack":
         """Return the stack of those members that have any weight: its scores are the same."""
-        parts = zip(self.members, self.split(np.arange(len(self.weights))), strict=True)
-        kept = [(member, rows) for member, rows in parts if self.weights[rows].any()]
-        rows = np.concatenate([rows for _, rows in kept])
-        members = [member for member, _ in kept]
-        weights, scales, limits = self.weights[rows], self.scales[rows], self.limits[:, rows]
-        return Stack(members, weights, scales, self.shift, limits)
+        rows = self.split(np.arange(len(self.weights)))
+        kept = [k for k, one in enumerate(rows) if self.weights[one].any()]
+        members, used = [self.members[k] for k in kept], np.concatenate([rows[k] for k in kept])
+        limits = self.limits[:, used]
+        return Stack(members, self.weights[used], self.scales[used], self.shift, limits)
 
     def calibrate(self, raw: Floats) -> Floats:
         """Return members' scores (..., K, C), calibrated and within their limits."""
@@ -80,7 +85,7 @@ class Stack:
     def member_weights(self) -> dict[str, float]:
         """Return the weight of each member, by name."""
         totals: dict[str, float] = {}
-        for member, weights in zip(self.members, self.split(self.weights), strict=True):
+        for member, weights, _ in self.parts():
             totals[member.name] = totals.get(member.name, 0.0) + float(weights.sum())
         return totals
 
@@ -192,13 +197,6 @@ def weigh(
     spread = np.maximum(calibrated.std(axis=(1, 2)), 1e-9)
     total = float(weights @ spread)
     return weights * spread / total, total / spread * scales, shift + weights @ shifts
-
-
-def log_losses(score: Floats, index: Indices) -> Floats:
-    """Return −log of the probability that scores (n, classes) give to each sample's class."""
-    if score.shape[1] == 1:
-        return Logistic.value(score[:, 0], np.where(index == 1, 1.0, -1.0))
-    return -log_softmax(score, axis=1)[np.arange(len(index)), index]
 
 
 def _loss(score: Floats, index: Indices, weights: Floats) -> tuple[float, Floats]:

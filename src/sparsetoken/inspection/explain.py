@@ -63,21 +63,17 @@ def per_token(sequences: Sequences, stack: Any, column: int, center: Floats) -> 
     Attention is the average over all scores that have it, by their weights; without any weight,
     the plain average.
     """
-    attention, contribution = np.zeros((2, len(sequences.tokens)))
-    plain, total, count = np.zeros(len(sequences.tokens)), 0.0, 0
-    scales = stack.split(stack.weights * stack.scales)
-    for member, weights, scale in zip(
-        stack.members, stack.split(stack.weights), scales, strict=True
-    ):
+    attention, contribution, plain = np.zeros((3, len(sequences.tokens)))
+    total, count = 0.0, 0
+    for member, weights, scales in stack.parts():
         tokens = member.per_token(sequences, column, center)
         if tokens is not None:
             attention += tokens.attention @ weights
-            contribution += tokens.contributions @ scale
+            contribution += tokens.contributions @ (weights * scales)
             plain += tokens.attention.sum(axis=1)
             total, count = total + float(weights.sum()), count + len(weights)
-    if total > 0:
-        return np.stack([attention / total, contribution], axis=1)
-    return np.stack([plain / max(count, 1), contribution], axis=1)
+    average = attention / total if total > 0 else plain / max(count, 1)
+    return np.stack([average, contribution], axis=1)
 
 
 def attention_of(sequences: Sequences, stack: Any, column: int, center: Floats) -> Floats:
@@ -92,10 +88,10 @@ def baseline(stack: Any, column: int, center: Floats) -> float:
     """
     total = float(stack.weights.sum() * stack.shift[column])
     mean_token = Sequences(center[np.newaxis], [0, 1])
-    for member, scale in zip(stack.members, stack.split(stack.weights * stack.scales), strict=True):
+    for member, weights, scales in stack.parts():
         tokens = member.per_token(mean_token, column, center)
         if tokens is not None:
-            total += float(tokens.baseline @ scale)
+            total += float(tokens.baseline @ (weights * scales))
     return total
 
 

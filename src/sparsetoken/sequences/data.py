@@ -10,7 +10,7 @@ the workers of a Dask cluster.
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
 
@@ -81,10 +81,6 @@ class Data:
         """Return the sequences of increasing ``rows``, in memory."""
         raise NotImplementedError
 
-    def mapped(self, token_map: Any) -> "Data":
-        """Return the same sequences with a fitted transformer applied to every token."""
-        raise NotImplementedError
-
     def pooled(self) -> "Data":
         """Return each sequence's mean token, as a sequence of one: no pass over the tokens."""
         means = self.per_sample(pooled_features)
@@ -120,10 +116,6 @@ class MemoryData(Data):
     def take(self, rows: Indices) -> "MemoryData":
         """Return some sequences; all of them are not copied."""
         return self if len(rows) == len(self) else self._with(self.sequences[rows])
-
-    def mapped(self, token_map: Any) -> "MemoryData":
-        """Return the sequences of mapped tokens."""
-        return self if token_map is None else self._with(_map_tokens(self.sequences, token_map))
 
     def scaled(self, mean: Array, scale: Array) -> "MemoryData":
         """Return the sequences of tokens (x − mean)·scale."""
@@ -175,11 +167,6 @@ class LazyData(Data):
         same, changes = copy(self), (*self.changes, change)
         LazyData.__init__(same, self.source, self.room, self.n_jobs, self.passes, changes)
         return same
-
-    def mapped(self, token_map: Any) -> Self:
-        """Return the sequences of tokens that are mapped whenever they are read."""
-        change = partial(_map_tokens, token_map=token_map)
-        return self if token_map is None else self.changed(change)
 
     def pooled(self) -> Data:
         """Return mean tokens: in memory if there is room, else taken whenever they are read."""
@@ -259,7 +246,3 @@ def block_bounds(offsets: Indices, dim: int, size: int) -> Indices:
 
 def _mean_tokens(sequences: Sequences) -> Sequences:
     return Sequences(pooled_features(sequences), np.arange(len(sequences) + 1))
-
-
-def _map_tokens(sequences: Sequences, token_map: Any) -> Sequences:
-    return Sequences(token_map.transform(sequences.tokens), sequences.offsets)
