@@ -18,7 +18,8 @@ def test_members_without_weight_are_not_asked():
     rows = stack.split(np.arange(len(weights)))[1]
     weights[rows] = 0.0
     stack, data = replace(stack, weights=weights), MemoryData(as_sequences(X))
-    expected = stack.combine(stack.member_scores(data))
+    raw = np.concatenate([member.scores(data) for member in stack.members], axis=1)
+    expected = stack.combine(stack.calibrate(raw))
     del stack.members[1].directions
     np.testing.assert_allclose(stack.scores(data), expected, rtol=1e-12)
 

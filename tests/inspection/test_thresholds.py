@@ -7,8 +7,8 @@ from scipy.stats import expon, norm
 import sparsetoken as st
 from sparsetoken.estimate import ConvergenceWarning
 from sparsetoken.inspection.thresholds import (
-    TailResampler,
     Scoring,
+    TailResampler,
     drawn_threshold,
     held_out_threshold,
     upper_quantile,
@@ -147,7 +147,8 @@ def test_long_sequences_are_not_drawn_by_the_thousand(model):
             lengths.extend(data.lengths)
             return super().scores(stack, data)
 
-    drawn_threshold(model.stack_, model._negatives(None), Long(50), 0.2)
+    scoring = Long(0, model.query_, 50)
+    drawn_threshold(model.stack_, model.reference_, np.array([True, False]), scoring, 0.2)
     assert set(lengths) == {50}
     assert len(lengths) <= 3 * 100  # of all folds, and by the stacks with and without them
 

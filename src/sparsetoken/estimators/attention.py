@@ -37,20 +37,10 @@ class AttentionClassifier(StackClassifier):
         and pooled ones with 1 as well; None and 1 for tokens of more than 1000 features. Giving
         either ``reg`` or ``shrinkage`` leaves out the posterior heads, giving both also the pooled
         ones.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, as in scikit-learn.
-    cv : int, splitter or iterable, default=5
-        Folds of the cross-validation, as in scikit-learn; an int means stratified folds, at most
-        as many as the smallest class has samples.
     refine_steps : int, default=40
         Most steps of L-BFGS; stopping early is part of the regularization.
-    random_state : int, Generator, RandomState or None, default=None
-        Decides the folds.
-    n_jobs : int or None, default=None
-        Threads for the passes over the tokens, as in scikit-learn; the result is the same for any
-        number. BLAS itself uses one thread.
-    verbose : int, default=0
-        Whether to print what the cross-validation found.
+    class_weight, cv, random_state, n_jobs, verbose
+        As in :class:`SparseTokenClassifier`.
 
     Attributes
     ----------

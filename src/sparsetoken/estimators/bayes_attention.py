@@ -30,21 +30,11 @@ class BayesAttentionClassifier(StackClassifier):
 
     Parameters
     ----------
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, as in scikit-learn.
-    cv : int, splitter or iterable, default=5
-        Folds whose scores calibrate the odds, as in scikit-learn; an int means stratified folds, at
-        most as many as the smallest class has samples.
     contiguous : bool, default=False
         Whether the tokens that carry the signal are neighbors, as in
         ``SparseTokenProblem(contiguous=True)``: an event in time, adjacent patches.
-    random_state : int, Generator, RandomState or None, default=None
-        Decides the folds.
-    n_jobs : int or None, default=None
-        Threads for the passes over the tokens, as in scikit-learn; the result is the same for any
-        number.
-    verbose : int, default=0
-        Whether to print what was found.
+    class_weight, cv, random_state, n_jobs, verbose
+        As in :class:`SparseTokenClassifier`; the folds calibrate the odds.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ import numpy as np
 from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken.estimators.attention_heads import LARGEST_COVARIANCE
 from sparsetoken.estimators.members import COPIED, TrainingSamples
-from sparsetoken.estimators.posterior_passes import Directions, PosteriorSums, posterior_sums
+from sparsetoken.estimators.posterior_passes import PosteriorSums, posterior_sums
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.passes import longest_tokens
 
@@ -91,11 +91,7 @@ class Iteration:
     """
 
     def __init__(
-        self,
-        training: TrainingSamples,
-        weights: Floats,
-        carries: Bools,
-        contiguous: bool,
+        self, training: TrainingSamples, weights: Floats, carries: Bools, contiguous: bool
     ) -> None:
         self.contiguous = contiguous
         self.training, self.dim = training, training.data.dim
@@ -196,17 +192,10 @@ class Iteration:
         self, columns: Columns, data: Data, rows: tuple[Floats, Floats], judge: bool
     ) -> PosteriorSums:
         vectors = self.training.standard.to_scaled(columns.vectors, self.shrinkage)
-        directions = Directions(
-            *self.training.pass_scale,
-            np.ascontiguousarray(vectors.T),
-            columns.offsets,
-            columns.sharpness,
-            columns.precision,
-            columns.n_signal,
-            columns.group,
-            self.contiguous,
-        )
-        return PosteriorSums(*data.total(posterior_sums, rows, directions, judge))
+        scaled = *self.training.pass_scale, np.ascontiguousarray(vectors.T)
+        of_score = columns.offsets, columns.sharpness, columns.precision
+        kind = columns.n_signal, columns.group, self.contiguous, judge
+        return PosteriorSums(*data.total(posterior_sums, rows, *scaled, *of_score, *kind))
 
 
 def _best(columns: Columns, count: int) -> Indices:

@@ -45,11 +45,6 @@ class Stack:
     shift: Any
     limits: Any
 
-    def member_scores(self, data: Data) -> Floats:
-        """Return the members' scores (n, K, C), calibrated and within their limits."""
-        raw = np.concatenate([member.scores(data) for member in self.members], axis=1)
-        return self.calibrate(raw)
-
     def parts(self) -> Iterator[tuple[Member, Floats, Floats]]:
         """Yield each member, with the weights and the scales of its scores."""
         weights, scales = self.split(self.weights), self.split(self.scales)
@@ -76,7 +71,8 @@ class Stack:
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, C) of sequences."""
         stack = self.weighty()
-        return stack.combine(stack.member_scores(data))
+        raw = np.concatenate([member.scores(data) for member in stack.members], axis=1)
+        return stack.combine(stack.calibrate(raw))
 
     def without_fold(self, fold: int) -> "Stack":
         """Return the stack of the members that were fitted without a fold."""

@@ -26,12 +26,10 @@ from sparsetoken.inspection import ScoreStream
 from sparsetoken.inspection.explain import reliability
 from sparsetoken.inspection.stream import stream_checks
 from sparsetoken.inspection.thresholds import (
-    Negatives,
     Reference,
     Scoring,
     drawn_threshold,
     held_out_threshold,
-    negatives_of,
     remember,
     windowed_scores,
 )
@@ -169,12 +167,11 @@ class StackClassifier(AttendingClassifier):
                 f"label must be {labels[1]!r}, the one of two classes that large scores speak for, "
                 f"got {label!r}"
             )
-        negatives = self._negatives(label)
         if n_tokens is None and window is None:
-            return held_out_threshold(negatives.scores, fpr)
+            return held_out_threshold(self.reference_.held_out(*self._column_of(label)), fpr)
         length = round(self.reference_.lengths[0]) if n_tokens is None else n_tokens
-        scoring = Scoring(check_count("n_tokens", length), _check_window(window))
-        return drawn_threshold(self.stack_, negatives, scoring, fpr)
+        length = check_count("n_tokens", length)
+        return self._drawn_threshold(fpr, label, length, _check_window(window))
 
     def stream(
         self, *, fpr: float | None = None, n_tokens: int | None = None, window: int | None = None
@@ -216,8 +213,7 @@ class StackClassifier(AttendingClassifier):
         window = _check_window(window)
         warm_up = max(2, round(self.reference_.lengths[1])) if window is None else window
         checks = stream_checks(length, warm_up, window)
-        scoring = Scoring(length, window, checks)
-        threshold = drawn_threshold(self.stack_, self._negatives(None), scoring, fpr)
+        threshold = self._drawn_threshold(fpr, None, length, window, checks)
         return ScoreStream(self.stack_, self.n_features_in_, window, threshold, checks)
 
     @property
@@ -238,12 +234,7 @@ class StackClassifier(AttendingClassifier):
         ]
 
     def _learn(
-        self,
-        data: Data,
-        index: Indices,
-        weights: Floats,
-        groups: Any,
-        unlabelled: MemoryData | None,
+        self, data: Data, index: Indices, weights: Floats, groups: Any, unlabelled: Any
     ) -> None:
         rng = generator(self.random_state)
         order = natural_order(data)
@@ -317,10 +308,12 @@ class StackClassifier(AttendingClassifier):
             )
         return weights[index]
 
-    def _negatives(self, label: Any) -> Negatives:
+    def _drawn_threshold(self, fpr: float, label: Any, *scored: Any) -> Estimate:
+        """Return a threshold for scores by length, window and checks."""
         column, is_negative = self._column_of(label)
         query, coef = (np.atleast_2d(rows)[column] for rows in (self.query_, self.coef_))
-        return negatives_of(self.reference_, column, is_negative, query if query.any() else coef)
+        scoring = Scoring(column, query if query.any() else coef, *scored)
+        return drawn_threshold(self.stack_, self.reference_, is_negative, scoring, fpr)
 
     def _report(self, line: str) -> None:
         if self.verbose:

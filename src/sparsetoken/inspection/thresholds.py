@@ -52,6 +52,11 @@ class Reference:
     kept_folds: Any
     lengths: Any
 
+    def held_out(self, column: int, is_negative: Bools) -> Floats:
+        """Return a column of scores of the negatives that were held out."""
+        scores: Floats = self.scores[is_negative[self.classes], column]
+        return scores[np.isfinite(scores)]
+
 
 def remember(
     data: Data, index: Indices, folds: list[Any], held_out: Floats, order: Indices
@@ -74,45 +79,22 @@ def remember(
     )
 
 
-class Negatives(NamedTuple):
-    """What a threshold for one column of scores is found from."""
-
-    column: int
-    scores: Floats
-    """(n,): of negatives when they were held out."""
-    sequences: Sequences | None
-    """Those that were kept; None in a model saved without tokens."""
-    folds: Indices
-    """The fold that held each of them out, or −1."""
-    direction: Floats
-    """(d,): the direction in which rare tokens stand out."""
-
-
-def negatives_of(
-    reference: Reference, column: int, is_negative: Bools, direction: Floats
-) -> Negatives:
-    """Return what a reference knows of the classes that are negatives."""
-    held_out = reference.scores[is_negative[reference.classes], column]
-    rows = np.flatnonzero(is_negative[reference.kept_classes])
-    kept = None
-    if reference.tokens is not None:
-        kept = Sequences(reference.tokens, reference.offsets)[rows]
-    scores, folds = held_out[np.isfinite(held_out)], reference.kept_folds[rows]
-    return Negatives(column, scores, kept, folds, direction)
-
-
 class Scoring(NamedTuple):
     """How sequences of a length are scored: whole, by their windows, or as a stream at checks."""
 
+    column: int
+    """Of the scores that are compared with a threshold."""
+    direction: Floats
+    """(d,), in which rare tokens stand out."""
     length: int
     window: int | None = None
     checks: Indices | None = None
 
     def scores(self, stack: Any, data: MemoryData) -> Floats:
-        """Return the score (n, C) of each sequence that is compared with a threshold."""
+        """Return the score of each sequence."""
         if self.checks is None:
-            return windowed_scores(stack.scores, data, self.window)
-        return stream_scores(stack.scores, data, self.window, self.checks)
+            return windowed_scores(stack.scores, data, self.window)[:, self.column]
+        return stream_scores(stack.scores, data, self.window, self.checks)[:, self.column]
 
     @property
     def n_scored(self) -> int:
@@ -128,21 +110,28 @@ def held_out_threshold(scores: Floats, fpr: float) -> Estimate:
     return _with_rate(quantile, quantile.uncertainty, scores, fpr, len(scores) * fpr)
 
 
-def drawn_threshold(stack: Any, negatives: Negatives, scoring: Scoring, fpr: float) -> Estimate:
+def drawn_threshold(
+    stack: Any, reference: Reference, is_negative: Bools, scoring: Scoring, fpr: float
+) -> Estimate:
     """Return the upper quantile of scores of sequences made of negatives, one after the other.
 
     Their tokens were seen in ``fit``. How much higher new ones score is known from the fits without
     a fold: by how much they rank the fold's tokens above the others, more than the fit to all does,
     which has seen both.
     """
-    sequences, folds, length = negatives.sequences, negatives.folds, scoring.length
-    if sequences is None:
+    if reference.tokens is None:
         raise ValueError(
             "a threshold for another length needs training tokens, and this model was saved "
             "without them (tokens=False)"
         )
+    rows = np.flatnonzero(is_negative[reference.kept_classes])
+    sequences, folds = (
+        Sequences(reference.tokens, reference.offsets)[rows],
+        reference.kept_folds[rows],
+    )
     if not len(sequences):
         return upper_quantile(np.empty(0), fpr)
+    length = scoring.length
     rng = np.random.default_rng(0)
     draws = _DRAWS if scoring.n_scored == length else _STREAMS
     draws = min(draws, max(_FEWEST, _SCORED // max(scoring.n_scored, length)))
@@ -150,12 +139,12 @@ def drawn_threshold(stack: Any, negatives: Negatives, scoring: Scoring, fpr: flo
 
     def scores(sequences: Sequences, draws: int, *stacks: Any) -> Floats:
         """Return the scores of the same sequences by several stacks, a row each."""
-        source, parts = TailResampler(sequences, negatives.direction), []
+        source, parts = TailResampler(sequences, scoring.direction), []
         for low in range(0, draws, batch):
             count = min(batch, draws - low)
             drawn = source.draw(count * length, rng)
             data = MemoryData(Sequences(drawn, np.arange(count + 1) * length))
-            parts.append([scoring.scores(one, data)[:, negatives.column] for one in stacks])
+            parts.append([scoring.scores(one, data) for one in stacks])
         return np.concatenate(parts, axis=1)
 
     beyond = min(len(sequences.tokens) / length, len(sequences)) * fpr
@@ -167,12 +156,12 @@ def drawn_threshold(stack: Any, negatives: Negatives, scoring: Scoring, fpr: flo
             "rate can be several times off; the result is marked converged=False. About "
             f"{needed:,.0f} negatives like those of fit would be enough",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     drawn = scores(sequences, draws, stack)[0]
     quantile = upper_quantile(drawn, fpr)
     gaps, levels = [], []
-    n_folds = int(folds.max(initial=-1)) + 1
+    n_folds = int(reference.kept_folds.max(initial=-1)) + 1
     for fold in np.unique(folds[folds >= 0]):
         inside = folds == fold
         if not inside.all():
