@@ -60,16 +60,6 @@ def test_class_weight():
     assert np.corrcoef(*scores)[0, 1] > 0.99  # L-BFGS stops early, and rounding decides where
 
 
-def test_verbose(capsys):
-    st.AttentionClassifier(random_state=0, cv=2, refine_steps=3).fit(X[:60], Y[:60])
-    assert capsys.readouterr().out == ""
-    st.AttentionClassifier(random_state=0, cv=2, refine_steps=3, verbose=1).fit(X[:60], Y[:60])
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 28  # twelve heads, eight posterior, six of pooling, two members
-    assert all("weight" in line for line in lines)
-    assert all("AUC 0." in line or "AUC 1." in line for line in lines[:24])
-
-
 def test_too_few_samples_to_choose():
     model = st.AttentionClassifier(random_state=0).fit(X[:6], [0, 0, 0, 0, 0, 1])
     assert model.chosen_["auc"] is None

@@ -124,17 +124,6 @@ class AttendingClassifier(SequenceClassifier):
         ----------
         window : int, optional
             Score only the last ``window`` tokens, and keep only these in memory.
-
-        Examples
-        --------
-        >>> import sparsetoken as st
-        >>> X, y = st.SparseTokenProblem(n_tokens=10, signal=5.0).sample(200, 20, random_state=0)
-        >>> clf = st.TwoStepAttentionClassifier(random_state=0).fit(X, y)
-        >>> stream = clf.stream()
-        >>> for token in X[0]:
-        ...     score = stream.update(token)
-        >>> bool(abs(score - clf.decision_function(X[:1])[0]) < 1e-6)
-        True
         """
         check_is_fitted(self)
         return ScoreStream(self._stack(), self.n_features_in_, window)

@@ -39,7 +39,7 @@ class AttentionClassifier(StackClassifier):
         ones.
     refine_steps : int, default=40
         Most steps of L-BFGS; stopping early is part of the regularization.
-    class_weight, cv, random_state, n_jobs, verbose
+    class_weight, cv, random_state, n_jobs
         As in :class:`SparseTokenClassifier`.
 
     Attributes
@@ -101,7 +101,6 @@ class AttentionClassifier(StackClassifier):
         refine_steps: int = 40,
         random_state: Any = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
     ) -> None:
         self.reg = reg
         self.shrinkage = shrinkage
@@ -110,7 +109,6 @@ class AttentionClassifier(StackClassifier):
         self.refine_steps = refine_steps
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _members(self, n_tokens: int | None) -> list[Member]:
         return head_members(self.reg, self.shrinkage, self.refine_steps, n_tokens)

@@ -33,7 +33,7 @@ class BayesAttentionClassifier(StackClassifier):
     contiguous : bool, default=False
         Whether the tokens that carry the signal are neighbors, as in
         ``SparseTokenProblem(contiguous=True)``: an event in time, adjacent patches.
-    class_weight, cv, random_state, n_jobs, verbose
+    class_weight, cv, random_state, n_jobs
         As in :class:`SparseTokenClassifier`; the folds calibrate the odds.
 
     Attributes
@@ -80,14 +80,12 @@ class BayesAttentionClassifier(StackClassifier):
         contiguous: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
     ) -> None:
         self.class_weight = class_weight
         self.cv = cv
         self.contiguous = contiguous
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _members(self, n_tokens: int | None) -> list[Member]:
         contiguous = check_flag("contiguous", self.contiguous)
@@ -122,4 +120,3 @@ class BayesAttentionClassifier(StackClassifier):
             carries,
             float(self.stack_.weights @ self.stack_.scales),
         )
-        self._report(str(self.model_fit_))

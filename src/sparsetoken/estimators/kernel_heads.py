@@ -15,7 +15,6 @@ from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.members import MeanHeads, TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.losses import Logistic
-from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import scaled_tokens
 from sparsetoken.sequences.sequences import Sequences
 
@@ -70,16 +69,15 @@ class KernelHeads(MeanHeads):
         self.keep(coefs, points[..., -1] - center)
         return training.held_out(scores)
 
-    def scores(self, data: Data) -> Floats:
-        """Return the scores (n, K, C) of sequences."""
-        kernels = self.landmarks, self.gammas, self.directions
-        means = data.per_sample(_mean_values, self.mean, self.scale, *kernels)
-        return means.reshape(-1, *self.intercepts.shape) + self.intercepts
-
     def values(self, tokens: Array) -> Floats:
         """Return f of each token, (tokens, K, C)."""
         scaled = (tokens - self.mean) * self.scale
-        return _values(scaled, self.landmarks, self.gammas, self.directions)
+        values = np.empty((len(scaled), *self.intercepts.shape))
+        for low in range(0, len(scaled), _AT_ONCE):
+            kernels = _kernels(scaled[low : low + _AT_ONCE], self.landmarks, self.gammas)
+            for k, kernel in enumerate(kernels):
+                values[low : low + _AT_ONCE, k] = kernel @ self.directions[k].T
+        return values
 
     def describe(self) -> list[dict[str, Any]]:
         """Return the widths of the kernels."""
@@ -103,21 +101,6 @@ def kernel_means(
         for k, kernel in enumerate(kernels):
             sums[rows, k] += np.add.reduceat(kernel, starts)
     return sums.reshape(len(sums), -1) / sequences.lengths[:, np.newaxis]
-
-
-def _values(scaled: Floats, landmarks: Floats, gammas: Floats, coefs: Floats) -> Floats:
-    values = np.empty((len(scaled), *coefs.shape[:2]))
-    for low in range(0, len(scaled), _AT_ONCE):
-        kernels = _kernels(scaled[low : low + _AT_ONCE], landmarks, gammas)
-        for k, kernel in enumerate(kernels):
-            values[low : low + _AT_ONCE, k] = kernel @ coefs[k].T
-    return values
-
-
-def _mean_values(sequences: Sequences, mean: Floats, scale: Floats, *kernels: Floats) -> Floats:
-    values = _values(scaled_tokens(sequences, mean, scale), *kernels)
-    values = values.reshape(len(values), -1)
-    return np.add.reduceat(values, sequences.offsets[:-1]) / sequences.lengths[:, np.newaxis]
 
 
 def _kernels(tokens: Floats, landmarks: Floats, gammas: Floats) -> Iterator[Floats]:

@@ -5,6 +5,7 @@ does on held-out samples, so a member says what its scores are when samples are 
 has a default: a new member is ``fit``, ``scores`` and ``without_fold``.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -182,6 +183,10 @@ class MeanHeads(Heads):
         """Return the values (tokens, K, C) of tokens."""
         raise NotImplementedError
 
+    def scores(self, data: Data) -> Floats:
+        """Return the scores (n, K, C) of sequences."""
+        return data.per_sample(_mean_values, self.values) + self.intercepts
+
     def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
         """Return equal attention, and each token's part of the mean."""
         lengths = np.repeat(sequences.lengths, sequences.lengths)[:, np.newaxis]
@@ -204,6 +209,11 @@ class MeanHeads(Heads):
         """Return the scores (K, C) of the tokens of a summary."""
         scores: Floats = summary / n_tokens + self.intercepts
         return scores
+
+
+def _mean_values(sequences: Sequences, values: Callable[[Array], Floats]) -> Floats:
+    sums = np.add.reduceat(values(sequences.tokens), sequences.offsets[:-1])
+    return sums / sequences.lengths[:, np.newaxis, np.newaxis]
 
 
 @dataclass

@@ -62,8 +62,9 @@ class PosteriorHeads(AttentionHeads):
                 evidence[:, k, c] = columns.evidence
         self.prior = softmax(evidence[0].mean(axis=1))
         in_data = self._in_data(training, vectors, offsets)
-        scores = self._training_scores(training, vectors, offsets)
-        return HeadFits(*in_data, scores, self._turn[..., np.newaxis] * vectors)
+        scores = self._place(training.data, vectors, offsets, *training.pass_scale)
+        vectors *= self._turn[..., np.newaxis]
+        return HeadFits(*in_data, np.moveaxis(scores, 0, 2), vectors)
 
     def refine(self, training: TrainingSamples) -> None:
         """Iterate on all samples, from the directions of some of them."""
@@ -88,11 +89,7 @@ class PosteriorHeads(AttentionHeads):
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, K, C) of sequences."""
-        vectors, offsets = self._exponents()
-        n_signal = np.repeat(self.n_signal, offsets.shape[1])
-        flat = vectors.reshape(-1, vectors.shape[-1]).T, offsets.ravel(), n_signal
-        scores = data.per_sample(place_scores, *flat, self.contiguous)
-        return self._turn * scores.reshape(-1, *offsets.shape) + self.by_length(data.lengths)
+        return self._place(data, *self._exponents()) + self.by_length(data.lengths)
 
     def by_length(self, lengths: Any) -> Floats:
         """Return what turns means over choices of tokens into sums, (n, K, 1)."""
@@ -161,15 +158,9 @@ class PosteriorHeads(AttentionHeads):
         intercepts = (offsets - directions @ training.mean) * self.n_signal[:, np.newaxis]
         return directions * self._turn[..., np.newaxis], intercepts * self._turn
 
-    def _training_scores(
-        self, training: TrainingSamples, vectors: Floats, offsets: Floats
-    ) -> Floats:
-        """Return the scores (fits, K, n, C) of the samples by exponents of scaled tokens."""
-        n_fits, _, n_classes = offsets.shape
-        n_signal = np.tile(np.repeat(self.n_signal, n_classes), n_fits)
+    def _place(self, data: Data, vectors: Floats, offsets: Floats, *scaling: Any) -> Floats:
+        """Return the scores (n, ..., K, C) of sequences by exponents of their scaled tokens."""
+        n_signal = np.broadcast_to(self.n_signal[:, np.newaxis], offsets.shape).ravel()
         flat = vectors.reshape(-1, vectors.shape[-1]).T, offsets.ravel(), n_signal
-        scores = training.data.per_sample(
-            place_scores, *flat, self.contiguous, *training.pass_scale
-        )
-        scores = scores.reshape(-1, *offsets.shape) * self._turn
-        return np.moveaxis(scores, 0, 2)
+        scores = data.per_sample(place_scores, *flat, self.contiguous, *scaling)
+        return scores.reshape(-1, *offsets.shape) * self._turn

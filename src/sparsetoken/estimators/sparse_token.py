@@ -50,8 +50,6 @@ class SparseTokenClassifier(StackClassifier):
         Decides the folds and the trees.
     n_jobs : int or None, default=None
         Threads, as in scikit-learn; the result is the same for any number.
-    verbose : int, default=0
-        Whether to print what the cross-validation found.
 
     Attributes
     ----------
@@ -93,7 +91,6 @@ class SparseTokenClassifier(StackClassifier):
         n_trees: int = 500,
         random_state: Any = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
     ) -> None:
         self.class_weight = class_weight
         self.cv = cv
@@ -103,7 +100,6 @@ class SparseTokenClassifier(StackClassifier):
         self.n_trees = n_trees
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _members(self, n_tokens: int | None) -> list[Member]:
         contiguous = check_flag("contiguous", self.contiguous)

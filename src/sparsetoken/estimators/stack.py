@@ -58,21 +58,17 @@ class Stack:
         limits = self.limits[:, used]
         return Stack(members, self.weights[used], self.scales[used], self.shift, limits)
 
-    def calibrate(self, raw: Floats) -> Floats:
-        """Return members' scores (..., K, C), calibrated and within their limits."""
+    def combine(self, raw: Floats) -> Floats:
+        """Return the scores (..., C) of all members together, given theirs, (..., K, C)."""
         low, high = self.limits[..., np.newaxis]
-        calibrated: Floats = np.clip(raw, low, high) * self.scales[:, np.newaxis] + self.shift
-        return calibrated
-
-    def combine(self, calibrated: Floats) -> Floats:
-        """Return the scores (..., C) of all members together."""
+        calibrated = np.clip(raw, low, high) * self.scales[:, np.newaxis] + self.shift
         return np.einsum("...kc,k->...c", calibrated, self.weights)
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, C) of sequences."""
         stack = self.weighty()
         raw = np.concatenate([member.scores(data) for member in stack.members], axis=1)
-        return stack.combine(stack.calibrate(raw))
+        return stack.combine(raw)
 
     def without_fold(self, fold: int) -> "Stack":
         """Return the stack of the members that were fitted without a fold."""
@@ -113,7 +109,7 @@ def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, 
     clipped = np.clip(scores, *limits[..., np.newaxis, np.newaxis])
     weights, scales, shift = weigh(clipped, training.index, training.weights, prior)
     stack = Stack(members, weights, scales, shift, limits)
-    return stack, stack.combine(stack.calibrate(scores.swapaxes(0, 1)))
+    return stack, stack.combine(scores.swapaxes(0, 1))
 
 
 def score_limits(scores: Floats, index: Indices) -> Floats:

@@ -47,7 +47,6 @@ class StackClassifier(AttendingClassifier):
     refine_steps: int
     random_state: Any
     n_jobs: int | None
-    verbose: int
     stack_: Stack
     token_mean_: Floats
     reference_: Reference
@@ -289,14 +288,6 @@ class StackClassifier(AttendingClassifier):
         if columns is not None and not member.pooled:
             queries, self.half_auc_ = member.half_fits(training, spec, columns)
             self.query_reliability_ = reliability(queries, 0.5 * fraction)
-        for head in heads:
-            auc = "" if head.auc is None else f", AUC {head.auc:.4f}"
-            self._report(
-                f"{head.model}, shrinkage {head.shrinkage}, reg {head.reg:g}{auc}, "
-                f"weight {head.weight:.3f}"
-            )
-        for name, weight in of_kind.items():
-            self._report(f"{name}: weight {weight:.3f}")
 
     def _class_weights(self, index: Indices) -> Floats:
         weights = compute_class_weight(
@@ -314,10 +305,6 @@ class StackClassifier(AttendingClassifier):
         query, coef = (np.atleast_2d(rows)[column] for rows in (self.query_, self.coef_))
         scoring = Scoring(column, query if query.any() else coef, *scored)
         return drawn_threshold(self.stack_, self.reference_, is_negative, scoring, fpr)
-
-    def _report(self, line: str) -> None:
-        if self.verbose:
-            print(f"[{type(self).__name__}] {line}", flush=True)
 
 
 def _check_window(window: Any) -> int | None:

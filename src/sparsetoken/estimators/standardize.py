@@ -93,8 +93,7 @@ class Standard:
 
     def whitening(self, shrinkage: float | None) -> Floats:
         """Return what carries centered tokens to standard coordinates, a matrix or a scale."""
-        matrix = self.matrix(shrinkage)
-        return self.scale * matrix if matrix.ndim == 1 else self.scale[:, np.newaxis] * matrix
+        return (self.matrix(shrinkage).T * self.scale).T
 
     def to_scaled(self, rows: Floats, shrinkage: float | None) -> Floats:
         """Return M of each row: its product with z is the row's with Mᵀz."""

@@ -84,9 +84,21 @@ class Trees(Member):
         held_out = np.full((1, *training.signs.shape), np.nan)
         for fold in folds:
             used = order[np.isin(order, fold.rows)]
+            weights = training.weights[used] / training.weights[used].max()
+            equal = np.ptp(weights) <= 1e-12
             for half in halves:
-                grown = _grow(rows[used, half], labels[used], training, used, n_trees, rng)
-                self.forests.append(_as_arrays(grown, place, half.start))
+                seen = rows[used, half]
+                trees = ExtraTreesClassifier(
+                    n_trees,
+                    max_features=max(int(np.sqrt(seen.shape[1])), int(_TRIED * seen.shape[1])),
+                    random_state=int(rng.integers(2**31)),
+                    n_jobs=training.n_jobs,
+                )
+                # Each tree would check again what is known to be right. Equal weights are left
+                # out: sums of whole numbers do not round, and ties between splits stay ties.
+                with config_context(assume_finite=True, skip_parameter_validation=True):
+                    trees.fit(seen, labels[used], sample_weight=None if equal else weights)
+                self.forests.append(_as_arrays(trees, place, half.start))
             if len(fold.held_out):
                 held_out[0, fold.held_out] = forest_scores(rows[fold.held_out], self.forests[-2:])
         return held_out
@@ -125,28 +137,6 @@ class Trees(Member):
         parts = [mean, largest, smallest, np.sqrt(squares / count), beyond.ravel() / count]
         rows = np.concatenate(parts, dtype=np.float32, casting="same_kind")[np.newaxis]
         return forest_scores(rows, self.forests)
-
-
-def _grow(
-    rows: NDArray[np.float32],
-    labels: Indices,
-    training: TrainingSamples,
-    used: Indices,
-    n_trees: int,
-    rng: np.random.Generator,
-) -> ExtraTreesClassifier:
-    weights = training.weights[used]
-    trees = ExtraTreesClassifier(
-        n_trees,
-        max_features=max(int(np.sqrt(rows.shape[1])), int(_TRIED * rows.shape[1])),
-        random_state=int(rng.integers(2**31)),
-        n_jobs=training.n_jobs,
-    )
-    # Each tree would check again what is known to be right. Equal weights are left out: sums of
-    # whole numbers do not round, and ties between splits stay ties.
-    with config_context(assume_finite=True, skip_parameter_validation=True):
-        equal = np.ptp(weights) <= 1e-12 * weights.max()
-        return trees.fit(rows, labels, sample_weight=None if equal else weights / weights.max())
 
 
 def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:

@@ -102,7 +102,7 @@ class ScoreStream:
         count = min(self.n_tokens, self._window_size or self.n_tokens)
         members = zip(self._stack.members, self._summary, strict=True)
         raw = np.concatenate([member.scores_of(summary, count) for member, summary in members])
-        score = self._stack.combine(self._stack.calibrate(raw))
+        score = self._stack.combine(raw)
         self.score = float(score[0]) if len(score) == 1 else score
         if self.n_tokens in self._check_now and self.score > self.threshold:
             self.alarm = True
