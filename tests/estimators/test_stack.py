@@ -43,7 +43,7 @@ def test_stacking_follows_the_member_that_knows():
 
 
 def test_thresholds_of_unequal_classes_are_found():
-    """Scores that favour the common class throughout must not hide the rare one."""
+    """Scores that favor the common class throughout must not hide the rare one."""
     thresholds = []
     for seed in range(20):
         rng = np.random.default_rng(seed)

@@ -37,15 +37,17 @@ from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import pooled_features
 from sparsetoken.sequences.sequences import Sequences
 
+Shrinkages = tuple[float | None, ...]
+
 # Tuned on needle digits, tiger and musk1 (docs/guide/comparison): temperature and ridge of heads
 # to which few tokens matter, some, and many.
 _KINDS = ((1.0, 0.01), (3.0, 3e-3), (10.0, 3e-4))
 _POOLED_RIDGES = (0.1, 0.01)
 # Tokens as they are, up to one scale, and with their correlations mostly removed; a model of many
 # features has scaled ones instead of the latter.
-_SHRINKAGES: tuple[float | None, ...] = (None, 0.3)
-_MANY_FEATURES: tuple[float | None, ...] = (1.0, None)
-_POOLED_SHRINKAGES: tuple[float | None, ...] = (None, 1.0, 0.3)
+_SHRINKAGES: Shrinkages = (None, 0.3)
+_MANY_FEATURES: Shrinkages = (1.0, None)
+_POOLED_SHRINKAGES: Shrinkages = (None, 1.0, 0.3)
 LARGEST_COVARIANCE = 1000  # features; the cost of whitening grows with their third power
 
 
@@ -123,7 +125,7 @@ class AttentionHeads(Heads):
     more_steps: ClassVar[int] = 15
     """Most steps on all samples, from heads of some of them."""
     reg: float | None = None
-    shrinkages: tuple[float | None, ...] | None = None
+    shrinkages: Shrinkages | None = None
     steps: int = 40
     adds: bool = False
     typical: float = 1.0
@@ -244,12 +246,9 @@ class AttentionHeads(Heads):
             for turn in turns
         ]
 
-    def _coordinates(
-        self, usual: tuple[float | None, ...], training: TrainingSamples
-    ) -> tuple[float | None, ...]:
-        if self.shrinkages is not None:
-            return self.shrinkages
-        return usual if training.data.dim <= LARGEST_COVARIANCE else _MANY_FEATURES
+    def _coordinates(self, usual: Shrinkages, training: TrainingSamples) -> Shrinkages:
+        by_size = usual if training.data.dim <= LARGEST_COVARIANCE else _MANY_FEATURES
+        return by_size if self.shrinkages is None else self.shrinkages
 
     def _fit_columns(self, training: TrainingSamples, weights: Floats) -> HeadFits:
         """Fit a head of each spec for each class with each column of the weights."""
@@ -286,19 +285,8 @@ class PooledHeads(MeanHeads, AttentionHeads):
 class HeadObjective:
     """Value and gradient of the objectives of heads: a task for each fit, spec and class.
 
-    A point is w and b in a row. With ``pooled`` every sequence is its mean token, of which
-    a·log mean exp(z·w/a) is z·w.
-
-    Parameters
-    ----------
-    training : TrainingSamples
-        The samples.
-    specs : list of HeadSpec
-        K ways to fit a head.
-    weights : ndarray of shape (n, F)
-        Weights of the samples in each fit.
-    pooled : bool
-        Whether to fit to mean tokens.
+    The columns of ``weights`` are the samples' weights in each fit. A point is w and b in a row.
+    With ``pooled`` every sequence is its mean token, of which a·log mean exp(z·w/a) is z·w.
     """
 
     def __init__(

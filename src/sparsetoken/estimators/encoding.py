@@ -86,11 +86,11 @@ def _encode_estimator(estimator: Any, name: str, arrays: Arrays) -> Any:
     if not isinstance(parameters.get("random_state"), int | None):
         parameters["random_state"] = None
     learned = {key: value for key, value in vars(estimator).items() if _LEARNED.fullmatch(key)}
-    parts = {
-        part: {key: encode(item, f"{name}.{key}", arrays) for key, item in values.items()}
-        for part, values in (("parameters", parameters), ("learned", learned))
+    encoded = {
+        title: {key: encode(item, f"{name}.{key}", arrays) for key, item in values.items()}
+        for title, values in (("parameters", parameters), ("learned", learned))
     }
-    return {"estimator": kind, **parts}
+    return {"estimator": kind, **encoded}
 
 
 def decode(value: Any, arrays: Arrays) -> Any:

@@ -78,16 +78,8 @@ class Columns:
 class Iteration:
     """The iteration for one class and many columns: a step of all is one pass over the tokens.
 
-    Parameters
-    ----------
-    training : TrainingSamples
-        The samples.
-    weights : ndarray of shape (n, fits)
-        Their weights in each fit; a group of columns has those of one fit.
-    carries : ndarray of bool, shape (n,)
-        Which of them may carry the signal.
-    contiguous : bool
-        Whether the tokens that do are neighbors.
+    A group of columns has the samples' ``weights`` of one fit, (n, fits). ``carries`` says which
+    samples may carry the signal, and ``contiguous`` whether the tokens that do are neighbors.
     """
 
     def __init__(

@@ -188,8 +188,8 @@ def _posterior(  # type: ignore[no-untyped-def]
             odds = 0.0
             for r in range(_ROUNDS):
                 for t in range(low, high):
-                    own = norms[t] / precision[k] * chance[t - low]
-                    trial[t - low] = sharpness[k] * (scores[t, k] + shifts[k] - own)
+                    itself = norms[t] / precision[k] * chance[t - low]
+                    trial[t - low] = sharpness[k] * (scores[t, k] + shifts[k] - itself)
                 odds = _places(trial, n_signal[k], contiguous)
                 carries = prior / (prior + (1.0 - prior) * np.exp(-odds))
                 for t in range(high - low):

@@ -134,11 +134,11 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
             Z = X.float().reshape(len(X), -1, len(self.mean))
             if mask is None:
                 mask = torch.ones(X.shape[:2], device=X.device)
-            there = mask.bool().reshape(*Z.shape[:2], -1).all(-1)[..., None]
-            Z = torch.where(there, (Z - self.mean) * self.scale, 0.0)
+            present = mask.bool().reshape(*Z.shape[:2], -1).all(-1)[..., None]
+            Z = torch.where(present, (Z - self.mean) * self.scale, 0.0)
             s, t = (torch.einsum("bld,kcd->blkc", Z, w) for w in (self.queries, self.readouts))
-            s = s.masked_fill(~there[..., None], _NEVER)
-            count = there.sum(1)
+            s = s.masked_fill(~present[..., None], _NEVER)
+            count = present.sum(1)
             size = torch.minimum(self.n_signal, count).long()
             none = torch.zeros_like(s[None, :, 0])
             sums = torch.cat([none, none.expand(int(self.n_signal.max()), *s[:, 0].shape) + _NEVER])

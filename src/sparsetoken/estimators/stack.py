@@ -113,16 +113,9 @@ def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, 
 
 
 def score_limits(scores: Floats, index: Indices) -> Floats:
-    """Return what bounds each score, (2, K).
+    """Return what bounds each score, (2, K), from scores (K, n, C) of held-out samples.
 
     Nine tenths of each class lie within; a quarter of that range is added on both sides.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (K, n, C)
-        Of samples that were held out; NaN for those that never were.
-    index : ndarray of int, shape (n,)
-        The class of each sample.
     """
     seen = np.isfinite(scores).all(axis=(0, 2))
     if not seen.any():
@@ -138,23 +131,11 @@ def score_limits(scores: Floats, index: Indices) -> Floats:
 def weigh(
     scores: Floats, index: Indices, sample_weights: Floats, prior: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return weights, scales and shift; with few samples the weights are near ``prior``.
+    """Return weights and scales (K,), and a shift (C,), for scores (K, n, C) of held-out samples.
 
-    Each score is first scaled and shifted to fit the labels: one from training is too sure of
-    itself. Then the weights of all are found by the same loss, with a penalty like that of ten
-    samples for leaving ``prior``.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (K, n, C)
-        Scores of samples that were held out; NaN for those that never were. Two classes have one
-        column, the log-odds of the second.
-    index : ndarray of int, shape (n,)
-        The class of each sample.
-    sample_weights : ndarray of shape (n,)
-        Weights of the samples.
-    prior : ndarray of shape (K,)
-        Weights without any samples; their sum is one.
+    Each score is first scaled and shifted to fit the labels ``index``: one from training is too
+    sure of itself. Then the weights of all are found by the same loss, with a penalty like that of
+    ten samples for leaving ``prior``, (K,) of sum one. Samples that were never held out are NaN.
     """
     n_scores, _, n_columns = scores.shape
     seen = np.isfinite(scores).all(axis=(0, 2)) & (sample_weights > 0)

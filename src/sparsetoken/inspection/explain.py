@@ -132,14 +132,7 @@ def reliability(queries: Floats, fraction: float) -> float:
 
     Queries learned on two halves are the limit plus independent errors, so that their cosine is
     1/(1 + t) with t the squared error over the squared length of the limit. The fit has 1/fraction
-    times the samples of a half, and t falls by that factor.
-
-    Parameters
-    ----------
-    queries : ndarray of shape (2, classes, d)
-        Of the two halves.
-    fraction : float
-        Samples of a half over those of the fit.
+    times the samples of a half, and t falls by that factor. ``queries`` are (2, classes, d).
     """
     norms = np.linalg.norm(queries, axis=2).prod(axis=0)
     products = (queries[0] * queries[1]).sum(axis=1)
