@@ -86,19 +86,6 @@ class Head(NamedTuple):
     intercept: Any
 
 
-class HeadFits(NamedTuple):
-    """Heads fitted with F columns of weights."""
-
-    directions: Floats
-    """(F, K, C, d), for tokens as they are."""
-    intercepts: Floats
-    """(F, K, C)."""
-    scores: Floats
-    """(F, K, n, C), of the training samples."""
-    standard: Floats
-    """The directions in coordinates in which the tokens vary alike."""
-
-
 @dataclass(kw_only=True)
 class AttentionHeads(Heads):
     """Heads for sequences in which a few tokens decide.
@@ -138,9 +125,9 @@ class AttentionHeads(Heads):
         """Fit all heads to all samples and without each fold, all of them together."""
         self.typical = float(np.median(training.data.lengths))
         self.specs = self._choose_specs(training)
-        fits = self._fit_columns(training, training.fit_weights)
-        self.keep(fits.directions, fits.intercepts)
-        held_out = training.held_out(fits.scores)
+        directions, intercepts, scores, _ = self._fit_columns(training, training.fit_weights)
+        self.keep(directions, intercepts)
+        held_out = training.held_out(scores)
         held_out += self.by_length(training.data.lengths).swapaxes(0, 1)
         seen = np.isfinite(held_out).all(axis=(0, 2))
         if seen.any():
@@ -155,13 +142,11 @@ class AttentionHeads(Heads):
         Return the directions (2, classes, d) in standard coordinates, and the mean AUC of each
         half's scores by the fit to the other.
         """
-        fits = replace(self, specs=[spec])._fit_columns(training, halves)
+        alone = replace(self, specs=[spec])
+        _, _, scores, standard = alone._fit_columns(training, halves)
         others = [(weights == 0) & (training.weights > 0) for weights in halves.T]
-        aucs = [
-            mean_auc(scores[0, other], training.signs[other])
-            for scores, other in zip(fits.scores, others, strict=True)
-        ]
-        return fits.standard[:, 0], float(np.mean(aucs))
+        aucs = [mean_auc(scores[h, 0, o], training.signs[o]) for h, o in enumerate(others)]
+        return standard[:, 0], float(np.mean(aucs))
 
     def refine(self, training: TrainingSamples) -> None:
         """Take steps on all samples, from the heads of some of them."""
@@ -250,12 +235,16 @@ class AttentionHeads(Heads):
         by_size = usual if training.data.dim <= LARGEST_COVARIANCE else _MANY_FEATURES
         return by_size if self.shrinkages is None else self.shrinkages
 
-    def _fit_columns(self, training: TrainingSamples, weights: Floats) -> HeadFits:
-        """Fit a head of each spec for each class with each column of the weights."""
+    def _fit_columns(self, training: TrainingSamples, weights: Floats) -> tuple[Floats, ...]:
+        """Fit a head of each spec for each class with each of F columns of weights.
+
+        Return directions (F, K, C, d) and intercepts for tokens as they are, the scores
+        (F, K, n, C) of the samples, and the directions where the tokens vary alike.
+        """
         objective = HeadObjective(training, self.specs, weights, self.pooled)
         points = minimize_many(objective, objective.start(), self.steps, self.tolerance)
         standard = points[:, :-1].reshape(*objective.shape, -1)
-        return HeadFits(*objective.in_data(points), objective.scores(points), standard)
+        return *objective.in_data(points), objective.scores(points), standard
 
 
 @dataclass(kw_only=True)

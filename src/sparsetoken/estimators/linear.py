@@ -82,23 +82,17 @@ class VectorizedClassifier(_LinearClassifier):
 
     Parameters
     ----------
-    reg : float, default=1e-2
-        Ridge λ in (1/n) Σ ℓ(⟨w, vec(Xᵢ)⟩ + b; yᵢ) + (λ/2)‖w‖²; the bias is not penalized.
-    loss : {"logistic", "square", "hinge"} or Loss, default="logistic"
-        The loss ℓ.
+    reg, loss
+        As in :class:`PooledClassifier`, with all tokens in a row instead of their mean.
 
     Attributes
     ----------
     coef_ : ndarray of shape (L·d,)
         The readout w; ``coef_.reshape(L, d)`` has one row per token.
-    intercept_ : float
-        The bias b.
     n_tokens_ : int
         The length L of the sequences.
-    classes_, n_features_in_, feature_names_in_
-        As in scikit-learn; a positive score means ``classes_[1]``.
-    fingerprints_ : ndarray of int
-        A number for each training sequence, by which predictions on it are told from others.
+    intercept_, classes_, n_features_in_, feature_names_in_, fingerprints_
+        As in :class:`PooledClassifier`.
 
     Examples
     --------

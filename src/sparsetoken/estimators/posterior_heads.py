@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import comb, gammaln, softmax
 
 from sparsetoken._types import Array, Floats, Indices
-from sparsetoken.estimators.attention_heads import AttentionHeads, HeadFits, HeadSpec
+from sparsetoken.estimators.attention_heads import AttentionHeads, HeadSpec
 from sparsetoken.estimators.members import Member, TokenPart, TrainingSamples
 from sparsetoken.estimators.posterior_iteration import MORE, Iteration, noise_shrinkage
 from sparsetoken.estimators.posterior_passes import join_subsets, place_scores, place_tokens
@@ -51,7 +51,7 @@ class PosteriorHeads(AttentionHeads):
             if n_signal <= most
         ]
 
-    def _fit_columns(self, training: TrainingSamples, weights: Floats) -> HeadFits:
+    def _fit_columns(self, training: TrainingSamples, weights: Floats) -> tuple[Floats, ...]:
         shape = (weights.shape[1], len(self.specs), training.signs.shape[1])
         vectors, (offsets, evidence) = np.empty((*shape, training.data.dim)), np.empty((2, *shape))
         for turn, (c, sign) in product(np.unique(self.temperatures), enumerate(training.signs.T)):
@@ -64,7 +64,7 @@ class PosteriorHeads(AttentionHeads):
         in_data = self._in_data(training, vectors, offsets)
         scores = self._place(training.data, vectors, offsets, *training.pass_scale)
         vectors *= self._turn[..., np.newaxis]
-        return HeadFits(*in_data, np.moveaxis(scores, 0, 2), vectors)
+        return *in_data, np.moveaxis(scores, 0, 2), vectors
 
     def refine(self, training: TrainingSamples) -> None:
         """Iterate on all samples, from the directions of some of them."""

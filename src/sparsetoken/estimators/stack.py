@@ -74,13 +74,6 @@ class Stack:
         """Return the stack of the members that were fitted without a fold."""
         return replace(self, members=[member.without_fold(fold) for member in self.members])
 
-    def member_weights(self) -> dict[str, float]:
-        """Return the weight of each member, by name."""
-        totals: dict[str, float] = {}
-        for member, weights, _ in self.parts():
-            totals[member.name] = totals.get(member.name, 0.0) + float(weights.sum())
-        return totals
-
     def split(self, values: Array) -> list[Array]:
         """Return what belongs to each member of one value for every score."""
         return np.split(values, np.cumsum([len(m.describe()) for m in self.members])[:-1])

@@ -218,7 +218,10 @@ class StackClassifier(AttendingClassifier):
     @property
     def members_(self) -> dict[str, float]:
         """The weight of each member, of sum one."""
-        return self.stack_.member_weights()
+        totals: dict[str, float] = {}
+        for member, weights, _ in self.stack_.parts():
+            totals[member.name] = totals.get(member.name, 0.0) + float(weights.sum())
+        return totals
 
     @property
     def heads_(self) -> list[Head]:
