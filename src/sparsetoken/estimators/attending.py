@@ -52,6 +52,8 @@ class AttendingClassifier(SequenceClassifier):
             columns = self._columns(data, label)
             weights = tokens_by_column(stack, data, columns, center)[:, 0]
         else:
+            if label is None and len(self.classes_) > 2:
+                raise ValueError("label must be given for X out of memory and several classes")
             arguments = stack, self._column_of(label)[0], center
             if is_dask(X):
                 lazy: Any = data

@@ -13,10 +13,11 @@ import numpy as np
 
 from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.folds import Fold
+from sparsetoken.estimators.head_passes import evidence_tokens
 from sparsetoken.estimators.standardize import Standard
 from sparsetoken.inspection.measures import class_signs
 from sparsetoken.sequences.data import Data, MemoryData
-from sparsetoken.sequences.passes import attention_features, attention_weights, pooled_features
+from sparsetoken.sequences.passes import attention_features, pooled_features
 from sparsetoken.sequences.sequences import Sequences
 
 COPIED = 2**23  # numbers of which a scaled copy costs little memory
@@ -234,7 +235,8 @@ class LinearHead(Member):
 
     def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
         """Return attention and contribution of every token."""
-        attention = attention_weights(sequences, self.query)[:, np.newaxis]
+        query = self.query[:, np.newaxis], np.ones(1)
+        attention, _ = evidence_tokens(sequences, *query, center)  # in double precision
         along = (sequences.tokens @ self.coef - center @ self.coef)[:, np.newaxis]
         baseline = np.array([center @ self.coef + self.intercept])
         return TokenPart(attention, attention * along, baseline)
