@@ -50,7 +50,6 @@ class Case(NamedTuple):
     X: Any
     y: NDArray[Any]
     new: Any
-    options: Mapping[str, Any] = MappingProxyType({})
     fit: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -98,7 +97,6 @@ def cases(folder: Path | None, quick: bool) -> Iterator[tuple[str, Case]]:
     yield "sample weights", plain._replace(fit={"sample_weight": weights})
     single = synthetic(120, 10, 20, 4.0, 6)
     yield "float32", single._replace(X=single.X.astype(np.float32))
-    yield "token map", plain._replace(options={"token_map": "auto"})
     yield "needle digits", halved(*needle_digits())
     for name in ("tiger", "fox", "musk1"):
         path = None if folder is None else folder / f"{name}.npz"
@@ -130,14 +128,14 @@ CLASSIFIERS: dict[str, Callable[..., Any]] = {
 def scores(name: str, case: Case) -> NDArray[Any] | None:
     """Return the scores of a classifier, None if it does not take such data."""
     stacked = name in ("SparseToken", "Attention", "Bayes")
-    if (case.options and name != "Attention") or ("groups" in case.fit and not stacked):
+    if "groups" in case.fit and not stacked:
         return None
     if not stacked and len(np.unique(case.y)) > 2:
         return None
     if name == "Vectorized" and not isinstance(case.X, np.ndarray):
         return None
     random = {} if name in ("Pooled", "Vectorized") else {"random_state": 0}
-    model = CLASSIFIERS[name](**random, **case.options)
+    model = CLASSIFIERS[name](**random)
     return np.asarray(model.fit(case.X, case.y, **case.fit).decision_function(case.new))
 
 

@@ -93,8 +93,8 @@ def test_a_new_member_is_one_class(worked_examples):
     """It is weighed, explained, streamed and has thresholds, like those that are there."""
 
     class WithLengths(st.AttentionClassifier):
-        def _members(self, n_tokens, mapped):
-            return [*super()._members(n_tokens, mapped), worked_examples["Lengths"]()]
+        def _members(self, n_tokens):
+            return [*super()._members(n_tokens), worked_examples["Lengths"]()]
 
     rng = np.random.default_rng(0)
     y = np.arange(120) % 2

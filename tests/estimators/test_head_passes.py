@@ -34,7 +34,8 @@ def test_query_gradient(data, vectors):
         h / len(part) * part.T @ (np.eye(len(part)) - 1 / len(part)) @ part @ readout
         for h, part in zip(slope, parts, strict=True)
     )
-    assert passes.query_gradient(X, slope, readout) == pytest.approx(wanted, abs=tolerance)
+    found = passes.query_gradients(X, slope[:, np.newaxis], None, None, readout[:, np.newaxis])
+    assert found[:, 0] == pytest.approx(wanted, abs=tolerance)
 
 
 class Heads(NamedTuple):
@@ -56,28 +57,19 @@ def heads():
 
 
 SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, 1.0]])
-SHARES = np.array([[0.1, 0.5], [0.2, 0.0], [0.3, 0.2], [0.4, 0.3]])
-SIGN_OF, SHARE_OF = np.array([0, 1, 1]), np.array([1, 0, 1])
+WEIGHTS = np.array([[0.1, 0.5], [0.2, 0.0], [0.3, 0.2], [0.4, 0.3]])
+LABEL_COLUMN, WEIGHT_COLUMN = np.array([0, 1, 1]), np.array([1, 0, 1])
 
 
 def test_query_gradients_are_those_of_scaled_tokens(data, heads):
     X, _, tolerance = data
     scaled = Sequences(scaled_tokens(X, heads.mean, heads.scale), X.offsets)
-    slopes = SIGNS[:, SIGN_OF] * SHARES[:, SHARE_OF]
+    slopes = SIGNS[:, LABEL_COLUMN] * WEIGHTS[:, WEIGHT_COLUMN]
     found = passes.query_gradients(X, slopes, heads.mean, heads.scale, heads.readouts)
     for k in range(3):
-        expected = passes.query_gradient(scaled, slopes[:, k], heads.readouts[:, k])
-        assert found[:, k] == pytest.approx(expected, abs=10 * tolerance)
-
-
-def test_linear_scores(data, heads):
-    X, parts, tolerance = data
-    linear = passes.linear_scores(X, heads.queries, heads.readouts)
-    wanted = [
-        [part.T @ softmax(part @ heads.queries[:, k]) @ heads.readouts[:, k] for k in range(3)]
-        for part in parts
-    ]
-    assert linear == pytest.approx(np.array(wanted), abs=10 * tolerance)
+        columns = slopes[:, [k]], None, None, heads.readouts[:, [k]]
+        expected = passes.query_gradients(scaled, *columns)
+        assert found[:, [k]] == pytest.approx(expected, abs=10 * tolerance)
 
 
 TEMPERATURES = np.array([1.0, -2.0, 10.0])
@@ -106,39 +98,36 @@ def test_evidence_gradients(data, heads):
     def values(directions):
         moved = heads._replace(queries=directions)
         scores = np.array([[evidence(part, moved, k) for k in range(3)] for part in parts])
-        losses = Logistic().value(scores + heads.biases, SIGNS[:, SIGN_OF])
-        return (SHARES[:, SHARE_OF] * losses).sum(axis=0)
+        losses = Logistic().value(scores + heads.biases, SIGNS[:, LABEL_COLUMN])
+        return (WEIGHTS[:, WEIGHT_COLUMN] * losses).sum(axis=0)
 
-    found = passes.evidence_gradients(
+    found_values, directions, _ = passes.evidence_gradients(
         X,
         SIGNS,
-        SHARES,
+        WEIGHTS,
         heads.mean,
         heads.scale,
         heads.queries,
         TEMPERATURES,
         heads.biases,
-        SIGN_OF,
-        SHARE_OF,
+        LABEL_COLUMN,
+        WEIGHT_COLUMN,
     )
-    assert found.values == pytest.approx(values(heads.queries), abs=1e-6)
+    assert found_values == pytest.approx(values(heads.queries), abs=1e-6)
     for j in range(6):
         change = np.zeros((6, 1))
         change[j] = 1e-6
         differences = values(heads.queries + change) - values(heads.queries - change)
-        assert found.directions[j] == pytest.approx(differences / 2e-6, abs=1e-5)
+        assert directions[j] == pytest.approx(differences / 2e-6, abs=1e-5)
 
 
 def test_contributions(data, heads):
     X, _, tolerance = data
     center, starts = np.arange(6.0), X.offsets[:-1]
-    linear = passes.linear_tokens(X, heads.queries, heads.readouts, center)
-    scores = passes.linear_scores(X, heads.queries, heads.readouts)
-    sums = np.add.reduceat(linear[1], starts)
-    assert sums == pytest.approx(scores - center @ heads.readouts, abs=10 * tolerance)
-    evidence = passes.evidence_tokens(X, heads.queries, TEMPERATURES, center)
+    attention, contributions = passes.evidence_tokens(X, heads.queries, TEMPERATURES, center)
     scores = passes.evidence_scores(X, heads.queries, TEMPERATURES)
-    sums = np.add.reduceat(evidence[1], starts)
+    sums = np.add.reduceat(contributions, starts)
     assert sums == pytest.approx(scores - center @ heads.queries, abs=10 * tolerance)
-    for attention in (linear[0], evidence[0]):
-        assert np.add.reduceat(attention, starts) == pytest.approx(np.ones((4, 3)))
+    assert np.add.reduceat(attention, starts) == pytest.approx(np.ones((4, 3)))
+    wanted = np.concatenate([softmax((part @ heads.queries / TEMPERATURES).T).T for part in X])
+    assert attention == pytest.approx(wanted, abs=10 * tolerance)

@@ -8,7 +8,7 @@ from sparsetoken.estimators.minimize import minimize_many
 def test_each_objective_reaches_its_own_minimum():
     """Quadratics of very different scale and the valley of Rosenbrock, together."""
     rng = np.random.default_rng(0)
-    scales, centres = np.geomspace(1e-3, 1e3, 5)[:, np.newaxis], rng.standard_normal((5, 4))
+    scales, centers = np.geomspace(1e-3, 1e3, 5)[:, np.newaxis], rng.standard_normal((5, 4))
     curvature = np.array([1.0, 3.0, 10.0, 30.0])
     asked = []
 
@@ -19,13 +19,13 @@ def test_each_objective_reaches_its_own_minimum():
             if k == 5:
                 values[row], gradients[row] = rosen(points[row]), rosen_der(points[row])
             else:
-                away = points[row] - centres[k]
+                away = points[row] - centers[k]
                 values[row] = scales[k, 0] * (1.0 + curvature @ away**2)
                 gradients[row] = 2.0 * scales[k] * curvature * away
         return values, gradients
 
     found = minimize_many(objective, np.zeros((6, 4)), 300, 1e-12)
-    assert found[:5] == pytest.approx(centres, abs=1e-4)
+    assert found[:5] == pytest.approx(centers, abs=1e-4)
     assert found[5] == pytest.approx(np.ones(4), abs=1e-3)
     assert asked[0] == 6
     assert asked[-1] == 1  # those that are finished are left alone

@@ -45,11 +45,11 @@ def test_gradient_is_zero(shape, reg, loss):
     """Relative to its two parts, which cancel; rounding of the losses is what is left."""
     features, sign, weight = problem(shape)
     found = fit_readout(features, sign, reg, loss, weight)
-    share = weight / weight.sum()
-    slope = share * loss.derivative(features @ found.coef + found.intercept, sign)
-    centred = features - share @ features
-    parts = np.abs(slope) @ np.abs(centred)
-    assert np.abs(slope @ centred + reg * found.coef).max() < 1e-9 * parts.max() + 1e-14
+    normed = weight / weight.sum()
+    slope = normed * loss.derivative(features @ found.coef + found.intercept, sign)
+    centered = features - normed @ features
+    parts = np.abs(slope) @ np.abs(centered)
+    assert np.abs(slope @ centered + reg * found.coef).max() < 1e-9 * parts.max() + 1e-14
     assert abs(slope.sum()) < 1e-9 * np.abs(slope).sum() + 1e-14
 
 
@@ -63,13 +63,13 @@ def test_hinge_reaches_its_dual_bound(shape, reg):
     """
     features, sign, weight = problem(shape)
     found = fit_readout(features, sign, reg, Hinge(), weight)
-    share = weight / weight.sum()
+    normed = weight / weight.sum()
     margin = sign * (features @ found.coef + found.intercept)
     free = np.abs(margin - 1.0) < 1e-4
-    price = np.where(margin < 1.0, share, 0.0)
+    price = np.where(margin < 1.0, normed, 0.0)
     rows = (sign[:, np.newaxis] * np.column_stack([features, np.ones(len(sign))])).T
     target = np.append(reg * found.coef, 0.0) - rows[:, ~free] @ price[~free]
-    scale = np.abs(rows) @ share
+    scale = np.abs(rows) @ normed
     # min t  with  |rows a − target| ≤ t·scale
     count = int(free.sum())
     bound = np.column_stack([rows[:, free], -scale])
@@ -78,7 +78,7 @@ def test_hinge_reaches_its_dual_bound(shape, reg):
         np.append(np.zeros(count), 1.0),
         A_ub=np.vstack([bound, lower]),
         b_ub=np.append(target, -target),
-        bounds=[*zip(np.zeros(count), share[free], strict=True), (0, None)],
+        bounds=[*zip(np.zeros(count), normed[free], strict=True), (0, None)],
     )
     assert result.status == 0
     assert result.x[-1] < 1e-5 * max(np.abs(reg * found.coef).max() / scale.max(), 1e-3)
@@ -108,7 +108,7 @@ def test_agrees_with_scikit_learn(shape, reg):
 @pytest.mark.parametrize(
     "loss", [Logistic(), Square(), get_loss(SquaredHinge())], ids=["logistic", "square", "custom"]
 )
-def test_agrees_with_a_general_optimiser(loss):
+def test_agrees_with_a_general_optimizer(loss):
     features, sign, weight = problem((60, 5), seed=2)
 
     def value(point):

@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import sparsetoken as st
+from sparsetoken.estimators.stack import weigh
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import as_sequences
 
@@ -16,6 +18,38 @@ def test_members_without_weight_are_not_asked():
     rows = stack.split(np.arange(len(weights)))[1]
     weights[rows] = 0.0
     stack, data = replace(stack, weights=weights), MemoryData(as_sequences(X))
-    expected = stack.combine(stack.member_scores(data))
+    raw = np.concatenate([member.scores(data) for member in stack.members], axis=1)
+    expected = stack.combine(raw)
     del stack.members[1].directions
     np.testing.assert_allclose(stack.scores(data), expected, rtol=1e-12)
+
+
+def test_stacking_follows_the_member_that_knows():
+    rng = np.random.default_rng(0)
+    prior = np.full(3, 1 / 3)
+    weights = {}
+    for n_samples in (6, 2000):
+        index = np.arange(n_samples) % 2
+        good = 2.0 * (2 * index - 1) + 2.0 * rng.standard_normal(n_samples)
+        scores = np.stack([7.0 * good, *rng.standard_normal((2, n_samples))])[:, :, np.newaxis]
+        parts = weigh(scores, index, np.full(n_samples, 1 / n_samples), prior)
+        weights[n_samples] = parts[0]
+        assert parts[0].sum() == pytest.approx(1.0)
+    assert weights[2000][0] > 0.9
+    assert weights[6].min() > 0.05  # so few silence no member
+    # The score is the log-odds: of N(±2, 2²) it is the value itself.
+    combined = np.tensordot(parts[0] * parts[1], scores, 1)[:, 0] + parts[2]
+    assert np.polyfit(good, combined, 1)[0] == pytest.approx(1.0, abs=0.15)
+
+
+def test_thresholds_of_unequal_classes_are_found():
+    """Scores that favor the common class throughout must not hide the rare one."""
+    thresholds = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        log_odds = rng.normal(-4.0, 3.0, 80)
+        index = (rng.random(80) < 1.0 / (1.0 + np.exp(-log_odds))).astype(int)
+        scores = log_odds[np.newaxis, :, np.newaxis] - 2.0
+        _, scales, shift = weigh(scores, index, np.full(80, 1 / 80), np.ones(1))
+        thresholds.append(-shift[0] / scales[0])
+    assert np.mean(thresholds) == pytest.approx(-2.0, abs=0.5)

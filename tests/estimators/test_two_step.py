@@ -164,3 +164,11 @@ def test_a_split_that_leaves_nothing_is_refused():
         TwoStepAttentionClassifier(split=0.01).fit(X, y)
     with pytest.raises(ValueError, match="leaves the readout only one class"):
         TwoStepAttentionClassifier(split=0.95).fit(X, y)
+
+
+def test_one_head_is_its_query_and_readout():
+    X, y = SparseTokenProblem(6, 1, 5.0).sample(120, 8, random_state=0)
+    model = TwoStepAttentionClassifier(random_state=0).fit(X, y)
+    features = np.einsum("nl,nld->nd", model.attention(X), X)
+    scores = features @ model.coef_ + model.intercept_
+    assert scores == pytest.approx(model.decision_function(X))

@@ -58,9 +58,9 @@ def test_reliability_is_exact_for_gaussian_errors():
     dim, noise = 2000, 0.8  # squared error over squared length of the limit, at half the sample
     limit = np.eye(dim)[0]
     drawn = limit + np.sqrt(noise / dim) * rng.standard_normal((50, 2, 1, dim))
-    for share in (0.5, 0.1):
-        found = [reliability(queries, share) for queries in drawn]
-        assert np.mean(found) == pytest.approx(1 / np.sqrt(1 + noise * share), abs=0.01)
+    for fraction in (0.5, 0.1):
+        found = [reliability(queries, fraction) for queries in drawn]
+        assert np.mean(found) == pytest.approx(1 / np.sqrt(1 + noise * fraction), abs=0.01)
     assert reliability(np.zeros((2, 1, 3)), 0.5) == 0.0
     assert reliability(np.array([np.ones((1, 3)), -np.ones((1, 3))]), 0.5) == 0.0
 

@@ -70,16 +70,16 @@ def test_more_than_two_classes():
     assert found[2].value == pytest.approx(roc_auc_score(labels == "b", scores[:, 1]))
 
 
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.75])
-def test_no_group_is_on_both_sides(share):
+@pytest.mark.parametrize("fraction", [0.2, 0.5, 0.75])
+def test_no_group_is_on_both_sides(fraction):
     groups = np.arange(240) // 4
     labels = (np.random.default_rng(0).random(240) < 0.4).astype(int)
-    kept, tested = hold_out(labels, groups, share, random_state=0)
+    kept, tested = hold_out(labels, groups, fraction, random_state=0)
     assert sorted([*kept, *tested]) == list(range(240))
     assert not set(groups[kept]) & set(groups[tested])
-    assert len(tested) == pytest.approx(share * 240, abs=4)
+    assert len(tested) == pytest.approx(fraction * 240, abs=4)
     assert labels[tested].mean() == pytest.approx(labels.mean(), abs=0.1)
-    assert np.array_equal(tested, hold_out(labels, groups, share, random_state=0)[1])
+    assert np.array_equal(tested, hold_out(labels, groups, fraction, random_state=0)[1])
 
 
 def test_splits_that_cannot_be():

@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.kernel_approximation import Nystroem
 
 import sparsetoken as st
 from sparsetoken.inspection.stream import stream_checks
@@ -26,8 +25,6 @@ def models():
     yield "two-step", st.TwoStepAttentionClassifier(random_state=0).fit(X, Y)
     yield "attention", st.AttentionClassifier(**quick).fit(X, Y)
     yield "classes", st.AttentionClassifier(**quick).fit(X, CLASSES)
-    token_map = Nystroem(n_components=10, random_state=0)
-    yield "mapped", st.AttentionClassifier(token_map=token_map, **quick).fit(X, Y)
     yield "sparse-token", st.SparseTokenClassifier(**quick).fit(X, Y)
     yield "sparse-token classes", st.SparseTokenClassifier(**quick).fit(X, CLASSES)
 

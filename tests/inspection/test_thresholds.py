@@ -7,7 +7,7 @@ from scipy.stats import expon, norm
 import sparsetoken as st
 from sparsetoken.estimate import ConvergenceWarning
 from sparsetoken.inspection.thresholds import (
-    Reference,
+    Scoring,
     TailResampler,
     drawn_threshold,
     held_out_threshold,
@@ -68,11 +68,11 @@ def test_windows_take_the_largest_score(model):
 
 def test_the_bar_of_a_quantile_is_its_scatter():
     rng = np.random.default_rng(0)
-    for share in (0.2, 0.01):  # among 300 scores, and beyond what they can show
-        found = [upper_quantile(rng.standard_normal(300), share) for _ in range(400)]
+    for rate in (0.2, 0.01):  # among 300 scores, and beyond what they can show
+        found = [upper_quantile(rng.standard_normal(300), rate) for _ in range(400)]
         bar = np.mean([quantile.uncertainty for quantile in found])
         assert bar == pytest.approx(np.std(found), rel=0.3)
-        assert np.mean(found) == pytest.approx(norm.isf(share), abs=0.05)
+        assert np.mean(found) == pytest.approx(norm.isf(rate), abs=0.05)
 
 
 def test_thresholds_survive_files(model, tmp_path):
@@ -140,12 +140,15 @@ def test_any_rate_has_a_threshold(model):
 def test_long_sequences_are_not_drawn_by_the_thousand(model):
     lengths = []
 
-    def scorer(stack, data):
-        lengths.extend(data.lengths)
-        return model.decision_function(data.sequences)[:, np.newaxis]
+    class Long(Scoring):
+        n_scored = 2**20
 
-    negative = np.array([True, False])
-    drawn_threshold(model.stack_, model.reference_, scorer, 50, 0.2, 0, negative, None, 2**20)
+        def scores(self, stack, data):
+            lengths.extend(data.lengths)
+            return super().scores(stack, data)
+
+    scoring = Long(0, model.query_, 50)
+    drawn_threshold(model.stack_, model.reference_, np.array([True, False]), scoring, 0.2)
     assert set(lengths) == {50}
     assert len(lengths) <= 3 * 100  # of all folds, and by the stacks with and without them
 
@@ -185,9 +188,8 @@ def test_rates_hold_for_normal_and_for_heavier_tails(law):
     for n_scores, least_within in ((150, 0.35), (600, 0.65)):
         rates, covered = [], []
         for _ in range(300):
-            scores = law.rvs(size=(n_scores, 1), random_state=rng)
-            reference = Reference(scores, np.zeros(n_scores, int), None, None, None, None, None)
-            threshold = held_out_threshold(reference, 0.01, 0, np.array([True, False]))
+            scores = law.rvs(size=n_scores, random_state=rng)
+            threshold = held_out_threshold(scores, 0.01)
             low, high = threshold.rate_interval
             rates.append(law.sf(float(threshold)))
             covered.append(low <= rates[-1] <= high)

@@ -13,8 +13,8 @@
 """
 
 from sparsetoken.estimators.attention import AttentionClassifier
+from sparsetoken.estimators.attention_heads import Head
 from sparsetoken.estimators.bayes_attention import BayesAttentionClassifier
-from sparsetoken.estimators.heads import Head
 from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
 from sparsetoken.estimators.probe import export, to_torch
 from sparsetoken.estimators.sparse_token import SparseTokenClassifier

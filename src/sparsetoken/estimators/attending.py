@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken._validation import check_count
@@ -19,10 +19,9 @@ from sparsetoken.sequences.data import Data, MemoryData
 class AttendingClassifier(SequenceClassifier):
     """A classifier that is a fitted stack of members, some of which attend to tokens.
 
-    A subclass gives ``_stack()``, and sets ``query_`` and ``query_reliability_`` in ``fit``.
+    A subclass sets ``query_`` and ``query_reliability_`` in ``fit``.
     """
 
-    token_map_: Any = None
     query_reliability_: float
 
     def _center(self) -> Floats:
@@ -46,14 +45,16 @@ class AttendingClassifier(SequenceClassifier):
             An array if ``X`` is one, a list if ``X`` is a list or Sequences, and a Dask array if
             ``X`` is one. With several heads it is their weighted average.
         """
-        data = self._mapped(X)
+        check_is_fitted(self)
+        data = self._check_data(X, reset=False)
+        stack, center = self._stack(), self._center()
         if isinstance(data, MemoryData):
             columns = self._columns(data, label)
-            weights = tokens_by_column(self._stack(), data, columns, self._center())[:, 0]
+            weights = tokens_by_column(stack, data, columns, center)[:, 0]
         else:
             if label is None and len(self.classes_) > 2:
                 raise ValueError("label must be given for X out of memory and several classes")
-            arguments = self._stack(), self._column_of(label)[0], self._center()
+            arguments = stack, self._column_of(label)[0], center
             if is_dask(X):
                 lazy: Any = data
                 return lazy.lazily(attention_of, *arguments)
@@ -80,14 +81,14 @@ class AttendingClassifier(SequenceClassifier):
         explanations : list of Explanation
             One per sequence: positions, attention weights and contributions to the score.
         """
+        check_is_fitted(self)
         top = check_count("top", top)
-        data = self._mapped(X)
+        data = self._check_data(X, reset=False)
         if not isinstance(data, MemoryData):
             raise ValueError("explain needs X in memory, got more; pass part of it")
         columns, labels, sign = self._columns(data, label), self.classes_.tolist(), 1.0
         if len(labels) == 2:  # one column of scores, that speak for the second if positive
-            turned = label == labels[0]
-            labels, sign = (labels[:1], -1.0) if turned else (labels[1:], 1.0)
+            labels, sign = (labels[:1], -1.0) if label == labels[0] else (labels[1:], 1.0)
         return explain(self._stack(), data, columns, self._center(), top, labels, sign)
 
     def diagnose(self, X: Any, y: Any) -> Diagnosis:
@@ -105,7 +106,13 @@ class AttendingClassifier(SequenceClassifier):
         """
         check_is_fitted(self)
         data = self._check_data(X, reset=False)
-        index = self._known_labels(y, len(data))
+        y, labels = column_or_1d(np.asarray(y)), self.classes_.tolist()
+        if len(y) != len(data) or set(y.tolist()) != set(labels):
+            raise ValueError(
+                f"y must hold {len(data)} labels, all of {labels}, "
+                f"got {len(y)} of {np.unique(y).tolist()}"
+            )
+        index = np.searchsorted(self.classes_, y)
         if data.size > data.room:  # a random part tells as much
             rng = np.random.default_rng(0)
             rows, _ = selection_rows(data, index, np.arange(len(index)), rng)
@@ -115,37 +122,13 @@ class AttendingClassifier(SequenceClassifier):
     def stream(self, *, window: int | None = None) -> ScoreStream:
         """Return an object that takes one sequence token by token, and knows its score.
 
-        Its ``update(token)`` takes time in proportion to heads times features, whatever came
-        before, and its score is :meth:`decision_function` of the tokens so far, up to rounding.
-        All members take part: the trees read running statistics.
-
         Parameters
         ----------
         window : int, optional
-            Score only the last ``window`` tokens, and keep only these in memory. A token takes the
-            same time on average; now and then one takes as long as ``window`` of them.
-
-        Examples
-        --------
-        >>> import sparsetoken as st
-        >>> X, y = st.SparseTokenProblem(n_tokens=10, signal=5.0).sample(200, 20, random_state=0)
-        >>> clf = st.TwoStepAttentionClassifier(random_state=0).fit(X, y)
-        >>> stream = clf.stream()
-        >>> for token in X[0]:
-        ...     score = stream.update(token)
-        >>> bool(abs(score - clf.decision_function(X[:1])[0]) < 1e-6)
-        True
+            Score only the last ``window`` tokens, and keep only these in memory.
         """
         check_is_fitted(self)
-        return ScoreStream(self._stack(), self.token_map_, self.n_features_in_, window)
-
-    def _decide(self, data: Data) -> Floats:
-        score = self._stack().scores(data.mapped(self.token_map_))
-        return score[:, 0] if score.shape[1] == 1 else score
-
-    def _mapped(self, X: Any) -> Data:
-        check_is_fitted(self)
-        return self._check_data(X, reset=False).mapped(self.token_map_)
+        return ScoreStream(self._stack(), self.n_features_in_, window)
 
     def _columns(self, data: Data, label: Any) -> Indices:
         """Return the column of scores that each sequence is looked at by."""
@@ -156,9 +139,7 @@ class AttendingClassifier(SequenceClassifier):
     def _column_of(self, label: Any) -> tuple[int, Bools]:
         """Return the column of a label's scores, and which classes are its negatives."""
         labels = self.classes_.tolist()
-        if label is None and len(labels) > 2:
-            raise ValueError(f"label must be one of {labels}, got None")
-        if label is not None and label not in labels:
+        if label not in ([None, *labels] if len(labels) == 2 else labels):
             raise ValueError(f"label must be one of {labels}, got {label!r}")
         place = 1 if label is None else labels.index(label)
         return (place if len(labels) > 2 else 0), np.arange(len(labels)) != place

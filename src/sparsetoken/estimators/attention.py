@@ -1,9 +1,12 @@
 """Attention for real data."""
 
+from numbers import Real
 from typing import Any
 
-from sparsetoken.estimators.head_members import head_members
+from sparsetoken._validation import check_count, check_real
+from sparsetoken.estimators.attention_heads import AttentionHeads, PooledHeads
 from sparsetoken.estimators.members import Member
+from sparsetoken.estimators.posterior_heads import PosteriorHeads
 from sparsetoken.estimators.stack_classifier import StackClassifier
 
 
@@ -31,27 +34,13 @@ class AttentionClassifier(StackClassifier):
     shrinkage : float, None or "auto", default="auto"
         How far the tokens' correlations are drawn to zero before whitening: 1 only scales each
         feature, None scales all alike. By default there are heads with None and heads with 0.3,
-        and pooled ones with 1 as well; None and 1 for tokens of more than 1000 features; None alone
-        with a ``token_map``. Giving either ``reg`` or ``shrinkage`` leaves out the posterior heads,
-        giving both also the pooled ones.
-    token_map : transformer, "auto" or None, default=None
-        A scikit-learn transformer applied to each token, such as ``Nystroem``: for data whose
-        informative tokens are not a shifted mean. It sees centered and scaled tokens; it is cloned
-        and fitted on them. "auto" tries ``Nystroem`` against no map by cross-validation.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, as in scikit-learn.
-    cv : int, splitter or iterable, default=5
-        Folds of the cross-validation, as in scikit-learn; an int means stratified folds, at most
-        as many as the smallest class has samples.
+        and pooled ones with 1 as well; None and 1 for tokens of more than 1000 features. Giving
+        either ``reg`` or ``shrinkage`` leaves out the posterior heads, giving both also the pooled
+        ones.
     refine_steps : int, default=40
         Most steps of L-BFGS; stopping early is part of the regularization.
-    random_state : int, Generator, RandomState or None, default=None
-        Decides the folds.
-    n_jobs : int or None, default=None
-        Threads for the passes over the tokens, as in scikit-learn; the result is the same for any
-        number. BLAS itself uses one thread.
-    verbose : int, default=0
-        Whether to print what the cross-validation found.
+    class_weight, cv, random_state, n_jobs
+        As in :class:`SparseTokenClassifier`.
 
     Attributes
     ----------
@@ -81,17 +70,8 @@ class AttentionClassifier(StackClassifier):
         Passes over the tokens that ``fit`` made.
     token_mean_, token_scale_ : ndarray of shape (d,)
         The mean token, what contributions are counted from, and the scale of each feature.
-    token_map_ : transformer or None
-        The fitted token map, with the scaling before it; with one, d above is its number of
-        outputs.
-    classes_ : ndarray
-        The labels; with two, a positive score means the second.
-    n_features_in_ : int
-        The dimension of the tokens.
-    feature_names_in_ : ndarray of str
-        Names of the features, if ``X`` had them.
-    fingerprints_ : ndarray of int
-        A number for each training sequence, by which predictions on it are told from others.
+    classes_, n_features_in_, feature_names_in_, fingerprints_
+        As in :class:`PooledClassifier`.
 
     Notes
     -----
@@ -116,23 +96,44 @@ class AttentionClassifier(StackClassifier):
         reg: float | str = "auto",
         shrinkage: float | str | None = "auto",
         *,
-        token_map: Any = None,
         class_weight: Any = None,
         cv: Any = 5,
         refine_steps: int = 40,
         random_state: Any = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
     ) -> None:
         self.reg = reg
         self.shrinkage = shrinkage
-        self.token_map = token_map
         self.class_weight = class_weight
         self.cv = cv
         self.refine_steps = refine_steps
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.verbose = verbose
 
-    def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
-        return head_members(self.reg, self.shrinkage, self.refine_steps, n_tokens, mapped)
+    def _members(self, n_tokens: int | None) -> list[Member]:
+        return head_members(self.reg, self.shrinkage, self.refine_steps, n_tokens)
+
+
+def head_members(
+    reg: Any, shrinkage: Any, steps: int, n_tokens: int | None, contiguous: bool = False
+) -> list[Member]:
+    """Return the members with heads, for what a user asks of ``reg`` and ``shrinkage``."""
+    steps = check_count("refine_steps", steps)
+    if isinstance(reg, str) and reg != "auto":
+        raise ValueError(f'reg must be "auto" or a number > 0, got {reg!r}')
+    ridge = None if reg == "auto" else check_real("reg", reg, low=0.0, above=True)
+    shrinkages: tuple[float | None, ...] | None = None
+    if shrinkage != "auto":
+        if not (shrinkage is None or (isinstance(shrinkage, Real) and 0 < float(shrinkage) <= 1)):
+            raise ValueError(
+                f'shrinkage must be "auto", None or a number in (0, 1], got {shrinkage!r}'
+            )
+        shrinkages = (None if shrinkage is None else float(shrinkage),)
+    members: list[Member] = []
+    if n_tokens != 1:  # else there is nothing to attend to
+        members = [AttentionHeads(reg=ridge, shrinkages=shrinkages, steps=steps)]
+        if reg == shrinkage == "auto":
+            members.append(PosteriorHeads(contiguous=contiguous))
+    if n_tokens == 1 or "auto" in (reg, shrinkage):
+        members.append(PooledHeads(shrinkages=shrinkages))
+    return members

@@ -13,7 +13,7 @@ classes together; a step of all is one pass over the tokens, one product forward
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,12 +24,20 @@ from sparsetoken.estimators.head_passes import (
     evidence_tokens,
     query_gradients,
 )
-from sparsetoken.estimators.members import Member, TokenPart, TrainingSamples
+from sparsetoken.estimators.members import (
+    Heads,
+    MeanHeads,
+    TokenPart,
+    TrainingSamples,
+    join_exponentials,
+)
 from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.inspection.measures import mean_auc
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import pooled_features
 from sparsetoken.sequences.sequences import Sequences
+
+Shrinkages = tuple[float | None, ...]
 
 # Tuned on needle digits, tiger and musk1 (docs/guide/comparison): temperature and ridge of heads
 # to which few tokens matter, some, and many.
@@ -37,13 +45,10 @@ _KINDS = ((1.0, 0.01), (3.0, 3e-3), (10.0, 3e-4))
 _POOLED_RIDGES = (0.1, 0.01)
 # Tokens as they are, up to one scale, and with their correlations mostly removed; a model of many
 # features has scaled ones instead of the latter.
-_SHRINKAGES: tuple[float | None, ...] = (None, 0.3)
-_MANY_FEATURES: tuple[float | None, ...] = (1.0, None)
-_POOLED_SHRINKAGES: tuple[float | None, ...] = (None, 1.0, 0.3)
+_SHRINKAGES: Shrinkages = (None, 0.3)
+_MANY_FEATURES: Shrinkages = (1.0, None)
+_POOLED_SHRINKAGES: Shrinkages = (None, 1.0, 0.3)
 LARGEST_COVARIANCE = 1000  # features; the cost of whitening grows with their third power
-_TOLERANCE, _POOLED_TOLERANCE = 1e-5, 1e-7
-_POOLED_STEPS = 100
-_MORE_STEPS = 15  # on all samples, from heads of some of them
 
 
 class HeadSpec(NamedTuple):
@@ -55,16 +60,34 @@ class HeadSpec(NamedTuple):
     n_signal: int = 1
 
 
-class HeadTask(NamedTuple):
-    """A head to fit: how, to which column of the labels and to which column of the weights."""
+class Head(NamedTuple):
+    """One of several heads, for tokens as they are.
 
-    spec: HeadSpec
-    label_column: int
-    weight_column: int
+    A pooled head scores ⟨coef, mean token⟩ + intercept. A head of attention scores
+    a·log mean exp(X coef / a) + intercept with its ``temperature`` a; its weights on the tokens are
+    softmax(X query), and ``query`` is ``coef`` / a.
+    """
+
+    model: str
+    """Which kind: "attention", "pooled" or "posterior"."""
+    temperature: float
+    """How many tokens matter: one few, ten many; negative if they speak for ``classes_[0]``."""
+    shrinkage: float | None
+    reg: float
+    auc: float | None
+    """Of held-out samples, None if there were too few; of several classes the mean."""
+    weight: float
+    """Its part in the score."""
+    n_signal: int
+    """How many tokens of a sequence carry the signal; more than one for posterior heads only."""
+    query: Floats
+    """(d,), or (classes, d) for more than two; zero for a pooled head."""
+    coef: Floats
+    intercept: Any
 
 
-@dataclass
-class AttentionHeads(Member):
+@dataclass(kw_only=True)
+class AttentionHeads(Heads):
     """Heads for sequences in which a few tokens decide.
 
     Parameters
@@ -85,52 +108,31 @@ class AttentionHeads(Member):
     kind: ClassVar[str] = "attention"
     """What ``heads_`` calls them."""
     pooled: ClassVar[bool] = False
+    tolerance: ClassVar[float] = 1e-5
+    more_steps: ClassVar[int] = 15
+    """Most steps on all samples, from heads of some of them."""
     reg: float | None = None
-    shrinkages: tuple[float | None, ...] | None = None
+    shrinkages: Shrinkages | None = None
     steps: int = 40
     adds: bool = False
     typical: float = 1.0
     """Tokens of a sequence whose sum counts as its mean."""
     specs: list[HeadSpec] = field(default_factory=list)
-    directions: Any = None
-    """(K, C, d), for tokens as they are."""
-    intercepts: Any = None
-    """(K, C)."""
-    folds: list[Any] = field(default_factory=list)
-    """Directions and intercepts of the fits without each fold."""
     aucs: list[float] = field(default_factory=list)
     """AUC of each head on held-out samples; empty if there were none."""
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Fit all heads to all samples and without each fold, all of them together."""
-        self.specs = self._choose_specs(training)
         self.typical = float(np.median(training.data.lengths))
-        n_fits, n_classes = len(training.folds) + 1, training.signs.shape[1]
-        tasks = [
-            HeadTask(spec, c, f)
-            for f in range(n_fits)
-            for spec in self.specs
-            for c in range(n_classes)
-        ]
-        objective = HeadObjective(training, tasks, training.fit_weights, self.pooled)
-        points = self._minimize(objective, objective.start())
-        shape = (n_fits, len(self.specs), n_classes)
-        directions, intercepts = objective.in_data(points)
-        heads = list(zip(directions.reshape(*shape, -1), intercepts.reshape(shape), strict=True))
-        (self.directions, self.intercepts), self.folds = heads[0], [list(h) for h in heads[1:]]
-        scores = objective.scores(points).reshape(-1, *shape).transpose(1, 2, 0, 3)
-        return self._judge(training, scores)
-
-    def refine(self, training: TrainingSamples) -> None:
-        """Take steps on all samples, from the heads of some of them."""
-        n_classes = training.signs.shape[1]
-        tasks = [HeadTask(spec, c, 0) for spec in self.specs for c in range(n_classes)]
-        objective = HeadObjective(training, tasks, training.weights[:, np.newaxis], self.pooled)
-        start = objective.points_of(self.directions, self.intercepts)
-        few = replace(self, steps=min(self.steps, _MORE_STEPS))
-        directions, intercepts = objective.in_data(few._minimize(objective, start))
-        self.directions = directions.reshape(self.directions.shape)
-        self.intercepts = intercepts.reshape(self.intercepts.shape)
+        self.specs = self._choose_specs(training)
+        directions, intercepts, scores, _ = self._fit_columns(training, training.fit_weights)
+        self.keep(directions, intercepts)
+        held_out = training.held_out(scores)
+        held_out += self.by_length(training.data.lengths).swapaxes(0, 1)
+        seen = np.isfinite(held_out).all(axis=(0, 2))
+        if seen.any():
+            self.aucs = [mean_auc(s[seen], training.signs[seen]) for s in held_out]
+        return held_out
 
     def half_fits(
         self, training: TrainingSamples, spec: HeadSpec, halves: Floats
@@ -140,19 +142,25 @@ class AttentionHeads(Member):
         Return the directions (2, classes, d) in standard coordinates, and the mean AUC of each
         half's scores by the fit to the other.
         """
-        n_classes = training.signs.shape[1]
-        tasks = [HeadTask(spec, c, half) for half in range(2) for c in range(n_classes)]
-        objective = HeadObjective(training, tasks, halves, self.pooled)
-        points = self._minimize(objective, objective.start())
-        scores = objective.scores(points).reshape(-1, 2, n_classes)
-        other = [(halves[:, half] == 0) & (training.weights > 0) for half in range(2)]
-        aucs = [mean_auc(scores[o, half], training.signs[o]) for half, o in enumerate(other)]
-        return points[:, :-1].reshape(2, n_classes, -1), float(np.mean(aucs))
+        alone = replace(self, specs=[spec])
+        _, _, scores, standard = alone._fit_columns(training, halves)
+        others = [(weights == 0) & (training.weights > 0) for weights in halves.T]
+        aucs = [mean_auc(scores[h, 0, o], training.signs[o]) for h, o in enumerate(others)]
+        return standard[:, 0], float(np.mean(aucs))
+
+    def refine(self, training: TrainingSamples) -> None:
+        """Take steps on all samples, from the heads of some of them."""
+        weights = training.weights[:, np.newaxis]
+        objective = HeadObjective(training, self.specs, weights, self.pooled)
+        start = objective.points_of(self.directions, self.intercepts)
+        steps = min(self.steps, self.more_steps)
+        points = minimize_many(objective, start, steps, self.tolerance)
+        (self.directions,), (self.intercepts,) = objective.in_data(points)
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, K, C) of sequences."""
         directions = self.directions.reshape(-1, self.directions.shape[-1]).T
-        temperatures = np.repeat(self._temperatures, self.directions.shape[1])
+        temperatures = np.repeat(self.temperatures, self.directions.shape[1])
         scores = data.per_sample(evidence_scores, directions, temperatures)
         scores = scores.reshape(-1, *self.intercepts.shape) + self.intercepts
         return scores + self.by_length(data.lengths)
@@ -160,17 +168,12 @@ class AttentionHeads(Member):
     def by_length(self, lengths: Any) -> Floats:
         """Return what turns means over so many tokens into sums, (n, K, 1)."""
         more = np.log(np.asarray(lengths) / self.typical) * self.adds
-        return self._temperatures[:, np.newaxis] * more.reshape(-1, 1, 1)
-
-    def without_fold(self, fold: int) -> Self:
-        """Return the heads that were fitted without a fold."""
-        directions, intercepts = self.folds[fold]
-        return replace(self, directions=directions, intercepts=intercepts, folds=[])
+        return self.temperatures[:, np.newaxis] * more.reshape(-1, 1, 1)
 
     def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
         """Return attention and contribution of every token."""
         directions = self.directions[:, column].T
-        attention, parts = evidence_tokens(sequences, directions, self._temperatures, center)
+        attention, parts = evidence_tokens(sequences, directions, self.temperatures, center)
         more = np.repeat(self.by_length(sequences.lengths)[..., 0], sequences.lengths, axis=0)
         baseline = center @ directions + self.intercepts[:, column]
         return TokenPart(attention, parts + attention * more, baseline)
@@ -182,36 +185,37 @@ class AttentionHeads(Member):
             for k, spec in enumerate(self.specs)
         ]
 
+    def heads(self, weights: Floats, scales: Floats, shift: Floats) -> list[Head]:
+        """Return the heads as users see them: with their weights, scaled, and shifted alike."""
+        classes: Any = 0 if len(shift) == 1 else slice(None)  # two classes have one score
+        heads = []
+        for k, about in enumerate(self.describe()):
+            query = self.directions[k] * (0.0 if self.pooled else 1.0) / about["temperature"]
+            coef, intercept = self.directions[k] * scales[k], self.intercepts[k] * scales[k] + shift
+            about |= {"temperature": float(about["temperature"] * scales[k])}
+            about |= {"query": query[classes], "coef": coef[classes]}
+            heads.append(Head(**about, intercept=intercept[classes], weight=float(weights[k])))
+        return heads
+
     def summarize(self, token: Array) -> Any:
-        """Return a token's scores, (K, C), the sum e^(score − largest) and the number of tokens."""
-        scores = self.directions @ token / self._temperatures[:, np.newaxis]
-        return scores, np.ones_like(scores), 1
+        """Return a token's scores, (K, C), and the sum e^(score − largest)."""
+        scores = self.directions @ token / self.temperatures[:, np.newaxis]
+        return scores, np.ones_like(scores)
 
     def join(self, earlier: Any, later: Any) -> Any:
         """Return the summary of tokens followed by others."""
-        largest = np.maximum(earlier[0], later[0])
-        before, after = np.exp(earlier[0] - largest), np.exp(later[0] - largest)
-        return largest, before * earlier[1] + after * later[1], earlier[2] + later[2]
+        return join_exponentials(earlier, later)
 
-    def scores_of(self, summary: Any) -> Floats:
+    def scores_of(self, summary: Any, n_tokens: int) -> Floats:
         """Return the scores (K, C) of the tokens of a summary."""
-        largest, total, count = summary
-        log_mean = largest + np.log(total / count)
-        scores: Floats = self._temperatures[:, np.newaxis] * log_mean + self.intercepts
-        return scores + self.by_length(count)[0]
-
-    def _judge(self, training: TrainingSamples, scores: Floats) -> Floats:
-        """Return the held-out ones of the scores (fits, K, n, C), and keep their AUCs."""
-        held_out = training.held_out(scores)
-        held_out += self.by_length(training.data.lengths).swapaxes(0, 1)
-        seen = np.isfinite(held_out).all(axis=(0, 2))
-        self.aucs = (
-            [mean_auc(s[seen], training.signs[seen]) for s in held_out] if seen.any() else []
-        )
-        return held_out
+        largest, total = summary
+        log_mean = largest + np.log(total / n_tokens)
+        scores: Floats = self.temperatures[:, np.newaxis] * log_mean + self.intercepts
+        return scores + self.by_length(n_tokens)[0]
 
     @property
-    def _temperatures(self) -> Floats:
+    def temperatures(self) -> Floats:
+        """(K,): the temperature of each head."""
         return np.array([spec.temperature for spec in self.specs])
 
     def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
@@ -222,83 +226,69 @@ class AttentionHeads(Member):
         turns = (1.0, -1.0) if training.signs.shape[1] == 1 and not self.adds else (1.0,)
         return [
             HeadSpec(turn * temperature, shrinkage, reg)
-            for shrinkage in _shrinkages(self.shrinkages, _SHRINKAGES, training)
+            for shrinkage in self._coordinates(_SHRINKAGES, training)
             for temperature, reg in kinds
             for turn in turns
         ]
 
-    def _minimize(self, objective: "HeadObjective", start: Floats) -> Floats:
-        return minimize_many(objective, start, self.steps, _TOLERANCE)
+    def _coordinates(self, usual: Shrinkages, training: TrainingSamples) -> Shrinkages:
+        by_size = usual if training.data.dim <= LARGEST_COVARIANCE else _MANY_FEATURES
+        return by_size if self.shrinkages is None else self.shrinkages
+
+    def _fit_columns(self, training: TrainingSamples, weights: Floats) -> tuple[Floats, ...]:
+        """Fit a head of each spec for each class with each of F columns of weights.
+
+        Return directions (F, K, C, d) and intercepts for tokens as they are, the scores
+        (F, K, n, C) of the samples, and the directions where the tokens vary alike.
+        """
+        objective = HeadObjective(training, self.specs, weights, self.pooled)
+        points = minimize_many(objective, objective.start(), self.steps, self.tolerance)
+        standard = points[:, :-1].reshape(*objective.shape, -1)
+        return *objective.in_data(points), objective.scores(points), standard
 
 
-@dataclass
-class PooledHeads(AttentionHeads):
+@dataclass(kw_only=True)
+class PooledHeads(MeanHeads, AttentionHeads):
     """Heads for sequences whose mean token decides: linear in it, so that all minima are unique."""
 
     name: ClassVar[str] = "pooled"
     kind: ClassVar[str] = "pooled"
     pooled: ClassVar[bool] = True
+    tolerance: ClassVar[float] = 1e-7
+    more_steps: ClassVar[int] = 100
+    steps: int = 100
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, K, C) of sequences."""
-        means = data.per_sample(pooled_features)
-        return np.einsum("nd,kcd->nkc", means, self.directions) + self.intercepts
+        return self.values(data.per_sample(pooled_features)) + self.intercepts
 
-    def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
-        """Return equal attention, and each token's part of the mean."""
-        lengths = np.repeat(sequences.lengths, sequences.lengths)[:, np.newaxis]
-        directions = self.directions[:, column].T
-        attention = np.broadcast_to(1.0 / lengths, (len(lengths), len(self.specs)))
-        contributions = (sequences.tokens - center) @ directions / lengths
-        return TokenPart(attention, contributions, center @ directions + self.intercepts[:, column])
-
-    def summarize(self, token: Array) -> Any:
-        """Return a token's scores and the number of tokens."""
-        return self.directions @ token, 1
-
-    def join(self, earlier: Any, later: Any) -> Any:
-        """Return the summary of tokens followed by others."""
-        return earlier[0] + later[0], earlier[1] + later[1]
-
-    def scores_of(self, summary: Any) -> Floats:
-        """Return the scores (K, C) of the tokens of a summary."""
-        scores: Floats = summary[0] / summary[1] + self.intercepts
-        return scores
+    def values(self, tokens: Array) -> Floats:
+        """Return the values (tokens, K, C) of tokens."""
+        return np.einsum("td,kcd->tkc", tokens, self.directions)
 
     def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
-        shrinkages = _shrinkages(self.shrinkages, _POOLED_SHRINKAGES, training)
+        shrinkages = self._coordinates(_POOLED_SHRINKAGES, training)
         return [HeadSpec(1.0, s, reg) for s in shrinkages for reg in _POOLED_RIDGES]
-
-    def _minimize(self, objective: "HeadObjective", start: Floats) -> Floats:
-        return minimize_many(objective, start, _POOLED_STEPS, _POOLED_TOLERANCE)
-
-
-def _shrinkages(
-    asked: tuple[float | None, ...] | None,
-    usual: tuple[float | None, ...],
-    training: TrainingSamples,
-) -> tuple[float | None, ...]:
-    if asked is not None:
-        return asked
-    return usual if training.data.dim <= LARGEST_COVARIANCE else _MANY_FEATURES
 
 
 class HeadObjective:
-    """Value and gradient of the objective of each task; a point is w and b in a row.
+    """Value and gradient of the objectives of heads: a task for each fit, spec and class.
 
+    The columns of ``weights`` are the samples' weights in each fit. A point is w and b in a row.
     With ``pooled`` every sequence is its mean token, of which a·log mean exp(z·w/a) is z·w.
     """
 
     def __init__(
-        self, training: TrainingSamples, tasks: list[HeadTask], weights: Floats, pooled: bool
+        self, training: TrainingSamples, specs: list[HeadSpec], weights: Floats, pooled: bool
     ) -> None:
-        self.training, self.tasks, self.pooled = training, tasks, pooled
+        self.training, self.pooled = training, pooled
         self.data = training.data.pooled() if pooled else training.data
         self.rows = (training.signs, weights)
-        self.regs = np.array([task.spec.reg for task in tasks])
-        self.temperatures = np.array([task.spec.temperature for task in tasks])
-        self.label_column = np.array([task.label_column for task in tasks])
-        self.weight_column = np.array([task.weight_column for task in tasks])
+        self.shape = (weights.shape[1], len(specs), training.signs.shape[1])
+        self.weight_column, spec, self.label_column = (i.ravel() for i in np.indices(self.shape))
+        self.regs = np.array([one.reg for one in specs])[spec]
+        self.temperatures = np.array([one.temperature for one in specs])[spec]
+        self.shrinkages = [specs[k].shrinkage for k in spec]
 
     def __call__(self, points: Floats, which: Indices) -> tuple[Floats, Floats]:
         """Return values and gradients of some tasks."""
@@ -319,30 +309,32 @@ class HeadObjective:
 
     def start(self) -> Floats:
         """Return two-step queries, turned so that high scores speak for the class; or zero."""
-        points = np.zeros((len(self.tasks), self.data.dim + 1))
+        points = np.zeros((len(self.regs), self.data.dim + 1))
         if not self.pooled:
             queries, sign = self.two_step_queries()
             points[:, :-1] = queries * (sign * np.abs(self.temperatures))[:, np.newaxis]
         return points
 
     def scores(self, points: Floats) -> Floats:
-        """Return the scores (n, tasks) of all samples."""
-        directions = self._change("to_scaled", points[:, :-1], self._all).T
-        return points[:, -1] + self.data.per_sample(
+        """Return the scores (F, K, n, C) of all samples."""
+        directions = self._change("to_scaled", points[:, :-1]).T
+        scores = points[:, -1] + self.data.per_sample(
             evidence_scores, directions, self.temperatures, *self.training.pass_scale
         )
+        return np.moveaxis(scores.reshape(-1, *self.shape), 0, 2)
 
     def in_data(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return directions (tasks, d) and intercepts for tokens as they are."""
-        directions = self._change("to_scaled", points[:, :-1], self._all) * self.training.scale
-        return directions, points[:, -1] - directions @ self.training.mean
+        """Return directions (F, K, C, d) and intercepts for tokens as they are."""
+        directions = self._change("to_scaled", points[:, :-1]) * self.training.scale
+        intercepts = points[:, -1] - directions @ self.training.mean
+        return directions.reshape(*self.shape, -1), intercepts.reshape(self.shape)
 
     def points_of(self, directions: Floats, intercepts: Floats) -> Floats:
         """Return the points of heads for tokens as they are."""
-        directions = directions.reshape(len(self.tasks), -1)
+        directions = directions.reshape(len(self.regs), -1)
         scale = self.training.scale
         scaled = np.divide(directions, scale, out=np.zeros_like(directions), where=scale > 0)
-        rows = self._change("to_standard", scaled, self._all)
+        rows = self._change("to_standard", scaled)
         return np.column_stack([rows, intercepts.ravel() + directions @ self.training.mean])
 
     def two_step_queries(self) -> tuple[Floats, Floats]:
@@ -359,39 +351,33 @@ class HeadObjective:
         means = self.data.per_sample(pooled_features)
         if self.training.pass_scale[0] is not None:
             means = (means - self.training.mean) * self.training.scale
-        readout = self._change("from_scaled", _balanced(sign, weight).T @ means, self._all)
+        readout = self._change("from_scaled", _balanced(sign, weight).T @ means)
         spread = 1.0 - 1.0 / self.data.lengths[:, np.newaxis]
         (gradient,) = self.data.total(
             query_gradients,
             (-_balanced(sign, weight, spread),),
             *self.training.pass_scale,
-            self._change("to_scaled", readout, self._all).T,
+            self._change("to_scaled", readout).T,
         )
-        query = -self._change("from_scaled", gradient.T, self._all)
+        query = -self._change("from_scaled", gradient.T)
         norm = np.linalg.norm(query, axis=1, keepdims=True)
         query = np.divide(query, norm, out=np.zeros_like(query), where=norm > 0)
         return query, np.where((query * readout).sum(axis=1) >= 0, 1.0, -1.0)
 
-    @property
-    def _all(self) -> Indices:
-        return np.arange(len(self.tasks))
-
-    def _change(self, name: str, rows: Floats, which: Indices) -> Floats:
+    def _change(self, name: str, rows: Floats, which: Indices | None = None) -> Floats:
         """Return the rows of tasks in other coordinates, each in those of its shrinkage."""
         changed = np.empty_like(rows)
-        shrinkages = [self.tasks[k].spec.shrinkage for k in which]
+        shrinkages = self.shrinkages if which is None else [self.shrinkages[k] for k in which]
         for shrinkage in dict.fromkeys(shrinkages):
-            chosen = [s == shrinkage for s in shrinkages]
-            changed[chosen] = getattr(self.training.standard, name)(rows[chosen], shrinkage)
+            alike = [s == shrinkage for s in shrinkages]
+            changed[alike] = getattr(self.training.standard, name)(rows[alike], shrinkage)
         return changed
 
 
 def _balanced(sign: Floats, weight: Floats, spread: Floats | float = 1.0) -> Floats:
     """Return ±weight, scaled so that weight·spread of each class sums to one half."""
-    spread_weight = weight * spread
-    total = np.where(
-        sign > 0,
-        np.where(sign > 0, spread_weight, 0.0).sum(axis=0),
-        np.where(sign < 0, spread_weight, 0.0).sum(axis=0),
+    positive, negative = (
+        np.where(side, weight * spread, 0.0).sum(axis=0) for side in (sign > 0, sign < 0)
     )
+    total = np.where(sign > 0, positive, negative)
     return 0.5 * sign * np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)

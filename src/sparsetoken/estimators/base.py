@@ -12,10 +12,11 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sparsetoken._types import Array, Floats, Indices
-from sparsetoken._validation import check_real
+from sparsetoken._validation import check_real, shown
+from sparsetoken.estimators.stack import Stack
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.sequences.chunks import chunks_of_array, is_dask
-from sparsetoken.sequences.data import Change, Data, MemoryData, StoredData
+from sparsetoken.sequences.data import Data, MemoryData, StoredData
 from sparsetoken.sequences.fingerprints import fingerprints_of
 from sparsetoken.sequences.folder import StoredSequences
 from sparsetoken.sequences.grouping import align_labels
@@ -26,10 +27,9 @@ _REMEMBERED = 2**20  # sequences; of more, a model's file would be too large
 
 
 class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of the classifiers: sign(⟨w, features⟩ + b) of two classes of sequences.
+    """Base of the classifiers: a fitted one is a stack of members, which ``_stack()`` returns.
 
-    A subclass gives ``_fit(data, sign, share)``, which sets ``coef_`` and ``intercept_``, and
-    ``_features(data)``.
+    A subclass of two classes gives ``_fit(data, sign, weights)``.
     """
 
     _multi_class = False
@@ -59,25 +59,9 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The fitted classifier.
         """
         with one_blas_thread():
-            data, index, share = self._check_fit(X, y, sample_weight)
-            self._fit(data, np.where(index == 1, 1.0, -1.0), share)
+            data, index, weights = self._check_fit(X, y, sample_weight)
+            self._fit(data, np.where(index == 1, 1.0, -1.0), weights)
         return self
-
-    def _check_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Data, Indices, Floats]:
-        """Return the sequences, the class of each, and weights that sum to one."""
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, "
-                "but the target y is None."
-            )
-        data = self._check_data(X, reset=True)
-        index = self._check_labels(align_labels(X, y), len(data))
-        sample_weight = align_labels(X, sample_weight, "sample_weight")
-        if hasattr(self, "fingerprints_"):  # of an earlier fit
-            del self.fingerprints_
-        if len(data) <= _REMEMBERED:
-            self.fingerprints_ = fingerprints_of(data)
-        return data, index, _check_sample_weight(sample_weight, index)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of the predictions for these labels."""
@@ -91,8 +75,9 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """Return the predicted label of each sequence."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(int)]
+        score = self.decision_function(X)
+        index = (score > 0).astype(int) if score.ndim == 1 else score.argmax(axis=1)
+        return self.classes_[index]
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of the two classes, in the order of ``classes_``.
@@ -102,39 +87,48 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         hinge loss it only orders the samples; to calibrate it use scikit-learn's
         ``CalibratedClassifierCV``.
         """
-        score = self.decision_function(X)
-        positive = get_loss(getattr(self, "loss", "logistic")).probability(score)
+        positive = get_loss(self.loss).probability(self.decision_function(X))
         return np.stack([1.0 - positive, positive], axis=1)
 
-    def _decide(self, data: Data) -> Floats:
-        return self._features(data) @ self.coef_ + self.intercept_
-
-    def _fit(self, data: Data, sign: Floats, share: Floats) -> None:
+    def _fit(self, data: Data, sign: Floats, weights: Floats) -> None:
         raise NotImplementedError
 
-    def _features(self, data: Data) -> Floats:
-        raise NotImplementedError
-
-    def _stack(self) -> Any:
+    def _stack(self) -> Stack:
         """Return the fitted classifier as a stack of members."""
         raise NotImplementedError
+
+    def _decide(self, data: Data) -> Floats:
+        score = self._stack().scores(data)
+        return score[:, 0] if score.shape[1] == 1 else score
 
     def _check_objective(self) -> tuple[Loss, float]:
         return get_loss(self.loss), check_real("reg", self.reg, low=0.0, above=True)
 
+    def _check_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Data, Indices, Floats]:
+        """Return the sequences, the class of each, and weights that sum to one."""
+        if y is None:  # in scikit-learn's words
+            name = type(self).__name__
+            raise ValueError(f"{name} requires y to be passed, but the target y is None")
+        data = self._check_data(X, reset=True)
+        index = self._check_labels(align_labels(X, y), len(data))
+        sample_weight = align_labels(X, sample_weight, "sample_weight")
+        self.__dict__.pop("fingerprints_", None)  # of an earlier fit
+        if len(data) <= _REMEMBERED:
+            self.fingerprints_ = fingerprints_of(data)
+        return data, index, _check_sample_weight(sample_weight, index)
+
     def _check_data(self, X: Any, *, reset: bool) -> Data:
         """Return checked sequences, with features in the order of ``fit`` if they have names."""
-        names, table = _column_names(X), False
+        n_jobs, table = getattr(self, "n_jobs", None), False
         if is_dask(X):
             data: Data = chunks_of_array(X)
             self._check_names(None, reset=reset)
         elif isinstance(X, StoredSequences) and X.size > X.room:
             order = self._check_names(X.feature_names, reset=reset)
-            changes: tuple[Change, ...] = ()
-            if order is not None:
-                changes = (partial(_in_order, order=order),)
-            data = StoredData(X, getattr(self, "n_jobs", None), changes=changes)
+            changes = () if order is None else (partial(_in_order, order=order),)
+            data = StoredData(X, n_jobs, changes=changes)
         else:
+            names = _column_names(X)
             if hasattr(X, "__array__") and not hasattr(X, "shape"):
                 X = np.asarray(X)
             table = _is_table(X)
@@ -146,7 +140,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             order = self._check_names(names, reset=reset)
             if order is not None:
                 sequences = _in_order(sequences, order)
-            data = MemoryData(sequences, getattr(self, "n_jobs", None))
+            data = MemoryData(sequences, n_jobs)
         if reset:
             self.n_features_in_ = data.dim
         elif data.dim != self.n_features_in_:
@@ -159,35 +153,27 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_names(self, names: Any, *, reset: bool) -> Indices | None:
         """Store the names of the features, or return where those of ``fit`` are now."""
         if reset:
-            if hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
             if names is not None:
                 self.feature_names_in_ = np.asarray(names, dtype=object)
             return None
         fitted = getattr(self, "feature_names_in_", None)
         if fitted is None or names is None:
             if (fitted is None) != (names is None):
-                has = "has" if fitted is None else "does not have valid"
-                without = "out" if fitted is None else ""
+                has, out = ("has", "out") if fitted is None else ("does not have valid", "")
                 warnings.warn(
-                    f"X {has} feature names, but {type(self).__name__} was fitted with{without} "
+                    f"X {has} feature names, but {type(self).__name__} was fitted with{out} "
                     "feature names",
                     UserWarning,
                     stacklevel=4,
                 )
             return None
-        unseen = sorted(set(names) - set(fitted))
-        missing = sorted(set(fitted) - set(names))
+        unseen, missing = (sorted(set(a) - set(b)) for a, b in ((names, fitted), (fitted, names)))
         if unseen or missing or len(names) != len(fitted):
-            parts = ["The feature names should match those that were passed during fit."]
-            for what, some in (
-                ("unseen at fit time", unseen),
-                ("seen at fit time, yet now missing", missing),
-            ):
-                if some:
-                    more = [f"- {len(some) - 5} more"] if len(some) > 5 else []
-                    parts += [f"Feature names {what}:", *(f"- {n}" for n in some[:5]), *more]
-            raise ValueError("\n".join(parts))
+            raise ValueError(
+                "X must have the features of fit, each once: it has "
+                f"{shown(unseen)} that fit had not, and lacks {shown(missing)}"
+            )
         place = {name: position for position, name in enumerate(names)}
         order = np.array([place[name] for name in fitted])
         return None if np.array_equal(order, np.arange(len(order))) else order
@@ -212,16 +198,6 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "SparseTokenClassifier and AttentionClassifier take more than two"
             )
         return index
-
-    def _known_labels(self, y: Any, n_samples: int) -> Indices:
-        """Return the classes of labels that are all known from ``fit``, each of them present."""
-        y = column_or_1d(np.asarray(y))
-        if len(y) != n_samples or set(np.unique(y).tolist()) != set(self.classes_.tolist()):
-            raise ValueError(
-                f"y must hold {n_samples} labels, all of {self.classes_.tolist()}, "
-                f"got {len(y)} of {np.unique(y).tolist()}"
-            )
-        return np.searchsorted(self.classes_, y)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -264,17 +240,15 @@ def is_ragged(X: Any) -> bool:
 
 def _check_sample_weight(sample_weight: Any, index: Indices) -> Floats:
     """Return weights that sum to one, or raise ValueError."""
-    if sample_weight is None:
-        return np.full(len(index), 1.0 / len(index))
-    weight = np.asarray(sample_weight, dtype=float)
-    if weight.ndim == 0:
-        weight = np.full(len(index), float(weight))
-    if weight.shape != index.shape:
+    weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=float)
+    if weights.ndim == 0:
+        weights = np.full(len(index), float(weights))
+    if weights.shape != index.shape:
         raise ValueError(
-            f"sample_weight must have shape ({len(index)},), one per sequence, got {weight.shape}"
+            f"sample_weight must have shape ({len(index)},), one per sequence, got {weights.shape}"
         )
-    if not np.isfinite(weight).all() or weight.min() < 0:
+    if not np.isfinite(weights).all() or weights.min() < 0:
         raise ValueError("sample_weight must be finite and non-negative")
-    if not np.bincount(index[index >= 0], weight[index >= 0]).all():
+    if not np.bincount(index[index >= 0], weights[index >= 0]).all():
         raise ValueError("sample_weight must not be zero on all samples of a class")
-    return weight / weight.sum()
+    return weights / weights.sum()

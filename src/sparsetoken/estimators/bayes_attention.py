@@ -30,21 +30,11 @@ class BayesAttentionClassifier(StackClassifier):
 
     Parameters
     ----------
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, as in scikit-learn.
-    cv : int, splitter or iterable, default=5
-        Folds whose scores calibrate the odds, as in scikit-learn; an int means stratified folds, at
-        most as many as the smallest class has samples.
     contiguous : bool, default=False
         Whether the tokens that carry the signal are neighbors, as in
         ``SparseTokenProblem(contiguous=True)``: an event in time, adjacent patches.
-    random_state : int, Generator, RandomState or None, default=None
-        Decides the folds.
-    n_jobs : int or None, default=None
-        Threads for the passes over the tokens, as in scikit-learn; the result is the same for any
-        number.
-    verbose : int, default=0
-        Whether to print what was found.
+    class_weight, cv, random_state, n_jobs
+        As in :class:`SparseTokenClassifier`; the folds calibrate the odds.
 
     Attributes
     ----------
@@ -54,16 +44,12 @@ class BayesAttentionClassifier(StackClassifier):
         A head for each number of tokens that may carry the signal, with its weight.
     query_, coef_, intercept_ : ndarray of shape (d,), (d,), float; or (classes, d), ...
         Those of the head of largest weight.
-    members_, query_reliability_, chosen_, half_auc_, stack_, reference_, n_passes_, fingerprints_
+    members_, query_reliability_, chosen_, half_auc_, stack_, reference_
         As in :class:`AttentionClassifier`.
-    token_mean_, token_scale_, token_map_
-        As in :class:`AttentionClassifier`; there is no map.
-    classes_ : ndarray
-        The labels; with two, a positive score means the second.
-    n_features_in_ : int
-        The dimension of the tokens.
-    feature_names_in_ : ndarray of str
-        Names of the features, if ``X`` had them.
+    n_passes_, token_mean_, token_scale_
+        As in :class:`AttentionClassifier`.
+    classes_, n_features_in_, feature_names_in_, fingerprints_
+        As in :class:`PooledClassifier`.
 
     Notes
     -----
@@ -94,29 +80,28 @@ class BayesAttentionClassifier(StackClassifier):
         contiguous: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
     ) -> None:
         self.class_weight = class_weight
         self.cv = cv
         self.contiguous = contiguous
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.verbose = verbose
 
-    def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
+    def _members(self, n_tokens: int | None) -> list[Member]:
         contiguous = check_flag("contiguous", self.contiguous)
         return [PosteriorHeads(both=False, contiguous=contiguous)]
 
     def _check_labels(self, y: Any, n_samples: int) -> Indices:
         """Return the number of each label's class, -1 for sequences without a label."""
         labels = column_or_1d(np.asarray(y), warn=True)
-        known = np.ones(len(labels), dtype=bool)
+        labelled = np.ones(len(labels), dtype=bool)
         if labels.dtype.kind in "if":
-            known = labels != _UNLABELLED
-            if np.unique(labels[known]).size < 2:
-                known[:] = True
+            labelled = labels != _UNLABELLED
+            if np.unique(labels[labelled]).size < 2:
+                labelled[:] = True
         index = np.full(len(labels), _UNLABELLED)
-        index[known] = super()._check_labels(labels[known], n_samples - int((~known).sum()))
+        n_labelled = n_samples - int((~labelled).sum())
+        index[labelled] = super()._check_labels(labels[labelled], n_labelled)
         return index
 
     def _look_closer(self, training: TrainingSamples, held_out: Floats) -> None:
@@ -135,4 +120,3 @@ class BayesAttentionClassifier(StackClassifier):
             carries,
             float(self.stack_.weights @ self.stack_.scales),
         )
-        self._report(str(self.model_fit_))

@@ -1,9 +1,8 @@
 """Estimators as JSON and arrays, and back.
 
 Whatever a class learns is stored without code of its own if it is in attributes that end in "_" and
-consists of arrays, numbers, strings, None, lists, tuples, dicts, records and estimators of the
-classes listed here. Everything but plain JSON
-values is a dict with one key that says what it is.
+consists of arrays, numbers, strings, None, lists, tuples, dicts, and the classes listed here.
+Everything but plain JSON values is a dict with one key that says what it is.
 """
 
 import importlib
@@ -18,7 +17,7 @@ from sparsetoken.losses import Loss, get_loss
 
 Arrays = dict[str, Array]
 
-_LEARNED = re.compile(r"[a-z]\w*[a-z0-9]_|_n_features_out")
+_LEARNED = re.compile(r"[a-z]\w*[a-z0-9]_")
 
 OURS = "sparsetoken.estimators"
 CLASSIFIERS = (
@@ -29,16 +28,6 @@ CLASSIFIERS = (
     "PooledClassifier",
     "VectorizedClassifier",
 )
-KNOWN = dict.fromkeys(CLASSIFIERS, OURS) | {
-    "MinMaxScaler": "sklearn.preprocessing",
-    "Nystroem": "sklearn.kernel_approximation",
-    "PCA": "sklearn.decomposition",
-    "Pipeline": "sklearn.pipeline",
-    "RBFSampler": "sklearn.kernel_approximation",
-    "RobustScaler": "sklearn.preprocessing",
-    "StandardScaler": "sklearn.preprocessing",
-}
-
 RECORDS = {
     "AttentionHeads": f"{OURS}.attention_heads",
     "HeadSpec": f"{OURS}.attention_heads",
@@ -66,9 +55,9 @@ def encode(value: Any, name: str, arrays: Arrays) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "O":
             return {"objects": [encode(item, name, arrays) for item in value.tolist()]}
-        own = name if name not in arrays else f"{name}.{len(arrays)}"
-        arrays[own] = value
-        return {"array": own}
+        unique = name if name not in arrays else f"{name}.{len(arrays)}"
+        arrays[unique] = value
+        return {"array": unique}
     if type(value).__name__ in RECORDS:
         record = type(value).__name__
         fields = value._asdict() if hasattr(value, "_asdict") else vars(value)
@@ -91,71 +80,47 @@ def encode(value: Any, name: str, arrays: Arrays) -> Any:
 
 def _encode_estimator(estimator: Any, name: str, arrays: Arrays) -> Any:
     kind = type(estimator).__name__
-    if type(estimator).__module__.partition(".")[0] != KNOWN.get(kind, "").partition(".")[0]:
-        raise ValueError(f"{name} cannot be saved: {kind} is not one of {', '.join(KNOWN)}")
+    if kind not in CLASSIFIERS:
+        raise ValueError(f"{name} cannot be saved: {kind} is not one of {', '.join(CLASSIFIERS)}")
     parameters = estimator.get_params(deep=False)
     if not isinstance(parameters.get("random_state"), int | None):
         parameters["random_state"] = None
-    learned = {
-        key: value
-        for key, value in vars(estimator).items()
-        if key not in parameters and _LEARNED.fullmatch(key)
+    learned = {key: value for key, value in vars(estimator).items() if _LEARNED.fullmatch(key)}
+    encoded = {
+        title: {key: encode(item, f"{name}.{key}", arrays) for key, item in values.items()}
+        for title, values in (("parameters", parameters), ("learned", learned))
     }
-    return {
-        "estimator": kind,
-        "parameters": {
-            key: encode(item, f"{name}.{key}", arrays) for key, item in parameters.items()
-        },
-        "learned": {key: encode(item, f"{name}.{key}", arrays) for key, item in learned.items()},
-    }
+    return {"estimator": kind, **encoded}
 
 
-def decode(value: Any, arrays: Arrays, version: int) -> Any:
-    """Return what :func:`encode` of that version of the format was given."""
+def decode(value: Any, arrays: Arrays) -> Any:
+    """Return what :func:`encode` was given."""
     if not isinstance(value, dict):
         return value
     if "array" in value:
         return arrays[value["array"]]
-    if "objects" in value or (version == 1 and "list" in value):
-        items = value["objects" if "objects" in value else "list"]
-        return np.array([decode(item, arrays, version) for item in items], dtype=object)
+    if "objects" in value:
+        return np.array([decode(item, arrays) for item in value["objects"]], dtype=object)
     if "list" in value:
-        return [decode(item, arrays, version) for item in value["list"]]
+        return [decode(item, arrays) for item in value["list"]]
     if "tuple" in value:
-        return tuple(decode(item, arrays, version) for item in value["tuple"])
+        return tuple(decode(item, arrays) for item in value["tuple"])
     if "dict" in value:
-        return {
-            decode(key, arrays, version): decode(item, arrays, version)
-            for key, item in value["dict"]
-        }
+        return {decode(key, arrays): decode(item, arrays) for key, item in value["dict"]}
     if "record" in value:
-        fields = {key: decode(item, arrays, version) for key, item in value["fields"].items()}
-        return _record(value["record"])(**fields)
-    return _decode_estimator(value, arrays, version)
-
-
-def _decode_estimator(value: dict[str, Any], arrays: Arrays, version: int) -> Any:
-    kind = value["estimator"]
-    if kind not in KNOWN:
-        raise ValueError(f"the file names an unknown class {kind!r}")
-    if version < 3 and kind in ("AttentionClassifier", "SparseTokenClassifier"):
-        raise ValueError(f"{kind} learns other heads since 0.3: fit it again")
-    parameters = {key: decode(item, arrays, version) for key, item in value["parameters"].items()}
-    if version < 3 and "centre" in parameters:
-        parameters["center"] = parameters.pop("centre")
-    if kind == "Pipeline":
-        parameters["steps"] = list(parameters["steps"])
-    estimator = getattr(importlib.import_module(KNOWN[kind]), kind)(**parameters)
-    learned = {key: decode(item, arrays, version) for key, item in value["learned"].items()}
-    for key, item in learned.items():
+        fields = {key: decode(item, arrays) for key, item in value["fields"].items()}
+        return _class("record", value["record"], RECORDS)(**fields)
+    kind = _class("class", value["estimator"], dict.fromkeys(CLASSIFIERS, OURS))
+    estimator = kind(**{key: decode(item, arrays) for key, item in value["parameters"].items()})
+    for key, item in value["learned"].items():
         if not _LEARNED.fullmatch(key):
             raise ValueError(f"the file sets an attribute {key!r} that is not learned")
-        setattr(estimator, key, item)
+        setattr(estimator, key, decode(item, arrays))
     return estimator
 
 
-def _record(name: str) -> Any:
-    """Return one of the records that a fitted classifier holds."""
-    if name not in RECORDS:
-        raise ValueError(f"the file names an unknown record {name!r}")
-    return getattr(importlib.import_module(RECORDS[name]), name)
+def _class(what: str, name: str, modules: dict[str, str]) -> Any:
+    """Return a class of those that a file may name."""
+    if name not in modules:
+        raise ValueError(f"the file names an unknown {what} {name!r}")
+    return getattr(importlib.import_module(modules[name]), name)

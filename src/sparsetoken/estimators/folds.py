@@ -57,18 +57,9 @@ def split(
 ) -> list[Fold]:
     """Return the folds: none if a class has too few samples, or groups, to hold any out.
 
-    Parameters
-    ----------
-    cv : int, splitter or iterable
-        As in scikit-learn. A number means stratified folds, drawn in ``order``.
-    index, weights : ndarray of shape (n,)
-        The class and the weight of each sample; those without weight are in no fold.
-    groups : ndarray of int, shape (n,), or None
-        Samples of a group stay together.
-    order : ndarray of int
-        All samples, in the order in which folds are drawn.
-    rng : Generator
-        Draws the folds.
+    ``cv`` is as in scikit-learn; a number means stratified folds, drawn in ``order`` from all
+    samples. ``index`` and ``weights`` are their classes and weights; samples without weight are in
+    no fold, and those of one of the ``groups`` stay together.
     """
     n_classes = int(index.max()) + 1
     if not isinstance(cv, Integral):

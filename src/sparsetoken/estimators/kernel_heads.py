@@ -6,16 +6,15 @@ the mean kernel of their pairs of tokens, in the span of a few landmarks.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sparsetoken._types import Array, Floats, Indices
-from sparsetoken.estimators.members import Member, TokenPart, TrainingSamples
+from sparsetoken.estimators.members import MeanHeads, TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.losses import Logistic
-from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import scaled_tokens
 from sparsetoken.sequences.sequences import Sequences
 
@@ -29,9 +28,12 @@ _FAR = 1e100  # a scaled token that is as far from all landmarks as one can be
 _AT_ONCE = 512  # tokens whose kernels are in the processor's cache together
 
 
-@dataclass
-class KernelHeads(Member):
-    """Heads that score a sequence by the mean of a smooth function of its tokens."""
+@dataclass(kw_only=True)
+class KernelHeads(MeanHeads):
+    """Heads that score a sequence by the mean of a smooth function of its tokens.
+
+    Their directions are the coefficients of the landmarks, (K, C, M).
+    """
 
     name: ClassVar[str] = "pooled"
     mean: Any = None
@@ -41,12 +43,6 @@ class KernelHeads(Member):
     """(M, d), scaled tokens."""
     gammas: Any = None
     """(K,), each four times the one before."""
-    coefs: Any = None
-    """(K, C, M)."""
-    intercepts: Any = None
-    """(K, C)."""
-    folds: list[Any] = field(default_factory=list)
-    """Coefficients and intercepts of the fits without each fold."""
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Fit all heads to all samples and without each fold, all of them together."""
@@ -70,53 +66,22 @@ class KernelHeads(Member):
         coefs = np.einsum("kml,fkcl->fkcm", np.stack(roots), points[..., :-1])
         coefs /= np.where(size > 0.0, size, 1.0)[:, np.newaxis, np.newaxis]
         center = np.einsum("n,nkm,fkcm->fkc", training.weights, means, coefs)
-        heads = list(zip(coefs, points[..., -1] - center, strict=True))
-        (self.coefs, self.intercepts), self.folds = heads[0], [list(h) for h in heads[1:]]
+        self.keep(coefs, points[..., -1] - center)
         return training.held_out(scores)
 
-    def scores(self, data: Data) -> Floats:
-        """Return the scores (n, K, C) of sequences."""
-        means = data.per_sample(
-            _mean_values, self.mean, self.scale, self.landmarks, self.gammas, self.coefs
-        )
-        return means.reshape(-1, *self.intercepts.shape) + self.intercepts
-
-    def without_fold(self, fold: int) -> Self:
-        """Return the heads that were fitted without a fold."""
-        coefs, intercepts = self.folds[fold]
-        return replace(self, coefs=coefs, intercepts=intercepts, folds=[])
-
-    def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
-        """Return equal attention, and each token's part of the mean."""
-        lengths = np.repeat(sequences.lengths, sequences.lengths)[:, np.newaxis]
-        values, usual = (
-            self._values(tokens)[..., column] for tokens in (sequences.tokens, center[np.newaxis])
-        )
-        attention = np.broadcast_to(1.0 / lengths, values.shape)
-        return TokenPart(
-            attention, (values - usual) / lengths, usual[0] + self.intercepts[:, column]
-        )
+    def values(self, tokens: Array) -> Floats:
+        """Return f of each token, (tokens, K, C)."""
+        scaled = (tokens - self.mean) * self.scale
+        values = np.empty((len(scaled), *self.intercepts.shape))
+        for low in range(0, len(scaled), _AT_ONCE):
+            kernels = _kernels(scaled[low : low + _AT_ONCE], self.landmarks, self.gammas)
+            for k, kernel in enumerate(kernels):
+                values[low : low + _AT_ONCE, k] = kernel @ self.directions[k].T
+        return values
 
     def describe(self) -> list[dict[str, Any]]:
         """Return the widths of the kernels."""
         return [{"model": "kernel", "gamma": float(gamma)} for gamma in self.gammas]
-
-    def summarize(self, token: Array) -> Any:
-        """Return a token's values and the number of tokens."""
-        return self._values(token[np.newaxis])[0], 1
-
-    def join(self, earlier: Any, later: Any) -> Any:
-        """Return the summary of tokens followed by others."""
-        return earlier[0] + later[0], earlier[1] + later[1]
-
-    def scores_of(self, summary: Any) -> Floats:
-        """Return the scores (K, C) of the tokens of a summary."""
-        scores: Floats = summary[0] / summary[1] + self.intercepts
-        return scores
-
-    def _values(self, tokens: Array) -> Floats:
-        scaled = (tokens - self.mean) * self.scale
-        return kernel_values(scaled, self.landmarks, self.gammas, self.coefs)
 
 
 def kernel_means(
@@ -136,22 +101,6 @@ def kernel_means(
         for k, kernel in enumerate(kernels):
             sums[rows, k] += np.add.reduceat(kernel, starts)
     return sums.reshape(len(sums), -1) / sequences.lengths[:, np.newaxis]
-
-
-def kernel_values(scaled: Floats, landmarks: Floats, gammas: Floats, coefs: Floats) -> Floats:
-    """Return f of each scaled token, (tokens, K, C)."""
-    values = np.empty((len(scaled), *coefs.shape[:2]))
-    for low in range(0, len(scaled), _AT_ONCE):
-        kernels = _kernels(scaled[low : low + _AT_ONCE], landmarks, gammas)
-        for k, kernel in enumerate(kernels):
-            values[low : low + _AT_ONCE, k] = kernel @ coefs[k].T
-    return values
-
-
-def _mean_values(sequences: Sequences, mean: Floats, scale: Floats, *kernels: Floats) -> Floats:
-    values = kernel_values(scaled_tokens(sequences, mean, scale), *kernels)
-    values = values.reshape(len(values), -1)
-    return np.add.reduceat(values, sequences.offsets[:-1]) / sequences.lengths[:, np.newaxis]
 
 
 def _kernels(tokens: Floats, landmarks: Floats, gammas: Floats) -> Iterator[Floats]:
@@ -205,21 +154,21 @@ def _fit_all(rows: Floats, training: TrainingSamples) -> Floats:
     weights, signs = training.fit_weights, training.signs
     n_kernels, size = rows.shape[0], rows.shape[2]
     shape = (weights.shape[1], n_kernels, signs.shape[1])
-    fit_of, kernel_of, class_of = (part.ravel() for part in np.indices(shape))
+    fit_of, kernel_of, class_of = (i.ravel() for i in np.indices(shape))
     ridge = _RIDGE / max(int((training.weights > 0).sum()), 1)
 
     def objective(points: Floats, which: Indices) -> tuple[Floats, Floats]:
         values, gradients = np.empty(len(which)), np.empty_like(points)
         for k in range(n_kernels):
-            chosen = kernel_of[which] == k
-            one, tasks = points[chosen], which[chosen]
+            alike = kernel_of[which] == k
+            one, tasks = points[alike], which[alike]
             scores = one[:, :-1] @ rows[k].T + one[:, -1:]
             sign, weight = signs[:, class_of[tasks]].T, weights[:, fit_of[tasks]].T
-            values[chosen] = np.einsum("tn,tn->t", weight, Logistic.value(scores, sign))
-            values[chosen] += 0.5 * ridge * np.einsum("tm,tm->t", one[:, :-1], one[:, :-1])
+            values[alike] = np.einsum("tn,tn->t", weight, Logistic.value(scores, sign))
+            values[alike] += 0.5 * ridge * np.einsum("tm,tm->t", one[:, :-1], one[:, :-1])
             slopes = weight * Logistic.derivative(scores, sign)
-            gradients[chosen, :-1] = slopes @ rows[k] + ridge * one[:, :-1]
-            gradients[chosen, -1] = slopes.sum(axis=1)
+            gradients[alike, :-1] = slopes @ rows[k] + ridge * one[:, :-1]
+            gradients[alike, -1] = slopes.sum(axis=1)
         return values, gradients
 
     points = minimize_many(objective, np.zeros((fit_of.size, size + 1)), _STEPS, _TOLERANCE)

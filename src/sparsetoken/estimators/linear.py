@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._types import Array, Floats
 from sparsetoken.estimators.base import SequenceClassifier
-from sparsetoken.estimators.members import LinearHeads
+from sparsetoken.estimators.members import LinearHead
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.estimators.stack import Stack, single
 from sparsetoken.inspection import ScoreStream
@@ -23,13 +23,16 @@ class _LinearClassifier(SequenceClassifier):
         self.reg = reg
         self.loss = loss
 
-    def _fit(self, data: Data, sign: Floats, share: Floats) -> None:
+    def _features(self, data: Data) -> Floats:
+        raise NotImplementedError
+
+    def _fit(self, data: Data, sign: Floats, weights: Floats) -> None:
         loss, reg = self._check_objective()
         features = self._features(data)
-        self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, share)
+        self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, weights)
 
     def _stack(self) -> Stack:
-        return single(LinearHeads.one(np.zeros_like(self.coef_), self.coef_, self.intercept_))
+        return single(LinearHead(np.zeros_like(self.coef_), self.coef_, self.intercept_))
 
 
 class PooledClassifier(_LinearClassifier):
@@ -40,7 +43,7 @@ class PooledClassifier(_LinearClassifier):
     Parameters
     ----------
     reg : float, default=1e-2
-        Ridge λ in (1/n) Σ ℓ(⟨w, X̄ᵢ⟩ + b; yᵢ) + (λ/2)‖w‖²; the bias is not penalised.
+        Ridge λ in (1/n) Σ ℓ(⟨w, X̄ᵢ⟩ + b; yᵢ) + (λ/2)‖w‖²; the bias is not penalized.
     loss : {"logistic", "square", "hinge"} or Loss, default="logistic"
         The loss ℓ.
 
@@ -50,12 +53,8 @@ class PooledClassifier(_LinearClassifier):
         The readout w.
     intercept_ : float
         The bias b.
-    classes_ : ndarray of shape (2,)
-        The labels; a positive score means the second.
-    n_features_in_ : int
-        The dimension d of the tokens.
-    feature_names_in_ : ndarray of str
-        Names of the features, if ``X`` had them.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn; a positive score means ``classes_[1]``.
     fingerprints_ : ndarray of int
         A number for each training sequence, by which predictions on it are told from others.
 
@@ -73,15 +72,9 @@ class PooledClassifier(_LinearClassifier):
         return data.per_sample(pooled_features)
 
     def stream(self, *, window: int | None = None) -> ScoreStream:
-        """Return an object that takes one sequence token by token, and knows its score.
-
-        Parameters
-        ----------
-        window : int, optional
-            Score only the last ``window`` tokens.
-        """
+        """Return an object that scores one sequence token by token, or its last ``window``."""
         check_is_fitted(self)
-        return ScoreStream(self._stack(), None, self.n_features_in_, window)
+        return ScoreStream(self._stack(), self.n_features_in_, window)
 
 
 class VectorizedClassifier(_LinearClassifier):
@@ -89,27 +82,17 @@ class VectorizedClassifier(_LinearClassifier):
 
     Parameters
     ----------
-    reg : float, default=1e-2
-        Ridge λ in (1/n) Σ ℓ(⟨w, vec(Xᵢ)⟩ + b; yᵢ) + (λ/2)‖w‖²; the bias is not penalised.
-    loss : {"logistic", "square", "hinge"} or Loss, default="logistic"
-        The loss ℓ.
+    reg, loss
+        As in :class:`PooledClassifier`, with all tokens in a row instead of their mean.
 
     Attributes
     ----------
     coef_ : ndarray of shape (L·d,)
         The readout w; ``coef_.reshape(L, d)`` has one row per token.
-    intercept_ : float
-        The bias b.
     n_tokens_ : int
         The length L of the sequences.
-    classes_ : ndarray of shape (2,)
-        The labels; a positive score means the second.
-    n_features_in_ : int
-        The dimension d of the tokens.
-    feature_names_in_ : ndarray of str
-        Names of the features, if ``X`` had them.
-    fingerprints_ : ndarray of int
-        A number for each training sequence, by which predictions on it are told from others.
+    intercept_, classes_, n_features_in_, feature_names_in_, fingerprints_
+        As in :class:`PooledClassifier`.
 
     Examples
     --------
@@ -120,11 +103,10 @@ class VectorizedClassifier(_LinearClassifier):
     (200,)
     """
 
-    def _fit(self, data: Data, sign: Floats, share: Floats) -> None:
+    def _fit(self, data: Data, sign: Floats, weights: Floats) -> None:
         if not isinstance(data, MemoryData):
             raise ValueError(
-                "VectorizedClassifier can predict but not fit a Dask array or a folder: its "
-                "features are the tokens themselves, which no sum over chunks replaces. Pass "
+                "VectorizedClassifier can predict but not fit a Dask array or a folder: pass "
                 "X.compute() or X.to_memory() if it fits; the other classifiers take both"
             )
         if data.n_tokens is None:
@@ -133,7 +115,7 @@ class VectorizedClassifier(_LinearClassifier):
                 "PooledClassifier and AttentionClassifier take any"
             )
         self.n_tokens_ = data.n_tokens
-        super()._fit(data, sign, share)
+        super()._fit(data, sign, weights)
 
     def _features(self, data: Data) -> Floats:
         return data.per_sample(_all_tokens)

@@ -5,17 +5,19 @@ does on held-out samples, so a member says what its scores are when samples are 
 has a default: a new member is ``fit``, ``scores`` and ``without_fold``.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.folds import Fold
-from sparsetoken.estimators.head_passes import linear_scores, linear_tokens
+from sparsetoken.estimators.head_passes import evidence_tokens
 from sparsetoken.estimators.standardize import Standard
 from sparsetoken.inspection.measures import class_signs
 from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.passes import attention_features, pooled_features
 from sparsetoken.sequences.sequences import Sequences
 
 COPIED = 2**23  # numbers of which a scaled copy costs little memory
@@ -29,8 +31,8 @@ class TrainingSamples:
     data : Data
         The sequences. Those in memory are scaled once.
     index, weights : ndarray of shape (n,)
-        Class and weight of each sample. The weights sum to one; without weight a sample plays no
-        part.
+        Class and weight of each sample. The weights sum to one; a sample without weight is left
+        out.
     folds : list of Fold
         Samples that are held out together.
     order : ndarray of int
@@ -76,17 +78,17 @@ class TrainingSamples:
         return columns
 
     def held_out(self, scores: Floats) -> Floats:
-        """Return what the fits without a sample say of it, NaN if it was never held out.
+        """Return the scores of each sample by the fit without it, NaN if there is none.
 
         Parameters
         ----------
         scores : ndarray of shape (1 + folds, K, n, C)
             Scores by the fit to all samples and by those without each fold.
         """
-        chosen = np.full(scores.shape[1:], np.nan)
+        held_out = np.full(scores.shape[1:], np.nan)
         for number, fold in enumerate(self.folds, start=1):
-            chosen[:, fold.held_out] = scores[number][:, fold.held_out]
-        return chosen
+            held_out[:, fold.held_out] = scores[number][:, fold.held_out]
+        return held_out
 
 
 class TokenPart(NamedTuple):
@@ -148,61 +150,117 @@ class Member:
         """Return the summary of tokens followed by others."""
         return earlier + later
 
-    def scores_of(self, summary: Any) -> Floats:
-        """Return the scores (K, C) of the tokens of a summary."""
-        return self.scores(MemoryData(Sequences(np.stack(summary), [0, len(summary)])))[0]
+    def scores_of(self, summary: Any, n_tokens: int) -> Floats:
+        """Return the scores (K, C) of the ``n_tokens`` tokens of a summary."""
+        return self.scores(MemoryData(Sequences(np.stack(summary), [0, n_tokens])))[0]
 
 
-@dataclass
-class LinearHeads(Member):
-    """Heads with a query and a readout each: ⟨coef, Xᵀ softmax(X query)⟩ + intercept."""
+@dataclass(kw_only=True)
+class Heads(Member):
+    """Heads with a direction and an intercept each, of all samples and without each fold."""
 
-    name: ClassVar[str] = "attention"
-    queries: Floats
+    directions: Any = None
     """(K, C, d)."""
-    coefs: Floats
-    intercepts: Floats
+    intercepts: Any = None
     """(K, C)."""
+    folds: list[Any] = field(default_factory=list)
+    """Directions and intercepts of the fits without each fold."""
 
-    @classmethod
-    def one(cls, query: Floats, coef: Floats, intercept: float) -> Self:
-        """Return a single head for two classes."""
-        queries, coefs = (vector[np.newaxis, np.newaxis] for vector in (query, coef))
-        return cls(queries, coefs, np.full((1, 1), intercept))
+    def keep(self, directions: Floats, intercepts: Floats) -> None:
+        """Keep the heads of the fit to all samples, and of those without each fold."""
+        heads = [list(pair) for pair in zip(directions, intercepts, strict=True)]
+        (self.directions, self.intercepts), self.folds = heads[0], heads[1:]
+
+    def without_fold(self, fold: int) -> Self:
+        """Return the heads that were fitted without a fold."""
+        directions, intercepts = self.folds[fold]
+        return replace(self, directions=directions, intercepts=intercepts, folds=[])
+
+
+class MeanHeads(Heads):
+    """Heads whose scores are means over the tokens of their values: all tokens weigh the same."""
+
+    def values(self, tokens: Array) -> Floats:
+        """Return the values (tokens, K, C) of tokens."""
+        raise NotImplementedError
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, K, C) of sequences."""
-        columns = (_columns(part) for part in (self.queries, self.coefs))
-        scores = data.per_sample(linear_scores, *columns)
-        return scores.reshape(-1, *self.intercepts.shape) + self.intercepts
+        return data.per_sample(_mean_values, self.values) + self.intercepts
 
-    def without_fold(self, fold: int) -> Self:
-        """Return the same heads: they were not held out from anything."""
-        return replace(self)
+    def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
+        """Return equal attention, and each token's part of the mean."""
+        lengths = np.repeat(sequences.lengths, sequences.lengths)[:, np.newaxis]
+        values, usual = (
+            self.values(tokens)[..., column] for tokens in (sequences.tokens, center[np.newaxis])
+        )
+        attention = np.broadcast_to(1.0 / lengths, values.shape)
+        baseline = usual[0] + self.intercepts[:, column]
+        return TokenPart(attention, (values - usual) / lengths, baseline)
+
+    def summarize(self, token: Array) -> Any:
+        """Return the values (K, C) of one token."""
+        return self.values(token[np.newaxis])[0]
+
+    def join(self, earlier: Any, later: Any) -> Any:
+        """Return the summed values of tokens followed by others."""
+        return earlier + later
+
+    def scores_of(self, summary: Any, n_tokens: int) -> Floats:
+        """Return the scores (K, C) of the tokens of a summary."""
+        scores: Floats = summary / n_tokens + self.intercepts
+        return scores
+
+
+def _mean_values(sequences: Sequences, values: Callable[[Array], Floats]) -> Floats:
+    sums = np.add.reduceat(values(sequences.tokens), sequences.offsets[:-1])
+    return sums / sequences.lengths[:, np.newaxis, np.newaxis]
+
+
+@dataclass
+class LinearHead(Member):
+    """A head with a query and a readout, for two classes: ⟨coef, Xᵀ softmax(X query)⟩ + b."""
+
+    name: ClassVar[str] = "attention"
+    query: Floats
+    coef: Floats
+    intercept: float
+
+    def scores(self, data: Data) -> Floats:
+        """Return the scores (n, 1, 1) of sequences."""
+        attends = self.query.any()
+        how: tuple[Any, ...] = (attention_features, self.query) if attends else (pooled_features,)
+        scores = data.per_sample(*how) @ self.coef + self.intercept
+        return scores[:, np.newaxis, np.newaxis]
 
     def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
         """Return attention and contribution of every token."""
-        queries, coefs = self.queries[:, column].T, self.coefs[:, column].T
-        tokens = linear_tokens(sequences, queries, coefs, center)
-        return TokenPart(*tokens, center @ coefs + self.intercepts[:, column])
+        query = self.query[:, np.newaxis], np.ones(1)
+        attention, _ = evidence_tokens(sequences, *query, center)  # in double precision
+        along = (sequences.tokens @ self.coef - center @ self.coef)[:, np.newaxis]
+        baseline = np.array([center @ self.coef + self.intercept])
+        return TokenPart(attention, attention * along, baseline)
 
     def summarize(self, token: Array) -> Any:
-        """Return a token's attention scores, e^(score − largest) and e^(…)·readout score."""
-        attention, along = token @ _columns(self.queries), token @ _columns(self.coefs)
-        return attention, np.ones_like(attention), along
+        """Return a token's attention score, e^(score − largest) and e^(…)·readout score."""
+        return token @ self.query, 1.0, token @ self.coef
 
     def join(self, earlier: Any, later: Any) -> Any:
         """Return the summary of tokens followed by others."""
-        largest = np.maximum(earlier[0], later[0])
-        before, after = np.exp(earlier[0] - largest), np.exp(later[0] - largest)
-        sums = (before * a + after * b for a, b in zip(earlier[1:], later[1:], strict=True))
-        return largest, *sums
+        return join_exponentials(earlier, later)
 
-    def scores_of(self, summary: Any) -> Floats:
-        """Return the scores (K, C) of the tokens of a summary."""
+    def scores_of(self, summary: Any, n_tokens: int) -> Floats:
+        """Return the score of the tokens of a summary."""
         _, total, along = summary
-        return (along / total).reshape(self.intercepts.shape) + self.intercepts
+        return np.full((1, 1), along / total + self.intercept)
 
 
-def _columns(heads: Floats) -> Floats:
-    return heads.reshape(-1, heads.shape[-1]).T
+def join_exponentials(earlier: Any, later: Any) -> Any:
+    """Return the largest score of all tokens, and sums of e^(score − largest) times something.
+
+    Both summaries are such: the largest score, then the sums.
+    """
+    largest = np.maximum(earlier[0], later[0])
+    before, after = np.exp(earlier[0] - largest), np.exp(later[0] - largest)
+    sums = (before * a + after * b for a, b in zip(earlier[1:], later[1:], strict=True))
+    return largest, *sums

@@ -19,19 +19,11 @@ def minimize_many(
     steps: int,
     tolerance: float,
 ) -> Floats:
-    """Return a minimiser of each of K smooth objectives.
+    """Return a minimum (K, P) of each of K smooth objectives, from the rows of ``start``.
 
-    Parameters
-    ----------
-    objective : callable
-        ``objective(points, which)`` returns values (A,) and gradients (A, P) of the objectives
-        ``which`` at the rows of ``points``: only those not finished yet are asked for.
-    start : ndarray of shape (K, P)
-        Where to start, one row each.
-    steps : int
-        Most steps of each objective.
-    tolerance : float
-        An objective is finished when a step lowers it by less than this part of its value.
+    ``objective(points, which)`` returns values (A,) and gradients (A, P) of the objectives
+    ``which`` at the rows of ``points``: only those not finished yet are asked for. An objective is
+    finished after so many steps, or when one lowers it by less than ``tolerance`` of its value.
     """
     which = np.arange(len(start))
     point = start.copy()
@@ -42,8 +34,8 @@ def minimize_many(
     taken, trials = np.zeros((2, len(start)), dtype=int)
     which = which[np.abs(gradient).max(axis=1) > 0]
     while which.size:
-        here, along = point[which], direction[which]
-        trial = here + length[which, np.newaxis] * along
+        current, along = point[which], direction[which]
+        trial = current + length[which, np.newaxis] * along
         new_value, new_gradient = objective(trial, which)
         slope = _dot(gradient[which], along)
         old = value[which]
@@ -51,7 +43,7 @@ def minimize_many(
         good = new_value <= old + expected  # false where not a number
 
         accepted = which[good]
-        history.add(accepted, (trial - here)[good], (new_gradient - gradient[which])[good])
+        history.add(accepted, (trial - current)[good], (new_gradient - gradient[which])[good])
         point[accepted], gradient[accepted] = trial[good], new_gradient[good]
         value[accepted] = new_value[good]
         direction[accepted] = history.direction(new_gradient[good], accepted)
@@ -90,9 +82,9 @@ class _CurvaturePairs:
 
     def direction(self, gradients: Floats, which: Indices) -> Floats:
         """Return minus the inverse Hessian times each gradient; of length one without history."""
-        found = -gradients
-        _two_loops(found, which, self.steps, self.changes, self.inverse, self.latest)
-        return found
+        directions = -gradients
+        _two_loops(directions, which, self.steps, self.changes, self.inverse, self.latest)
+        return directions
 
 
 def _dot(first: Floats, second: Floats) -> Floats:
@@ -100,14 +92,14 @@ def _dot(first: Floats, second: Floats) -> Floats:
 
 
 @njit(nogil=True)
-def _two_loops(found, which, steps, changes, inverse, latest):  # type: ignore[no-untyped-def]
-    share = np.empty(_MEMORY)
+def _two_loops(directions, which, steps, changes, inverse, latest):  # type: ignore[no-untyped-def]
+    along = np.empty(_MEMORY)
     for row in range(which.size):
-        k, vector = which[row], found[row]
+        k, vector = which[row], directions[row]
         for age in range(_MEMORY):
             slot = (latest[k] - age) % _MEMORY
-            share[age] = inverse[slot, k] * np.dot(steps[slot, k], vector)
-            vector -= share[age] * changes[slot, k]
+            along[age] = inverse[slot, k] * np.dot(steps[slot, k], vector)
+            vector -= along[age] * changes[slot, k]
         last = latest[k] % _MEMORY
         if inverse[last, k] > 0.0:
             vector /= inverse[last, k] * np.dot(changes[last, k], changes[last, k])
@@ -116,4 +108,4 @@ def _two_loops(found, which, steps, changes, inverse, latest):  # type: ignore[n
         for age in range(_MEMORY - 1, -1, -1):
             slot = (latest[k] - age) % _MEMORY
             back = inverse[slot, k] * np.dot(changes[slot, k], vector)
-            vector += (share[age] - back) * steps[slot, k]
+            vector += (along[age] - back) * steps[slot, k]

@@ -19,7 +19,7 @@ import numpy as np
 from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken.estimators.attention_heads import LARGEST_COVARIANCE
 from sparsetoken.estimators.members import COPIED, TrainingSamples
-from sparsetoken.estimators.posterior_passes import Directions, PosteriorSums, posterior_sums
+from sparsetoken.estimators.posterior_passes import PosteriorSums, posterior_sums
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.passes import longest_tokens
 
@@ -78,24 +78,12 @@ class Columns:
 class Iteration:
     """The iteration for one class and many columns: a step of all is one pass over the tokens.
 
-    Parameters
-    ----------
-    training : TrainingSamples
-        The samples.
-    weights : ndarray of shape (n, fits)
-        Their weights in each fit; a group of columns has those of one fit.
-    carries : ndarray of bool, shape (n,)
-        Which of them may carry the signal.
-    contiguous : bool
-        Whether the tokens that do are neighbors.
+    A group of columns has the samples' ``weights`` of one fit, (n, fits). ``carries`` says which
+    samples may carry the signal, and ``contiguous`` whether the tokens that do are neighbors.
     """
 
     def __init__(
-        self,
-        training: TrainingSamples,
-        weights: Floats,
-        carries: Bools,
-        contiguous: bool,
+        self, training: TrainingSamples, weights: Floats, carries: Bools, contiguous: bool
     ) -> None:
         self.contiguous = contiguous
         self.training, self.dim = training, training.data.dim
@@ -112,20 +100,20 @@ class Iteration:
             self.rate = np.full(len(self.unlabelled), self.priors @ training.weights)
             self.n_tokens = self.n_tokens + self.unlabelled.lengths.sum()
 
-    def solve(self, n_signals: list[int]) -> list[Columns]:
-        """Return a column for each group, for each number of signal tokens."""
+    def solve(self, n_signals: Indices) -> list[Columns]:
+        """Return a column for each group, for each of increasing numbers of signal tokens."""
         columns = self._begin()
         for steps, count in _ROUNDS:
             self.run(columns, steps)
             columns = columns.take(_best(columns, count))
         self.run(columns, _LAST)
-        count = len(columns.group)
-        more = columns.take(np.tile(np.arange(count), len(n_signals) - 1))
-        more.n_signal = np.repeat(n_signals[1:], count).astype(np.int64)
-        if len(n_signals) > 1:
+        count, several = len(columns.group), n_signals[n_signals > 1]
+        more = columns.take(np.tile(np.arange(count), len(several)))
+        more.n_signal = np.repeat(several, count)
+        if len(several):
             self.run(more, MORE)
-        parts = np.arange(len(more.group)).reshape(-1, count)
-        return [columns, *(more.take(part) for part in parts)]
+        parts = iter(np.arange(len(more.group)).reshape(-1, count))
+        return [columns if n == 1 else more.take(next(parts)) for n in n_signals]
 
     def run(self, columns: Columns, steps: int) -> None:
         """Iterate, at most so many times, and judge the columns at the end."""
@@ -148,14 +136,12 @@ class Iteration:
         rows = self.training.standard.to_scaled(columns.vectors, self.shrinkage)
         return rows * columns.sharpness[:, np.newaxis], columns.offsets * columns.sharpness
 
-    def at(self, vectors: Floats, group: Indices, n_signal: int) -> Columns:
-        """Return columns that start from vectors in white coordinates."""
-        length = max(float(np.mean(self.training.data.lengths)) / n_signal, 1.0)
+    def at(self, vectors: Floats, group: Indices) -> Columns:
+        """Return columns of one signal token that start from vectors in white coordinates."""
         ones = np.ones(len(group))
-        strength = (9.0 + 2.0 * np.log(length)) * ones
-        counts = np.full(len(group), n_signal)
-        known = (self.dim / strength, 0.0 * ones, ones, -np.inf * ones)
-        return Columns(group, counts, vectors, strength, *known)
+        strength = (9.0 + 2.0 * np.log(np.mean(self.training.data.lengths))) * ones
+        start = (self.dim / strength, 0.0 * ones, ones, -np.inf * ones)
+        return Columns(group, np.ones(len(group), dtype=int), vectors, strength, *start)
 
     def _begin(self) -> Columns:
         """Return columns that know nothing, and that start from the longest tokens."""
@@ -170,7 +156,7 @@ class Iteration:
                 usable = (self.priors * weights)[self.rows[order]] > 0
                 starts.append(longest[order[usable][:count]])
                 group.append(np.full(len(starts[-1]), number))
-        columns = self.at(np.concatenate(starts), np.concatenate(group), 1)
+        columns = self.at(np.concatenate(starts), np.concatenate(group))
         columns.vectors /= (columns.precision + 1.0)[:, np.newaxis]
         return columns
 
@@ -184,8 +170,8 @@ class Iteration:
             sums = PosteriorSums(*(a + b for a, b in zip(sums, more, strict=True)))
         precision = self.dim / columns.strength + sums.squares
         along = self.training.standard.from_scaled(sums.along.T, self.shrinkage)
-        own = sums.total * columns.occupied - (sums.total - sums.squares)
-        new = (along + own[:, np.newaxis] * columns.vectors) / precision[:, np.newaxis]
+        reaction = sums.total * columns.occupied - (sums.total - sums.squares)
+        new = (along + reaction[:, np.newaxis] * columns.vectors) / precision[:, np.newaxis]
         damping = np.where(columns.squared > 0, _DAMPING, 1.0)
         step = damping[:, np.newaxis] * (new - columns.vectors)
         columns.vectors, columns.precision = columns.vectors + step, precision
@@ -198,17 +184,10 @@ class Iteration:
         self, columns: Columns, data: Data, rows: tuple[Floats, Floats], judge: bool
     ) -> PosteriorSums:
         vectors = self.training.standard.to_scaled(columns.vectors, self.shrinkage)
-        directions = Directions(
-            *self.training.pass_scale,
-            np.ascontiguousarray(vectors.T),
-            columns.offsets,
-            columns.sharpness,
-            columns.precision,
-            columns.n_signal,
-            columns.group,
-            self.contiguous,
-        )
-        return PosteriorSums(*data.total(posterior_sums, rows, directions, judge))
+        scaled = *self.training.pass_scale, np.ascontiguousarray(vectors.T)
+        of_score = columns.offsets, columns.sharpness, columns.precision
+        kind = columns.n_signal, columns.group, self.contiguous, judge
+        return PosteriorSums(*data.total(posterior_sums, rows, *scaled, *of_score, *kind))
 
 
 def _best(columns: Columns, count: int) -> Indices:

@@ -18,28 +18,6 @@ from sparsetoken.sequences.sequences import Sequences
 _ROUNDS = 2  # in which a token's chance is computed without its own part of the direction
 
 
-class Directions(NamedTuple):
-    """What K columns know of the signal, in scaled coordinates z = (x − mean)·scale.
-
-    The scores of a column are u = sharpness·(⟨z, w⟩ + offset).
-    """
-
-    mean: Floats | None
-    scale: Floats | None
-    """Both None for tokens that are scaled already."""
-    vectors: Floats
-    """(d, K)."""
-    offsets: Floats
-    sharpness: Floats
-    precision: Floats
-    """Of the direction: a token adds its signal times itself, divided by this, to it."""
-    n_signal: Indices
-    group: Indices
-    """Which column of weights a column has."""
-    contiguous: bool
-    """Whether the tokens that carry the signal are neighbors."""
-
-
 class PosteriorSums(NamedTuple):
     """Sums over the tokens of s, the chance to carry the signal; blocks add up entry by entry."""
 
@@ -54,20 +32,27 @@ class PosteriorSums(NamedTuple):
 
 
 def posterior_sums(
-    sequences: Sequences, priors: Floats, weights: Floats, directions: Directions, judge: bool
+    sequences: Sequences,
+    priors: Floats,
+    weights: Floats,
+    mean: Floats | None,
+    scale: Floats | None,
+    vectors: Floats,
+    *columns: Any,
 ) -> PosteriorSums:
-    """Return what sequences say about the direction; ``priors`` are their chances to carry it.
+    """Return what sequences say about the directions ``vectors``, (d, K), of scaled tokens.
 
-    With ``judge`` also what those without the signal say: the evidence, and their noise.
+    ``priors`` are the sequences' chances to carry the signal. What else columns know are ``shifts``
+    and ``sharpness`` of scores u = sharpness·(⟨z, w⟩ + shift); the ``precision`` of w, to which a
+    token adds its signal times itself, divided by this; ``n_signal``; ``group``, their column of
+    weights; whether signal tokens are ``contiguous``; and ``judge``: whether sequences without the
+    signal have a say, for the evidence and the noise.
     """
-    tokens = scaled_tokens(sequences, directions.mean, directions.scale)
-    scores = tokens @ directions.vectors
+    tokens = scaled_tokens(sequences, mean, scale)
+    scores = tokens @ vectors
     norms = np.einsum("td,td->t", tokens, tokens)
-    n_columns = scores.shape[1]
-    sums, noise = np.zeros((6, n_columns)), np.zeros((3, n_columns))
-    _posterior(
-        scores, norms, sequences.offsets, priors, weights, *directions[3:], judge, sums, noise
-    )
+    sums, noise = np.zeros((6, scores.shape[1])), np.zeros((3, scores.shape[1]))
+    _posterior(scores, norms, sequences.offsets, priors, weights, *columns, sums, noise)
     return PosteriorSums(tokens.T @ scores, sums[0], sums[1], sums[2:], noise)
 
 
@@ -203,8 +188,8 @@ def _posterior(  # type: ignore[no-untyped-def]
             odds = 0.0
             for r in range(_ROUNDS):
                 for t in range(low, high):
-                    own = norms[t] / precision[k] * chance[t - low]
-                    trial[t - low] = sharpness[k] * (scores[t, k] + shifts[k] - own)
+                    itself = norms[t] / precision[k] * chance[t - low]
+                    trial[t - low] = sharpness[k] * (scores[t, k] + shifts[k] - itself)
                 odds = _places(trial, n_signal[k], contiguous)
                 carries = prior / (prior + (1.0 - prior) * np.exp(-odds))
                 for t in range(high - low):
@@ -228,14 +213,11 @@ def _add_evidence(evidence, weight, odds):  # type: ignore[no-untyped-def]
 def join_subsets(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return what two runs of tokens say together.
 
-    A run is the number of its tokens, the largest score, (K, C), and sums of exp(Σ score − largest)
-    over subsets of 0 to R tokens, (R + 1, K, C).
+    A run is the largest score, (K, C), and sums of exp(Σ score − largest) over subsets of 0 to R
+    tokens, (R + 1, K, C).
     """
-    largest = np.maximum(first[1], second[1])
-    degrees = np.arange(len(first[2])).reshape(-1, 1, 1)
-    before = first[2] * np.exp(degrees * (first[1] - largest))
-    after = second[2] * np.exp(degrees * (second[1] - largest))
-    joined = np.zeros_like(before)
-    for degree in range(len(joined)):
-        joined[degree] = (before[: degree + 1] * after[degree::-1]).sum(axis=0)
-    return first[0] + second[0], largest, joined
+    largest = np.maximum(first[0], second[0])
+    degrees = np.arange(len(first[1])).reshape(-1, 1, 1)
+    before, after = (sums * np.exp(degrees * (top - largest)) for top, sums in (first, second))
+    joined = [(before[: n + 1] * after[n::-1]).sum(axis=0) for n in range(len(before))]
+    return largest, np.array(joined)

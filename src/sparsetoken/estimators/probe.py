@@ -7,7 +7,7 @@ spells out in its header, scores by all of them; ``to_torch`` has the same tenso
 import json
 import os
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +17,7 @@ from sparsetoken._types import Array, Floats
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.base import SequenceClassifier
-from sparsetoken.estimators.members import LinearHeads, Member
+from sparsetoken.estimators.members import LinearHead, Member
 from sparsetoken.losses import Logistic, get_loss
 
 _FORMULA = """\
@@ -32,7 +32,6 @@ _TWO = "There is one score: classes[1] is predicted if it exceeds threshold, els
 _SEVERAL = "There is a score for each of classes: the largest is predicted."
 _RELEASE = sys.modules["sparsetoken"].__version__
 _NEVER = -1e30  # log of a chance that there is not
-_ROUNDING = 1e-6  # of a token map's largest output: what differs by more is not linear
 
 
 def export(classifier: Any, path: str | os.PathLike[str], *, threshold: float = 0.0) -> None:
@@ -46,7 +45,7 @@ def export(classifier: Any, path: str | os.PathLike[str], *, threshold: float = 
     ----------
     classifier : one of our classifiers
         The fitted classifier. One with trees is refused, since they are no tensors: export an
-        AttentionClassifier, which has the same heads. A ``token_map`` must be linear.
+        AttentionClassifier, which has the same heads.
     path : str or path
         The file, usually ``*.safetensors``; an existing one is replaced.
     threshold : float, default=0.0
@@ -135,11 +134,11 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
             Z = X.float().reshape(len(X), -1, len(self.mean))
             if mask is None:
                 mask = torch.ones(X.shape[:2], device=X.device)
-            there = mask.bool().reshape(*Z.shape[:2], -1).all(-1)[..., None]
-            Z = torch.where(there, (Z - self.mean) * self.scale, 0.0)
+            present = mask.bool().reshape(*Z.shape[:2], -1).all(-1)[..., None]
+            Z = torch.where(present, (Z - self.mean) * self.scale, 0.0)
             s, t = (torch.einsum("bld,kcd->blkc", Z, w) for w in (self.queries, self.readouts))
-            s = s.masked_fill(~there[..., None], _NEVER)
-            count = there.sum(1)
+            s = s.masked_fill(~present[..., None], _NEVER)
+            count = present.sum(1)
             size = torch.minimum(self.n_signal, count).long()
             none = torch.zeros_like(s[None, :, 0])
             sums = torch.cat([none, none.expand(int(self.n_signal.max()), *s[:, 0].shape) + _NEVER])
@@ -161,19 +160,6 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
     return Probe(tensors)
 
 
-class _Heads(NamedTuple):
-    """Heads for tokens as they are, or as a token map leaves them."""
-
-    queries: Floats
-    """(K, C, d)."""
-    readouts: Floats
-    temperatures: Floats
-    """(K,): a of a·log mean exp(Xw/a); zero for heads of linear readouts."""
-    n_signal: Floats
-    biases: Floats
-    """(K, C)."""
-
-
 def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:
     """Return the tensors of the formula."""
     if not isinstance(classifier, SequenceClassifier):
@@ -181,19 +167,21 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:
         raise ValueError(f"classifier must be one of sparsetoken's classifiers, got {kind}")
     check_is_fitted(classifier)
     stack = classifier._stack().weighty()
-    members = zip(stack.members, stack.split(stack.weights), strict=True)
-    heads = [_heads_of(member, weights.sum()) for member, weights in members]
+    heads = [_heads_of(member, weights.sum()) for member, weights, _ in stack.parts()]
     parts = map(np.concatenate, zip(*heads, strict=True))
     queries, readouts, temperatures, n_signal, biases = parts
-    mean, scale, origin, rescale = _coordinates(classifier, queries.shape[-1])
+    # Around the mean few digits are needed, so that single precision will do.
+    mean = getattr(classifier, "token_mean_", np.zeros(queries.shape[-1]))
+    scale = getattr(classifier, "token_scale_", np.ones(queries.shape[-1]))
+    deviation = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
     tensors = {
         "mean": mean,
         "scale": scale,
-        "queries": rescale(queries),
-        "readouts": rescale(readouts),
+        "queries": queries * deviation,
+        "readouts": readouts * deviation,
         "temperatures": temperatures,
         "n_signal": n_signal,
-        "biases": biases + n_signal[:, np.newaxis] * (readouts @ origin),
+        "biases": biases + n_signal[:, np.newaxis] * (readouts @ mean),
         "limits": stack.limits,
         "weights": stack.weights * stack.scales,
         "shift": stack.weights.sum() * stack.shift,
@@ -202,10 +190,14 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:
     return {name: np.array(tensor, dtype=np.float64) for name, tensor in tensors.items()}
 
 
-def _heads_of(member: Member, weight: float) -> _Heads:
-    if isinstance(member, LinearHeads):
-        zeros = np.zeros(len(member.coefs))
-        return _Heads(member.queries, member.coefs, zeros, zeros + 1.0, member.intercepts)
+def _heads_of(member: Member, weight: float) -> tuple[Floats, ...]:
+    """Return queries and readouts (K, C, d), temperatures, n_signal (K,) and biases (K, C).
+
+    They are for tokens as they are; the temperature of a linear readout is zero.
+    """
+    if isinstance(member, LinearHead):
+        vectors = (vector[np.newaxis, np.newaxis] for vector in (member.query, member.coef))
+        return *vectors, np.zeros(1), np.ones(1), np.full((1, 1), member.intercept)
     if not isinstance(member, AttentionHeads):
         kind = member.describe()[0].get("model", member.name)
         raise ValueError(
@@ -217,37 +209,12 @@ def _heads_of(member: Member, weight: float) -> _Heads:
             "windows of tokens (contiguous=True) and sums over tokens (monotone=True) cannot be "
             "exported: fit a classifier without them"
         )
-    temperatures = np.array([spec.temperature for spec in member.specs])
+    temperatures = member.temperatures
     queries = member.directions / temperatures[:, np.newaxis, np.newaxis]
     if member.pooled:
         queries, temperatures = np.zeros_like(queries), np.zeros_like(temperatures)
     n_signal = np.array([float(spec.n_signal) for spec in member.specs])
-    return _Heads(queries, member.directions, temperatures, n_signal, member.intercepts)
-
-
-def _coordinates(classifier: Any, dim: int) -> tuple[Floats, Floats, Floats, Any]:
-    """Return mean and scale of standard coordinates, and what carries heads to them.
-
-    That is the mean as heads see it, and a function of directions. Around the mean few digits are
-    needed, so that single precision will do.
-    """
-    if not hasattr(classifier, "token_mean_"):
-        return np.zeros(dim), np.ones(dim), np.zeros(dim), lambda directions: directions
-    mean, scale, token_map = classifier.token_mean_, classifier.token_scale_, classifier.token_map_
-    if token_map is None:
-        deviation = np.divide(1.0, scale, out=np.zeros(dim), where=scale > 0)
-        return mean, scale, mean, lambda directions: directions * deviation
-    mean, deviation = token_map[0].mean_, token_map[0].scale_
-    origin = token_map.transform(mean[np.newaxis])[0]
-    matrix = token_map.transform(mean + np.diag(deviation)) - origin
-    z = np.random.default_rng(0).standard_normal((8, len(mean))) * np.repeat([1, 1000], 4)[:, None]
-    mapped = token_map.transform(mean + deviation * z)
-    if not np.allclose(mapped, origin + z @ matrix, rtol=0.0, atol=_ROUNDING * abs(mapped).max()):
-        raise ValueError(
-            f"token_map {token_map[-1]} is not linear, so it cannot be written as a tensor: fit "
-            "with token_map=None, or map the tokens before fit and export"
-        )
-    return mean, 1.0 / deviation, origin, lambda directions: directions @ matrix.T
+    return queries, member.directions, temperatures, n_signal, member.intercepts
 
 
 def _metadata(classifier: Any) -> dict[str, str]:

@@ -1,6 +1,6 @@
-"""The ridge-regularised readout, solved to optimality.
+"""The ridge-regularized readout, solved to optimality.
 
-The objective is (1/Σs) Σ sᵢ ℓ(⟨w, fᵢ⟩ + b; yᵢ) + (λ/2)‖w‖² with an unpenalised bias b, convex for
+The objective is (1/Σs) Σ sᵢ ℓ(⟨w, fᵢ⟩ + b; yᵢ) + (λ/2)‖w‖² with an unpenalized bias b, convex for
 every loss. With more features than samples the optimum lies in the span of the features, and the
 problem is first reduced to it by a QR decomposition: nothing of size d×d is built.
 
@@ -9,7 +9,7 @@ problem is first reduced to it by a QR decomposition: nothing of size d×d is bu
   scikit-learn's Newton solver agrees on the logistic loss (the tests compare them) but knows no
   other loss and stops on an absolute gradient, while on separable data with small λ the whole
   gradient is below any fixed tolerance;
-* hinge loss: a primal–dual interior-point method. ``LinearSVC`` penalises the bias, and ``SVC``
+* hinge loss: a primal–dual interior-point method. ``LinearSVC`` penalizes the bias, and ``SVC``
   (libsvm) needs a number of steps that grows with C = 1/(nλ): with λ = 1e-8 it does not end.
 """
 
@@ -39,7 +39,7 @@ class LinearReadout(NamedTuple):
 def fit_readout(
     features: Array, sign: Floats, reg: float, loss: Loss, sample_weight: Floats | None = None
 ) -> LinearReadout:
-    """Return the minimiser (w, b) of the ridge-regularised loss.
+    """Return the minimum (w, b) of the ridge-regularized loss.
 
     Parameters
     ----------
@@ -55,11 +55,13 @@ def fit_readout(
         Non-negative weights; only their ratios matter.
     """
     features = np.asarray(features, dtype=np.float64)
-    share = np.ones(len(sign)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    used = share > 0
+    weights = (
+        np.ones(len(sign)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    )
+    used = weights > 0
     if not used.all():  # a sample of weight zero is no sample
-        features, sign, share = features[used], sign[used], share[used]
-    share = share / share.sum()
+        features, sign, weights = features[used], sign[used], weights[used]
+    weights = weights / weights.sum()
     largest = np.abs(features).max()
     if largest > _LARGEST or 0.0 < largest < 1.0 / _LARGEST:
         raise ValueError(
@@ -68,15 +70,15 @@ def fit_readout(
         )
     if loss.quadratic:
         ridge = Ridge(alpha=reg * len(sign), solver="svd")
-        ridge.fit(features, sign, sample_weight=share * len(sign))
+        ridge.fit(features, sign, sample_weight=weights * len(sign))
         return LinearReadout(ridge.coef_, float(ridge.intercept_))
-    # Centring changes only the bias and makes the Hessian's blocks nearly orthogonal.
-    centre = share @ features
-    basis, reduced = _span(features - centre)
+    # Centering changes only the bias and makes the Hessian's blocks nearly orthogonal.
+    center = weights @ features
+    basis, reduced = _span(features - center)
     solve = _newton if loss.corner is None else _interior_point
-    solution = solve(reduced, sign, reg, loss, share)
+    solution = solve(reduced, sign, reg, loss, weights)
     coef = solution[:-1] if basis is None else basis @ solution[:-1]
-    return LinearReadout(coef, float(solution[-1] - coef @ centre))
+    return LinearReadout(coef, float(solution[-1] - coef @ center))
 
 
 def _span(features: Floats) -> tuple[Floats | None, Floats]:
@@ -103,17 +105,17 @@ def _solve_bordered(features: Floats, curvature: Floats, reg: float, right: Floa
         return lstsq(hessian, right, check_finite=False)[0]
 
 
-def _newton(features: Floats, sign: Floats, reg: float, loss: Loss, share: Floats) -> Floats:
+def _newton(features: Floats, sign: Floats, reg: float, loss: Loss, weights: Floats) -> Floats:
     def objective(at: Floats) -> tuple[float, Floats]:
         score = features @ at[:-1] + at[-1]
-        return float(share @ loss.value(score, sign) + 0.5 * reg * at[:-1] @ at[:-1]), score
+        return float(weights @ loss.value(score, sign) + 0.5 * reg * at[:-1] @ at[:-1]), score
 
     point = np.zeros(features.shape[1] + 1)
     value, score = objective(point)
     for _ in range(_MOST_STEPS):
-        slope = share * loss.derivative(score, sign)
+        slope = weights * loss.derivative(score, sign)
         gradient = np.append(slope @ features + reg * point[:-1], slope.sum())
-        curvature = share * loss.second_derivative(score, sign)
+        curvature = weights * loss.second_derivative(score, sign)
         step = -_solve_bordered(features, curvature, reg, gradient)
         decrease = -float(gradient @ step)
         length = 1.0
@@ -132,9 +134,9 @@ def _newton(features: Floats, sign: Floats, reg: float, loss: Loss, share: Float
 
 
 def _interior_point(
-    features: Floats, sign: Floats, reg: float, loss: Loss, share: Floats
+    features: Floats, sign: Floats, reg: float, loss: Loss, weights: Floats
 ) -> Floats:
-    """Minimise the hinge loss: slack ξ ≥ 0, excess r = y⟨w,f⟩ + yb − m + ξ ≥ 0, a their price.
+    """Minimize the hinge loss: slack ξ ≥ 0, excess r = y⟨w,f⟩ + yb − m + ξ ≥ 0, a their price.
 
     m is the margin of the loss's corner.
 
@@ -144,13 +146,13 @@ def _interior_point(
     assert loss.corner is not None
     n_samples, corner = len(sign), loss.corner
     point, best_gap, stalled = np.zeros(features.shape[1] + 1), np.inf, 0
-    price, other = share / 2, share / 2  # two variables: a difference could round to zero
+    price, other = weights / 2, weights / 2  # two variables: a difference could round to zero
     slack, excess = np.ones(n_samples), np.ones(n_samples)
     for _ in range(_MOST_STEPS):
         margin = sign * (features @ point[:-1] + point[-1])
         gap = float(price @ excess + other @ slack)
         priced, imbalance = (price * sign) @ features, float(price @ sign)
-        value = float(share @ loss.value(margin, 1.0) + 0.5 * reg * point[:-1] @ point[:-1])
+        value = float(weights @ loss.value(margin, 1.0) + 0.5 * reg * point[:-1] @ point[:-1])
         bound = float(
             corner * price.sum() - priced @ priced / (2 * reg) - abs(point[-1] * imbalance)
         )

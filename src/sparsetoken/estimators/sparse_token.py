@@ -3,8 +3,8 @@
 from typing import Any
 
 from sparsetoken._validation import check_count, check_flag
+from sparsetoken.estimators.attention import head_members
 from sparsetoken.estimators.attention_heads import AttentionHeads
-from sparsetoken.estimators.head_members import head_members
 from sparsetoken.estimators.kernel_heads import KernelHeads
 from sparsetoken.estimators.members import Member
 from sparsetoken.estimators.posterior_heads import PosteriorHeads
@@ -50,8 +50,6 @@ class SparseTokenClassifier(StackClassifier):
         Decides the folds and the trees.
     n_jobs : int or None, default=None
         Threads, as in scikit-learn; the result is the same for any number.
-    verbose : int, default=0
-        Whether to print what the cross-validation found.
 
     Attributes
     ----------
@@ -64,16 +62,10 @@ class SparseTokenClassifier(StackClassifier):
         The heads of attention and of the mean token, as in :class:`AttentionClassifier`.
     query_, coef_, intercept_ : ndarray of shape (d,), (d,), float; or (classes, d), ...
         Those of the head of largest weight.
-    query_reliability_, chosen_, half_auc_, stack_, reference_, n_passes_, fingerprints_
+    query_reliability_, chosen_, half_auc_, stack_, reference_, n_passes_, token_mean_, token_scale_
         As in :class:`AttentionClassifier`.
-    token_mean_, token_scale_, token_map_
-        As in :class:`AttentionClassifier`; there is no map.
-    classes_ : ndarray
-        The labels; with two, a positive score means the second.
-    n_features_in_ : int
-        The dimension of the tokens.
-    feature_names_in_ : ndarray of str
-        Names of the features, if ``X`` had them.
+    classes_, n_features_in_, feature_names_in_, fingerprints_
+        As in :class:`PooledClassifier`.
 
     Examples
     --------
@@ -99,7 +91,6 @@ class SparseTokenClassifier(StackClassifier):
         n_trees: int = 500,
         random_state: Any = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
     ) -> None:
         self.class_weight = class_weight
         self.cv = cv
@@ -109,13 +100,12 @@ class SparseTokenClassifier(StackClassifier):
         self.n_trees = n_trees
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.verbose = verbose
 
-    def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
+    def _members(self, n_tokens: int | None) -> list[Member]:
         contiguous = check_flag("contiguous", self.contiguous)
         if check_flag("monotone", self.monotone):
             steps = check_count("refine_steps", self.refine_steps)
-            members: list[Member] = [AttentionHeads(steps=steps, adds=True)]
-            return [*members, PosteriorHeads(adds=True, contiguous=contiguous)]
-        members = head_members("auto", "auto", self.refine_steps, n_tokens, mapped, contiguous)
+            posterior = PosteriorHeads(adds=True, contiguous=contiguous)
+            return [AttentionHeads(steps=steps, adds=True), posterior]
+        members = head_members("auto", "auto", self.refine_steps, n_tokens, contiguous)
         return [*members, KernelHeads(), Trees(check_count("n_trees", self.n_trees))]

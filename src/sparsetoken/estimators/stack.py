@@ -1,6 +1,7 @@
 """Members weighed by how well their held-out scores explain the labels, and calibrated by them."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,45 +45,34 @@ class Stack:
     shift: Any
     limits: Any
 
-    def member_scores(self, data: Data) -> Floats:
-        """Return the members' scores (n, K, C), calibrated and within their limits."""
-        raw = np.concatenate([member.scores(data) for member in self.members], axis=1)
-        return self.calibrate(raw)
+    def parts(self) -> Iterator[tuple[Member, Floats, Floats]]:
+        """Yield each member, with the weights and the scales of its scores."""
+        weights, scales = self.split(self.weights), self.split(self.scales)
+        yield from zip(self.members, weights, scales, strict=True)
 
     def weighty(self) -> "Stack":
         """Return the stack of those members that have any weight: its scores are the same."""
-        parts = zip(self.members, self.split(np.arange(len(self.weights))), strict=True)
-        kept = [(member, rows) for member, rows in parts if self.weights[rows].any()]
-        rows = np.concatenate([rows for _, rows in kept])
-        members = [member for member, _ in kept]
-        weights, scales, limits = self.weights[rows], self.scales[rows], self.limits[:, rows]
-        return Stack(members, weights, scales, self.shift, limits)
+        rows = self.split(np.arange(len(self.weights)))
+        kept = [k for k, one in enumerate(rows) if self.weights[one].any()]
+        members, used = [self.members[k] for k in kept], np.concatenate([rows[k] for k in kept])
+        limits = self.limits[:, used]
+        return Stack(members, self.weights[used], self.scales[used], self.shift, limits)
 
-    def calibrate(self, raw: Floats) -> Floats:
-        """Return members' scores (..., K, C), calibrated and within their limits."""
+    def combine(self, raw: Floats) -> Floats:
+        """Return the scores (..., C) of all members together, given theirs, (..., K, C)."""
         low, high = self.limits[..., np.newaxis]
-        calibrated: Floats = np.clip(raw, low, high) * self.scales[:, np.newaxis] + self.shift
-        return calibrated
-
-    def combine(self, calibrated: Floats) -> Floats:
-        """Return the scores (..., C) of all members together."""
+        calibrated = np.clip(raw, low, high) * self.scales[:, np.newaxis] + self.shift
         return np.einsum("...kc,k->...c", calibrated, self.weights)
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, C) of sequences."""
         stack = self.weighty()
-        return stack.combine(stack.member_scores(data))
+        raw = np.concatenate([member.scores(data) for member in stack.members], axis=1)
+        return stack.combine(raw)
 
     def without_fold(self, fold: int) -> "Stack":
         """Return the stack of the members that were fitted without a fold."""
         return replace(self, members=[member.without_fold(fold) for member in self.members])
-
-    def member_weights(self) -> dict[str, float]:
-        """Return the weight of each member, by name."""
-        totals: dict[str, float] = {}
-        for member, weights in zip(self.members, self.split(self.weights), strict=True):
-            totals[member.name] = totals.get(member.name, 0.0) + float(weights.sum())
-        return totals
 
     def split(self, values: Array) -> list[Array]:
         """Return what belongs to each member of one value for every score."""
@@ -112,20 +102,13 @@ def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, 
     clipped = np.clip(scores, *limits[..., np.newaxis, np.newaxis])
     weights, scales, shift = weigh(clipped, training.index, training.weights, prior)
     stack = Stack(members, weights, scales, shift, limits)
-    return stack, stack.combine(stack.calibrate(scores.swapaxes(0, 1)))
+    return stack, stack.combine(scores.swapaxes(0, 1))
 
 
 def score_limits(scores: Floats, index: Indices) -> Floats:
-    """Return what bounds each score, (2, K).
+    """Return what bounds each score, (2, K), from scores (K, n, C) of held-out samples.
 
     Nine tenths of each class lie within; a quarter of that range is added on both sides.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (K, n, C)
-        Of samples that were held out; NaN for those that never were.
-    index : ndarray of int, shape (n,)
-        The class of each sample.
     """
     seen = np.isfinite(scores).all(axis=(0, 2))
     if not seen.any():
@@ -141,23 +124,11 @@ def score_limits(scores: Floats, index: Indices) -> Floats:
 def weigh(
     scores: Floats, index: Indices, sample_weights: Floats, prior: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return weights, scales and shift; with few samples the weights are near ``prior``.
+    """Return weights and scales (K,), and a shift (C,), for scores (K, n, C) of held-out samples.
 
-    Each score is first scaled and shifted to fit the labels: one from training is too sure of
-    itself. Then the weights of all are found by the same loss, with a penalty like that of ten
-    samples for leaving ``prior``.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (K, n, C)
-        Scores of samples that were held out; NaN for those that never were. Two classes have one
-        column, the log-odds of the second.
-    index : ndarray of int, shape (n,)
-        The class of each sample.
-    sample_weights : ndarray of shape (n,)
-        Weights of the samples.
-    prior : ndarray of shape (K,)
-        Weights without any samples; their sum is one.
+    Each score is first scaled and shifted to fit the labels ``index``: one from training is too
+    sure of itself. Then the weights of all are found by the same loss, with a penalty like that of
+    ten samples for leaving ``prior``, (K,) of sum one. Samples that were never held out are NaN.
     """
     n_scores, _, n_columns = scores.shape
     seen = np.isfinite(scores).all(axis=(0, 2)) & (sample_weights > 0)
@@ -192,13 +163,6 @@ def weigh(
     spread = np.maximum(calibrated.std(axis=(1, 2)), 1e-9)
     total = float(weights @ spread)
     return weights * spread / total, total / spread * scales, shift + weights @ shifts
-
-
-def log_losses(score: Floats, index: Indices) -> Floats:
-    """Return −log of the probability that scores (n, classes) give to each sample's class."""
-    if score.shape[1] == 1:
-        return Logistic.value(score[:, 0], np.where(index == 1, 1.0, -1.0))
-    return -log_softmax(score, axis=1)[np.arange(len(index)), index]
 
 
 def _loss(score: Floats, index: Indices, weights: Floats) -> tuple[float, Floats]:

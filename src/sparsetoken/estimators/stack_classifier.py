@@ -1,16 +1,17 @@
 """What the classifiers for real data share: members weighed by held-out scores."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from sparsetoken._types import Array, Bools, Floats, Indices
+from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.attending import AttendingClassifier
+from sparsetoken.estimators.attention_heads import AttentionHeads, Head
 from sparsetoken.estimators.folds import (
     check_groups,
     generator,
@@ -19,19 +20,17 @@ from sparsetoken.estimators.folds import (
     selection_rows,
     split,
 )
-from sparsetoken.estimators.heads import Head, leading_head, list_heads
 from sparsetoken.estimators.members import Member, TrainingSamples
-from sparsetoken.estimators.stack import Stack, fit_stack, log_losses
-from sparsetoken.estimators.token_maps import token_maps
+from sparsetoken.estimators.stack import Stack, fit_stack
 from sparsetoken.inspection import ScoreStream
 from sparsetoken.inspection.explain import reliability
 from sparsetoken.inspection.stream import stream_checks
 from sparsetoken.inspection.thresholds import (
     Reference,
+    Scoring,
     drawn_threshold,
     held_out_threshold,
     remember,
-    stream_scores,
     windowed_scores,
 )
 from sparsetoken.sequences.data import Data, MemoryData
@@ -39,27 +38,15 @@ from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.threads import one_blas_thread
 
 
-class _FitByMap(NamedTuple):
-    """A stack fitted to mapped tokens, and its log-loss on held-out samples."""
-
-    loss: float
-    token_map: Any
-    training: TrainingSamples
-    stack: Stack
-    held_out: Floats
-
-
 class StackClassifier(AttendingClassifier):
     """A classifier that is a list of members, weighed by their scores of held-out samples."""
 
     _multi_class = True
-    token_map: Any = None
     class_weight: Any
     cv: Any
     refine_steps: int
     random_state: Any
     n_jobs: int | None
-    verbose: int
     stack_: Stack
     token_mean_: Floats
     reference_: Reference
@@ -71,7 +58,7 @@ class StackClassifier(AttendingClassifier):
     def _center(self) -> Floats:
         return self.token_mean_
 
-    def _members(self, n_tokens: int | None, mapped: bool) -> list[Member]:
+    def _members(self, n_tokens: int | None) -> list[Member]:
         """Return the unfitted members; sequences have ``n_tokens`` tokens, None if it varies."""
         raise NotImplementedError
 
@@ -109,12 +96,6 @@ class StackClassifier(AttendingClassifier):
             self._learn(data, index, weights / weights.sum(), groups, unlabelled)
         self.n_passes_ = data.passes.count
         return self
-
-    def predict(self, X: Any) -> Array:
-        """Return the predicted label of each sequence."""
-        score = self.decision_function(X)
-        index = (score > 0).astype(int) if score.ndim == 1 else score.argmax(axis=1)
-        return self.classes_[index]
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, calibrated on samples held out from ``fit``."""
@@ -179,31 +160,22 @@ class StackClassifier(AttendingClassifier):
         """
         check_is_fitted(self)
         fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
-        column, negative = self._column_of(label)
-        if len(negative) == 2 and negative[1]:
+        labels = self.classes_.tolist()
+        if len(labels) == 2 and label == labels[0]:
             raise ValueError(
-                f"label must be {self.classes_.tolist()[1]!r}, the one of two classes that large "
-                f"scores speak for, got {label!r}"
+                f"label must be {labels[1]!r}, the one of two classes that large scores speak for, "
+                f"got {label!r}"
             )
         if n_tokens is None and window is None:
-            return held_out_threshold(self.reference_, fpr, column, negative)
-        window = _check_window(window)
+            return held_out_threshold(self.reference_.held_out(*self._column_of(label)), fpr)
         length = round(self.reference_.lengths[0]) if n_tokens is None else n_tokens
-
-        def scorer(stack: Stack, data: MemoryData) -> Floats:
-            return windowed_scores(self._scores_by(stack), data, window)
-
         length = check_count("n_tokens", length)
-        return self._drawn(scorer, length, fpr, column, negative, length)
+        return self._drawn_threshold(fpr, label, length, _check_window(window))
 
     def stream(
         self, *, fpr: float | None = None, n_tokens: int | None = None, window: int | None = None
     ) -> ScoreStream:
         """Return an object that takes one sequence token by token, and knows its score.
-
-        Its ``update(token)`` takes time in proportion to heads times features, whatever came
-        before, and its score is :meth:`decision_function` of the tokens so far, up to rounding.
-        All members take part: the trees read running statistics.
 
         Parameters
         ----------
@@ -215,8 +187,7 @@ class StackClassifier(AttendingClassifier):
         n_tokens : int, optional
             The length of a whole sequence; needed with ``fpr``.
         window : int, optional
-            Score only the last ``window`` tokens, and keep only these in memory. A token takes the
-            same time on average; now and then one takes as long as ``window`` of them.
+            Score only the last ``window`` tokens, and keep only these in memory.
 
         Examples
         --------
@@ -241,36 +212,31 @@ class StackClassifier(AttendingClassifier):
         window = _check_window(window)
         warm_up = max(2, round(self.reference_.lengths[1])) if window is None else window
         checks = stream_checks(length, warm_up, window)
-
-        def scorer(stack: Stack, data: MemoryData) -> Floats:
-            return stream_scores(self._scores_by(stack), data, window, checks)
-
-        column, negative = self._column_of(None)
-        n_scored = int(np.minimum(checks, length if window is None else window).sum())
-        threshold = self._drawn(scorer, length, fpr, column, negative, n_scored)
-        return ScoreStream(
-            self.stack_, self.token_map_, self.n_features_in_, window, threshold, checks
-        )
+        threshold = self._drawn_threshold(fpr, None, length, window, checks)
+        return ScoreStream(self.stack_, self.n_features_in_, window, threshold, checks)
 
     @property
     def members_(self) -> dict[str, float]:
         """The weight of each member, of sum one."""
-        return self.stack_.member_weights()
+        totals: dict[str, float] = {}
+        for member, weights, _ in self.stack_.parts():
+            totals[member.name] = totals.get(member.name, 0.0) + float(weights.sum())
+        return totals
 
     @property
     def heads_(self) -> list[Head]:
         """The heads of attention and pooling; ``query_``, ``coef_``, ``intercept_`` are those of
         the one with the largest weight.
         """  # noqa: D205
-        return list_heads(self.stack_, several=len(self.classes_) > 2)
+        return [
+            head
+            for member, weights, scales in self.stack_.parts()
+            if isinstance(member, AttentionHeads)
+            for head in member.heads(weights, scales, self.stack_.shift)
+        ]
 
     def _learn(
-        self,
-        data: Data,
-        index: Indices,
-        weights: Floats,
-        groups: Any,
-        unlabelled: MemoryData | None,
+        self, data: Data, index: Indices, weights: Floats, groups: Any, unlabelled: Any
     ) -> None:
         rng = generator(self.random_state)
         order = natural_order(data)
@@ -286,69 +252,45 @@ class StackClassifier(AttendingClassifier):
             order = np.argsort(order)[rows].argsort()
         subset_weights /= subset_weights.sum()
         folds = split(self.cv, subset_index, subset_weights, groups, order, rng)
-        seed = int(rng.integers(2**31))
-        samples = subset_index, subset_weights, folds, order, seed, self.n_jobs, unlabelled
-        fits_by_map = [
-            self._fit_map(token_map, subset, data.n_tokens, samples)
-            for token_map in token_maps(self.token_map, subset, seed)
-        ]
-        best = min(fits_by_map, key=lambda fit: fit.loss)
-        self.token_map_, self.stack_ = best.token_map, best.stack
-        training, held_out = best.training, best.held_out
+        common = int(rng.integers(2**31)), self.n_jobs, unlabelled
+        training = TrainingSamples(subset, subset_index, subset_weights, folds, order, *common)
+        self.stack_, held_out = fit_stack(self._members(data.n_tokens), training)
         if len(rows) < len(data):  # from there a few steps on all samples
-            mapped, everyone = data.mapped(self.token_map_), np.arange(len(data))
-            everything = TrainingSamples(
-                mapped, index, weights, [], everyone, seed, self.n_jobs, unlabelled
-            )
+            everyone = np.arange(len(data))
+            everything = TrainingSamples(data, index, weights, [], everyone, *common)
             for member in self.stack_.members:
                 member.refine(everything)
         self.token_mean_, self.token_scale_ = training.mean, training.scale
         kept = order[rng.permutation(len(order))]
         self.reference_ = remember(subset, subset_index, folds, held_out, kept)
-        self._look_at_halves(training, len(rows) / len(data), rng)
-        self._name_the_leading_head()
+        self._name_the_leading_head(training, len(rows) / len(data), rng)
         self._look_closer(training, held_out)
-
-    def _fit_map(
-        self, token_map: Any, data: Data, n_tokens: int | None, samples: tuple[Any, ...]
-    ) -> "_FitByMap":
-        """Fit and weigh all members for one token map."""
-        training = TrainingSamples(data.mapped(token_map), *samples)
-        stack, held_out = fit_stack(self._members(n_tokens, token_map is not None), training)
-        seen = np.isfinite(held_out).all(axis=1)
-        losses = log_losses(held_out[seen], training.index[seen])
-        loss = float(losses.mean()) if seen.any() else np.inf
-        return _FitByMap(loss, token_map, training, stack, held_out)
 
     def _look_closer(self, training: TrainingSamples, held_out: Floats) -> None:
         """Learn what else a classifier has to say: nothing by default."""
 
-    def _look_at_halves(
+    def _name_the_leading_head(
         self, training: TrainingSamples, fraction: float, rng: np.random.Generator
     ) -> None:
-        """Learn from halves how reliable the leading head is, and whether more samples help."""
+        """Find the head of largest weight in the leading kind, and from halves how reliable it is.
+
+        ``fraction`` says what part of all samples the training ones are.
+        """
+        heads, of_kind = self.heads_, self.members_
+        members = [m for m in self.stack_.members if isinstance(m, AttentionHeads)]
+        sources = [(member, spec) for member in members for spec in member.specs]
+        leading, (member, spec) = max(
+            zip(heads, sources, strict=True),
+            key=lambda pair: (of_kind[pair[1][0].name], pair[0].weight),
+        )
+        self.query_, self.coef_, self.intercept_ = leading.query, leading.coef, leading.intercept
+        names = ("model", "shrinkage", "reg", "auc")
+        self.chosen_ = {name: getattr(leading, name) for name in names}
         self.half_auc_, self.query_reliability_ = None, 0.0
         columns = halves(training.index, training.weights, training.order, rng)
-        _, member, spec = leading_head(self.stack_)
         if columns is not None and not member.pooled:
             queries, self.half_auc_ = member.half_fits(training, spec, columns)
             self.query_reliability_ = reliability(queries, 0.5 * fraction)
-
-    def _name_the_leading_head(self) -> None:
-        heads = self.heads_
-        leading = heads[leading_head(self.stack_)[0]]
-        self.query_, self.coef_, self.intercept_ = leading.query, leading.coef, leading.intercept
-        self.chosen_ = {
-            name: getattr(leading, name) for name in ("model", "shrinkage", "reg", "auc")
-        }
-        for head in heads:
-            auc = "" if head.auc is None else f", AUC {head.auc:.4f}"
-            self._report(
-                f"{head.model}, shrinkage {head.shrinkage}, reg {head.reg:g}{auc}, "
-                f"weight {head.weight:.3f}"
-            )
-        for name, weight in self.members_.items():
-            self._report(f"{name}: weight {weight:.3f}")
 
     def _class_weights(self, index: Indices) -> Floats:
         weights = compute_class_weight(
@@ -360,23 +302,12 @@ class StackClassifier(AttendingClassifier):
             )
         return weights[index]
 
-    def _scores_by(self, stack: Stack) -> Any:
-        return lambda data: stack.scores(data.mapped(self.token_map_))
-
-    def _drawn(
-        self, scorer: Any, length: int, fpr: float, column: int, negative: Bools, n_scored: int
-    ) -> Estimate:
-        direction = None
-        if self.token_map_ is None:  # in which rare tokens stand out
-            query, coef = np.atleast_2d(self.query_), np.atleast_2d(self.coef_)
-            direction = query[column] if query[column].any() else coef[column]
-        return drawn_threshold(
-            self.stack_, self.reference_, scorer, length, fpr, column, negative, direction, n_scored
-        )
-
-    def _report(self, line: str) -> None:
-        if self.verbose:
-            print(f"[{type(self).__name__}] {line}", flush=True)
+    def _drawn_threshold(self, fpr: float, label: Any, *scored: Any) -> Estimate:
+        """Return a threshold for scores by length, window and checks."""
+        column, is_negative = self._column_of(label)
+        query, coef = (np.atleast_2d(rows)[column] for rows in (self.query_, self.coef_))
+        scoring = Scoring(column, query if query.any() else coef, *scored)
+        return drawn_threshold(self.stack_, self.reference_, is_negative, scoring, fpr)
 
 
 def _check_window(window: Any) -> int | None:

@@ -30,14 +30,8 @@ class Standard:
     matrix drawn towards the identity. None scales all features alike, so that the tokens' mean
     squared norm is ten. A feature that never varies gets scale zero: it carries nothing. Whether it
     varies is judged by its own magnitude, and squares are taken of features divided by theirs, so
-    that neither a large scale beside small ones nor 1e200 matters.
-
-    Parameters
-    ----------
-    data : Data
-        The sequences.
-    weights : ndarray of shape (n,)
-        Weights of the samples; every token of a sequence has the sequence's weight.
+    that neither a large scale beside small ones nor 1e200 matters. Every token has the weight of
+    its sequence.
     """
 
     def __init__(self, data: Data, weights: Floats) -> None:
@@ -93,8 +87,7 @@ class Standard:
 
     def whitening(self, shrinkage: float | None) -> Floats:
         """Return what carries centered tokens to standard coordinates, a matrix or a scale."""
-        matrix = self.matrix(shrinkage)
-        return self.scale * matrix if matrix.ndim == 1 else self.scale[:, np.newaxis] * matrix
+        return (self.matrix(shrinkage).T * self.scale).T
 
     def to_scaled(self, rows: Floats, shrinkage: float | None) -> Floats:
         """Return M of each row: its product with z is the row's with Mᵀz."""

@@ -3,8 +3,8 @@
 The header holds the format's version, the class, its parameters and its learned attributes; arrays
 are named there and stored beside it. A digest over everything tells a damaged or edited file from
 a good one. Loading builds an object of a listed class and sets its attributes: no code runs. The
-file also holds the scores of two made-up sequences, which a loaded classifier must reproduce: a
-version of ours, or of a library below, that would compute something else is found out.
+file also holds what the classifier said of two made-up sequences, which a loaded one must
+reproduce: a version of ours, or of a library below, that computes something else is found out.
 """
 
 import hashlib
@@ -31,7 +31,6 @@ from sparsetoken.sequences.sequences import Sequences
 _FORMAT = "sparsetoken model"
 _VERSION = 3
 _RELEASE = sys.modules["sparsetoken"].__version__  # the parent is there, installed or not
-_WRITERS = {1: "0.1"}  # versions of the format that did not name the sparsetoken that wrote them
 _HEADER, _DIGEST = "header", "digest"
 
 
@@ -49,10 +48,8 @@ def save(
     Parameters
     ----------
     classifier : one of our classifiers
-        The fitted classifier. A loss of your own cannot be stored; a ``token_map`` can if it is
-        one of scikit-learn's MinMaxScaler, Nystroem, PCA, RBFSampler, RobustScaler or
-        StandardScaler, or a Pipeline of them. A ``random_state`` that is not an int is stored as
-        None.
+        The fitted classifier. A loss of your own cannot be stored. A ``random_state`` that is not
+        an int is stored as None.
     path : str or path
         The file, usually ``*.npz``; an existing one is replaced.
     tokens : bool, default=True
@@ -131,19 +128,17 @@ def _open(file: Any, name: Any) -> tuple[dict[str, Any], Arrays, int]:
         size = file.seek(0, os.SEEK_END)
         entries = _unpack(file, size)
         digest, header = str(entries.pop(_DIGEST)), json.loads(str(entries[_HEADER]))
-        known = isinstance(header, dict) and header.get("format") == _FORMAT
+        kind, version = header["format"], int(header["version"])
     except Exception as error:  # whatever a zip file, an array or JSON that is none can raise
         raise ValueError(f"{name} is not a sparsetoken model, or is damaged: {error}") from None
-    if not known:
+    if kind != _FORMAT:
         raise ValueError(f"{name} is not a sparsetoken model")
-    version = header.get("version")
-    if not isinstance(version, int):
-        raise ValueError(f"{name} is not a sparsetoken model: its version is {version!r}")
-    writer = header.get("sparsetoken", _WRITERS.get(version, "of a later version"))
-    if version not in range(1, _VERSION + 1):
+    if version < _VERSION:
+        raise ValueError(f"{name} was written by sparsetoken 0.{version}: fit again")
+    if version > _VERSION:
         raise ValueError(
-            f"{name} has format version {version!r}, written by sparsetoken {writer}; sparsetoken "
-            f"{_RELEASE} reads versions 1 to {_VERSION}"
+            f"{name} has format version {version}, written by sparsetoken "
+            f"{header.get('sparsetoken')}; sparsetoken {_RELEASE} reads version {_VERSION}"
         )
     if digest != _digest(entries):
         raise ValueError(f"{name} is damaged or was edited: its digest does not match")
@@ -152,19 +147,16 @@ def _open(file: Any, name: Any) -> tuple[dict[str, Any], Arrays, int]:
 
 def _read(file: Any, name: Any) -> Any:
     header, entries, size = _open(file, name)
-    version = header["version"]
-    writer = header.get("sparsetoken", _WRITERS.get(version))
     try:
-        classifier = decode(header["content"], entries, version)
+        classifier = decode(header["content"], entries)
         if type(classifier).__name__ not in CLASSIFIERS:
             raise ValueError(f"it holds {type(classifier).__name__}, which is no classifier")
-        scores = _trial_scores(classifier, size)
-        given = np.asarray(header.get("scores", scores), dtype=float)
+        scores, saved = _trial_scores(classifier, size), np.array(header["scores"])
         near = 1e-6 + 1e-3 * np.abs(scores).max()
-        if scores.shape != given.shape or not np.allclose(scores, given, rtol=0.0, atol=near):
+        if scores.shape != saved.shape or not np.allclose(scores, saved, rtol=0.0, atol=near):
             raise ValueError(
-                f"written by sparsetoken {writer} with scikit-learn "
-                f"{header.get('scikit-learn')}, it gives other scores with sparsetoken "
+                f"written by sparsetoken {header['sparsetoken']} with scikit-learn "
+                f"{header['scikit-learn']}, it gives other scores with sparsetoken "
                 f"{_RELEASE} and scikit-learn {sklearn.__version__}"
             )
     except Exception as error:  # attributes that do not go together fail anywhere
@@ -188,13 +180,9 @@ def _unpack(file: Any, size: int) -> Arrays:
 def _array(content: bytes) -> Array:
     """Return the array of an ``.npy`` file, whose header must not promise more than there is."""
     stream = io.BytesIO(content)
-    version = np.lib.format.read_magic(stream)
-    read = (
-        np.lib.format.read_array_header_1_0
-        if version == (1, 0)
-        else np.lib.format.read_array_header_2_0
-    )
-    shape, fortran, dtype = read(stream)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError("an array is not of the first version of .npy")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
     start = stream.tell()
     if dtype.hasobject or dtype.itemsize == 0:
         raise ValueError(f"an array has type {dtype}")
@@ -214,7 +202,7 @@ def _digest(entries: Arrays) -> str:
 
 
 def _trial_scores(classifier: Any, size: float) -> Floats:
-    """Return the scores of two made-up sequences, having tried all that a classifier can do.
+    """Return what a classifier says of two made-up sequences, having tried all that it can do.
 
     ``size`` bounds the features that a file of that size can speak of.
     """
@@ -225,27 +213,13 @@ def _trial_scores(classifier: Any, size: float) -> Floats:
     tokens = np.sin(np.arange(2.0 * n_tokens * dim)).reshape(-1, dim)
     X = Sequences(tokens, np.array([0, 1, 2]) * n_tokens, names)
     with np.errstate(all="ignore"):
-        scores = np.asarray(classifier.decision_function(X))
-        chances = np.asarray(classifier.predict_proba(X))
-        predicted = np.asarray(classifier.predict(X))
+        classifier.predict(X)
+        numbers = [classifier.decision_function(X), classifier.predict_proba(X)]
+        numbers.append(np.shape(classifier.classes_))
         if hasattr(classifier, "attention"):
-            weights = [part.shape for part in classifier.attention(X)]
-            if any(shape[-1:] != (n_tokens,) for shape in weights):
-                raise ValueError(f"its attention has shapes {weights}")
-        if hasattr(classifier, "explain"):
+            numbers += classifier.attention(X)
             classifier.explain(X)
-    classes = np.unique(classifier.classes_)
-    wanted = {
-        "classes": (classifier.classes_.shape, classes.shape),
-        "scores": (scores.shape, (2,) if classes.size == 2 else (2, classes.size)),
-        "probabilities": (chances.shape, (2, classes.size)),
-        "predictions": (predicted.shape, (2,)),
-    }
-    for what, (found, right) in wanted.items():
-        if found != right:
-            raise ValueError(f"its {what} have shape {found} instead of {right}")
+    scores = np.concatenate([np.ravel(one) for one in numbers])
     if not np.isfinite(scores).all():
         raise ValueError("its scores are not finite")
-    if classes.size < 2 or not np.allclose(chances.sum(axis=1), 1.0):
-        raise ValueError("its probabilities do not sum to one over two classes or more")
     return scores

@@ -30,6 +30,7 @@ _TRIED = 0.1  # of the features, or their root if that is more, compete for a sp
 # Deviations from a feature's mean; not round, since round features have tokens just there.
 _LEVELS = (-0.97, 0.03, 1.03, 2.03)
 _SURE = 0.02  # added to both probabilities: so many trees cannot be surer
+_PARTS = ("roots", "left", "right", "feature", "threshold", "value")
 
 
 @dataclass
@@ -54,9 +55,14 @@ class Trees(Member):
     levels: Any = None
     """(levels, d), which tokens are counted beyond."""
     forests: list[Forest] = field(default_factory=list)
+    """Two for each fold: on statistics, and on fractions."""
+
+    def __post_init__(self) -> None:
+        for forest in self.forests:
+            _check(forest, (4 + len(self.levels)) * len(self.unit))
 
     def fit(self, training: TrainingSamples) -> Floats:
-        """Grow a forest without each fold, or one of all samples if there are no folds."""
+        """Grow forests without each fold, or of all samples if there are no folds."""
         magnitude = training.raw.per_sample(largest_magnitudes).max(axis=0)
         self.unit = np.ldexp(1.0, -np.frexp(np.maximum(magnitude, 1e-290))[1]) * (magnitude > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -64,6 +70,8 @@ class Trees(Member):
             steps = np.outer(_LEVELS, deviation)
         self.levels = np.where(np.isfinite(steps), training.mean + steps, np.inf)
         rows = self._rows(training.raw)
+        n_statistics = 4 * len(self.unit)
+        halves = slice(0, n_statistics), slice(n_statistics, rows.shape[1])
         order = training.order[training.weights[training.order] > 0]
         # Classes are numbered as they come in that order: their names decide nothing.
         _, first, number = np.unique(training.index[order], return_index=True, return_inverse=True)
@@ -71,68 +79,41 @@ class Trees(Member):
         labels = np.empty_like(training.index)
         labels[order] = place[number]
         folds = training.folds or [Fold(order, np.arange(0))]
+        n_trees = -(-self.n_trees // (2 * len(folds)))
         rng = np.random.default_rng(training.seed)
         held_out = np.full((1, *training.signs.shape), np.nan)
-        self.forests = []
         for fold in folds:
             used = order[np.isin(order, fold.rows)]
-            seen = rows[used]
-            halves = [
-                _as_arrays(
-                    self._grow(seen[:, columns], labels[used], training, used, 2 * len(folds), rng),
-                    place,
-                    columns.start,
+            weights = training.weights[used] / training.weights[used].max()
+            equal = np.ptp(weights) <= 1e-12
+            for half in halves:
+                seen = rows[used, half]
+                trees = ExtraTreesClassifier(
+                    n_trees,
+                    max_features=max(int(np.sqrt(seen.shape[1])), int(_TRIED * seen.shape[1])),
+                    random_state=int(rng.integers(2**31)),
+                    n_jobs=training.n_jobs,
                 )
-                for columns in self._halves
-            ]
-            self.forests.append(_join(*halves))
+                # Each tree would check again what is known to be right. Equal weights are left
+                # out: sums of whole numbers do not round, and ties between splits stay ties.
+                with config_context(assume_finite=True, skip_parameter_validation=True):
+                    trees.fit(seen, labels[used], sample_weight=None if equal else weights)
+                self.forests.append(_as_arrays(trees, place, half.start))
             if len(fold.held_out):
-                held_out[0, fold.held_out] = forest_scores(rows[fold.held_out], self.forests[-1:])
+                held_out[0, fold.held_out] = forest_scores(rows[fold.held_out], self.forests[-2:])
         return held_out
-
-    def _grow(
-        self,
-        rows: NDArray[np.float32],
-        labels: Indices,
-        training: TrainingSamples,
-        used: Indices,
-        n_forests: int,
-        rng: np.random.Generator,
-    ) -> ExtraTreesClassifier:
-        weights = training.weights[used]
-        trees = ExtraTreesClassifier(
-            -(-self.n_trees // n_forests),
-            max_features=max(int(np.sqrt(rows.shape[1])), int(_TRIED * rows.shape[1])),
-            random_state=int(rng.integers(2**31)),
-            n_jobs=training.n_jobs,
-        )
-        # Each tree would check again what is known to be right. Equal weights are left out: sums
-        # of whole numbers do not round, and ties between splits stay ties.
-        with config_context(assume_finite=True, skip_parameter_validation=True):
-            equal = np.ptp(weights) <= 1e-12 * weights.max()
-            return trees.fit(rows, labels, sample_weight=None if equal else weights / weights.max())
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, 1, C) of sequences."""
-        check_forests(self.forests, (4 + len(self.levels)) * len(self.unit))
         return forest_scores(self._rows(data), self.forests)[:, np.newaxis]
 
-    @property
-    def _halves(self) -> tuple[slice, slice]:
-        """Columns of the statistics and of the fractions."""
-        first, n_features = 4 * len(self.unit), (4 + len(self.levels)) * len(self.unit)
-        return slice(0, first), slice(first, n_features)
-
     def _rows(self, data: Data) -> NDArray[np.float32]:
-        parts = (
-            data.per_sample(token_statistics, self.unit),
-            data.per_sample(token_fractions, self.levels),
-        )
-        return np.concatenate(parts, axis=1)
+        statistics = data.per_sample(token_statistics, self.unit)
+        return np.concatenate([statistics, data.per_sample(token_fractions, self.levels)], axis=1)
 
     def without_fold(self, fold: int) -> Self:
-        """Return the forest that was grown without a fold."""
-        return replace(self, forests=[self.forests[fold]])
+        """Return the forests that were grown without a fold."""
+        return replace(self, forests=self.forests[2 * fold : 2 * fold + 2])
 
     def summarize(self, token: Array) -> Any:
         """Return count, mean, squared deviations, those beyond levels, largest and smallest."""
@@ -150,7 +131,7 @@ class Trees(Member):
         smallest = np.minimum(ends[1], later_ends[1])
         return n + m, mean + step, squares, beyond + later_beyond, largest, smallest
 
-    def scores_of(self, summary: Any) -> Floats:
+    def scores_of(self, summary: Any, n_tokens: int) -> Floats:
         """Return the scores (1, C) of the tokens of a summary."""
         count, mean, squares, beyond, largest, smallest = summary
         parts = [mean, largest, smallest, np.sqrt(squares / count), beyond.ravel() / count]
@@ -168,38 +149,21 @@ def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:
     return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs
 
 
-_PARTS = ("roots", "left", "right", "feature", "threshold", "value")
-
-
-def check_forests(forests: list[Forest], n_features: int) -> None:
-    """Refuse arrays, from a file perhaps, that are no trees: a walk in them might never end."""
-    for forest in forests:
-        _check(forest, n_features)
-
-
 def _check(forest: Forest, n_features: int) -> None:
-    n_nodes = len(forest["left"])
+    """Refuse arrays, from a file perhaps, that are no trees: a walk in them might never end."""
+    n_nodes, inner = len(forest["left"]), np.flatnonzero(forest["left"] >= 0)
     if any(len(forest[name]) != n_nodes for name in _PARTS[2:]):
         raise ValueError("the arrays of a forest differ in length")
-    inner = np.flatnonzero(forest["left"] >= 0)
-    for child in (forest["left"][inner], forest["right"][inner]):
-        if ((child <= inner) | (child >= n_nodes)).any():
+    for side in ("left", "right"):
+        children = forest[side][inner]
+        if ((children <= inner) | (children >= n_nodes)).any():
             raise ValueError("a tree's node must come before its children")
-    features, roots = forest["feature"][inner], forest["roots"]
-    if ((features < 0) | (features >= n_features)).any() or (
-        (roots < 0) | (roots >= n_nodes)
-    ).any():
-        raise ValueError("a tree speaks of features or nodes that do not exist")
-
-
-def _join(first: Forest, second: Forest) -> Forest:
-    """Return the trees of both."""
-    shift: dict[str, Any] = {"roots": len(first["left"])}
-    for name in ("left", "right"):
-        shift[name] = np.where(second[name] >= 0, len(first["left"]), 0).astype(np.int32)
-    return {
-        name: np.concatenate([first[name], second[name] + shift.get(name, 0)]) for name in _PARTS
-    }
+    for name, numbers, end in (
+        ("feature", forest["feature"][inner], n_features),
+        ("node", forest["roots"], n_nodes),
+    ):
+        if ((numbers < 0) | (numbers >= end)).any():
+            raise ValueError(f"a tree speaks of a {name} that does not exist")
 
 
 def _as_arrays(trees: ExtraTreesClassifier, place: Indices, first: int) -> Forest:
@@ -212,17 +176,14 @@ def _as_arrays(trees: ExtraTreesClassifier, place: Indices, first: int) -> Fores
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     value = np.zeros((sizes.sum(), len(place)), dtype=np.float32)
     value[:, np.argsort(place)[trees.classes_]] = np.concatenate([t.value[:, 0] for t in grown])
-    shift = np.repeat(roots, sizes)
-    left = np.concatenate([tree.children_left for tree in grown])
-    right = np.concatenate([tree.children_right for tree in grown])
-    return {
-        "roots": roots.astype(np.int32),
-        "left": np.where(left < 0, -1, left + shift).astype(np.int32),
-        "right": np.where(right < 0, -1, right + shift).astype(np.int32),
-        "feature": (first + np.concatenate([tree.feature for tree in grown])).astype(np.int32),
-        "threshold": np.concatenate([tree.threshold for tree in grown]),
-        "value": value,
-    }
+    forest = {"roots": roots.astype(np.int32), "value": value}
+    for side in ("left", "right"):
+        children = np.concatenate([getattr(tree, f"children_{side}") for tree in grown])
+        moved = np.where(children < 0, -1, children + np.repeat(roots, sizes))
+        forest[side] = moved.astype(np.int32)
+    forest["feature"] = (first + np.concatenate([t.feature for t in grown])).astype(np.int32)
+    forest["threshold"] = np.concatenate([tree.threshold for tree in grown])
+    return forest
 
 
 @njit(nogil=True)

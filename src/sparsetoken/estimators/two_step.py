@@ -9,8 +9,8 @@ from sparsetoken._types import Floats
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.attending import AttendingClassifier
 from sparsetoken.estimators.folds import generator, halves
-from sparsetoken.estimators.head_passes import query_gradient
-from sparsetoken.estimators.members import LinearHeads
+from sparsetoken.estimators.head_passes import query_gradients
+from sparsetoken.estimators.members import LinearHead
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.estimators.stack import Stack, single
 from sparsetoken.inspection.explain import reliability
@@ -22,20 +22,20 @@ from sparsetoken.sequences.passes import attention_features, pooled_features
 class TwoStepAttentionClassifier(AttendingClassifier):
     """Attention whose query is learned by two gradient steps, exactly as in the theory.
 
-    From zero, on the share ``split`` of the samples: one step on readout and bias, one on the
-    query. Then the query is frozen, and readout and bias are optimised fully on the other samples.
+    From zero, on the fraction ``split`` of the samples: one step on readout and bias, one on the
+    query. Then the query is frozen, and readout and bias are optimized fully on the other samples.
     For real data use :class:`AttentionClassifier`.
 
     Parameters
     ----------
     split : float, default=0.5
-        Share of the samples for the two steps; which ones is drawn with ``random_state``.
+        Fraction of the samples for the two steps; which ones is drawn with ``random_state``.
     beta : float, default=1.0
         Inverse temperature: the token weights are softmax(βXq).
     lr_readout, lr_bias, lr_query : float, default=1.0, 1.0, 20.0
         Learning rates of the steps on the mean loss.
     reg : float, default=1e-2
-        Ridge λ of the readout; the bias is not penalised.
+        Ridge λ of the readout; the bias is not penalized.
     loss : {"logistic", "square", "hinge"} or Loss, default="logistic"
         The loss of all steps.
     random_state : int, Generator, RandomState or None, default=None
@@ -60,14 +60,8 @@ class TwoStepAttentionClassifier(AttendingClassifier):
         The samples of the two steps, in increasing order; the readout saw the others.
     train_loss_ : float
         Mean loss of the readout over its own samples, without the ridge.
-    classes_ : ndarray of shape (2,)
-        The labels; a positive score means the second.
-    n_features_in_ : int
-        The dimension d of the tokens.
-    feature_names_in_ : ndarray of str
-        Names of the features, if ``X`` had them.
-    fingerprints_ : ndarray of int
-        A number for each training sequence, by which predictions on it are told from others.
+    classes_, n_features_in_, feature_names_in_, fingerprints_
+        As in :class:`PooledClassifier`.
 
     Examples
     --------
@@ -105,7 +99,7 @@ class TwoStepAttentionClassifier(AttendingClassifier):
         self.center = center
         self.centre = centre
 
-    def _fit(self, data: Data, sign: Floats, share: Floats) -> None:
+    def _fit(self, data: Data, sign: Floats, weights: Floats) -> None:
         loss, reg = self._check_objective()
         split = check_real("split", self.split, low=0.0, high=1.0, above=True)
         rates = {
@@ -121,49 +115,39 @@ class TwoStepAttentionClassifier(AttendingClassifier):
         first = np.zeros(len(data), dtype=bool)
         first[order[: round(split * len(data))]] = True
         self.query_samples_ = np.flatnonzero(first)
-        for part, chosen in (("the two steps", first), ("the readout", ~first)):
-            if not share[chosen].sum() > 0:
-                raise ValueError(f"split={split:g} of {len(data)} samples leaves none for {part}")
-        if np.unique(sign[~first & (share > 0)]).size < 2:
-            raise ValueError(
-                f"split={split:g} of {len(data)} samples leaves the readout only one class"
-            )
-        chosen = np.where(first, share, 0.0)
+        leaves = f"split={split:g} of {len(data)} samples leaves"
+        for name, rows in (("the two steps", first), ("the readout", ~first)):
+            if not weights[rows].sum() > 0:
+                raise ValueError(f"{leaves} none for {name}")
+        if np.unique(sign[~first & (weights > 0)]).size < 2:
+            raise ValueError(f"{leaves} the readout only one class")
         pooled = data.per_sample(pooled_features)
 
-        def learn(shares: Floats) -> Floats:
-            return two_gradient_steps(data, pooled, sign, shares, loss, **rates, center=center)
+        def learn(weights: Floats) -> Floats:
+            return two_gradient_steps(data, pooled, sign, weights, loss, **rates, center=center)
 
-        self.query_ = learn(chosen)
-        parts = halves((sign > 0).astype(int), chosen, np.arange(len(data)), rng)
+        in_steps = np.where(first, weights, 0.0)
+        self.query_ = learn(in_steps)
+        columns = halves((sign > 0).astype(int), in_steps, np.arange(len(data)), rng)
         self.query_reliability_ = 0.0
-        if parts is not None:
-            queries = np.stack([learn(part) for part in parts.T])
+        if columns is not None:
+            queries = np.stack([learn(half) for half in columns.T])
             self.query_reliability_ = reliability(queries[:, np.newaxis], 0.5)
-        features = self._features(data)[~first]
-        sign, share = sign[~first], share[~first] / share[~first].sum()
-        self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, share)
+        features = data.per_sample(attention_features, self.beta * self.query_)[~first]
+        sign, weights = sign[~first], weights[~first] / weights[~first].sum()
+        self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, weights)
         score = features @ self.coef_ + self.intercept_
-        self.train_loss_ = float(share @ loss.value(score, sign))
-
-    def _features(self, data: Data) -> Floats:
-        return data.per_sample(attention_features, self._effective_query())
-
-    def _effective_query(self) -> Floats:
-        return self.beta * self.query_
-
-    def _decide(self, data: Data) -> Floats:
-        return self._features(data) @ self.coef_ + self.intercept_
+        self.train_loss_ = float(weights @ loss.value(score, sign))
 
     def _stack(self) -> Stack:
-        return single(LinearHeads.one(self._effective_query(), self.coef_, self.intercept_))
+        return single(LinearHead(self.beta * self.query_, self.coef_, self.intercept_))
 
 
 def two_gradient_steps(
     data: Data,
     pooled: Floats,
     sign: Floats,
-    share: Floats,
+    weights: Floats,
     loss: Loss,
     beta: float,
     lr_readout: float,
@@ -173,14 +157,15 @@ def two_gradient_steps(
 ) -> Floats:
     """Return the query after one step on (w, b) and one on q, from zero (docs/theory, section 3).
 
-    ``pooled`` holds the mean tokens, and ``share`` weighs the samples; those with none are left
-    out. With ``center`` the slopes of the second step have mean zero.
+    ``pooled`` holds the mean tokens. Samples without weight are left out. With ``center`` the
+    slopes of the second step have mean zero.
     """
-    share = share / share.sum()
-    residual = share * loss.derivative(np.zeros(len(sign)), sign)
+    weights = weights / weights.sum()
+    residual = weights * loss.derivative(np.zeros(len(sign)), sign)
     readout = -lr_readout * (residual @ pooled)
     bias = -lr_bias * float(residual.sum())
     slope = loss.derivative(pooled @ readout + bias, sign)
-    slope = share * (slope - (share @ slope if center else 0.0))
-    (gradient,) = data.total(query_gradient, (slope,), readout)
-    return -lr_query * beta * gradient
+    slope = weights * (slope - (weights @ slope if center else 0.0))
+    slopes, readouts = slope[:, np.newaxis], readout[:, np.newaxis]
+    (gradient,) = data.total(query_gradients, (slopes,), None, None, readouts)
+    return -lr_query * beta * gradient[:, 0]

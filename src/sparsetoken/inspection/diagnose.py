@@ -1,5 +1,6 @@
 """What a fitted model found, and what is wrong with it or with its data."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +21,7 @@ from sparsetoken.inspection.data_faults import (
 from sparsetoken.inspection.measures import class_signs, mean_auc
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.fingerprints import fingerprints_of
-from sparsetoken.sequences.passes import (
-    attention_features,
-    pooled_features,
-)
+from sparsetoken.sequences.passes import attention_features, pooled_features
 
 _CERTAIN = 2.6  # standard errors of an AUC from chance: one in 200 by accident
 _CROSS_VALIDATED = 1.5  # so much more an AUC of noise scatters, as the fits share their samples
@@ -42,8 +40,8 @@ class Diagnosis:
         Everything that was looked for, the most important first.
     auc : dict
         AUC of the model's scores of the given samples ("model"; of samples that ``fit`` has seen
-        the scores when they were held out) and, where ``fit`` held samples
-        out, of those ("held out"). Cross-validated AUC of linear readouts: of the attention
+        the scores when they were held out) and, where ``fit`` held samples out, of those ("held
+        out"). Cross-validated AUC of linear readouts: of the attention
         features ("attention"), of those with the query reversed ("reversed"), of the mean token
         ("pooled") and of the tokens' deviations and extremes ("spread"). AUC of the number of
         tokens alone ("length"). Of several classes the mean.
@@ -71,15 +69,15 @@ class Diagnosis:
 
     def __str__(self) -> str:
         lines = [f"{problem.name}: {problem.message} {problem.advice}" for problem in self.problems]
-        verdict = (
-            f"What decides: {self.kind} (AUC {self.auc['model']:.3f}, p = {self.p_value:.2g})."
-        )
-        if self.more_samples is not None:
-            verdict += (
-                f" More samples {'should help' if self.more_samples else 'would help little'}."
-            )
-        lines.append(verdict)
-        return "\n".join(lines if self.problems else ["No problem found.", *lines])
+        lines = lines or ["No problem found."]
+        evidence = f"(AUC {self.auc['model']:.3f}, p = {self.p_value:.2g})"
+        more = {
+            None: "",
+            True: " More samples should help.",
+            False: " More samples would help little.",
+        }
+        lines.append(f"What decides: {self.kind} {evidence}.{more[self.more_samples]}")
+        return "\n".join(lines)
 
 
 def diagnose(model: Any, data: Data, index: Indices, refitted: Floats | None = None) -> Diagnosis:
@@ -95,29 +93,23 @@ def diagnose(model: Any, data: Data, index: Indices, refitted: Floats | None = N
     scores, seen = _held_out_scores(model, data)
     if refitted is not None:
         scores, seen = refitted.reshape(len(data), -1), np.ones(len(data), dtype=bool)
-    attends = bool(np.any(model.query_))
     auc = {"model": mean_auc(scores, signs), **_simple_aucs(model, data, signs)}
     held_out_counts = counts
-    if (held_out := _held_out(model)) is not None:
-        auc["held out"] = mean_auc(*held_out[:2])
-        held_out_counts = np.bincount(held_out[2], minlength=len(counts))
+    if hasattr(model, "reference_"):
+        reference = model.reference_
+        rows = np.isfinite(reference.scores).all(axis=1)
+        if rows.any():
+            of_class = class_signs(reference.classes)[rows]
+            auc["held out"] = mean_auc(reference.scores[rows], of_class)
+            held_out_counts = np.bincount(reference.classes[rows], minlength=len(counts))
     error = float(np.sqrt(max(auc["pooled"] * (1.0 - auc["pooled"]), 0.01) / counts.min()))
     above = _above_chance(auc, counts, held_out_counts, bool(seen.any()))
-    kind = "nothing found"
-    if above["model"] > _CERTAIN:
-        kind = _kind(_members(model), attends, auc, error)
+    kind = _kind(model, auc, error) if above["model"] > _CERTAIN else "nothing found"
     findings = (
         duplicated(data),
         few_samples(counts, model.classes_),
         outlying(data),
-        _length(auc, above),
-        _reversed_scores(auc, above),
-        _chance(auc, above),
-        _anti_aligned(attends and (kind == "a few tokens" or _members(model) is None), auc, error),
-        _of_negatives(model),
-        _spread_finding(auc, error, above),
-        _unreliable(kind, model.query_reliability_, auc),
-        _needless(_members(model), attends, auc, error),
+        *_faults_of_the_model(model, auc, above, kind, error),
         constant(data),
     )
     half = getattr(model, "half_auc_", None)
@@ -144,29 +136,18 @@ def _above_chance(
     }
 
 
-def _held_out(model: Any) -> tuple[Floats, Floats, Indices] | None:
-    """Return scores, signs and classes of the samples that were held out from ``fit``."""
-    reference = getattr(model, "reference_", None)
-    if reference is None:
-        return None
-    rows = np.isfinite(reference.scores).all(axis=1)
-    if not rows.any():
-        return None
-    classes = reference.classes[rows]
-    return reference.scores[rows], class_signs(reference.classes)[rows], classes
-
-
 def _simple_aucs(model: Any, data: Data, signs: Floats) -> dict[str, float]:
     """Return the AUC of simple readouts: of the mean token, attended ones, spread and length."""
-    mapped = data.mapped(model.token_map_)
     queries = np.atleast_2d(model.query_) * getattr(model, "beta", 1.0)
-    turned = [[mapped.per_sample(attention_features, s * q) for q in queries] for s in (1.0, -1.0)]
-    attended, reversed_ = (_readout_auc(rows, signs) for rows in turned)
+    attended, reversed_ = (
+        _readout_auc([data.per_sample(attention_features, sign * q) for q in queries], signs)
+        for sign in (1.0, -1.0)
+    )
     return {
-        "pooled": _readout_auc([mapped.per_sample(pooled_features)], signs),
+        "pooled": _readout_auc([data.per_sample(pooled_features)], signs),
         "attention": attended,
         "reversed": reversed_,
-        "spread": _readout_auc([token_spread(mapped)], signs),
+        "spread": _readout_auc([token_spread(data)], signs),
         "length": mean_auc(np.log(data.lengths)[:, np.newaxis], signs[:, :1]),
     }
 
@@ -181,15 +162,12 @@ def _held_out_scores(model: Any, data: Data) -> tuple[Floats, Bools]:
     """Return scores, and a mask of the samples whose score comes from a fold without them."""
     seen = np.zeros(len(data), dtype=bool)
     scores = model._decide(data).reshape(len(data), -1)
-    reference = getattr(model, "reference_", None)
-    held_out = None if reference is None else reference.scores
-    known = getattr(model, "fingerprints_", None)
-    if held_out is None or known is None or len(known) != len(held_out):
+    trained = getattr(model, "fingerprints_", np.empty(0))
+    if not hasattr(model, "reference_") or len(trained) != len(model.reference_.scores):
         return scores, seen
-    marks = fingerprints_of(data)
-    order = np.argsort(known)
-    place = order[np.minimum(np.searchsorted(known, marks, sorter=order), len(known) - 1)]
-    seen = (known[place] == marks) & np.isfinite(held_out[place]).all(axis=1)
+    held_out, marks, order = model.reference_.scores, fingerprints_of(data), np.argsort(trained)
+    place = order[np.minimum(np.searchsorted(trained, marks, sorter=order), len(trained) - 1)]
+    seen = (trained[place] == marks) & np.isfinite(held_out[place]).all(axis=1)
     scores[seen] = held_out[place[seen]]
     return scores, seen
 
@@ -215,27 +193,34 @@ def _scaled(features: Floats) -> Floats:
     return (features - features.mean(axis=0)) / np.where(deviation > 1e-9, deviation, np.inf)
 
 
-def _members(model: Any) -> dict[str, float] | None:
-    """Return the weights of a stack's members, None for a classifier that weighs none."""
-    return getattr(model, "members_", None)
+def _kind(model: Any, auc: dict[str, float], error: float) -> str:
+    """Say what decides: the member of largest weight, or attention if it beats pooling."""
+    if not hasattr(model, "members_"):
+        sparse = model.query_.any() and auc["attention"] > auc["pooled"] + error
+        return "a few tokens" if sparse else "the mean token"
+    names = {"pooled": "the mean token", "statistics": "the sequence as a whole"}
+    return names.get(max(model.members_, key=lambda name: model.members_[name]), "a few tokens")
 
 
-def _kind(
-    members: dict[str, float] | None, attends: bool, auc: dict[str, float], error: float
-) -> str:
-    if members is None:
-        sparse = attends and auc["attention"] > auc["pooled"] + error
-        members = {"attention": float(sparse), "pooled": 1.0 - float(sparse)}
-    return {
-        "attention": "a few tokens",
-        "pooled": "the mean token",
-        "statistics": "the sequence as a whole",
-    }.get(max(members, key=lambda name: members[name]), "a few tokens")
-
-
-def _chance(auc: dict[str, float], above: dict[str, float]) -> Finding:
+def _faults_of_the_model(
+    model: Any, auc: dict[str, float], above: dict[str, float], kind: str, error: float
+) -> Iterator[Finding]:
+    """Yield what may be wrong with a model; ``error`` is the standard error of a pooled AUC."""
+    members, attends = getattr(model, "members_", None), bool(np.any(model.query_))
+    yield Finding(
+        "length predicts the label",
+        above["length"] > _CERTAIN + 1.0 and abs(auc["length"] - 0.5) > 0.15,
+        f"The number of tokens alone has AUC {max(auc['length'], 1.0 - auc['length']):.3f}.",
+        "If that comes from how the data were collected, cut sequences to equal lengths.",
+    )
+    yield Finding(
+        "scores the wrong way round",
+        above["reversed"] > _CERTAIN,
+        f"High scores go with the other class (AUC {auc['model']:.3f}).",
+        "Check which label is which: they seem to be swapped here.",
+    )
     held_out = f", of samples held out in fit {auc['held out']:.3f}" if "held out" in auc else ""
-    return Finding(
+    yield Finding(
         "nothing beats chance",
         max(above.values()) <= _CERTAIN,
         f"Neither the model (AUC {auc['model']:.3f}{held_out}) nor the mean, the spread or the "
@@ -244,74 +229,36 @@ def _chance(auc: dict[str, float], above: dict[str, float]) -> Finding:
         "samples.",
         asks_for_samples=True,
     )
-
-
-def _of_negatives(model: Any) -> Finding:
-    """Compare sharp heads for either class, as they scored samples that were held out."""
-    stack = getattr(model, "stack_", None)
-    members = stack.members if stack else []
-    heads = [about for m in members for about in m.describe() if about.get("model") == "attention"]
-    aucs = {
-        turn: max(
-            (about["auc"] or 0.0 for about in heads if about["temperature"] == turn), default=0.0
-        )
-        for turn in (1.0, -1.0)
-    }
-    first, second = [str(label) for label in model.classes_.tolist()[:2]]
-    return Finding(
-        "tokens of the negatives decide",
-        aucs[-1.0] > _CONVINCING_NEGATIVES and aucs[-1.0] > aucs[1.0] + _CLEARLY,
-        f"Tokens that speak for {first} tell the classes apart better (AUC {aucs[-1.0]:.3f}) than "
-        f"those that speak for {second} ({aucs[1.0]:.3f}).",
-        f"If only {second} should be recognized by its tokens, a sequence that lacks something is "
-        "mistaken for it: use SparseTokenClassifier(monotone=True).",
-    )
-
-
-def _length(auc: dict[str, float], above: dict[str, float]) -> Finding:
-    return Finding(
-        "length predicts the label",
-        above["length"] > _CERTAIN + 1.0 and abs(auc["length"] - 0.5) > 0.15,
-        f"The number of tokens alone has AUC {max(auc['length'], 1.0 - auc['length']):.3f}.",
-        "If that comes from how the data were collected, cut sequences to equal lengths.",
-    )
-
-
-def _reversed_scores(auc: dict[str, float], above: dict[str, float]) -> Finding:
-    return Finding(
-        "scores the wrong way round",
-        above["reversed"] > _CERTAIN,
-        f"High scores go with the other class (AUC {auc['model']:.3f}).",
-        "Check which label is which: they seem to be swapped here.",
-    )
-
-
-def _spread_finding(auc: dict[str, float], error: float, above: dict[str, float]) -> Finding:
-    found = above["spread"] > _CERTAIN and auc["spread"] > (
-        min(auc["model"], auc.get("held out", auc["attention"])) + 2.0 * error
-    )
-    return Finding(
-        "spread tells more than the model",
-        found,
-        f"Deviations and extremes of the tokens have AUC {auc['spread']:.3f}.",
-        'The signal is not a shifted mean: use SparseTokenClassifier, or token_map="auto".',
-    )
-
-
-def _anti_aligned(attends: bool, auc: dict[str, float], error: float) -> Finding:
-    return Finding(
+    yield Finding(
         "anti-aligned query",
-        attends and auc["reversed"] > auc["attention"] + 2.0 * error,
+        attends
+        and (members is None or kind == "a few tokens")
+        and auc["reversed"] > auc["attention"] + 2.0 * error,
         f"Attention to the opposite tokens classifies better (AUC {auc['reversed']:.3f} "
         f"instead of {auc['attention']:.3f}).",
         "Match the bias step to the class prior, lower lr_readout, or use AttentionClassifier, "
         "whose start weighs both classes equally.",
     )
-
-
-def _unreliable(kind: str, reliability: float, auc: dict[str, float]) -> Finding:
+    first, second = map(str, model.classes_.tolist()[:2])
+    for_first, for_second = (_sharp_auc(model, turn) for turn in (-1.0, 1.0))
+    yield Finding(
+        "tokens of the negatives decide",
+        for_first > _CONVINCING_NEGATIVES and for_first > for_second + _CLEARLY,
+        f"Tokens that speak for {first} tell the classes apart better (AUC {for_first:.3f}) than "
+        f"those that speak for {second} ({for_second:.3f}).",
+        f"If only {second} should be recognized by its tokens, a sequence that lacks something is "
+        "mistaken for it: use SparseTokenClassifier(monotone=True).",
+    )
+    least = min(auc["model"], auc.get("held out", auc["attention"]))
+    yield Finding(
+        "spread tells more than the model",
+        above["spread"] > _CERTAIN and auc["spread"] > least + 2.0 * error,
+        f"Deviations and extremes of the tokens have AUC {auc['spread']:.3f}.",
+        "The signal is not a shifted mean: use SparseTokenClassifier.",
+    )
+    reliability = model.query_reliability_
     doubtful = reliability < _LOW_RELIABILITY and auc.get("held out", 0.5) < _CONVINCING
-    return Finding(
+    yield Finding(
         "unreliable query",
         kind == "a few tokens" and doubtful,
         f"Queries learned on two halves hardly agree (estimated cosine {reliability:.2f}).",
@@ -319,15 +266,24 @@ def _unreliable(kind: str, reliability: float, auc: dict[str, float]) -> Finding
         "not rely on the weights of single tokens.",
         asks_for_samples=True,
     )
-
-
-def _needless(members: Any, attends: bool, auc: dict[str, float], error: float) -> Finding:
-    return Finding(
+    yield Finding(
         "attention no better than pooling",
-        (members is None or "statistics" not in members)
+        "statistics" not in (members or ())
         and (not attends or auc["attention"] <= auc["pooled"] + error),
         f"The mean token classifies as well (AUC {auc['pooled']:.3f}, attention "
         f"{auc['attention']:.3f}).",
         "Use SparseTokenClassifier or PooledClassifier, or give attention more samples.",
         asks_for_samples=True,
     )
+
+
+def _sharp_auc(model: Any, temperature: float) -> float:
+    """Return the best AUC, on held-out samples, of sharp heads for one of two classes."""
+    members = model.stack_.members if hasattr(model, "stack_") else []
+    aucs = [
+        about["auc"] or 0.0
+        for member in members
+        for about in member.describe()
+        if about.get("model") == "attention" and about["temperature"] == temperature
+    ]
+    return max(aucs, default=0.0)

@@ -33,28 +33,21 @@ class Explanation(NamedTuple):
     def by_position(self) -> "Explanation":
         """Return the same tokens in the order of the sequence."""
         order = np.argsort(self.tokens)
-        return self._replace(
-            tokens=self.tokens[order],
-            weights=self.weights[order],
-            contributions=self.contributions[order],
-        )
+        parts = {name: getattr(self, name)[order] for name in self._fields[:3]}
+        return self._replace(**parts)
 
     def to_frame(self) -> Any:
         """Return the tokens as a pandas DataFrame: token, weight, contribution, speaks_for.
 
         ``speaks_for`` is the label, or "not" and the label for a negative contribution.
         """
-        pandas = import_extra("pandas", "to_frame")
-        return pandas.DataFrame(
-            {
-                "token": self.tokens,
-                "weight": self.weights,
-                "contribution": self.contributions,
-                "speaks_for": np.where(
-                    self.contributions >= 0, f"{self.label}", f"not {self.label}"
-                ),
-            }
-        )
+        columns = {
+            "token": self.tokens,
+            "weight": self.weights,
+            "contribution": self.contributions,
+            "speaks_for": np.where(self.contributions >= 0, f"{self.label}", f"not {self.label}"),
+        }
+        return import_extra("pandas", "to_frame").DataFrame(columns)
 
 
 def per_token(sequences: Sequences, stack: Any, column: int, center: Floats) -> Floats:
@@ -63,21 +56,17 @@ def per_token(sequences: Sequences, stack: Any, column: int, center: Floats) -> 
     Attention is the average over all scores that have it, by their weights; without any weight,
     the plain average.
     """
-    attention, contribution = np.zeros((2, len(sequences.tokens)))
-    plain, total, count = np.zeros(len(sequences.tokens)), 0.0, 0
-    scales = stack.split(stack.weights * stack.scales)
-    for member, weights, scale in zip(
-        stack.members, stack.split(stack.weights), scales, strict=True
-    ):
+    attention, contribution, plain = np.zeros((3, len(sequences.tokens)))
+    total, count = 0.0, 0
+    for member, weights, scales in stack.parts():
         tokens = member.per_token(sequences, column, center)
         if tokens is not None:
             attention += tokens.attention @ weights
-            contribution += tokens.contributions @ scale
+            contribution += tokens.contributions @ (weights * scales)
             plain += tokens.attention.sum(axis=1)
             total, count = total + float(weights.sum()), count + len(weights)
-    if total > 0:
-        return np.stack([attention / total, contribution], axis=1)
-    return np.stack([plain / max(count, 1), contribution], axis=1)
+    average = attention / total if total > 0 else plain / max(count, 1)
+    return np.stack([average, contribution], axis=1)
 
 
 def attention_of(sequences: Sequences, stack: Any, column: int, center: Floats) -> Floats:
@@ -85,18 +74,14 @@ def attention_of(sequences: Sequences, stack: Any, column: int, center: Floats) 
     return per_token(sequences, stack, column, center)[:, 0]
 
 
-def baseline(stack: Any, column: int, center: Floats) -> float:
-    """Return the score, before limits, of a sequence of tokens that are all ``center``.
-
-    Members that say nothing about tokens have no part in it.
-    """
-    total = float(stack.weights.sum() * stack.shift[column])
-    mean_token = Sequences(center[np.newaxis], [0, 1])
-    for member, scale in zip(stack.members, stack.split(stack.weights * stack.scales), strict=True):
-        tokens = member.per_token(mean_token, column, center)
-        if tokens is not None:
-            total += float(tokens.baseline @ scale)
-    return total
+def tokens_by_column(stack: Any, data: MemoryData, columns: Indices, center: Floats) -> Floats:
+    """Return attention and contribution of every token, for the class of its sequence."""
+    tokens = np.empty((len(data.sequences.tokens), 2))
+    for column in np.unique(columns):
+        rows = np.flatnonzero(columns == column)
+        in_rows = np.repeat(columns == column, data.lengths)
+        tokens[in_rows] = per_token(data.take(rows).sequences, stack, int(column), center)
+    return tokens
 
 
 def explain(
@@ -108,56 +93,38 @@ def explain(
     labels: list[Any],
     sign: float,
 ) -> list[Explanation]:
-    """Return the heaviest tokens of each sequence, for the class of its column.
+    """Return the ``top`` heaviest tokens of each sequence, for the scores of its column.
 
-    Parameters
-    ----------
-    stack : Stack
-        The fitted stack.
-    data : MemoryData
-        The sequences, with mapped tokens.
-    columns : ndarray of int, shape (n,)
-        The column of scores that each sequence is explained by.
-    center : ndarray of shape (d,)
-        The token that contributions are counted from.
-    top : int
-        How many tokens of each sequence, at most.
-    labels : list
-        The label of each column.
-    sign : float
-        1 or −1: the sign of scores that speak for it.
+    Contributions are counted from the token ``center``. Scores times ``sign`` speak for the
+    column's label.
     """
     tokens = tokens_by_column(stack, data, columns, center)
     scores = stack.scores(data)[np.arange(len(data)), columns]
-    baselines = {c: baseline(stack, c, center) for c in set(columns.tolist())}
+    baselines = {c: _baseline(stack, c, center) for c in set(columns.tolist())}
     explanations = []
-    for i, (low, high) in enumerate(pairwise(data.sequences.offsets)):
+    parts = zip(pairwise(data.sequences.offsets), scores.tolist(), columns.tolist(), strict=True)
+    for (low, high), score, column in parts:
         weights, contributions = tokens[low:high].T
         order = np.argsort(-weights, kind="stable")[:top]
-        column = int(columns[i])
-        base = baselines[column]
-        explanations.append(
-            Explanation(
-                order,
-                weights[order],
-                sign * contributions[order],
-                sign * float(scores[i]),
-                sign * base,
-                labels[column],
-                sign * float(scores[i] - base - contributions.sum()),
-            )
-        )
+        whole = score - baselines[column] - float(contributions.sum())
+        shown = order, weights[order], sign * contributions[order]
+        totals = sign * score, sign * baselines[column], labels[column], sign * whole
+        explanations.append(Explanation(*shown, *totals))
     return explanations
 
 
-def tokens_by_column(stack: Any, data: MemoryData, columns: Indices, center: Floats) -> Floats:
-    """Return attention and contribution of every token, for the class of its sequence."""
-    tokens = np.empty((len(data.sequences.tokens), 2))
-    for column in np.unique(columns):
-        rows = np.flatnonzero(columns == column)
-        chosen = np.repeat(columns == column, data.lengths)
-        tokens[chosen] = per_token(data.take(rows).sequences, stack, int(column), center)
-    return tokens
+def _baseline(stack: Any, column: int, center: Floats) -> float:
+    """Return the score, before limits, of a sequence of tokens that are all ``center``.
+
+    Members that say nothing about tokens have no part in it.
+    """
+    total = float(stack.weights.sum() * stack.shift[column])
+    mean_token = Sequences(center[np.newaxis], [0, 1])
+    for member, weights, scales in stack.parts():
+        tokens = member.per_token(mean_token, column, center)
+        if tokens is not None:
+            total += float(tokens.baseline @ (weights * scales))
+    return total
 
 
 def reliability(queries: Floats, fraction: float) -> float:
@@ -165,21 +132,10 @@ def reliability(queries: Floats, fraction: float) -> float:
 
     Queries learned on two halves are the limit plus independent errors, so that their cosine is
     1/(1 + t) with t the squared error over the squared length of the limit. The fit has 1/fraction
-    times the samples of a half, and t falls by that factor.
-
-    Parameters
-    ----------
-    queries : ndarray of shape (2, classes, d)
-        Of the two halves.
-    fraction : float
-        Samples of a half over those of the fit.
+    times the samples of a half, and t falls by that factor. ``queries`` are (2, classes, d).
     """
     norms = np.linalg.norm(queries, axis=2).prod(axis=0)
-    cosines = np.divide(
-        (queries[0] * queries[1]).sum(axis=1), norms, out=np.zeros_like(norms), where=norms > 0
-    )
-    estimates = [
-        0.0 if cosine <= 0.0 else 1.0 / np.sqrt(1.0 + fraction * (1.0 / cosine - 1.0))
-        for cosine in cosines
-    ]
-    return float(np.mean(estimates))
+    products = (queries[0] * queries[1]).sum(axis=1)
+    cosines = np.divide(products, norms, out=np.zeros_like(norms), where=norms > 0)
+    agree = np.maximum(cosines, 1e-300)
+    return float(np.mean((cosines > 0) / np.sqrt(1.0 + fraction * (1.0 / agree - 1.0))))

@@ -25,18 +25,18 @@ class Measure(NamedTuple):
 
 
 def hold_out(
-    labels: Array, groups: Array | None, share: float, random_state: int
+    labels: Array, groups: Array | None, fraction: float, random_state: int
 ) -> tuple[Indices, Indices]:
-    """Return the sequences to fit and those to judge by, with about the same shares of classes.
+    """Return the sequences to fit and those to judge by, with about the same mix of classes.
 
     Parameters
     ----------
     labels : ndarray of shape (n,)
         The labels.
     groups : ndarray of shape (n,) or None
-        What belongs together: no group is in both parts.
-    share : float
-        The share to judge by.
+        What belongs together: no group is on both sides.
+    fraction : float
+        The fraction to judge by.
     random_state : int
         Seed of the split.
 
@@ -48,27 +48,22 @@ def hold_out(
     >>> set(kept // 3) & set(tested // 3)
     set()
     """
-    rows = np.arange(len(labels))
+    rows, classes = np.arange(len(labels)), np.unique(labels)
     if groups is None:
         if np.unique(labels, return_counts=True)[1].min() < 2:
             raise ValueError("a class has one sequence only, too few to hold any out")
         kept, tested = train_test_split(
-            rows, test_size=share, stratify=labels, random_state=random_state
+            rows, test_size=fraction, stratify=labels, random_state=random_state
         )
         return kept, tested
-    folds = round(1.0 / min(share, 1.0 - share))
-    if len(np.unique(groups)) < folds:
-        raise ValueError(
-            f"{len(np.unique(groups))} groups are too few to hold {share:g} of them out"
-        )
+    folds, n_groups = round(1.0 / min(fraction, 1.0 - fraction)), len(np.unique(groups))
+    if n_groups < folds:
+        raise ValueError(f"{n_groups} groups are too few to hold {fraction:g} of them out")
     splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=random_state)
     kept, tested = next(splitter.split(rows, labels, groups))
-    if share > 0.5:
-        kept, tested = tested, kept
-    for part in (kept, tested):
-        if len(np.unique(labels[part])) < len(np.unique(labels)):
-            raise ValueError("the groups cannot be split so that both parts have all classes")
-    return kept, tested
+    if any(len(np.unique(labels[side])) < len(classes) for side in (kept, tested)):
+        raise ValueError("the groups cannot be split so that both parts have all classes")
+    return (tested, kept) if fraction > 0.5 else (kept, tested)
 
 
 def judge(
@@ -101,12 +96,15 @@ def judge(
     AUC 0.750 (0.161…0.979)
     """
     measures = [fraction("accuracy", labels == predicted)]
-    columns = scores.reshape(len(labels), -1).T
-    for (of_class, is_class), score in zip(_each_class(labels, classes), columns, strict=True):
-        positive, negative = score[is_class], score[~is_class]
-        if not len(positive) or not len(negative):
+    columns = scores.reshape(len(labels), -1)
+    for c, (of_class, is_class) in enumerate(_each_class(labels, classes)):
+        positive, negative = columns[is_class, c], columns[~is_class, c]
+        fewest = min(len(positive), len(negative))
+        if fewest == 0:
             continue
-        measures.append(_auc(f"AUC{of_class}", positive, negative))
+        signs = np.where(is_class, 1.0, -1.0)[:, np.newaxis]
+        auc = auc_influence(columns[:, [c]], signs)
+        measures.append(auc_measure(f"AUC{of_class}", *auc, fewest))
         if len(negative) >= 1.0 / fpr:
             measures.append(_recall(_recall_name(of_class, fpr), positive, negative, fpr))
     return measures
@@ -147,10 +145,10 @@ def _recall_name(of_class: str, fpr: float) -> str:
     return f"recall{of_class} at {100 * fpr:g} % false positives"
 
 
-def _wilson(share: float, count: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share among ``count`` trials."""
-    center = share + _Z**2 / (2 * count)
-    half = _Z * np.sqrt(share * (1 - share) / count + _Z**2 / (4 * count**2))
+def _wilson(rate: float, count: float) -> tuple[float, float]:
+    """Return Wilson's interval of a rate of hits among ``count`` trials."""
+    center = rate + _Z**2 / (2 * count)
+    half = _Z * np.sqrt(rate * (1 - rate) / count + _Z**2 / (4 * count**2))
     scale = 1 + _Z**2 / count
     return max(0.0, float(center - half) / scale), min(1.0, float(center + half) / scale)
 
@@ -158,13 +156,6 @@ def _wilson(share: float, count: float) -> tuple[float, float]:
 def fraction(name: str, hits: Bools) -> Measure:
     """Return the fraction of hits."""
     return Measure(name, float(hits.mean()), *_wilson(float(hits.mean()), len(hits)))
-
-
-def _auc(name: str, positive: Floats, negative: Floats) -> Measure:
-    scores = np.concatenate([positive, negative])[:, np.newaxis]
-    signs = np.repeat([1.0, -1.0], [len(positive), len(negative)])[:, np.newaxis]
-    fewest = min(len(positive), len(negative))
-    return auc_measure(name, *auc_influence(scores, signs), fewest)
 
 
 def auc_influence(scores: Floats, signs: Floats) -> tuple[float, Floats]:
@@ -195,8 +186,8 @@ def auc_influence(scores: Floats, signs: Floats) -> tuple[float, Floats]:
 def auc_measure(name: str, auc: float, influence: Floats, fewest: float) -> Measure:
     """Return an AUC with its interval.
 
-    Wilson's interval of a share with that variance stays within [0, 1]. Where the variance cannot
-    be estimated, at an AUC of 0 or 1 say, ``fewest`` counts, the size of the smallest class.
+    Wilson's interval for that variance stays within [0, 1]. Where the variance cannot be estimated,
+    at an AUC of 0 or 1 say, ``fewest`` counts, the size of the smallest class.
     """
     count, variance = float(fewest), float(influence @ influence)
     if variance > 0.0:
@@ -211,7 +202,7 @@ def difference_measure(name: str, difference: float, influence: Floats) -> Measu
 
 
 def _recall(name: str, positive: Floats, negative: Floats, fpr: float) -> Measure:
-    """Return the share of positives above the threshold that the negatives set.
+    """Return the fraction of positives above the threshold that the negatives set.
 
     The interval holds both sources of chance: it is the union of Wilson's, for the positives, and
     of what resampling both classes gives.

@@ -1,11 +1,10 @@
 """Whether data look like the sparse-token model, and where they do not."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from sparsetoken._types import Floats
+from sparsetoken._types import Bools, Floats
 from sparsetoken.sequences.sequences import Sequences
 
 _FAR = 2.0  # a factor from what the model says
@@ -88,22 +87,14 @@ class ModelFit:
 
 
 def describe_fit(
-    noise: Sequences, mean: Floats, whitening: Floats, scores: Floats, carries: Any, odds: float
+    noise: Sequences, mean: Floats, whitening: Floats, scores: Floats, carries: Bools, odds: float
 ) -> ModelFit:
     """Return how well the model describes labelled sequences.
 
-    Parameters
-    ----------
-    noise : Sequences
-        Some of the sequences that should not carry the signal.
-    mean, whitening : ndarray of shape (d,), (d, d) or (d,)
-        White coordinates of a token are (x − mean) times the whitening, a matrix or a scale.
-    scores : ndarray of shape (n, C)
-        Log-odds of all sequences when they were held out, NaN where they never were.
-    carries : ndarray of bool, shape (n, C)
-        Whether a sequence should carry the signal.
-    odds : float
-        The factor that made log-odds of the model's.
+    ``noise`` are some of those that should not carry the signal. White coordinates of a token are
+    (x − mean) times the whitening, a matrix or a scale. ``scores`` are the log-odds (n, C) of all
+    sequences when they were held out, or NaN; ``carries`` says which should carry the signal, and
+    ``odds`` is the factor that made log-odds of the model's.
     """
     seen = np.isfinite(scores)
     gain, harmless = (

@@ -39,13 +39,15 @@ class _Window:
 class ScoreStream:
     """The score of a sequence that grows token by token: what ``clf.stream()`` returns.
 
-    A token costs the same however many came before.
+    ``update(token)`` takes time in proportion to heads times features, whatever came before, and
+    the score is ``decision_function`` of the tokens so far, up to rounding. All members take part:
+    the trees read running statistics. With a window a token takes the same time on average; now
+    and then one takes as long as ``window`` of them.
 
     Attributes
     ----------
     score : float, ndarray of shape (classes,), or None
-        ``decision_function`` of the tokens so far, or of the last ``window``; None before the
-        first token.
+        Of the tokens so far, or of the last ``window``; None before the first token.
     n_tokens : int
         How many tokens there were.
     alarm : bool
@@ -60,14 +62,13 @@ class ScoreStream:
     def __init__(
         self,
         stack: Any,
-        token_map: Any,
         n_features: int,
         window: int | None,
         threshold: Any = None,
         checks: Any = (),
     ) -> None:
         self.threshold, self.checks = threshold, np.asarray(checks, dtype=int)
-        self._stack, self._token_map, self._n_features = stack.weighty(), token_map, n_features
+        self._stack, self._n_features = stack.weighty(), n_features
         self._check_now = set(self.checks.tolist())
         self._window_size = None if window is None else check_count("window", window)
         self.reset()
@@ -92,17 +93,16 @@ class ScoreStream:
         token = token.astype(np.float64)
         if not np.isfinite(token).all():
             raise ValueError(f"token {self.n_tokens} is not finite: {token}")
-        if self._token_map is not None:
-            token = self._token_map.transform(token[np.newaxis])[0]
         new = [member.summarize(token) for member in self._stack.members]
         if self._window is not None:
             self._summary = self._window.add(new)
         else:
             self._summary = new if self._summary is None else self._join(self._summary, new)
         self.n_tokens += 1
+        count = min(self.n_tokens, self._window_size or self.n_tokens)
         members = zip(self._stack.members, self._summary, strict=True)
-        raw = np.concatenate([member.scores_of(summary) for member, summary in members])
-        score = self._stack.combine(self._stack.calibrate(raw))
+        raw = np.concatenate([member.scores_of(summary, count) for member, summary in members])
+        score = self._stack.combine(raw)
         self.score = float(score[0]) if len(score) == 1 else score
         if self.n_tokens in self._check_now and self.score > self.threshold:
             self.alarm = True

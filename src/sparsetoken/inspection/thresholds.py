@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -52,10 +52,10 @@ class Reference:
     kept_folds: Any
     lengths: Any
 
-    @property
-    def sequences(self) -> Sequences:
-        """The kept training sequences."""
-        return Sequences(self.tokens, self.offsets)
+    def held_out(self, column: int, is_negative: Bools) -> Floats:
+        """Return a column of scores of the negatives that were held out."""
+        scores: Floats = self.scores[is_negative[self.classes], column]
+        return scores[np.isfinite(scores)]
 
 
 def remember(
@@ -79,65 +79,86 @@ def remember(
     )
 
 
-def held_out_threshold(reference: Reference, fpr: float, column: int, negative: Bools) -> Estimate:
+class Scoring(NamedTuple):
+    """How sequences of a length are scored: whole, by their windows, or as a stream at checks."""
+
+    column: int
+    """Of the scores that are compared with a threshold."""
+    direction: Floats
+    """(d,), in which rare tokens stand out."""
+    length: int
+    window: int | None = None
+    checks: Indices | None = None
+
+    def scores(self, stack: Any, data: MemoryData) -> Floats:
+        """Return the score of each sequence."""
+        if self.checks is None:
+            return windowed_scores(stack.scores, data, self.window)[:, self.column]
+        return stream_scores(stack.scores, data, self.window, self.checks)[:, self.column]
+
+    @property
+    def n_scored(self) -> int:
+        """Tokens that are scored in a sequence, each counted as often as it is."""
+        if self.checks is None:
+            return self.length
+        return int(np.minimum(self.checks, self.window or self.length).sum())
+
+
+def held_out_threshold(scores: Floats, fpr: float) -> Estimate:
     """Return the score that a fraction of the held-out negatives exceeds."""
-    seen = np.isfinite(reference.scores[:, column])
-    chosen = negative[reference.classes] & seen
-    scores = reference.scores[chosen, column]
     quantile = upper_quantile(scores, fpr)
     return _with_rate(quantile, quantile.uncertainty, scores, fpr, len(scores) * fpr)
 
 
-Scorer = Callable[[Any, MemoryData], Floats]
-"""Takes a stack and sequences, and returns the score (n, C) that is compared with a threshold."""
-
-
 def drawn_threshold(
-    stack: Any,
-    reference: Reference,
-    scorer: Scorer,
-    length: int,
-    fpr: float,
-    column: int,
-    negative: Bools,
-    direction: Floats | None,
-    n_scored: int,
+    stack: Any, reference: Reference, is_negative: Bools, scoring: Scoring, fpr: float
 ) -> Estimate:
     """Return the upper quantile of scores of sequences made of negatives, one after the other.
 
     Their tokens were seen in ``fit``. How much higher new ones score is known from the fits without
     a fold: by how much they rank the fold's tokens above the others, more than the fit to all does,
-    which has seen both. ``n_scored`` is how many tokens the scorer looks at in a sequence, each
-    counted as often as it does.
+    which has seen both.
     """
     if reference.tokens is None:
         raise ValueError(
             "a threshold for another length needs training tokens, and this model was saved "
             "without them (tokens=False)"
         )
-    chosen = np.flatnonzero(negative[reference.kept_classes])
-    negatives, folds = reference.sequences[chosen], reference.kept_folds[chosen]
-    if not len(negatives):
+    rows = np.flatnonzero(is_negative[reference.kept_classes])
+    sequences, folds = (
+        Sequences(reference.tokens, reference.offsets)[rows],
+        reference.kept_folds[rows],
+    )
+    if not len(sequences):
         return upper_quantile(np.empty(0), fpr)
+    length = scoring.length
     rng = np.random.default_rng(0)
-    draws = _DRAWS if n_scored == length else _STREAMS
-    draws = min(draws, max(_FEWEST, _SCORED // max(n_scored, length)))
-    batch = max(1, _BATCH_NUMBERS // (length * negatives.dim))
+    draws = _DRAWS if scoring.n_scored == length else _STREAMS
+    draws = min(draws, max(_FEWEST, _SCORED // max(scoring.n_scored, length)))
+    batch = max(1, _BATCH_NUMBERS // (length * sequences.dim))
 
     def scores(sequences: Sequences, draws: int, *stacks: Any) -> Floats:
         """Return the scores of the same sequences by several stacks, a row each."""
-        source, parts = TailResampler(sequences, direction), []
+        source, parts = TailResampler(sequences, scoring.direction), []
         for low in range(0, draws, batch):
             count = min(batch, draws - low)
             drawn = source.draw(count * length, rng)
             data = MemoryData(Sequences(drawn, np.arange(count + 1) * length))
-            parts.append(np.stack([scorer(one, data)[:, column] for one in stacks]))
+            parts.append([scoring.scores(one, data) for one in stacks])
         return np.concatenate(parts, axis=1)
 
-    beyond = min(len(negatives.tokens) / length, len(negatives)) * fpr
+    beyond = min(len(sequences.tokens) / length, len(sequences)) * fpr
     if beyond < _LEAST_BEYOND:
-        _warn_of_rare_tokens(negatives, length, fpr)
-    drawn = scores(negatives, draws, stack)[0]
+        needed = _IN_TAIL * length / fpr / np.mean(sequences.lengths)
+        warnings.warn(
+            f"a threshold for fpr={fpr:g} at {length:,} tokens depends on tokens as rare as one in "
+            f"{length / fpr:,.0f}, but fit kept {len(sequences.tokens):,} tokens of negatives: the "
+            "rate can be several times off; the result is marked converged=False. About "
+            f"{needed:,.0f} negatives like those of fit would be enough",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    drawn = scores(sequences, draws, stack)[0]
     quantile = upper_quantile(drawn, fpr)
     gaps, levels = [], []
     n_folds = int(reference.kept_folds.max(initial=-1)) + 1
@@ -146,25 +167,13 @@ def drawn_threshold(
         if not inside.all():
             stacks = stack.without_fold(int(fold)), stack
             fewer = draws // (2 * n_folds)
-            new, old = (scores(negatives[rows], fewer, *stacks) for rows in (inside, ~inside))
+            new, old = (scores(sequences[rows], fewer, *stacks) for rows in (inside, ~inside))
             gaps.append(_gap(new, quantile) - _gap(old, quantile))
             levels.append(upper_quantile(new[1], fpr))
     if not gaps:
         return _with_rate(quantile, quantile.uncertainty, drawn, fpr, beyond)
     error = float(np.sqrt((np.var(gaps) + np.var(levels)) / max(1, len(gaps) - 1)))
     return _with_rate(quantile + float(np.mean(gaps)), error, drawn, fpr, beyond)
-
-
-def _warn_of_rare_tokens(negatives: Sequences, length: int, fpr: float) -> None:
-    needed = _IN_TAIL * length / fpr / np.mean(negatives.lengths)
-    warnings.warn(
-        f"a threshold for fpr={fpr:g} at {length:,} tokens depends on tokens as rare as "
-        f"one in {length / fpr:,.0f}, but fit kept {len(negatives.tokens):,} tokens of negatives: "
-        "the rate can be several times off; the result is marked converged=False. "
-        f"About {needed:,.0f} negatives like those of fit would be enough",
-        ConvergenceWarning,
-        stacklevel=5,
-    )
 
 
 def _gap(scores: Floats, at: float) -> float:
@@ -203,14 +212,14 @@ def windowed_scores(score: Callable[[Data], Floats], data: Any, window: int | No
 
 
 def _largest_of_windows(score: Callable[[Data], Floats], data: MemoryData, window: int) -> Floats:
-    counts = -(-data.lengths // window)
-    first = np.concatenate([[0], np.cumsum(counts)])[:-1]
+    counts, ends = -(-data.lengths // window), np.cumsum(data.lengths)
+    first = np.cumsum(counts) - counts
     within = np.arange(counts.sum()) - np.repeat(first, counts)
-    ends = np.cumsum(data.lengths)
-    starts = np.repeat(ends - data.lengths, counts) + within * np.repeat(
-        data.lengths, counts
-    ) // np.repeat(counts, counts)
-    return np.maximum.reduceat(score(data.cut(np.append(starts, ends[-1]))), first)
+    lengths, starts, parts = (
+        np.repeat(a, counts) for a in (data.lengths, ends - data.lengths, counts)
+    )
+    cuts = np.append(starts + within * lengths // parts, ends[-1])
+    return np.maximum.reduceat(score(data.cut(cuts)), first)
 
 
 def stream_scores(
@@ -242,10 +251,10 @@ class TailResampler:
     unseen (Good–Turing), a top token is moved to a score drawn from a normal tail.
     """
 
-    def __init__(self, sequences: Sequences, direction: Floats | None) -> None:
+    def __init__(self, sequences: Sequences, direction: Floats) -> None:
         self.sequences, tokens = sequences, sequences.tokens
         n_tail = min(int(_IN_TAIL), len(tokens) // 20)
-        if direction is None or n_tail < 2:
+        if n_tail < 2:
             self.rank = None
             return
         scores = tokens @ direction

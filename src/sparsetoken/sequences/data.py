@@ -9,7 +9,7 @@ a Dask array.
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -99,11 +99,6 @@ class Data:
         """Return the sequences of increasing ``rows``, in memory."""
         raise NotImplementedError
 
-    def mapped(self, token_map: Any) -> "Data":
-        """Return the same sequences with a fitted transformer applied to every token."""
-        change = partial(_map_tokens, token_map=token_map)
-        return self if token_map is None else self.changed(change)
-
     def pooled(self) -> "Data":
         """Return each sequence's mean token, as a sequence of one: in memory if there is room."""
         if len(self) * self.dim > self.room:
@@ -132,10 +127,6 @@ class MemoryData(Data):
     def take(self, rows: Indices) -> "MemoryData":
         """Return some sequences; all of them are not copied."""
         return self if len(rows) == len(self) else self._with(self.sequences[rows])
-
-    def changed(self, change: Change) -> "MemoryData":
-        """Change the sequences at once."""
-        return self._with(change(self.sequences))
 
     def scaled(self, mean: Array, scale: Array) -> "MemoryData":
         """Return the sequences of tokens (x − mean)·scale."""
@@ -248,7 +239,3 @@ def _cut(sequences: Sequences, bounds: Indices) -> list[Block]:
 
 def _mean_tokens(sequences: Sequences) -> Sequences:
     return Sequences(pooled_features(sequences), np.arange(len(sequences) + 1))
-
-
-def _map_tokens(sequences: Sequences, token_map: Any) -> Sequences:
-    return Sequences(token_map.transform(sequences.tokens), sequences.offsets)

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 import sklearn
-from dense_reference import softmax
 from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -123,26 +121,6 @@ def test_labels_of_any_kind(classifier):
         assert other.predict(X).tolist() == [other.classes_[i] for i in plain.predict(X)]
 
 
-@pytest.mark.parametrize("loss", ["logistic", "square", "hinge"])
-def test_probabilities(loss):
-    model = st.PooledClassifier(loss=loss).fit(X, Y)
-    score, probability = model.decision_function(X), model.predict_proba(X)
-    assert probability.shape == (120, 2)
-    assert probability.sum(axis=1) == pytest.approx(np.ones(120))
-    assert (probability >= 0).all()
-    assert ((probability[:, 1] > 0.5) == (score > 0)).all()
-    order = np.argsort(score)
-    assert (np.diff(probability[order, 1]) >= 0).all()
-    expected = 1 / (1 + np.exp(-score)) if loss == "logistic" else np.clip((1 + score) / 2, 0, 1)
-    assert probability[:, 1] == pytest.approx(expected)
-
-
-def test_probabilities_of_extreme_scores():
-    model = st.PooledClassifier().fit(X, Y)
-    model.coef_ = 1e6 * model.coef_
-    assert np.isfinite(model.predict_proba(X)).all()
-
-
 @each_ragged
 def test_searches_and_pipelines(classifier):
     parts, y = ragged()
@@ -178,62 +156,6 @@ def test_same_seed_same_result(classifier):
     first, second = clone(classifier).fit(X, Y), clone(classifier).fit(X, Y)
     assert np.array_equal(first.coef_, second.coef_)
     assert first.intercept_ == second.intercept_
-
-
-@pytest.mark.parametrize("classifier", [TWO_STEP, ATTENTION], ids=["two-step", "attention"])
-def test_attention_sums_to_one(classifier):
-    parts, y = ragged()
-    model = clone(classifier).fit(parts, y)
-    weights = model.attention(parts)
-    assert [len(w) for w in weights] == [len(part) for part in parts]
-    assert [w.sum() for w in weights] == pytest.approx(np.ones(120))
-    rectangular = model.attention(X)
-    assert rectangular.shape == (120, 6)
-    np.testing.assert_allclose(model.attention(X[:, 0]), np.ones((120, 1)), rtol=1e-14)
-
-
-def test_one_head_is_its_query_and_readout():
-    model = clone(TWO_STEP).fit(X, Y)
-    features = np.einsum("nl,nld->nd", model.attention(X), X)
-    scores = features @ model.coef_ + model.intercept_
-    assert scores == pytest.approx(model.decision_function(X))
-
-
-@pytest.mark.parametrize("classifier", [ATTENTION, SPARSE_TOKEN], ids=["attention", "sparse"])
-def test_several_heads_add_up(classifier):
-    """Their attention is averaged by weight, and their scores add up to all but ``whole``."""
-    model = clone(classifier).fit(X, Y)
-    weights, scores = 0.0, 0.0
-    for head in model.heads_:
-        attention = softmax(X @ head.query)
-        weights = weights + head.weight * attention
-        if head.model == "pooled":
-            assert not head.query.any()
-            score = X.mean(axis=1) @ head.coef
-        else:
-            assert head.query == pytest.approx(head.coef / head.temperature)
-            a = head.temperature
-            score = a * np.log(np.mean(np.exp(X @ head.coef / a), axis=1))
-        scores = scores + head.weight * (score + head.intercept)
-    total = sum(head.weight for head in model.heads_)
-    others = 1.0 - total - model.members_.get("statistics", 0.0)  # of the kernel, all tokens alike
-    assert model.attention(X) == pytest.approx((weights + others / X.shape[1]) / (total + others))
-    whole = np.array([explanation.whole for explanation in model.explain(X)])
-    baseline = np.array([explanation.baseline for explanation in model.explain(X, top=10)])
-    contributions = [explanation.contributions.sum() for explanation in model.explain(X, top=10)]
-    assert contributions + baseline + whole == pytest.approx(model.decision_function(X))
-    assert sum(model.members_.values()) == pytest.approx(1.0)
-    if classifier is ATTENTION:
-        assert scores + whole == pytest.approx(model.decision_function(X))
-        assert total == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("classifier", [POOLED, VECTORIZED], ids=["pooled", "vectorized"])
-def test_weights_of_zero_leave_samples_out(classifier):
-    weight = (np.arange(120) < 80).astype(float)
-    weighted = clone(classifier).fit(X, Y, sample_weight=weight)
-    shorter = clone(classifier).fit(X[:80], Y[:80])
-    assert weighted.coef_ == pytest.approx(shorter.coef_, abs=1e-8)
 
 
 @each_classifier
@@ -285,30 +207,6 @@ def test_another_dimension_in_prediction(classifier):
         model.predict(X[:, :, :7])
 
 
-def test_vectorized_needs_one_length():
-    parts, y = ragged()
-    with pytest.raises(ValueError, match="needs sequences of equal length"):
-        st.VectorizedClassifier().fit(parts, y)
-    model = st.VectorizedClassifier().fit(X, Y)
-    with pytest.raises(ValueError, match="sequences of 6 tokens, as in fit, got 5"):
-        model.predict(X[:, :5])
-    with pytest.raises(ValueError, match="got different lengths"):
-        model.predict(parts)
-    flat = X.reshape(120, -1)
-    assert flat @ model.coef_ + model.intercept_ == pytest.approx(model.decision_function(X))
-
-
-def test_token_map_cannot_be_a_number():
-    with pytest.raises(TypeError, match="clone"):
-        st.AttentionClassifier(token_map=3).fit(X, Y)
-    mapped = st.AttentionClassifier(token_map=Nystroem(n_components=10, random_state=0), cv=2)
-    mapped.fit(X, Y)
-    assert mapped.n_features_in_ == 8
-    assert mapped.coef_.shape == (10,)
-    assert mapped.token_map.get_params()["n_components"] == 10
-    assert not hasattr(mapped.token_map, "components_")
-
-
 @pytest.mark.parametrize("classifier", [POOLED, ATTENTION], ids=["pooled", "attention"])
 def test_a_series_is_aligned_by_the_names_of_sequences(classifier):
     pandas = pytest.importorskip("pandas", reason="a Series comes from pandas")
@@ -321,3 +219,23 @@ def test_a_series_is_aligned_by_the_names_of_sequences(classifier):
     expected = clone(classifier).fit(X, Y, 1.0 + np.arange(120))
     assert np.array_equal(model.decision_function(X), expected.decision_function(X))
     assert model.score(sequences, labels) == expected.score(X, Y)
+
+
+def test_names_of_features_decide(tmp_path):
+    pandas = pytest.importorskip("pandas", reason="column names come from pandas")
+    names = [f"px{i}" for i in range(8)]
+    frames = [pandas.DataFrame(tokens, columns=names) for tokens in X[:80]]
+    model = st.AttentionClassifier(random_state=0, cv=2, refine_steps=5).fit(frames, Y[:80])
+    assert model.feature_names_in_.tolist() == names
+    expected = model.decision_function(frames)
+    turned = [frame[names[::-1]] for frame in frames]
+    assert model.decision_function(turned) == pytest.approx(expected)
+    st.save(model, tmp_path / "model.npz")
+    assert st.load(tmp_path / "model.npz").decision_function(turned) == pytest.approx(expected)
+    with pytest.raises(ValueError, match=r"lacks \['px0'\]"):
+        model.predict([frame[names[1:]] for frame in frames])
+    other = [frame.rename(columns={"px3": "other"}) for frame in frames]
+    with pytest.raises(ValueError, match=r"has \['other'\] that fit had not, and lacks \['px3'\]"):
+        model.predict(other)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(X[:2])

@@ -1,0 +1,49 @@
+"""Folds: of groups, of your own, and of too few samples."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+
+import sparsetoken as st
+from sparsetoken.estimators.folds import split
+
+PROBLEM = st.SparseTokenProblem(12, 1, 4.0)
+X, Y, TRUTH = PROBLEM.sample(300, 15, random_state=0, return_truth=True)
+X_NEW, Y_NEW = PROBLEM.sample(2000, 15, random_state=1, direction=TRUTH.direction)
+
+
+def test_your_own_folds():
+    folds = list(StratifiedKFold(3).split(X[:, 0], Y))[:2]  # a third is never held out
+    model = st.AttentionClassifier(cv=folds, refine_steps=20).fit(X, Y)
+    assert model.score(X_NEW, Y_NEW) > 0.9
+    bad = [(np.flatnonzero(Y == 1), np.flatnonzero(Y == 0))]
+    with pytest.raises(ValueError, match="cv must leave samples of every class"):
+        st.AttentionClassifier(cv=bad).fit(X, Y)
+
+
+def test_groups_are_never_split():
+    """Copies of noise in one group: a classifier that saw the copy would seem to know the label."""
+    rng = np.random.default_rng(0)
+    noise, y = (
+        np.repeat(rng.standard_normal((40, 4, 6)), 4, axis=0),
+        np.repeat(np.arange(40) % 2, 4),
+    )
+    groups = np.repeat(np.arange(40), 4)
+    aucs = []
+    for given in (None, groups):
+        model = st.SparseTokenClassifier(random_state=0).fit(noise, y, groups=given)
+        aucs.append(roc_auc_score(model.reference_.classes, model.reference_.scores[:, 0]))
+    assert aucs[0] > 0.95
+    assert aucs[1] < 0.75
+    for fold in split(5, y, np.ones(160), groups, np.arange(160), rng):
+        assert not set(groups[fold.rows]) & set(groups[fold.held_out])
+    with pytest.raises(ValueError, match=r"groups must have shape \(160,\)"):
+        st.SparseTokenClassifier().fit(noise, y, groups=groups[:5])
+    incomplete = np.where(groups > 2, groups, None)
+    with pytest.raises(ValueError, match=r"groups must be of one kind.*got NoneType and int"):
+        st.SparseTokenClassifier().fit(noise, y, groups=incomplete)
+    with pytest.raises(ValueError, match=r"groups must be of one kind.*got NoneType and int"):
+        st.plan.from_pilot(noise, y, error=0.1, groups=incomplete)
+    with pytest.raises(ValueError, match=r"got one class: 'a'$"):
+        st.SparseTokenClassifier().fit(noise, np.full(160, "a"))

@@ -1,0 +1,59 @@
+"""Members one by one: in batches and token by token, and the head of a query and a readout."""
+
+from functools import reduce
+
+import numpy as np
+import pytest
+from dense_reference import softmax
+
+import sparsetoken as st
+from sparsetoken.estimators.members import LinearHead, join_exponentials
+from sparsetoken.sequences.data import MemoryData
+from sparsetoken.sequences.sequences import as_sequences
+
+NEEDLE = st.SparseTokenProblem(12, 1, 4.0)
+X, Y, TRUTH = NEEDLE.sample(200, 10, random_state=0, return_truth=True)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return st.SparseTokenClassifier(random_state=0).fit(X, Y)
+
+
+@pytest.mark.parametrize("size", [1e30, 1e160, 1e280])
+def test_a_new_token_may_be_of_any_size(fitted, size):
+    """In batches and in streams, by every member, whatever its weight."""
+    far = X[:1].copy()
+    far[0, 0, 0], far[0, 1, 1] = size, -size
+    for member in fitted.stack_.members:
+        scores = member.scores(MemoryData(as_sequences(far)))
+        summary = member.summarize(far[0, 0])
+        for token in far[0, 1:]:
+            summary = member.join(summary, member.summarize(token))
+        assert np.isfinite(scores).all()
+        found = member.scores_of(summary, len(far[0]))
+        np.testing.assert_allclose(found, scores[0], rtol=1e-6, atol=1e-6)
+
+
+def test_a_linear_head_is_softmax_and_readout():
+    """One sequence at a time in plain NumPy: scores, attention, contributions, and the stream."""
+    rng = np.random.default_rng(1)
+    head = LinearHead(rng.standard_normal(10), rng.standard_normal(10), 0.7)
+    center, data = np.arange(10.0), MemoryData(as_sequences(list(X[:5])))
+    attention = softmax(X[:5] @ head.query)
+    scores = np.einsum("nl,nld,d->n", attention, X[:5], head.coef) + 0.7
+    assert head.scores(data)[:, 0, 0] == pytest.approx(scores)
+    tokens = head.per_token(data.sequences, 0, center)
+    assert tokens.attention[:, 0] == pytest.approx(attention.ravel())
+    sums = tokens.contributions[:, 0].reshape(5, -1).sum(axis=1) + tokens.baseline
+    assert sums == pytest.approx(scores)
+    pooled = LinearHead(np.zeros(10), head.coef, 0.0)
+    assert pooled.scores(data)[:, 0, 0] == pytest.approx(X[:5].mean(axis=1) @ head.coef)
+
+
+def test_sums_of_exponentials_are_joined_without_overflow():
+    scores, values = np.array([-1e3, 1e3, 1e3 + 1.0]), np.array([5.0, 2.0, 3.0])
+    parts = [(score, 1.0, value) for score, value in zip(scores, values, strict=True)]
+    largest, total, along = reduce(join_exponentials, parts)
+    assert largest == 1e3 + 1.0
+    assert along / total == pytest.approx(softmax(scores) @ values)

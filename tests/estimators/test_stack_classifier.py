@@ -1,0 +1,93 @@
+"""What the classifiers for real data share: heads and their weights, selection, reports."""
+
+import numpy as np
+import pytest
+from dense_reference import softmax
+from sklearn.base import clone
+
+import sparsetoken as st
+
+PROBLEM = st.SparseTokenProblem(12, 1, 4.0)
+X, Y, TRUTH = PROBLEM.sample(300, 15, random_state=0, return_truth=True)
+X_NEW, Y_NEW = PROBLEM.sample(2000, 15, random_state=1, direction=TRUTH.direction)
+ATTENTION = st.AttentionClassifier(random_state=0, refine_steps=20, cv=3)
+SPARSE_TOKEN = st.SparseTokenClassifier(random_state=0, refine_steps=20, n_trees=30, cv=3)
+
+
+@pytest.mark.parametrize("classifier", [ATTENTION, SPARSE_TOKEN], ids=["attention", "sparse"])
+def test_several_heads_add_up(classifier):
+    """Their attention is averaged by weight, and their scores add up to all but ``whole``."""
+    X, y = st.SparseTokenProblem(6, 1, 5.0).sample(120, 8, random_state=0)
+    model = clone(classifier).fit(X, y)
+    weights, scores = 0.0, 0.0
+    for head in model.heads_:
+        attention = softmax(X @ head.query)
+        weights = weights + head.weight * attention
+        if head.model == "pooled":
+            assert not head.query.any()
+            score = X.mean(axis=1) @ head.coef
+        else:
+            assert head.query == pytest.approx(head.coef / head.temperature)
+            a = head.temperature
+            score = a * np.log(np.mean(np.exp(X @ head.coef / a), axis=1))
+        scores = scores + head.weight * (score + head.intercept)
+    total = sum(head.weight for head in model.heads_)
+    others = 1.0 - total - model.members_.get("statistics", 0.0)  # of the kernel, all tokens alike
+    assert model.attention(X) == pytest.approx((weights + others / X.shape[1]) / (total + others))
+    whole = np.array([explanation.whole for explanation in model.explain(X)])
+    baseline = np.array([explanation.baseline for explanation in model.explain(X, top=10)])
+    contributions = [explanation.contributions.sum() for explanation in model.explain(X, top=10)]
+    assert contributions + baseline + whole == pytest.approx(model.decision_function(X))
+    assert sum(model.members_.values()) == pytest.approx(1.0)
+    if classifier is ATTENTION:
+        assert scores + whole == pytest.approx(model.decision_function(X))
+        assert total == pytest.approx(1.0)
+
+
+def test_class_weight():
+    uneven = np.concatenate([np.flatnonzero(Y == 1)[:30], np.flatnonzero(Y == 0)])
+    data, y = X[uneven], Y[uneven]
+    rates = [
+        np.mean(
+            st.AttentionClassifier(class_weight=weight, random_state=0).fit(data, y).predict(X_NEW)
+        )
+        for weight in (None, "balanced", {0: 1.0, 1: 1000.0})
+    ]
+    assert rates[0] < rates[1] < rates[2]
+    weighted = st.AttentionClassifier(class_weight={0: 1.0, 1: 3.0}, random_state=0).fit(data, y)
+    by_sample = st.AttentionClassifier(random_state=0).fit(data, y, np.where(y == 1, 3.0, 1.0))
+    scores = [model.decision_function(X_NEW) for model in (weighted, by_sample)]
+    assert np.corrcoef(*scores)[0, 1] > 0.99  # L-BFGS stops early, and rounding decides where
+
+
+def test_too_few_samples_to_choose():
+    model = st.AttentionClassifier(random_state=0).fit(X[:6], [0, 0, 0, 0, 0, 1])
+    assert model.chosen_["auc"] is None
+    assert model.predict(X[:6]).shape == (6,)
+    few = st.AttentionClassifier(random_state=0).fit(X[:8], [0, 0, 0, 0, 0, 1, 1, 1])
+    assert few.chosen_["auc"] is not None
+
+
+def test_a_part_decides_the_weights_of_large_data(monkeypatch):
+    """The heads are then refined on all samples, from where the part has led them."""
+    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_NUMBERS", 12 * 15 * 100)
+    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_SEQUENCES", 100)
+    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_OF_A_CLASS", 10)
+    model = st.AttentionClassifier(random_state=0).fit(X, Y)
+    assert len(model.reference_.scores) in (99, 100)  # the part's share of each class, rounded down
+    alone = st.AttentionClassifier(random_state=0).fit(X[:100], Y[:100])
+    assert model.score(X_NEW, Y_NEW) > alone.score(X_NEW, Y_NEW)
+
+
+def test_reliability_estimates_the_cosine():
+    """It must tell a well-learned query from a badly learned one, on the scale of the cosine."""
+    for n_samples, low, high in ((60, 0.0, 0.95), (400, 0.95, 1.0)):
+        found, actual = [], []
+        for seed in range(4):
+            data, y, truth = PROBLEM.sample(n_samples, 40, random_state=seed, return_truth=True)
+            model = st.AttentionClassifier(random_state=0, reg=0.1, shrinkage=1.0).fit(data, y)
+            found.append(model.query_reliability_)
+            norm = np.linalg.norm(model.query_)
+            actual.append(abs(model.query_ @ truth.direction) / norm if norm > 0 else 0.0)
+        assert low <= np.mean(found) <= high
+        assert abs(np.mean(found) - np.mean(actual)) < 0.2
