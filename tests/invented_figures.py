@@ -8,12 +8,10 @@ TINY = {
     "alignment": {"signals": [3.0, 8.0], "lines": [1.0, 10.0], "points": [2.0]},
     "attention-map": {"n_sequences": 3, "dim": 20},
     "capacity": {"lines": [0.5, 1.5], "ratios": [0.5, 1.5], "dims": [10, 20]},
-    "depth": {"cosines": [0.8], "depths": [0, 1], "points": [0, 1]},
-    "joint-training": {"lines": [2.0, 4.0], "points": [2.0, 4.0], "budgets": [1.0, 4.0]},
+    "joint-training": {"lines": [2.0, 4.0], "points": [2.0, 4.0]},
     "learning-curves": {"lines": [1.0, 4.0], "points": [1.0, 2.0], "vectorized_points": [1.0]},
     "length-shift": {"lines": [10, 40], "points": [10, 40], "window_points": 1024},
-    "long-limits": {"lengths": [3, 30]},
-    "long-sequences": {"ratios": [0.5, 1.0], "dims": [100, 200], "budget_lengths": [50, 500]},
+    "long-sequences": {"ratios": [0.5, 1.0], "dims": [100, 200]},
     "hard-phase": {
         "lengths": [10, 100, 1000],
         "length_points": [30, 300],
@@ -24,7 +22,6 @@ TINY = {
     "optimal": {
         "lines": [0.5, 4.0],
         "points": [0.5, 4.0],
-        "descent_lines": [0.5, 4.0],
         "joint_lines": [2.0, 4.0],
     },
     "residual-error": {"lines": [-0.5, 0.5], "points": [0.0], "sharpness": [1.0, 2.0]},

@@ -150,7 +150,8 @@ PARAMETERS: dict[str, Quantity] = {
         ),
         Quantity(
             "kinds", "kinds of sequences", "",
-            "Kinds of sequences, each share,n_tokens,n_signal,signal.", group="population",
+            "Kinds of sequences, each with probability, n_tokens, n_signal and signal.",
+            group="population",
         ),
         Quantity(
             "label_errors", "label errors", "ε",
@@ -245,19 +246,9 @@ PARAMETERS: dict[str, Quantity] = {
             default="fresh", options=("fresh", "reused", "online"), group="training",
         ),
         Quantity(
-            "tuned", "tuned", "",
-            "1 to find learning rates (of two steps also split and ridge) by theory.",
-            0, 1, default=0, whole=True, group="training",
-        ),
-        Quantity(
             "start", "start of the iteration", "",
             "Where the best learner's iteration begins: nothing, or informed (at the truth).",
             options=("nothing", "informed"), group="training",
-        ),
-        Quantity(
-            "depth", "self-attention layers", "",
-            "Self-attention layers before the pooling, all looking along the query.",
-            0, whole=True, group="query",
         ),
         Quantity(
             "error", "target error", "", "The test error to reach.",
@@ -304,7 +295,7 @@ PARAMETERS |= {
 }
 """What can be set, by name."""
 
-FORMER = {"centre": "center"}  # names of 0.2, which go in 0.4
+FORMER = {"centre": "center", "share": "probability"}  # names of 0.2, which go in 0.4
 
 _MEASURED_BY_GROUP: dict[str, list[Quantity]] = {
     "trained": [
@@ -356,14 +347,6 @@ _MEASURED_BY_GROUP: dict[str, list[Quantity]] = {
                  "Bias after the first step."),
         Quantity("misalignment", "misalignment constant", "C",
                  "C of cosine = 1 − C/α₀ + …: how fast more samples turn the query.", 0.0),
-        Quantity("required_samples", "query samples needed", "α₀",
-                 "Samples per dimension that turn the query to a cosine of one half.",
-                 0.0, logarithmic=True),
-    ],
-    "limit": [
-        Quantity("limit_error", "test error of very long sequences", "",
-                 "Test error in the limit of long sequences, n_signal in proportion to √L.",
-                 0.0, 1.0, logarithmic=True),
     ],
     "thresholds": [
         Quantity("information_threshold", "samples that tell the direction", "α",

@@ -2,7 +2,7 @@ from .cell import Cell
 from .cell_values import make_cell
 from .computation import compute, compute_many
 from .execution import Report, collect, run
-from .figures import draw_figure, figure, figure_names, figure_rows
+from .figures import draw_figure, figure_names, figure_rows
 from .store import Failure, Store, StoreError
 from .sweep import Grid, Sweep, load_sweep
 from .table import write_table
@@ -22,7 +22,6 @@ __all__ = [
     "compute_many",
     "dask_executor",
     "draw_figure",
-    "figure",
     "figure_names",
     "figure_rows",
     "load_sweep",

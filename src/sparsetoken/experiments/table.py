@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -79,6 +80,8 @@ def _write_csv(columns: Columns, file: TextIO) -> None:
 
 
 def _harmless(cell: Any) -> Any:
-    """Return text that a spreadsheet would run with an apostrophe before it."""
+    """Return lists as JSON, and text that a spreadsheet would run with an apostrophe before it."""
+    if isinstance(cell, list):
+        return json.dumps(cell)
     runs = isinstance(cell, str) and cell[:1] in ("=", "@", "+", "-", "\t")
     return f"'{cell}" if runs and not _NUMBER.fullmatch(cell) else cell

@@ -22,7 +22,7 @@ from sparsetoken.planner.request import (
 from sparsetoken.planner.result import PlanResult, Sections
 from sparsetoken.planner.solve import Solution, predict
 from sparsetoken.population import AnyProblem, Population
-from sparsetoken.population_text import errors_text, kinds_text
+from sparsetoken.population_tables import as_tables
 from sparsetoken.theory import Risk
 from sparsetoken.theory.optimal_solution import LearningSolution
 from sparsetoken.vocabulary import PARAMETERS
@@ -241,10 +241,10 @@ class Plan(PlanResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
-        curve, kinds = self.curve, {}
+        curve, kinds = self.curve, dict[str, Any]()
         if isinstance(self.problem, Population):
-            errors = errors_text(self.problem.label_errors)
-            kinds = {"kinds": kinds_text(self.problem), "label_errors": errors}
+            errors = list(self.problem.label_errors)
+            kinds = {"kinds": as_tables(self.problem), "label_errors": errors}
         return {
             **{name: getattr(self, name) for name in ("answer", "floor", "caution", "solved_for")},
             "least_samples": self.least_samples,

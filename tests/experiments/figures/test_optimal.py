@@ -7,9 +7,7 @@ def test_optimal(table):
         "optimal",
         lines=points,
         points=points,
-        descent_lines=[4.0],
         joint_lines=[4.0],
-        most_steps=3,
         n_points=256,
         dim=200,
         trials=8,
@@ -17,5 +15,5 @@ def test_optimal(table):
     assert_agree(where(rows, model="optimal"), ("alpha", "quantity"), dim=200)
     errors = {r["model"]: r["value"] for r in where(rows, alpha=4.0, quantity="test_error")}
     best = errors.pop("optimal")
-    assert errors.keys() == {"two-step", "pooled", "training", "joint"}
+    assert errors.keys() == {"two-step", "pooled", "joint"}
     assert best < min(errors.values())

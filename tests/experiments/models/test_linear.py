@@ -20,7 +20,7 @@ PROBLEM = {"n_tokens": 6, "signal": 3.0, "positive_rate": 0.4, "reg": 0.1}
     [
         {"model": "pooled", "alpha": 3.0},
         {"model": "pooled", "alpha": 3.0, "test_n_tokens": 20},
-        {"model": "pooled", "alpha": 3.0, "label_errors": "0.1,0.05"},
+        {"model": "pooled", "alpha": 3.0, "label_errors": [0.1, 0.05]},
         {"model": "pooled", "alpha": 3.0, "test_n_tokens": 12, "n_windows": 2},
         {"model": "pooled", "alpha": 3.0, "test_kinds": TWO_LENGTHS},
         {"model": "vectorized", "alpha": 2.0},

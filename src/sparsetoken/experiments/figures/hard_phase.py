@@ -50,6 +50,8 @@ def sweep(
 
 @figure(
     "lengths and samples at which learning is impossible, possible but hard, and easy",
+    title="Where learning is hard",
+    panels=(1, 2),
     data=sweep,
     minutes=6,
     quick={
@@ -62,22 +64,19 @@ def sweep(
         "trials": 4,
     },
 )
-def draw(rows: Rows) -> plotting.Picture:
+def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw the phases with what message passing found, then its cosine at one length."""
-    drawn, axes = plotting.new_figure(1, 2)
-    _draw_phases(axes[0][0], plotting.select(rows, panel="phases"))
-    curve = plotting.select(rows, panel="curve")
-    _draw_curve(axes[0][1], curve)
-    plotting.share_legend(drawn, axes[0][1])
+    left, right = axes
+    _draw_phases(left, plotting.select(rows, panel="phases"))
+    _draw_curve(right, plotting.select(rows, panel="curve"))
+    plotting.share_legend(right)
     small, large = plotting.present(rows, "dim")
-    notes = [
+    return [
         "Impossible: the samples tell little of the direction. Hard: they tell it, but the "
         "iteration from nothing does not find it. Dashed: the law of long sequences",
         f"Circles: mean cosine of message passing, white 0 to black 1; left half d = {small}, "
         f"right half d = {large}",
     ]
-    plotting.caption(drawn, rows, "Where learning is hard", notes)
-    return drawn
 
 
 def _draw_phases(ax: Any, rows: Rows) -> None:

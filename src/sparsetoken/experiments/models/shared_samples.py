@@ -42,7 +42,7 @@ class ReusedModel(PoolingModel):
 
     name = "two-step-reused"
     predicted = frozenset()
-    simulated = SIMULATED | (QUERY - {"misalignment", "required_samples"})
+    simulated = SIMULATED | (QUERY - {"misalignment"})
     query_parameters = TWO_STEPS | {"model", "alpha", "reg"}
 
     def parameters(self, quantity: str, source: str) -> set[str]:
