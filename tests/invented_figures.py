@@ -19,11 +19,6 @@ TINY = {
         "lines": [0.1, 1.0],
         "points": [0.1, 1.0],
     },
-    "optimal": {
-        "lines": [0.5, 4.0],
-        "points": [0.5, 4.0],
-        "joint_lines": [2.0, 4.0],
-    },
     "residual-error": {"lines": [-0.5, 0.5], "points": [0.0], "sharpness": [1.0, 2.0]},
     "scaling": {
         "lengths": [10, 100],

@@ -228,10 +228,6 @@ PARAMETERS: dict[str, Quantity] = {
             0.0, slider=(0.01, 100.0), logarithmic=True, group="query",
         ),
         Quantity(
-            "refine_steps", "refinement steps", "", "Steps of joint training after the two steps.",
-            1, default=30, whole=True, group="training",
-        ),
-        Quantity(
             "center", "centered second step", "",
             "1 to subtract the mean slope in the step of the query, which long sequences need.",
             0, 1, default=0, whole=True, group="training",
@@ -410,14 +406,11 @@ MODELS: dict[str, Look] = {
     "elementwise": Look(
         "elementwise", "attention whose tokens do not compete for weight", COLORS[4], "v"
     ),
-    "two-step-reused": Look(
-        "two steps, samples reused",
-        "two-step attention whose samples teach query and readout alike",
-        COLORS[4],
-        "s",
-    ),
     "joint": Look(
-        "joint training", "the same, then all parameters trained together", COLORS[2], "D"
+        "joint training",
+        "attention whose parameters are all trained together, to the minimum",
+        COLORS[2],
+        "D",
     ),
     "training": Look(
         "gradient descent", "attention whose parameters all move in every step", COLORS[3], "v"

@@ -189,7 +189,6 @@ def test_unreachable_scheduler(refused, sweep):
         "no Dask scheduler at tcp://127.0.0.1:1",
     )
     refused(("sweep", "run", sweep, "--scheduler", "nonsense://a"), 1, "nonsense")
-    refused(("sweep", "run", sweep, "--cluster", "cloud"), 2, "--cluster must be 'local'")
 
 
 POPULATION = """

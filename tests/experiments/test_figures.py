@@ -25,7 +25,6 @@ PANELS = {
         ({"panel": "steps", "curve": "fresh", "quantity": "cosine"}, "steps"),
         ({"panel": "minimum", "quantity": "test_error"}, "alpha"),
     ],
-    "optimal": [({"quantity": q}, "alpha") for q in ("test_error", "cosine")],
     "learning-curves": [({"quantity": q}, "alpha") for q in ("test_error", "train_loss")],
     "length-shift": [
         ({"quantity": q}, "test_n_tokens") for q in ("test_error", "false_positives", "recall")

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sparsetoken.cli.options import AsJson, Cluster, Scheduler, Workers, open_executor
+from sparsetoken.cli.options import AsJson, Scheduler, Workers, open_executor
 from sparsetoken.cli.output import check_output, message, print_json, print_table, progress_bar
 from sparsetoken.experiments.figures import WIDTHS, figure_names, get_recipe
 
@@ -43,7 +43,6 @@ def figure(
     ] = False,
     workers: Workers = None,
     scheduler: Scheduler = None,
-    cluster: Cluster = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute and draw a named figure.
@@ -62,7 +61,7 @@ def figure(
     get_recipe(name)
     picture = out or Path(f"{name}.png")
     style = {"width": width, "title": title, "letters": letters}
-    executor = {"workers": workers, "scheduler": scheduler, "cluster": cluster}
+    executor = {"workers": workers, "scheduler": scheduler}
     rows, caption = make_figure(name, picture, quick, style, executor)
     table = str(picture.with_suffix(".csv"))
     if as_json:

@@ -52,9 +52,6 @@ Workers = Annotated[
 Scheduler = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster at this address.")
 ]
-Cluster = Annotated[
-    str | None, typer.Option(metavar="local", help="'local' starts a Dask cluster here.")
-]
 Kinds = Annotated[
     list[str] | None,
     typer.Option(
@@ -206,23 +203,11 @@ def _check_population(content: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def open_executor(
-    workers: int | None, scheduler: str | None = None, cluster: str | None = None
-) -> Iterator["Executor"]:
+def open_executor(workers: int | None, scheduler: str | None = None) -> Iterator["Executor"]:
     """Provide the executor that the options ask for."""
-    from sparsetoken.experiments import dask_executor, local_cluster, local_processes
+    from sparsetoken.experiments import dask_executor, local_processes
 
-    if scheduler is not None and cluster is not None:
-        raise ValueError("give either --scheduler or --cluster, not both")
-    if cluster not in (None, "local"):
-        raise ValueError(f"--cluster must be 'local', got {cluster!r}")
-    executor: Any
-    if scheduler is not None:
-        executor = dask_executor(scheduler)
-    elif cluster is not None:
-        executor = local_cluster(workers)
-    else:
-        executor = local_processes(workers)
+    executor: Any = local_processes(workers) if scheduler is None else dask_executor(scheduler)
     try:
         with executor as opened:
             yield opened

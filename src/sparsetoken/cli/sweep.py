@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sparsetoken.cli.options import AsJson, Cluster, Scheduler, Workers, open_executor
+from sparsetoken.cli.options import AsJson, Scheduler, Workers, open_executor
 from sparsetoken.cli.output import (
     CommandError,
     check_output,
@@ -32,7 +32,6 @@ def run_sweep(
     ] = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
-    cluster: Cluster = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", hidden=True)] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -65,7 +64,7 @@ def run_sweep(
             message(
                 f"{opened.damaged} lines of {path} are damaged: what they held is computed again"
             )
-        with open_executor(workers, scheduler, cluster) as executor, progress_bar("cells") as bar:
+        with open_executor(workers, scheduler) as executor, progress_bar("cells") as bar:
             report = run(sweep, opened, executor, progress=bar)
         failed = opened.failures(sweep.cells())
     if as_json:

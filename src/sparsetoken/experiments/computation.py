@@ -39,31 +39,6 @@ def compute(cell: Cell) -> dict[str, Estimate]:
     return _compute([cell])[0]
 
 
-def compute_many(cells: Iterable[Cell]) -> list[dict[str, Estimate]]:
-    """Return the quantities of each cell; the theory along a curve is solved point from point.
-
-    Parameters
-    ----------
-    cells : iterable of Cell
-        The cells, in any order.
-
-    Examples
-    --------
-    >>> from sparsetoken.experiments import compute_many, make_cell
-    >>> values = {"model": "pooled", "reg": 0.1}
-    >>> cells = [make_cell("theory", "auc", values | {"alpha": a}) for a in (1.0, 2.0, 4.0)]
-    >>> [round(numbers["auc"], 3) for numbers in compute_many(cells)]
-    [0.753, 0.796, 0.827]
-    """
-    cells = list(cells)
-    by_cell = {
-        cell: numbers
-        for curve in curves(cells)
-        for cell, numbers in zip(curve, _compute(curve), strict=True)
-    }
-    return [by_cell[cell] for cell in cells]
-
-
 def curves(cells: Iterable[Cell]) -> list[tuple[Cell, ...]]:
     """Gather the cells that are quicker computed together: theory at several numbers of samples.
 

@@ -16,7 +16,7 @@ VALUES = {"alpha": 2.0, "cosine": 0.8, "sharpness": 1.0, "dim": 20, "trials": 2,
 
 
 def values_for(name):
-    given = {"cosine", "sharpness"} if name in ("two-step", "two-step-reused", "joint") else set()
+    given = {"cosine", "sharpness"} if name in ("two-step", "joint") else set()
     return {n: v for n, v in VALUES.items() if n not in given} | {"model": name}
 
 

@@ -39,7 +39,7 @@ def sweep(
     """
     fixed = _PROBLEM | {"dim": dim, "trials": trials, "reg": reg, "n_points": n_points}
     descent = fixed | _RATES | {"model": "training", "alpha": alpha}
-    joint = fixed | {"model": "joint", "refine_steps": 500}
+    joint = fixed | {"model": "joint"}
     grids = []
     for batches in ("fresh", "reused"):
         batch, mark = descent | {"batches": batches}, {"panel": "steps", "curve": batches}

@@ -12,9 +12,9 @@ from sparsetoken._validation import check_choice
 from sparsetoken.experiments.models import (  # noqa: F401 (each registers itself by its name)
     bayes,
     gradient_descent,
+    joint,
     linear,
     optimal,
-    shared_samples,
 )
 from sparsetoken.experiments.models.attention import AttentionModel
 from sparsetoken.experiments.models.base import KNOWN, WayOfTraining

@@ -9,11 +9,7 @@ from sparsetoken.estimators.readout import LinearReadout
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.attention import judge_attention
 from sparsetoken.experiments.models.base import PROBLEM, Numbers, Rng, WayOfTraining, count_samples
-from sparsetoken.experiments.models.shared_samples import (
-    DESCENT_QUANTITIES,
-    gradient,
-    with_sharpness,
-)
+from sparsetoken.experiments.models.joint import DESCENT_QUANTITIES, gradient, with_sharpness
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.pooling import Softmax
 from sparsetoken.population import AnyProblem
