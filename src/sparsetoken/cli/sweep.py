@@ -112,7 +112,7 @@ def export(
 ) -> None:
     """Write the results as a table in long format."""
     from sparsetoken.experiments import Store, write_table
-    from sparsetoken.experiments.table import as_columns, table_text
+    from sparsetoken.experiments.table import as_columns, write_csv
 
     if out is not None:
         check_output(out, (".csv", ".parquet"))
@@ -125,7 +125,7 @@ def export(
     elif as_json:
         print_json(rows)
     else:
-        sys.stdout.write(table_text(as_columns(rows)))
+        write_csv(as_columns(rows), sys.stdout)
     unfinished = counts.get("pending", 0) + counts.get("failed", 0)
     if unfinished:
         message(f"{unfinished} cells are not in the table: pending or failed")

@@ -65,10 +65,10 @@ def run(
     """
     cells = sweep.cells()
     store.add(cells)
-    known = len(cells) - len(store.missing(cells))
+    finished = len(cells) - len(store.missing(cells))
     computed = failed = 0
     show = progress or (lambda done, total: None)
-    show(known, len(cells))
+    show(finished, len(cells))
     for cell, outcome in _outcomes(_tasks(store, curves(cells)), executor):
         if isinstance(outcome, str):
             store.record_failure(cell, outcome)
@@ -76,7 +76,7 @@ def run(
         elif store.missing([cell]):
             store.record(cell, outcome)
             computed += 1
-        show(known + computed + failed, len(cells))
+        show(finished + computed + failed, len(cells))
     show(len(cells), len(cells))  # other processes may have computed some
     store.clear_damaged()
     return Report(computed, failed, len(cells) - computed - failed)

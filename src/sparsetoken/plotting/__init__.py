@@ -13,7 +13,6 @@ from sparsetoken.plotting.picture import (
     save_picture,
     share_legend,
     styled,
-    with_subscripts,
 )
 from sparsetoken.plotting.plan import draw_layers, draw_pilot, draw_plan, draw_test_size
 from sparsetoken.plotting.style import (
@@ -54,5 +53,4 @@ __all__ = [
     "select",
     "share_legend",
     "styled",
-    "with_subscripts",
 ]

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from sparsetoken.plotting import Picture
     from sparsetoken.population import AnyProblem
 
+    Drawing = Callable[["Rows", list[Axes]], list[str]]
+
 WIDTHS = (40.0, 500.0)
 """The least and the largest width of a figure, in mm."""
 
@@ -61,7 +63,7 @@ class Recipe:
     title: str
     panels: tuple[int, int]
     data: "Callable[..., Sweep | Rows]" = field(repr=False)
-    draw: "Callable[[Rows, list[Axes]], list[str]]" = field(repr=False)
+    draw: "Drawing" = field(repr=False)
     quick: dict[str, Any] = field(repr=False)
     minutes: float = 1.0
 
@@ -78,12 +80,10 @@ class Recipe:
         return self.full | (self.quick if quick else {}) | changed
 
 
-def figure(
-    summary: str, **recipe: Any
-) -> "Callable[[Callable[[Rows, list[Axes]], list[str]]], Recipe]":
+def figure(summary: str, **recipe: Any) -> "Callable[[Drawing], Recipe]":
     """Make the decorated drawing a recipe, named as its file; arguments as in Recipe."""
 
-    def make(draw: "Callable[[Rows, list[Axes]], list[str]]") -> Recipe:
+    def make(draw: "Drawing") -> Recipe:
         name = draw.__module__.rpartition(".")[2].replace("_", "-")
         return Recipe(name, summary, draw=draw, **recipe)
 
