@@ -3,7 +3,8 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -112,13 +113,6 @@ def _count_points(problem: AnyProblem, n_windows: int) -> int:
     return points if n_windows == 1 else min(points * n_windows, _MOST_WINDOWS)
 
 
-class GivenQuery(NamedTuple):
-    """Cosine and sharpness of a query that is not learned."""
-
-    cosine: float
-    sharpness: float | None
-
-
 class AttentionModel(PoolingModel):
     """Attention with a query of given ``cosine`` and ``sharpness``."""
 
@@ -135,11 +129,10 @@ class AttentionModel(PoolingModel):
                     f"model {self.name!r} needs a value for {name}: its query is given"
                 )
 
-    def predict_query(self, cell: Cell) -> GivenQuery | None:
-        """Return the query that is given."""
-        if "cosine" not in cell.values:  # only the best weights are asked for
-            return None
-        return GivenQuery(cell.values["cosine"], cell.values.get("sharpness"))
+    def predict_query(self, cell: Cell) -> Any:
+        """Return the query that is given; none if only the best weights are asked for."""
+        query = {name: cell.values.get(name) for name in ("cosine", "sharpness")}
+        return SimpleNamespace(**query) if "cosine" in cell.values else None
 
     def draw_query(self, cell: Cell, rng: Rng) -> LearnedQuery:
         """Make a query of the given length, at the given angle to a random signal."""
