@@ -45,7 +45,7 @@ def sweep(
     title="Two steps on long sequences",
     panels=(1, 2),
     data=sweep,
-    minutes=1,
+    minutes=2,
     quick={"ratios": [1.0], "dims": [100, 200, 400]},
 )
 def draw(rows: Rows, axes: Any) -> list[str]:
