@@ -3,8 +3,7 @@
 ``python -m benchmarks.training`` prints the rows; ``... dense [TRIALS]`` compares ten settings with
 gradient descent on dense tokens at two dimensions; ``... random [SETTINGS] [SEED]`` runs random
 settings; ``... joint [TRIALS]`` compares the joint minimum and its stability check with L-BFGS on
-dense tokens, at settings on which neither was tuned; ``... best [TRIALS]`` follows the rates that
-are best by theory.
+dense tokens, at settings on which neither was tuned.
 """
 
 import sys
@@ -19,9 +18,8 @@ from scipy.optimize import minimize
 
 from benchmarks.report import Row, at_most, print_rows
 from sparsetoken import SparseTokenProblem
-from sparsetoken.experiments import compute, make_cell
 from sparsetoken.experiments.models.gradient_descent import descend
-from sparsetoken.experiments.models.shared_samples import gradient
+from sparsetoken.experiments.models.joint import gradient
 from sparsetoken.losses import Logistic
 from sparsetoken.sampling import exact_performance, sample_feature_law
 from sparsetoken.sequences.sequences import as_sequences
@@ -224,28 +222,9 @@ def run_joint(trials: int = 6, dim: int = 300) -> None:
         )
 
 
-def run_best(trials: int = 8, dim: int = 300) -> None:
-    """Compare the tuned training on the same samples with gradient descent at its rates."""
-    for alpha in (1.0, 4.0):
-        values: dict[str, Any] = {"alpha": alpha, "steps": 8, "batches": "reused", "tuned": 1}
-        values |= {"model": "training", "reg": 0.0, "dim": dim, "trials": trials}
-        for model in ("training", "two-step"):
-            cells: Any = [
-                make_cell(source, "test_error", values | {"model": model})
-                for source in ("theory", "simulation")
-            ]
-            theory, drawn = (compute(cell)["test_error"] for cell in cells)
-            print(
-                f"α={alpha:g} {model}: theory {theory:.4f} ± {theory.uncertainty:.4f}, "
-                f"d={dim}: {drawn:.4f} ± {drawn.uncertainty:.4f}",
-                flush=True,
-            )
-
-
 if __name__ == "__main__":
     command, *numbers = sys.argv[1:] or ["rows"]
-    commands: dict[str, Any] = {"dense": run_dense, "random": run_random}
-    commands |= {"joint": run_joint, "best": run_best}
+    commands: dict[str, Any] = {"dense": run_dense, "random": run_random, "joint": run_joint}
     if command == "rows":
         print_rows("training", rows())
     else:

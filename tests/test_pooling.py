@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from dense_reference import softmax
 
-from sparsetoken import SparseTokenProblem
+from sparsetoken import SparseTokenProblem, theory
+from sparsetoken.estimators.readout import fit_readout
+from sparsetoken.losses import Logistic
 from sparsetoken.pooling import (
     Elementwise,
     Hardmax,
@@ -159,20 +161,49 @@ def test_models_and_traits():
         assert varies == pooling.uses_scores, pooling
 
 
+def layered_features(tokens, query, layers):
+    """Return what layers of real matrices on dense tokens, then the query, make of them."""
+    for _ in range(layers.depth):
+        keys = tokens @ np.outer(query, query)  # keys and queries share one direction
+        mixing = softmax(layers.inner * keys @ tokens.transpose(0, 2, 1))
+        tokens = (tokens + layers.residual * mixing @ tokens) / (1.0 + layers.residual)
+    return np.einsum("nl,nld->nd", softmax(tokens @ query), tokens)
+
+
 @pytest.mark.parametrize("depth", [0, 1, 3])
 def test_stacked_is_self_attention_on_the_tokens(depth):
-    """Layers of real matrices on dense tokens, then the query: the same feature."""
-    residual, inner, dim = 0.7, 0.4, 30
-    X, _ = SparseTokenProblem(6, 2, 3.0).sample(20, dim, random_state=0)
-    query = np.random.default_rng(1).standard_normal(dim) / 3.0
-    tokens = X
-    for _ in range(depth):
-        keys = tokens @ np.outer(query, query)  # keys and queries share one direction
-        mixing = softmax(inner * keys @ tokens.transpose(0, 2, 1))
-        tokens = (tokens + residual * mixing @ tokens) / (1.0 + residual)
-    feature = np.einsum("nl,nld->nd", softmax(tokens @ query), tokens)
-    weights = Stacked(depth, residual, inner).weights(X @ query)
-    assert np.einsum("nl,nld->nd", weights, X) == pytest.approx(feature, rel=1e-10)
+    X, _ = SparseTokenProblem(6, 2, 3.0).sample(20, 30, random_state=0)
+    query = np.random.default_rng(1).standard_normal(30) / 3.0
+    layers = Stacked(depth, 0.7, 0.4)
+    weights = layers.weights(X @ query)
+    expected = layered_features(X, query, layers)
+    assert np.einsum("nl,nld->nd", weights, X) == pytest.approx(expected, rel=1e-10)
+
+
+def test_theory_of_stacked_agrees_with_layers_of_matrices_on_dense_tokens():
+    problem, layers, dim, cosine = SparseTokenProblem(4, 1, 4.0), Stacked(2), 80, 0.8
+    risk = theory.risk(problem, layers, alpha=3.0, reg=0.1, cosine=cosine, sharpness=1.5)
+    direction, other = np.eye(2, dim)
+    query = 1.5 * (cosine * direction + np.sqrt(1.0 - cosine**2) * other)
+    errors = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        samples = [
+            problem.sample(n, dim, random_state=rng, direction=direction) for n in (3 * dim, 4000)
+        ]
+        (train, sign), (test, truth) = (
+            (layered_features(X, query, layers), 2.0 * y - 1.0) for X, y in samples
+        )
+        coef, intercept = fit_readout(train, sign, 0.1, Logistic())
+        errors.append(
+            [
+                np.mean(signs * (rows @ coef + intercept) < 0.0)
+                for rows, signs in ((train, sign), (test, truth))
+            ]
+        )
+    expected = np.array([risk.train_error, risk.test_error])
+    bars = np.std(errors, axis=0, ddof=1) / np.sqrt(len(errors))
+    assert np.all(np.abs(np.mean(errors, axis=0) - expected) < 4.0 * bars + 2.0 * expected / dim)
 
 
 def test_limits_of_stacked():

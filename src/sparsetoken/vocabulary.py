@@ -127,165 +127,90 @@ _RATE: dict[str, Any] = {"low": 0.0, "group": "two steps"}
 PARAMETERS: dict[str, Quantity] = {
     q.name: q
     for q in (
-        Quantity(
-            "n_tokens", "sequence length", "L", "Tokens in a sequence.",
-            1, default=10, whole=True, slider=(1, 1000), logarithmic=True, group="problem",
-        ),
-        Quantity(
-            "n_signal", "signal tokens", "R", "Tokens of a positive sequence with a signal.",
-            1, default=1, whole=True, slider=(1, 50), group="problem",
-        ),
-        Quantity(
-            "signal", "signal strength", "θ",
-            "Shift of a signal token, in standard deviations of the noise.",
-            0.0, default=5.0, slider=(0.0, 15.0), group="problem",
-        ),
-        Quantity(
-            "positive_rate", "positive rate", "π", "Fraction of sequences that are positive.",
-            0.0, 1.0, default=0.5, slider=(0.01, 0.99), group="problem",
-        ),
-        Quantity(
-            "contiguous", "signal tokens in a run", "",
-            "1 if the signal tokens are neighbors.", 0, 1, default=False, group="positions",
-        ),
-        Quantity(
-            "kinds", "kinds of sequences", "",
-            "Kinds of sequences, each share,n_tokens,n_signal,signal.", group="population",
-        ),
-        Quantity(
-            "label_errors", "label errors", "ε",
-            "Chance that a positive is recorded as negative, and the reverse: two numbers.",
-            group="population",
-        ),
-        Quantity(
-            "model", "model", "", "The classifier.", default="two-step", group="model",
-        ),
-        Quantity(
-            "n_samples", "samples", "n", "Number of labelled sequences.",
-            1, whole=True, logarithmic=True, group="plan",
-        ),
-        Quantity(
-            "dim", "dimension", "d", "Features per token.",
-            1, default=1000, whole=True, slider=(20, 400), logarithmic=True, group="simulation",
-        ),
-        Quantity(
-            "alpha", "samples per dimension", "α", "Labelled sequences per feature of a token.",
-            **_ALPHA, slider=(0.1, 100.0), group="samples",
-        ),
-        Quantity(
-            "split", "query fraction", "",
-            "Fraction of the samples that teach the query; the others train the readout.",
-            0.0, 1.0, default=0.5, above=True, slider=(0.05, 0.95), group="samples",
-        ),
-        Quantity(
-            "alpha0", "query samples per dimension", "α₀",
-            "Samples per dimension that teach the query.",
-            **_ALPHA, slider=(0.05, 1000.0), group="samples",
-        ),
-        Quantity(
-            "alpha1", "readout samples per dimension", "α₁",
-            "Samples per dimension that train the readout.",
-            **_ALPHA, slider=(0.05, 1000.0), group="samples",
-        ),
-        Quantity(
-            "unlabelled", "unlabelled samples per dimension", "αᵤ",
-            "Further sequences per feature whose label is not recorded, for the best learner.",
-            0.0, default=0.0, infinite=True, group="samples",
-        ),
-        Quantity(
-            "reg", "ridge", "λ", "Penalty on the weights of the readout.",
-            0.0, default=1e-2, slider=(1e-6, 100.0), logarithmic=True, group="training",
-        ),
+        Quantity("n_tokens", "sequence length", "L", "Tokens in a sequence.", 1, default=10,
+                 whole=True, slider=(1, 1000), logarithmic=True, group="problem"),
+        Quantity("n_signal", "signal tokens", "R", "Tokens of a positive sequence with a signal.",
+                 1, default=1, whole=True, slider=(1, 50), group="problem"),
+        Quantity("signal", "signal strength", "θ",
+                 "Shift of a signal token, in standard deviations of the noise.", 0.0, default=5.0,
+                 slider=(0.0, 15.0), group="problem"),
+        Quantity("positive_rate", "positive rate", "π", "Fraction of sequences that are positive.",
+                 0.0, 1.0, default=0.5, slider=(0.01, 0.99), group="problem"),
+        Quantity("contiguous", "signal tokens in a run", "",
+                 "1 if the signal tokens are neighbors.", 0, 1, default=False, group="positions"),
+        Quantity("kinds", "kinds of sequences", "",
+                 "Kinds of sequences, each with probability, n_tokens, n_signal and signal.",
+                 group="population"),
+        Quantity("label_errors", "label errors", "ε",
+                 "Chance that a positive is recorded as negative, and the reverse: two numbers.",
+                 group="population"),
+        Quantity("model", "model", "", "The classifier.", default="two-step", group="model"),
+        Quantity("n_samples", "samples", "n", "Number of labelled sequences.", 1, whole=True,
+                 logarithmic=True, group="plan"),
+        Quantity("dim", "dimension", "d", "Features per token.", 1, default=1000, whole=True,
+                 slider=(20, 400), logarithmic=True, group="simulation"),
+        Quantity("alpha", "samples per dimension", "α",
+                 "Labelled sequences per feature of a token.", **_ALPHA, slider=(0.1, 100.0),
+                 group="samples"),
+        Quantity("split", "query fraction", "",
+                 "Fraction of the samples that teach the query; the others train the readout.", 0.0,
+                 1.0, default=0.5, above=True, slider=(0.05, 0.95), group="samples"),
+        Quantity("alpha0", "query samples per dimension", "α₀",
+                 "Samples per dimension that teach the query.", **_ALPHA, slider=(0.05, 1000.0),
+                 group="samples"),
+        Quantity("alpha1", "readout samples per dimension", "α₁",
+                 "Samples per dimension that train the readout.", **_ALPHA, slider=(0.05, 1000.0),
+                 group="samples"),
+        Quantity("unlabelled", "unlabelled samples per dimension", "αᵤ",
+                 "Further sequences per feature whose label is not recorded, for the best learner.",
+                 0.0, default=0.0, infinite=True, group="samples"),
+        Quantity("reg", "ridge", "λ", "Penalty on the weights of the readout.", 0.0, default=1e-2,
+                 slider=(1e-6, 100.0), logarithmic=True, group="training"),
         Quantity("loss", "loss", "", "What training minimizes: logistic, square or hinge.",
                  default="logistic", group="training"),
-        Quantity(
-            "beta", "inverse temperature", "β", "Multiplies the scores of the tokens.",
-            default=1.0, slider=(0.1, 10.0), logarithmic=True, **_RATE,
-        ),
-        Quantity(
-            "lr_readout", "readout learning rate", "η_w",
-            "Learning rate of the readout in the first gradient step.",
-            default=1.0, slider=(0.01, 100.0), logarithmic=True, **_RATE,
-        ),
-        Quantity(
-            "lr_bias", "bias learning rate", "η_b",
-            "Learning rate of the bias; if it does not match π, the query can turn away.",
-            default=1.0, slider=(0.0, 10.0), **_RATE,
-        ),
-        Quantity(
-            "lr_query", "query learning rate", "η_q",
-            "Learning rate of the query; it sets how sharp attention gets.",
-            default=20.0, slider=(0.1, 1000.0), logarithmic=True, **_RATE,
-        ),
-        Quantity(
-            "cosine", "cosine between query and signal", "γ",
-            "Cosine of the angle between query and signal.",
-            -1.0, 1.0, slider=(-1.0, 1.0), group="query",
-        ),
-        Quantity(
-            "sharpness", "sharpness", "κ", "Length of the query times the inverse temperature.",
-            0.0, slider=(0.01, 100.0), logarithmic=True, group="query",
-        ),
-        Quantity(
-            "refine_steps", "refinement steps", "", "Steps of joint training after the two steps.",
-            1, default=30, whole=True, group="training",
-        ),
-        Quantity(
-            "center", "centered second step", "",
-            "1 to subtract the mean slope in the step of the query, which long sequences need.",
-            0, 1, default=0, whole=True, group="training",
-        ),
-        Quantity(
-            "steps", "steps", "T", "Gradient steps of all parameters together.",
-            1, default=10, whole=True, slider=(2, 30), group="training",
-        ),
-        Quantity(
-            "batches", "samples of a step", "",
-            "Samples of each gradient step: fresh, reused (the same ones), or online (one by one).",
-            default="fresh", options=("fresh", "reused", "online"), group="training",
-        ),
-        Quantity(
-            "tuned", "tuned", "",
-            "1 to find learning rates (of two steps also split and ridge) by theory.",
-            0, 1, default=0, whole=True, group="training",
-        ),
-        Quantity(
-            "start", "start of the iteration", "",
-            "Where the best learner's iteration begins: nothing, or informed (at the truth).",
-            options=("nothing", "informed"), group="training",
-        ),
-        Quantity(
-            "depth", "self-attention layers", "",
-            "Self-attention layers before the pooling, all looking along the query.",
-            0, whole=True, group="query",
-        ),
-        Quantity(
-            "error", "target error", "", "The test error to reach.",
-            0.0, 1.0, default=0.05, above=True, slider=(0.001, 0.45), logarithmic=True,
-            group="plan",
-        ),
-        Quantity(
-            "fpr", "false-positive rate", "", "Fraction of negatives that may raise an alarm.",
-            0.0, 1.0, default=0.01, above=True, slider=(0.001, 0.5), logarithmic=True,
-            group="plan",
-        ),
-        Quantity(
-            "n_windows", "windows in testing", "M",
-            "Windows that a test sequence is cut into; the largest score counts.",
-            1, whole=True, logarithmic=True, group="testing",
-        ),
-        Quantity(
-            "n_points", "quadrature points", "", "Points per class for the law of the features.",
-            256, default=16384, whole=True, logarithmic=True, group="numerics",
-        ),
-        Quantity(
-            "trials", "trials", "", "Data sets drawn for each simulated number.",
-            2, default=8, whole=True, slider=(2, 16), group="simulation",
-        ),
-        Quantity(
-            "random_state", "seed", "", "Seed of the random draws.",
-            0, default=0, whole=True, slider=(0, 9999), group="simulation",
-        ),
+        Quantity("beta", "inverse temperature", "β", "Multiplies the scores of the tokens.",
+                 default=1.0, slider=(0.1, 10.0), logarithmic=True, **_RATE),
+        Quantity("lr_readout", "readout learning rate", "η_w",
+                 "Learning rate of the readout in the first gradient step.", default=1.0,
+                 slider=(0.01, 100.0), logarithmic=True, **_RATE),
+        Quantity("lr_bias", "bias learning rate", "η_b",
+                 "Learning rate of the bias; if it does not match π, the query can turn away.",
+                 default=1.0, slider=(0.0, 10.0), **_RATE),
+        Quantity("lr_query", "query learning rate", "η_q",
+                 "Learning rate of the query; it sets how sharp attention gets.", default=20.0,
+                 slider=(0.1, 1000.0), logarithmic=True, **_RATE),
+        Quantity("cosine", "cosine between query and signal", "γ",
+                 "Cosine of the angle between query and signal.", -1.0, 1.0, slider=(-1.0, 1.0),
+                 group="query"),
+        Quantity("sharpness", "sharpness", "κ",
+                 "Length of the query times the inverse temperature.", 0.0, slider=(0.01, 100.0),
+                 logarithmic=True, group="query"),
+        Quantity("center", "centered second step", "",
+                 "1 to subtract the mean slope in the query's step, which long sequences need.",
+                 0, 1, default=0, whole=True, group="training"),
+        Quantity("steps", "steps", "T", "Gradient steps of all parameters together.", 1, default=10,
+                 whole=True, slider=(2, 30), group="training"),
+        Quantity("batches", "samples of a step", "",
+                 "Samples of each step: fresh, reused (the same ones), or online (one by one).",
+                 default="fresh", options=("fresh", "reused", "online"), group="training"),
+        Quantity("start", "start of the iteration", "",
+                 "Where the best learner's iteration begins: nothing, or informed (at the truth).",
+                 options=("nothing", "informed"), group="training"),
+        Quantity("error", "target error", "", "The test error to reach.", 0.0, 1.0, default=0.05,
+                 above=True, slider=(0.001, 0.45), logarithmic=True, group="plan"),
+        Quantity("fpr", "false-positive rate", "", "Fraction of negatives that may raise an alarm.",
+                 0.0, 1.0, default=0.01, above=True, slider=(0.001, 0.5), logarithmic=True,
+                 group="plan"),
+        Quantity("n_windows", "windows in testing", "M",
+                 "Windows that a test sequence is cut into; the largest score counts.", 1,
+                 whole=True, logarithmic=True, group="testing"),
+        Quantity("n_points", "quadrature points", "",
+                 "Points per class for the law of the features.", 256, default=16384, whole=True,
+                 logarithmic=True, group="numerics"),
+        Quantity("trials", "trials", "", "Data sets drawn for each simulated number.", 2, default=8,
+                 whole=True, slider=(2, 16), group="simulation"),
+        Quantity("random_state", "seed", "", "Seed of the random draws.", 0, default=0, whole=True,
+                 slider=(0, 9999), group="simulation"),
     )
 }  # fmt: skip
 PARAMETERS |= {
@@ -304,7 +229,7 @@ PARAMETERS |= {
 }
 """What can be set, by name."""
 
-FORMER = {"centre": "center"}  # names of 0.2, which go in 0.4
+FORMER = {"centre": "center", "share": "probability"}  # names of 0.2, which go in 0.4
 
 _MEASURED_BY_GROUP: dict[str, list[Quantity]] = {
     "trained": [
@@ -356,14 +281,6 @@ _MEASURED_BY_GROUP: dict[str, list[Quantity]] = {
                  "Bias after the first step."),
         Quantity("misalignment", "misalignment constant", "C",
                  "C of cosine = 1 − C/α₀ + …: how fast more samples turn the query.", 0.0),
-        Quantity("required_samples", "query samples needed", "α₀",
-                 "Samples per dimension that turn the query to a cosine of one half.",
-                 0.0, logarithmic=True),
-    ],
-    "limit": [
-        Quantity("limit_error", "test error of very long sequences", "",
-                 "Test error in the limit of long sequences, n_signal in proportion to √L.",
-                 0.0, 1.0, logarithmic=True),
     ],
     "thresholds": [
         Quantity("information_threshold", "samples that tell the direction", "α",
@@ -427,14 +344,11 @@ MODELS: dict[str, Look] = {
     "elementwise": Look(
         "elementwise", "attention whose tokens do not compete for weight", COLORS[4], "v"
     ),
-    "two-step-reused": Look(
-        "two steps, samples reused",
-        "two-step attention whose samples teach query and readout alike",
-        COLORS[4],
-        "s",
-    ),
     "joint": Look(
-        "joint training", "the same, then all parameters trained together", COLORS[2], "D"
+        "joint training",
+        "attention whose parameters are all trained together, to the minimum",
+        COLORS[2],
+        "D",
     ),
     "training": Look(
         "gradient descent", "attention whose parameters all move in every step", COLORS[3], "v"
@@ -462,25 +376,26 @@ def group(*names: str) -> tuple[str, ...]:
 
 def quantity(name: str) -> Quantity:
     """Return the entry of a parameter or of a result, or raise ValueError with the nearest name."""
-    known = PARAMETERS | MEASURED
-    return known[check_known("quantity", name, known)]
+    entries = PARAMETERS | MEASURED
+    return entries[check_known("quantity", name, entries)]
 
 
-def check_known(what: str, name: Any, known: Iterable[str]) -> str:
-    """Return ``name`` if it is known, or raise ValueError with the nearest known name."""
-    known = list(known)
-    if name in known:
+def check_known(what: str, name: Any, names: Iterable[str]) -> str:
+    """Return ``name`` if it is one of the names, or raise ValueError with the nearest of them."""
+    names = list(names)
+    if name in names:
         return str(name)
-    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
+    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(names)}"
     raise ValueError(f"unknown {what} {name!r}{hint}")
 
 
 def check_parameter(what: str, name: Any) -> str:
     """Return the name of a parameter, or raise ValueError with the one whose symbol it spells."""
-    for known, entry in PARAMETERS.items():
+    for entry in PARAMETERS.values():
         if name in (entry.symbol, _spelled(entry.symbol)) and name not in PARAMETERS:
-            raise ValueError(f"unknown {what} {name!r}; did you mean {known!r}, {entry.symbol}?")
+            hint = f"did you mean {entry.name!r}, {entry.symbol}?"
+            raise ValueError(f"unknown {what} {name!r}; {hint}")
     return check_known(what, name, PARAMETERS)
 
 

@@ -21,8 +21,6 @@ def test_figure_lists_and_draws(refused, run, tmp_path):
     refused(("figure", "aligment"), 2, "did you mean 'alignment'")
     refused(("figure", "split", "--out", tmp_path / "a.jpg"), 2, ".png, .pdf, .svg")
     refused(("figure", "split", "--out", tmp_path / "no" / "a.png"), 1, "there is no folder")
-    both = ("--scheduler", "tcp://localhost:1", "--cluster", "local")
-    refused(("figure", "split", "--out", tmp_path / "a.png", *both), 2, "not both")
 
 
 def test_a_full_figure_says_how_long_it_takes(run, tmp_path):

@@ -32,11 +32,11 @@ KINDS = ("--kind", "0.6,4,1,4", "--kind", "0.4,14,2,3")
 POPULATION = """
 label_errors = [0.1, 0.05]
 [[kinds]]
-share = 0.6
+probability = 0.6
 n_tokens = 4
 signal = 4.0
 [[kinds]]
-share = 0.4
+probability = 0.4
 n_tokens = 14
 n_signal = 2
 signal = 3
@@ -58,7 +58,11 @@ def test_theory_of_a_population_is_that_of_python(run, tmp_path):
     found = json.loads(out)
     assert found["test_error"]["value"] == expected.test_error
     assert found["recall"]["value"] == expected.recall(fpr=0.01)
-    assert found["values"]["kinds"] == "0.6,4,1,4.0,0.5; 0.4,14,2,3.0,0.5"
+    common = {"positive_rate": 0.5}
+    assert found["values"]["kinds"] == [
+        {"probability": 0.6, "n_tokens": 4, "n_signal": 1, "signal": 4.0} | common,
+        {"probability": 0.4, "n_tokens": 14, "n_signal": 2, "signal": 3.0} | common,
+    ]
     assert run(*asked, "--population", file)[1] == out
     code, out, _ = run(*asked, "--population", file, "--test-label-errors", "0,0")
     clean = expected.on(sparsetoken.Population(problems, [0.6, 0.4]))
@@ -68,11 +72,11 @@ def test_theory_of_a_population_is_that_of_python(run, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--kind", "0.7,10"), "--kind 0.7,10: a kind must be share,n_tokens,n_signal,signal"),
+        (("--kind", "0.7,10"), "--kind 0.7,10: a kind needs signal"),
         (("--kind", "1,10,11,5"), "--kind 1,10,11,5: n_signal must be an integer in [1, 10]"),
         (("--kind", "0.7,10,1,5"), "--kind 0.7,10,1,5: shares must add up to 1, got [0.7]"),
-        (("--test-kind", "x"), "--test-kind x: a kind must be"),
-        (("--label-errors", "0.1"), "--label-errors 0.1: label_errors must be two probabilities"),
+        (("--test-kind", "x"), "--test-kind x: it must be numbers with commas"),
+        (("--label-errors", "0.1"), "label_errors must be two probabilities"),
         ((*KINDS, "--n-tokens", 3), "n_tokens does not go with kinds"),
         ((*KINDS, "--population", "x"), "--kind must be left out with --population"),
         ((*KINDS, "--model", "vectorized"), "needs sequences of one length, got lengths 4, 14"),

@@ -139,7 +139,9 @@ def test_plan_of_a_population_is_that_of_python(run, refused):
     options = {"model": "pooled", "metric": "recall", "fpr": 0.1}
     plan = st.plan(problem=population, dim=20, n_samples=80, **options)
     assert data["error"] == plan.error
-    assert data["kinds"] == "0.6,4,2,3.0,0.3; 0.4,8,2,4.0,0.3"
+    assert [kind["probability"] for kind in data["kinds"]] == [0.6, 0.4]
+    assert [kind["n_tokens"] for kind in data["kinds"]] == [4, 8]
+    assert data["label_errors"] == [0.05, 0.0]
     assert "vectorized" not in data["alternatives"]
     wrong = (*asked, *kinds, "--error", "0.4", "--n-tokens", "5")
     refused(wrong, 2, "--n-tokens must be left out: each kind has its own")

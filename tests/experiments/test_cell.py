@@ -22,8 +22,8 @@ def test_samples_are_split_between_query_and_readout():
     assert make_cell("theory", ["test_error"], VALUES | {"model": "pooled"}).alpha1 == 2.0
 
 
-def test_keys_stay_what_they_were_in_version_0_2():
-    """Results of old stores are found again, but for the new default of ``n_points`` (third)."""
+def test_keys_stay_what_they_were():
+    """Results of stores of version 0.2 are found again, but for populations (third)."""
     cells = [
         make_cell("simulation", "test_error", VALUES),
         make_cell("theory", "cosine", {"alpha0": 2.0, "model": "elementwise"}),
@@ -33,7 +33,7 @@ def test_keys_stay_what_they_were_in_version_0_2():
     assert [cell.key[:16] for cell in cells] == [
         "11ede229847357ea",
         "16b7752ed7f0a887",
-        "7563a694e209abba",
+        "9ccb3fb13d4df996",
         "979e85aacf8e33bb",
     ]
 

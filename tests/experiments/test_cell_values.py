@@ -19,11 +19,15 @@ def test_irrelevant_values_are_dropped():
 def test_quantities_that_do_not_exist_are_left_out():
     assert make_cell("simulation", ["capacity"], VALUES) is None
     assert make_cell("theory", ["cosine"], VALUES | {"model": "pooled"}) is None
-    assert make_cell("simulation", ["limit_error"], VALUES | {"model": "attention"}) is None
     given = {"model": "attention", "cosine": 0.9, "sharpness": 1.0}
     assert make_cell("theory", ["cosine"], VALUES | given) is None
     both = make_cell("simulation", ["cosine", "capacity", "test_error"], VALUES)
     assert both.quantities == ("test_error", "cosine")
+
+
+def kind(probability, n_tokens=6, n_signal=1, signal=4.0, **others):
+    numbers = {"n_tokens": n_tokens, "n_signal": n_signal, "signal": signal}
+    return {"probability": probability} | numbers | others
 
 
 @pytest.mark.parametrize("source", ["theory", "simulation"])
@@ -32,9 +36,9 @@ def test_one_kind_is_the_problem_that_it_is(source):
     expected = make_cell(source, ["test_error", "cosine"], alone)
     for kinds in (
         {"kinds": st.Population([st.SparseTokenProblem(6, 1, 4.0, 0.4)])},
-        {"kinds": "1,6,1,4", "positive_rate": 0.4, "label_errors": [0, 0]},
-        {"kinds": [{"share": 1, "n_tokens": 6, "signal": 4.0, "positive_rate": 0.4}]},
-        {"kinds": "0.5,6,1,4; 0.5,6,1,4", "positive_rate": 0.4},
+        {"kinds": [kind(1)], "positive_rate": 0.4, "label_errors": [0, 0]},
+        {"kinds": [kind(1, positive_rate=0.4)]},
+        {"kinds": [kind(0.5), kind(0.5)], "positive_rate": 0.4},
     ):
         assert make_cell(source, ["test_error", "cosine"], VALUES | kinds) == expected
 
@@ -42,19 +46,22 @@ def test_one_kind_is_the_problem_that_it_is(source):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"kinds": "0.5,10,1,5"}, "add up to 1"),
-        ({"kinds": "0.5,10,1,5; 0.5,4"}, "a kind must be share,n_tokens,n_signal,signal or"),
-        ({"kinds": "0.5,10,1,5; 0.5,4,5,3"}, r"n_signal must be an integer in \[1, 4\], got 5"),
-        ({"kinds": "1,10.5,1,5"}, "n_tokens must be an integer"),
-        ({"kinds": 3}, "kinds must be a list"),
-        ({"kinds": [(1, 10, 1, 5)]}, "a kind must be share,n_tokens,n_signal,signal or"),
-        ({"kinds": [{"share": 1, "n_tokens": 3}]}, "a kind needs signal"),
-        ({"kinds": [{"shar": 1}]}, "did you mean 'share'"),
-        ({"kinds": "1,10,1,5", "n_tokens": 3}, "n_tokens does not go with kinds"),
-        ({"kinds": "1,10,1,5,0.5", "positive_rate": 0.2}, "positive_rate must be left out"),
-        ({"kinds": STRENGTHS, "label_errors": "0,0"}, "label_errors must be left out"),
+        ({"kinds": [kind(0.5)]}, "add up to 1"),
+        (
+            {"kinds": [kind(0.5), kind(0.5, 4, 5)]},
+            r"n_signal must be an integer in \[1, 4\], got 5",
+        ),
+        ({"kinds": [kind(1, 10.5)]}, "n_tokens must be an integer"),
+        ({"kinds": "1,10,1,5"}, "kinds must be tables with probability, n_tokens"),
+        ({"kinds": [(1, 10, 1, 5)]}, "kinds must be tables with probability, n_tokens"),
+        ({"kinds": [{"probability": 1, "n_tokens": 3}]}, "a kind needs signal"),
+        ({"kinds": [{"probabilty": 1}]}, "did you mean 'probability'"),
+        ({"kinds": [kind(1)], "n_tokens": 3}, "n_tokens does not go with kinds"),
+        ({"kinds": [kind(1, positive_rate=0.5)], "positive_rate": 0.2}, "must be left out"),
+        ({"kinds": STRENGTHS, "positive_rate": 0.2}, "positive_rate must be left out"),
+        ({"kinds": STRENGTHS, "label_errors": [0, 0]}, "label_errors must be left out"),
         ({"kinds": TWO_LENGTHS, "test_n_tokens": 4}, "test_n_tokens does not go with kinds"),
-        ({"label_errors": "0.1"}, "label_errors must be two probabilities"),
+        ({"label_errors": 0.1}, "label_errors must be two probabilities"),
         ({"label_errors": [2, 0]}, r"label_errors must be a finite number in \[0, 1\]"),
         ({"n_windows": 3}, "n_windows must divide the number of tokens"),
     ],
@@ -66,7 +73,7 @@ def test_wrong_populations_are_refused(wrong, message):
 
 def test_values_that_say_nothing_change_no_key():
     cell = make_cell("simulation", ["test_error"], VALUES)
-    assert make_cell("simulation", ["test_error"], VALUES | {"center": 0, "tuned": 0}) == cell
+    assert make_cell("simulation", ["test_error"], VALUES | {"center": 0}) == cell
     centered = make_cell("simulation", ["test_error"], VALUES | {"center": 1})
     assert centered.key != cell.key
 

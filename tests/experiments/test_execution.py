@@ -28,7 +28,7 @@ def test_result_does_not_depend_on_who_computes(tmp_path):
         assert run(SWEEP, store, threads).computed == 12
         tables.append(table(store, SWEEP))
     with Store(tmp_path / "processes.db") as store, local_processes(2) as processes:
-        assert run(SWEEP, store, processes, in_flight=3).computed == 12
+        assert run(SWEEP, store, processes).computed == 12
         tables.append(table(store, SWEEP))
     backwards = Sweep(
         [Grid(["cosine"], {n: v[::-1] for n, v in AXES.items()}, SWEEP.grids[0].fixed)]

@@ -20,28 +20,16 @@ def test_a_figure_with_failed_cells_is_refused(table):
 # For each panel: which rows it shows, and against what.
 PANELS = {
     "alignment": [({"quantity": "cosine"}, "alpha0")],
-    "depth": [({"n_signal": n}, "depth") for n in (1, 3)],
     "joint-training": [
         ({"panel": "steps", "curve": "fresh", "quantity": "test_error"}, "steps"),
-        ({"panel": "minimum", "quantity": "test_error"}, "alpha"),
         ({"panel": "steps", "curve": "fresh", "quantity": "cosine"}, "steps"),
-        ({"panel": "budget", "quantity": "test_error"}, "alpha"),
+        ({"panel": "minimum", "quantity": "test_error"}, "alpha"),
     ],
-    "optimal": [({"quantity": q}, "alpha") for q in ("test_error", "cosine")],
     "learning-curves": [({"quantity": q}, "alpha") for q in ("test_error", "train_loss")],
     "length-shift": [
         ({"quantity": q}, "test_n_tokens") for q in ("test_error", "false_positives", "recall")
     ],
-    "long-limits": [
-        ({"panel": "many"}, "sharpness"),
-        ({"panel": "few"}, "sharpness"),
-        ({"panel": "lock"}, "n_tokens"),
-    ],
-    "long-sequences": [
-        ({"panel": "proportional", "quantity": "cosine"}, "dim"),
-        ({"panel": "proportional", "quantity": "test_error"}, "dim"),
-        ({"panel": "budget"}, "n_tokens"),
-    ],
+    "long-sequences": [({"quantity": q}, "dim") for q in ("cosine", "test_error")],
     "residual-error": [({"model": "attention"}, "cosine")],
     "scaling": [
         ({"quantity": "required_signal"}, "n_tokens"),

@@ -73,7 +73,7 @@ def test_grids_are_told_apart_by_their_columns():
         ("alpha = {", "L = {", "unknown axis 'L'; did you mean 'n_tokens', L?"),
         ("alpha = {", "alhpa = {", "unknown axis 'alhpa'; did you mean 'alpha'"),
         ('"cosine"', '"cosin"', "unknown quantity 'cosin'; did you mean 'cosine'"),
-        ('["theory"]', '["theorie"]', "unknown source 'theorie'; did you mean 'theory'"),
+        ('["theory"]', '["theorie"]', "source must be one of 'theory', 'simulation'"),
         ("start = 0.5", "begin = 0.5", "unknown entry of axis 'alpha' 'begin'"),
         ("start = 0.5", "start = -0.5", "log spacing must start and stop above 0"),
         ("count = 5", "count = 0", "count of axis 'alpha' must be an integer >= 1"),

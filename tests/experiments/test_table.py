@@ -2,7 +2,7 @@
 
 import pytest
 
-from sparsetoken.experiments.table import as_columns, table_text, write_columns, write_table
+from sparsetoken.experiments.table import as_columns, write_columns, write_table
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -28,6 +28,8 @@ def test_rows_and_columns_are_one_table(tmp_path):
     write_columns(as_columns(rows), tmp_path / "columns.csv")
     text = "model,alpha,value\n'=cmd,,0.5\npooled,2.0,\n"
     assert (tmp_path / "rows.csv").read_text() == text
-    assert (tmp_path / "columns.csv").read_text() == table_text(as_columns(rows)) == text
+    assert (tmp_path / "columns.csv").read_text() == text
+    write_table([{"label_errors": [0.1, 0.0]}], tmp_path / "lists.csv")
+    assert (tmp_path / "lists.csv").read_text() == 'label_errors\n"[0.1, 0.0]"\n'
     with pytest.raises(ValueError, match=r"written as \.csv or \.parquet, got 'rows.txt'"):
         write_table(rows, tmp_path / "rows.txt")

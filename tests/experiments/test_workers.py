@@ -13,7 +13,6 @@ from sparsetoken.experiments import (
     Store,
     Sweep,
     dask_executor,
-    local_cluster,
     run,
 )
 
@@ -28,7 +27,13 @@ SWEEP = Sweep(
 def test_a_killed_worker_costs_nothing(tmp_path):
     """Two workers, one killed after some cells: the table is complete and equal."""
     killed = []
-    with Store(tmp_path / "results.db") as store, local_cluster(2) as executor:
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        Store(tmp_path / "results.db") as store,
+        dask_executor(cluster.scheduler_address) as executor,
+    ):
         client = executor._client
 
         def kill_one(done, total):
@@ -38,7 +43,7 @@ def test_a_killed_worker_costs_nothing(tmp_path):
                 killed.append(client.run(os.getpid, workers=[next(iter(workers))]))
                 os.kill(next(iter(killed[0].values())), signal.SIGKILL)
 
-        assert run(SWEEP, store, executor, in_flight=20, progress=kill_one) == (20, 0, 0)
+        assert run(SWEEP, store, executor, progress=kill_one) == (20, 0, 0)
         found = store.rows(SWEEP.cells())
     assert killed
     with Store(tmp_path / "whole.db") as whole:
@@ -103,7 +108,7 @@ def test_a_scheduler_that_dies_ends_in_one_sentence(tmp_path, capfd):
             pytest.raises(ClusterError, match=re.escape("scheduler is gone; what is finished")),
             dask_executor(address) as executor,
         ):
-            run(SWEEP, store, executor, in_flight=4, progress=kill)
+            run(SWEEP, store, executor, progress=kill)
     finally:
         process.kill()
         process.communicate()

@@ -28,7 +28,7 @@ def test_caption_counts_the_points_off_their_lines():
 
 
 def test_curves_differ_without_their_colors():
-    for name in ("learning-curves", "depth", "sensitivity", "split"):
+    for name in ("learning-curves", "sensitivity", "split"):
         for ax in draw_figure(name, invented(name)).axes:
             drawn = [line for line in ax.lines if line.get_label()[0] != "_"]
             looks = {(line.get_linestyle(), line.get_marker()) for line in drawn}

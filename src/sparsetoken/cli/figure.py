@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sparsetoken.cli.options import AsJson, Cluster, Scheduler, Workers, open_executor, option
+from sparsetoken.cli.options import AsJson, Scheduler, Workers, open_executor, option
 from sparsetoken.cli.output import check_output, message, print_json, print_result, waiting
 from sparsetoken.experiments.figures import WIDTHS, figure_names, get_recipe
 
@@ -38,7 +38,6 @@ def figure(
     letters: Annotated[bool, option("Mark the panels a, b, c, ...", "--letters")] = False,
     workers: Workers = None,
     scheduler: Scheduler = None,
-    cluster: Cluster = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute and draw a named figure.
@@ -54,7 +53,7 @@ def figure(
     get_recipe(name)
     picture = out or Path(f"{name}.png")
     style = {"width": width, "title": title, "letters": letters}
-    executor = {"workers": workers, "scheduler": scheduler, "cluster": cluster}
+    executor = {"workers": workers, "scheduler": scheduler}
     rows, caption = make_figure(name, picture, quick, style, executor)
     table = str(picture.with_suffix(".csv"))
     if as_json:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sparsetoken.cli.output import CommandError, waiting
-from sparsetoken.vocabulary import FORMER, MODELS, PARAMETERS, Quantity
+from sparsetoken.vocabulary import FORMER, MODELS, PARAMETERS, Quantity, check_known
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -59,23 +59,20 @@ Workers = Annotated[
 Scheduler = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster at this address.")
 ]
-Cluster = Annotated[
-    str | None, typer.Option(metavar="local", help="'local' starts a Dask cluster here.")
-]
 Kinds = Annotated[
     list[str] | None,
     typer.Option(
         "--kind",
-        metavar="SHARE,N_TOKENS,N_SIGNAL,SIGNAL",
-        help="A kind of sequences of a population, with its share; once for each kind. A fifth "
-        "number is its positive rate.",
+        metavar="PROBABILITY,N_TOKENS,N_SIGNAL,SIGNAL",
+        help="A kind of sequences of a population, with its probability; once for each kind. A "
+        "fifth number is its positive rate.",
     ),
 ]
 TestKinds = Annotated[
     list[str] | None,
     typer.Option(
         "--test-kind",
-        metavar="SHARE,N_TOKENS,N_SIGNAL,SIGNAL",
+        metavar="PROBABILITY,N_TOKENS,N_SIGNAL,SIGNAL",
         help="The same in testing, if it differs from training.",
     ),
 ]
@@ -184,48 +181,51 @@ def population_options(
     kinds: list[str] | None, label_errors: str | None, file: Path | None = None, prefix: str = ""
 ) -> dict[str, Any]:
     """Return ``kinds`` and ``label_errors`` as far as the options say them, checked."""
-    from sparsetoken.population_text import errors_text, kinds_text, load_population, parse_kind
+    from sparsetoken._validation import read_toml
+    from sparsetoken.population_tables import FIELDS, from_tables
 
     if file is not None:
         for option, value in (("--kind", kinds), ("--label-errors", label_errors)):
             if value:
                 raise ValueError(f"{option} must be left out with --population, which has it")
-        return load_population(file)
+        return read_toml(file, _check_population)
     population: dict[str, Any] = {}
-    for text in kinds or ():
-        _named(f"--{prefix}kind", parse_kind, text)
     if kinds:
-        population["kinds"] = _named(f"--{prefix}kind", kinds_text, "; ".join(kinds))
+        try:
+            tables = [dict(zip(FIELDS, _numbers(kind), strict=False)) for kind in kinds]
+            from_tables(tables)
+        except ValueError as error:
+            raise ValueError(f"--{prefix}kind {'; '.join(kinds)}: {error}") from None
+        population["kinds"] = tables
     if label_errors is not None:
-        population["label_errors"] = _named(f"--{prefix}label-errors", errors_text, label_errors)
+        population["label_errors"] = _numbers(label_errors)
     return population
 
 
-def _named(option: str, check: Callable[[str], Any], text: str) -> Any:
+def _numbers(text: str) -> list[float]:
     try:
-        return check(text)
-    except ValueError as error:
-        raise ValueError(f"{option} {text}: {error}") from None
+        return [int(part) if part.isdecimal() else float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"it must be numbers with commas, got {text!r}") from None
+
+
+def _check_population(content: dict[str, Any]) -> dict[str, Any]:
+    from sparsetoken.population_tables import from_tables
+
+    for name in content:
+        check_known("entry", name, ("kinds", "label_errors"))
+    if "kinds" not in content:
+        raise ValueError("it has no kinds, written [[kinds]]")
+    from_tables(**content)
+    return content
 
 
 @contextmanager
-def open_executor(
-    workers: int | None, scheduler: str | None = None, cluster: str | None = None
-) -> Iterator["Executor"]:
+def open_executor(workers: int | None, scheduler: str | None = None) -> Iterator["Executor"]:
     """Provide the executor that the options ask for."""
-    from sparsetoken.experiments import dask_executor, local_cluster, local_processes
+    from sparsetoken.experiments import dask_executor, local_processes
 
-    if scheduler is not None and cluster is not None:
-        raise ValueError("give either --scheduler or --cluster, not both")
-    if cluster not in (None, "local"):
-        raise ValueError(f"--cluster must be 'local', got {cluster!r}")
-    executor: Any
-    if scheduler is not None:
-        executor = dask_executor(scheduler)
-    elif cluster is not None:
-        executor = local_cluster(workers)
-    else:
-        executor = local_processes(workers)
+    executor: Any = local_processes(workers) if scheduler is None else dask_executor(scheduler)
     try:
         with executor as opened:
             yield opened

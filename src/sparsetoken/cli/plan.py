@@ -188,7 +188,8 @@ def _of_problem(quantities: dict[str, Any], solve_for: str | None) -> dict[str, 
 
 def _of_population(quantities: dict[str, Any], many: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a plan for a population."""
-    from sparsetoken.population_text import read_population
+    from sparsetoken.population import plain
+    from sparsetoken.population_tables import from_tables
 
     of_one = set_options({name: quantities[name] for name in ("n_tokens", "n_signal", "signal")})
     if "kinds" in many and of_one:
@@ -196,12 +197,13 @@ def _of_population(quantities: dict[str, Any], many: dict[str, Any]) -> dict[str
     if "kinds" not in many and not {"n_tokens", "signal"} <= set(of_one):
         raise ValueError("--label-errors needs --n-tokens and --signal, or kinds of sequences")
     rate = quantities["positive_rate"]
-    problem = read_population(
-        many.get("kinds") or [{"share": 1.0} | of_one],
-        many.get("label_errors", "0,0"),
+    problem = from_tables(
+        many.get("kinds") or [{"probability": 1.0} | of_one],
+        many.get("label_errors", (0.0, 0.0)),
         PARAMETERS["positive_rate"].default if rate is None else rate,
     )
-    return {name: quantities[name] for name in ("n_samples", "dim", "error")} | {"problem": problem}
+    asked = {name: quantities[name] for name in ("n_samples", "dim", "error")}
+    return asked | {"problem": plain(problem)}
 
 
 def _dashed(name: str) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sparsetoken.cli.options import AsJson, Cluster, Scheduler, Workers, open_executor, option
+from sparsetoken.cli.options import AsJson, Scheduler, Workers, open_executor, option
 from sparsetoken.cli.output import (
     CommandError,
     check_output,
@@ -32,7 +32,6 @@ def run_sweep(
     ] = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
-    cluster: Cluster = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", hidden=True)] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -66,7 +65,7 @@ def run_sweep(
                 f"{opened.damaged} lines of {path} are damaged: what they held is computed again"
             )
         with (
-            open_executor(workers, scheduler, cluster) as executor,
+            open_executor(workers, scheduler) as executor,
             waiting("cells", counted=True) as bar,
         ):
             report = run(sweep, opened, executor, progress=bar)
@@ -113,7 +112,7 @@ def export(
 ) -> None:
     """Write the results as a table in long format."""
     from sparsetoken.experiments import Store, write_table
-    from sparsetoken.experiments.table import as_columns, table_text
+    from sparsetoken.experiments.table import as_columns, write_csv
 
     if out is not None:
         check_output(out, (".csv", ".parquet"))
@@ -126,7 +125,7 @@ def export(
     elif as_json:
         print_json(rows)
     else:
-        sys.stdout.write(table_text(as_columns(rows)))
+        write_csv(as_columns(rows), sys.stdout)
     unfinished = counts.get("pending", 0) + counts.get("failed", 0)
     if unfinished:
         message(f"{unfinished} cells are not in the table: pending or failed")

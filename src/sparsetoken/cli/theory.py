@@ -17,7 +17,7 @@ from sparsetoken.cli.options import (
 from sparsetoken.cli.output import message, print_result
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
 
-_OTHERS = ("n_samples", "dim", "trials", "random_state", "refine_steps")  # of plans, simulations
+_OTHERS = ("n_samples", "dim", "trials", "random_state")  # of plans, simulations
 _POPULATION = ("kinds", "label_errors", "test_kinds", "test_label_errors")  # not plain numbers
 _PARAMETERS = [name for name in PARAMETERS if name not in (*_OTHERS, *_POPULATION)]
 

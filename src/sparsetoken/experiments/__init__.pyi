@@ -1,12 +1,12 @@
 from .cell import Cell
 from .cell_values import make_cell
-from .computation import compute, compute_many
+from .computation import compute
 from .execution import Report, collect, run
-from .figures import draw_figure, figure, figure_names, figure_rows
+from .figures import draw_figure, figure_names, figure_rows
 from .store import Failure, Store, StoreError
 from .sweep import Grid, Sweep, load_sweep
 from .table import write_table
-from .workers import ClusterError, dask_executor, local_cluster, local_processes
+from .workers import ClusterError, dask_executor, local_processes
 
 __all__ = [
     "Cell",
@@ -19,14 +19,11 @@ __all__ = [
     "Sweep",
     "collect",
     "compute",
-    "compute_many",
     "dask_executor",
     "draw_figure",
-    "figure",
     "figure_names",
     "figure_rows",
     "load_sweep",
-    "local_cluster",
     "local_processes",
     "make_cell",
     "run",

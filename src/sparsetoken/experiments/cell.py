@@ -4,12 +4,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from sparsetoken._validation import import_object
-from sparsetoken.population import AnyProblem, Population
-from sparsetoken.population_text import errors_text, read_population
+from sparsetoken.population import AnyProblem, Population, plain
+from sparsetoken.population_tables import from_tables
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import group
 
@@ -17,7 +17,6 @@ SOURCES = ("theory", "simulation")
 
 _SCHEMA = 2  # to be raised when the same values come to mean something else
 PROBLEM = group("problem")
-NO_ERRORS = errors_text((0.0, 0.0))
 
 
 @dataclass(frozen=True)
@@ -89,15 +88,11 @@ class Cell:
 
 
 def _read_problem(values: Mapping[str, Any]) -> AnyProblem:
-    errors = values.get("label_errors", NO_ERRORS)
+    errors = values.get("label_errors", (0.0, 0.0))
     if "kinds" in values:
-        return _parsed(values["kinds"], errors)
-    names = (*PROBLEM, "contiguous")
-    single = SparseTokenProblem(**{name: values[name] for name in names if name in values})
-    return read_population(Population([single]), errors)
-
-
-_parsed = lru_cache(maxsize=256)(read_population)  # cells of a sweep share their populations
+        return plain(from_tables(values["kinds"], errors))
+    fields = {name: values[name] for name in (*PROBLEM, "contiguous") if name in values}
+    return plain(Population([SparseTokenProblem(**fields)], label_errors=errors))
 
 
 def _meaning(values: dict[str, Any]) -> dict[str, Any]:

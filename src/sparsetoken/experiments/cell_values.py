@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sparsetoken._validation import check_choice
-from sparsetoken.experiments.cell import NO_ERRORS, PROBLEM, SOURCES, Cell
+from sparsetoken._validation import check_choice, check_real, shown
+from sparsetoken.experiments.cell import PROBLEM, SOURCES, Cell
 from sparsetoken.experiments.models import find_model
 from sparsetoken.losses import get_loss
 from sparsetoken.population import Population, windows
-from sparsetoken.population_text import errors_text, kinds_text, read_population
+from sparsetoken.population_tables import as_tables, from_tables
 from sparsetoken.vocabulary import (
     MEASURED,
     PARAMETERS,
@@ -18,9 +18,8 @@ from sparsetoken.vocabulary import (
     with_names_of_today,
 )
 
-_LEFT_OUT_IF_ZERO = ("center", "tuned", "contiguous", "unlabelled")
+_LEFT_OUT_IF_ZERO = ("center", "contiguous", "unlabelled")
 _SIMULATION = frozenset({"dim", "trials", "random_state"})
-_SAMPLES = ("alpha", "alpha0", "alpha1")
 _DEFAULTS = {name: q.default for name, q in PARAMETERS.items() if q.default is not None}
 
 
@@ -43,15 +42,12 @@ def make_cell(
         Samples per dimension are either ``alpha``, of which the fraction ``split`` goes to the
         query, or ``alpha0`` for the query and ``alpha1`` for the readout. The model "two-step"
         learns its query, "attention" has one of the given ``cosine`` and ``sharpness``; any other
-        pooling, by its name or import path, learns its query unless it is given. ``kinds`` of a
-        population, a :class:`~sparsetoken.Population`, text or tables, take the place of
-        ``n_tokens``, ``n_signal`` and ``signal``. With a value for
-        ``depth``, "attention" has self-attention layers before its query. "training" takes
+        pooling, by its name or import path, learns its query unless it is given. ``kinds``, a
+        :class:`~sparsetoken.Population` or a list of tables with ``probability``, ``n_tokens``,
+        ``n_signal``, ``signal`` and ``positive_rate``, take the place of these. "training" takes
         ``steps`` of gradient descent on all parameters, with ``alpha`` samples per dimension each;
-        "joint" is the minimum, with the ridge on query and readout alike. A model that is ``tuned``
-        has the learning rates (two steps also the split and the ridge) with which the theory
-        expects the least error; ``alpha`` and ``steps`` are then the most it may use in all.
-        "optimal" is the best that any learner can do.
+        "joint" is the minimum, with the ridge on query and readout alike. "optimal" is the best
+        that any learner can do.
 
     Examples
     --------
@@ -63,8 +59,10 @@ def make_cell(
     check_choice("source", source, SOURCES)
     listed = [quantities] if isinstance(quantities, str) else quantities
     wanted = {check_known("quantity", quantity, MEASURED) for quantity in listed}
-    complete = check_parameters(_write_problem(with_names_of_today(values or {})))
-    _check_loss(complete["loss"])
+    complete = check_parameters(_describe_problem(with_names_of_today(values or {})))
+    if not isinstance(complete["loss"], str):
+        raise ValueError(f"loss must be a name or an import path, got {complete['loss']!r}")
+    get_loss(complete["loss"])  # raises ValueError if there is none
     if "sharpness" in complete and "cosine" not in complete:
         raise ValueError("sharpness needs a value for cosine beside it")
     model = find_model(complete)
@@ -95,61 +93,62 @@ def _check_samples(cell: Cell, names: set[str]) -> None:
         listed = ", ".join(sorted(cell.quantities))
         raise ValueError(f"{listed}: a value for {missing[0]} (or alpha) is needed")
     elif "alpha" in names and not {"alpha0", "alpha1"} & names:
-        what = "tuned" if "tuned" in values else f"model {values['model']!r}"
-        raise ValueError(f"{what} needs alpha: how its samples are used is not for alpha0, alpha1")
+        raise ValueError(f"model {values['model']!r} needs alpha, not alpha0 and alpha1")
     if cell.source == "simulation":
-        for name in _SAMPLES:
+        for name in ("alpha", "alpha0", "alpha1"):
             if math.isinf(values.get(name, 0.0)):
                 raise ValueError(f"{name} must be finite in a simulation")
         if values["dim"] < 2:
             raise ValueError(f"dim must be at least 2 in a simulation, got {values['dim']}")
 
 
-def _check_loss(loss: Any) -> None:
-    if not isinstance(loss, str):
-        raise ValueError(f"loss must be a name or an import path, got {loss!r}")
-    get_loss(loss)
-
-
-def _write_problem(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values with their defaults, a population among them written in one way."""
+def _describe_problem(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values with their defaults, and populations as plain data."""
     rate = PARAMETERS["positive_rate"].check(values.get("positive_rate", 0.5))
-    values = _write_population(_write_population(values, "", rate), "test_", rate)
-    if values.get("label_errors") == NO_ERRORS:
-        del values["label_errors"]
-    if "kinds" not in values:
-        return _DEFAULTS | values
+    described = _describe_population(_describe_population(values, "", rate), "test_", rate)
+    if not any(described.get("label_errors", ())):
+        described.pop("label_errors", None)
+    if "kinds" not in described:
+        return _DEFAULTS | described
     for name in PROBLEM:
         if f"test_{name}" in values:
             raise ValueError(f"test_{name} does not go with kinds: give test_kinds")
-    kind, *others = read_population(values["kinds"]).kinds
-    if others:
-        return {n: v for n, v in _DEFAULTS.items() if n not in PROBLEM} | values
-    del values["kinds"]  # one kind is the problem that it is: the same numbers, the same key
-    return _DEFAULTS | values | {name: getattr(kind, name) for name in PROBLEM}
+    if len(described["kinds"]) > 1:
+        return {n: v for n, v in _DEFAULTS.items() if n not in PROBLEM} | described
+    (kind,) = described.pop("kinds")  # the problem that it is: the same numbers, the same key
+    return _DEFAULTS | described | {name: kind[name] for name in PROBLEM}
 
 
-def _write_population(values: dict[str, Any], prefix: str, rate: float) -> dict[str, Any]:
-    """Return the values with kinds and label errors of training, or of testing, as text.
-
-    ``rate`` is that of kinds without one of their own.
-    """
-    values = dict(values)
-    kinds, errors = f"{prefix}kinds", f"{prefix}label_errors"
-    population = values.get(kinds)
-    if isinstance(population, Population):
-        if errors in values:
-            raise ValueError(f"{errors} must be left out: the population has label errors")
-        values[errors] = population.label_errors
-    if errors in values:
-        values[errors] = errors_text(values[errors])
-    if population is None:
-        return values
-    for name in (*PROBLEM[:-1], "contiguous"):
+def _describe_population(values: Mapping[str, Any], prefix: str, rate: float) -> dict[str, Any]:
+    """Return the values with kinds of training, or of testing, as tables; ``rate`` is common."""
+    described = dict(values)
+    kinds, errors = described.get(f"{prefix}kinds"), described.get(f"{prefix}label_errors")
+    if isinstance(kinds, Population):
+        if errors is not None:
+            raise ValueError(f"{prefix}label_errors must be left out: the population has its own")
+        errors = kinds.label_errors
+    if errors is not None:
+        described[f"{prefix}label_errors"] = _check_errors(errors)
+    if kinds is None:
+        return described
+    for name in ("n_tokens", "n_signal", "signal", "contiguous"):
         if f"{prefix}{name}" in values:
-            raise ValueError(f"{prefix}{name} does not go with {kinds}: each kind has its own")
-    common_rate = values.pop(f"{prefix}positive_rate", None)
-    values[kinds] = kinds_text(population, rate if common_rate is None else common_rate)
-    if common_rate is not None and values[kinds] == kinds_text(population):
+            raise ValueError(f"{prefix}{name} does not go with {prefix}kinds: each has its own")
+    common = described.pop(f"{prefix}positive_rate", None)
+    population = kinds
+    if not isinstance(kinds, Population):
+        population = from_tables(kinds, positive_rate=rate if common is None else common)
+    if common is not None and (
+        population is kinds or all("positive_rate" in kind for kind in kinds)
+    ):
         raise ValueError(f"{prefix}positive_rate must be left out: each kind has its own")
-    return values
+    return described | {f"{prefix}kinds": as_tables(population)}
+
+
+def _check_errors(label_errors: Any) -> list[float]:
+    if not isinstance(label_errors, list | tuple) or len(label_errors) != 2:
+        raise ValueError(
+            "label_errors must be two probabilities, that a positive is recorded as negative and "
+            f"the reverse; got {shown(label_errors)}"
+        )
+    return [check_real("label_errors", error, low=0.0, high=1.0) for error in label_errors]

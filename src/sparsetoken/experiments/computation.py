@@ -9,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning as FitWarning
 
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.experiments.cell import Cell
-from sparsetoken.experiments.cell_values import make_cell
 from sparsetoken.experiments.models import find_model
 from sparsetoken.sequences.threads import one_blas_thread
 
@@ -38,31 +37,6 @@ def compute(cell: Cell) -> dict[str, Estimate]:
     True
     """
     return _compute([cell])[0]
-
-
-def compute_many(cells: Iterable[Cell]) -> list[dict[str, Estimate]]:
-    """Return the quantities of each cell; the theory along a curve is solved point from point.
-
-    Parameters
-    ----------
-    cells : iterable of Cell
-        The cells, in any order.
-
-    Examples
-    --------
-    >>> from sparsetoken.experiments import compute_many, make_cell
-    >>> values = {"model": "pooled", "reg": 0.1}
-    >>> cells = [make_cell("theory", "auc", values | {"alpha": a}) for a in (1.0, 2.0, 4.0)]
-    >>> [round(numbers["auc"], 3) for numbers in compute_many(cells)]
-    [0.753, 0.796, 0.827]
-    """
-    cells = list(cells)
-    by_cell = {
-        cell: numbers
-        for curve in curves(cells)
-        for cell, numbers in zip(curve, _compute(curve), strict=True)
-    }
-    return [by_cell[cell] for cell in cells]
 
 
 def curves(cells: Iterable[Cell]) -> list[tuple[Cell, ...]]:
@@ -96,23 +70,15 @@ def _compute(curve: Sequence[Cell]) -> list[dict[str, Estimate]]:
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # kept as a flag on the result
         warnings.simplefilter("error", FitWarning)
-        resolved = [_resolve_tuned(cell) for cell in curve]
-        model = find_model(resolved[0].values)
+        model = find_model(curve[0].values)
         if len(curve) > 1:
-            results = model.predict_curve(resolved)
+            results = model.predict_curve(curve)
         elif curve[0].source == "theory":
-            results = [model.predict(resolved[0])]
+            results = [model.predict(curve[0])]
         else:
-            results = [model.simulate(resolved[0])]
+            results = [model.simulate(curve[0])]
     for cell, numbers in zip(curve, results, strict=True):
         for quantity, number in numbers.items():
             if math.isnan(number):
                 raise ArithmeticError(f"{quantity} is not a number at {cell.describe()}")
     return results
-
-
-def _resolve_tuned(cell: Cell) -> Cell:
-    """Return the cell with the settings that the theory finds best, or the cell itself."""
-    values = find_model(cell.values).tuned_values(cell)
-    resolved = None if values is None else make_cell(cell.source, cell.quantities, values)
-    return resolved or cell

@@ -16,7 +16,7 @@ from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.computation import Outcome, compute_or_error, curves
 from sparsetoken.experiments.store import Store
 from sparsetoken.experiments.sweep import Sweep
-from sparsetoken.experiments.workers import ClusterError, SerialExecutor, available_workers
+from sparsetoken.experiments.workers import ClusterError, available_workers
 
 Curve = tuple[Cell, ...]
 
@@ -34,7 +34,6 @@ def run(
     store: Store,
     executor: Executor | None = None,
     *,
-    in_flight: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Compute the cells that the store does not have, and write each as it completes.
@@ -50,8 +49,6 @@ def run(
     executor : Executor, optional
         Anything with the interface of concurrent.futures; by default the cells run one after the
         other in this process.
-    in_flight : int, optional
-        How many tasks the executor holds at once; by default four per processor.
     progress : callable, optional
         Called with the number of finished cells and of all cells.
 
@@ -68,20 +65,18 @@ def run(
     """
     cells = sweep.cells()
     store.add(cells)
-    known = len(cells) - len(store.missing(cells))
+    finished = len(cells) - len(store.missing(cells))
     computed = failed = 0
     show = progress or (lambda done, total: None)
-    show(known, len(cells))
-    limit = 1 if executor is None else in_flight or 4 * available_workers()
-    tasks = _tasks(store, curves(cells))
-    for cell, outcome in _outcomes(tasks, executor or SerialExecutor(), limit):
+    show(finished, len(cells))
+    for cell, outcome in _outcomes(_tasks(store, curves(cells)), executor):
         if isinstance(outcome, str):
             store.record_failure(cell, outcome)
             failed += 1
         elif store.missing([cell]):
             store.record(cell, outcome)
             computed += 1
-        show(known + computed + failed, len(cells))
+        show(finished + computed + failed, len(cells))
     show(len(cells), len(cells))  # other processes may have computed some
     store.clear_damaged()
     return Report(computed, failed, len(cells) - computed - failed)
@@ -127,14 +122,17 @@ def _tasks(store: Store, every: Iterable[Curve]) -> Iterator[Curve]:
     yield from (curve for curve in begun_by_others if store.missing(curve))
 
 
-def _outcomes(
-    tasks: Iterator[Curve], executor: Executor, limit: int
-) -> Iterator[tuple[Cell, Outcome]]:
-    """Yield cells with their numbers or errors as the executor completes them.
+def _outcomes(tasks: Iterator[Curve], executor: Executor | None) -> Iterator[tuple[Cell, Outcome]]:
+    """Yield cells with their numbers or errors as the executor, or this process, completes them.
 
     When a worker dies, all that the executor held is suspect: it is run again, one cell at a time
     with nothing beside it, so that only the cell that kills its worker can be blamed.
     """
+    if executor is None:
+        for curve in tasks:
+            yield from zip(curve, compute_or_error(curve), strict=True)
+        return
+    limit = 4 * available_workers()  # tasks that the executor holds at once
     running: dict[Future[list[Outcome]], Curve] = {}
     suspects: deque[Cell] = deque()
     while True:

@@ -156,15 +156,20 @@ class Store:
         )
         return len(self.failures(cells))
 
-    def counts(self, cells: Iterable[Cell] | None = None) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:
         """Return the number of cells in each state."""
-        states = [event["state"] for event in self._select(cells)]
+        states = [event["state"] for event in self._select(None)]
         return {state: states.count(state) for state in ("pending", "done", "failed")}
 
     def failures(self, cells: Iterable[Cell] | None = None) -> list[Failure]:
         """Return the failed cells with their errors."""
-        failed = [event for event in self._select(cells) if event["state"] == "failed"]
-        return [Failure(_cell(event), event["content"]) for event in failed]
+        return [
+            Failure(
+                Cell(event["source"], tuple(event["quantities"]), event["values"]), event["content"]
+            )
+            for event in self._select(cells)
+            if event["state"] == "failed"
+        ]
 
     def rows(
         self, cells: Iterable[Cell] | None = None, *, skip_damaged: bool = False
@@ -238,10 +243,6 @@ def _event(cell: Cell, state: str, content: Any = None) -> dict[str, Any]:
         "values": cell.values,
         "content": content,
     }
-
-
-def _cell(event: dict[str, Any]) -> Cell:
-    return Cell(event["source"], tuple(event["quantities"]), event["values"])
 
 
 def _line(event: dict[str, Any]) -> bytes:

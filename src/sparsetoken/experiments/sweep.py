@@ -1,7 +1,7 @@
 """Sweeps as data: grids of named values, in Python or in a TOML file."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -13,15 +13,14 @@ from sparsetoken._validation import check_choice, check_count, check_real, read_
 from sparsetoken.experiments.cell import SOURCES, Cell
 from sparsetoken.experiments.cell_values import make_cell
 from sparsetoken.vocabulary import (
-    MEASURED,
     PARAMETERS,
     check_known,
     check_parameter,
-    check_parameters,
     with_names_of_today,
 )
 
-_RANGE = ("start", "stop", "count", "spacing")
+_ENTRIES = {"quantities": list, "sources": list, "fixed": dict, "axes": dict}
+_WORDS = {list: "list of names", dict: "table"}
 
 
 @dataclass(frozen=True)
@@ -101,12 +100,12 @@ class Sweep:
     @cached_property
     def parts(self) -> list[tuple[Grid, list[Cell]]]:
         """The grids with their cells, made once; a cell that a grid repeats is left out."""
-        seen: dict[str, set[Cell]] = {}
+        by_columns: dict[str, set[Cell]] = {}
         parts = []
         for grid in self.grids:
-            known = seen.setdefault(repr(dict(grid.columns)), set())
-            cells = [cell for cell in dict.fromkeys(grid.cells()) if cell not in known]
-            known.update(cells)
+            earlier = by_columns.setdefault(repr(dict(grid.columns)), set())
+            cells = [cell for cell in dict.fromkeys(grid.cells()) if cell not in earlier]
+            earlier.update(cells)
             parts.append((grid, cells))
         return parts
 
@@ -127,71 +126,49 @@ def load_sweep(path: str | PathLike[str]) -> Sweep:
 
 
 def _sweep(content: dict[str, Any]) -> Sweep:
-    known = ("quantities", "sources", "fixed", "axes")
-    for name in content:
-        check_known("entry", name, (*known, "grid"))
     blocks = content.pop("grid", [{}])
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise ValueError("grid must be written [[grid]]: there may be several")
-    grids = []
-    for block in blocks:
-        for name in block:
-            check_known("entry of [[grid]]", name, known)
-        grids.append(_grid(content, block))
-    sweep = Sweep(grids)
+    sweep = Sweep([_grid(content, block) for block in blocks])
     if not sweep.cells():
         raise ValueError("the sweep has no cells: none of its quantities exists for its values")
     return sweep
 
 
 def _grid(top: dict[str, Any], block: dict[str, Any]) -> Grid:
-    merged = top | block
-    tables = {name: top.get(name, {}) for name in ("fixed", "axes")}
-    for name in tables:
-        table = block.get(name, {})
-        if not isinstance(tables[name], dict) or not isinstance(table, dict):
-            raise ValueError(f"{name} must be a table, [{name}]")
-        tables[name] = with_names_of_today(tables[name] | table)
-    quantities = _names("quantities", merged.get("quantities"), "quantity", MEASURED)
-    sources = _names("sources", merged.get("sources", list(SOURCES)), "source", SOURCES)
-    fixed, axes = tables["fixed"], tables["axes"]
-    both = sorted(fixed.keys() & axes.keys())
-    if both:
-        raise ValueError(f"{both[0]} is both fixed and an axis")
-    check_parameters(fixed)
-    for name, values in axes.items():
-        axes[name] = _axis(name, values)
-        for value in axes[name]:
-            check_parameters({name: value})
-    return Grid(quantities, axes, fixed, sources)
-
-
-def _names(entry: str, value: Any, what: str, known: Iterable[str]) -> list[str]:
-    if not isinstance(value, list) or not value or not all(isinstance(v, str) for v in value):
-        raise ValueError(f"{entry} must be a list of names, got {value!r}")
-    return [check_known(what, name, known) for name in value]
+    """Return the grid of a block, whose entries add to those at the top."""
+    for entries in (top, block):
+        for name, value in entries.items():
+            kind = _ENTRIES[check_known("entry", name, _ENTRIES)]
+            if not isinstance(value, kind) or not value:
+                raise ValueError(f"{name} must be a {_WORDS[kind]}, got {value!r}")
+    fixed, axes = (
+        with_names_of_today(top.get(name, {}) | block.get(name, {})) for name in ("fixed", "axes")
+    )
+    if fixed.keys() & axes.keys():
+        raise ValueError(f"{min(fixed.keys() & axes.keys())} is both fixed and an axis")
+    lists = {"sources": SOURCES} | top | block
+    if "quantities" not in lists:
+        raise ValueError("the sweep names no quantities")
+    axes = {name: _axis(name, values) for name, values in axes.items()}
+    return Grid(lists["quantities"], axes, fixed, lists["sources"])
 
 
 def _axis(name: str, values: Any) -> list[Any]:
     """Return the values of an axis given as a list or as a range."""
     check_parameter("axis", name)
-    if isinstance(values, dict):
-        for entry in values:
-            check_known(f"entry of axis {name!r}", entry, _RANGE)
-        if not {"start", "stop", "count"} <= values.keys():
-            raise ValueError(f"axis {name!r} needs start, stop and count, got {values!r}")
-        spacing = check_choice("spacing", values.get("spacing", "linear"), ("linear", "log"))
-        start, stop = (check_real(f"{e} of axis {name!r}", values[e]) for e in ("start", "stop"))
-        count = check_count(f"count of axis {name!r}", values["count"])
-        if spacing == "log":
-            if min(start, stop) <= 0:
-                raise ValueError(f"axis {name!r} with log spacing must start and stop above 0")
-            points = np.geomspace(start, stop, count)
-        else:
-            points = np.linspace(start, stop, count)
-        if PARAMETERS[name].whole:
-            return sorted({round(point) for point in points.tolist()})
-        return points.tolist()
-    if not isinstance(values, list) or not values:
+    if isinstance(values, list) and values:
+        return values
+    if not isinstance(values, dict):
         raise ValueError(f"axis {name!r} must be a list of values, got {values!r}")
-    return values
+    for entry in values:
+        check_known(f"entry of axis {name!r}", entry, ("start", "stop", "count", "spacing"))
+    if not {"start", "stop", "count"} <= values.keys():
+        raise ValueError(f"axis {name!r} needs start, stop and count, got {values!r}")
+    log = check_choice("spacing", values.get("spacing", "linear"), ("linear", "log")) == "log"
+    start, stop = (check_real(f"{e} of axis {name!r}", values[e]) for e in ("start", "stop"))
+    if log and min(start, stop) <= 0:
+        raise ValueError(f"axis {name!r} with log spacing must start and stop above 0")
+    count = check_count(f"count of axis {name!r}", values["count"])
+    points = (np.geomspace if log else np.linspace)(start, stop, count).tolist()
+    return sorted(set(map(round, points))) if PARAMETERS[name].whole else points

@@ -1,7 +1,7 @@
 """Tables, as rows or as columns, written to CSV or Parquet."""
 
 import csv
-import io
+import json
 import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -59,26 +59,22 @@ def write_columns(columns: Columns, path: str | PathLike[str]) -> None:
     with replaced(path) as temporary:
         if path.suffix == ".csv":
             with temporary.open("w", encoding="utf-8", newline="") as file:
-                _write_csv(columns, file)
+                write_csv(columns, file)
         else:
             parquet = import_extra("pyarrow.parquet", f"{path}: Parquet")
             parquet.write_table(import_extra("pyarrow", "Parquet").table(columns), temporary)
 
 
-def table_text(columns: Columns) -> str:
-    """Return columns as the text of a CSV file."""
-    buffer = io.StringIO()
-    _write_csv(columns, buffer)
-    return buffer.getvalue()
-
-
-def _write_csv(columns: Columns, file: TextIO) -> None:
+def write_csv(columns: Columns, file: TextIO) -> None:
+    """Write columns as CSV to an open file."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(map(_harmless, columns))
     writer.writerows(map(_harmless, row) for row in zip(*columns.values(), strict=True))
 
 
 def _harmless(cell: Any) -> Any:
-    """Return text that a spreadsheet would run with an apostrophe before it."""
+    """Return lists as JSON, and text that a spreadsheet would run with an apostrophe before it."""
+    if isinstance(cell, list):
+        return json.dumps(cell)
     runs = isinstance(cell, str) and cell[:1] in ("=", "@", "+", "-", "\t")
     return f"'{cell}" if runs and not _NUMBER.fullmatch(cell) else cell

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import connection
@@ -24,16 +24,6 @@ class ClusterError(Exception):
 def available_workers() -> int:
     """Return the number of processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class SerialExecutor(Executor):
-    """The process itself: what is submitted is computed at once."""
-
-    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        """Return a future that is done."""
-        future: Future[Any] = Future()
-        future.set_result(function(*args, **kwargs))
-        return future
 
 
 def local_processes(workers: int | None = None) -> "RestartingProcesses":
@@ -119,38 +109,13 @@ def dask_executor(address: str) -> Iterator[Executor]:
         Address of the scheduler, such as ``tcp://host:8786``. One that does not answer within
         seconds raises ClusterError.
     """
-    client_class = _distributed().Client
+    distributed = import_extra("distributed", "a cluster", "distributed")
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is raised
     try:
-        client = client_class(address, timeout=_PATIENCE, set_as_default=False)
+        client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ClusterError(f"no Dask scheduler at {address}: {reason}") from None
     with client:
         yield client.get_executor(pure=False)
-
-
-@contextmanager
-def local_cluster(workers: int | None = None) -> Iterator[Executor]:
-    """Provide a Dask cluster on this machine, with one thread per worker.
-
-    Parameters
-    ----------
-    workers : int, optional
-        How many; by default one per processor.
-    """
-    distributed = _distributed()
-    count = workers or available_workers()
-    with (
-        distributed.LocalCluster(
-            n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        yield client.get_executor(pure=False)
-
-
-def _distributed() -> Any:
-    distributed = import_extra("distributed", "a cluster", "distributed")
-    for name in ("distributed", "distributed.client"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is raised
-    return distributed

@@ -26,7 +26,7 @@ from sparsetoken.planner.request import (
 )
 from sparsetoken.planner.result import PlanResult, Sections
 from sparsetoken.population import Population
-from sparsetoken.population_text import errors_text, kinds_text
+from sparsetoken.population_tables import as_tables
 from sparsetoken.theory import Risk
 from sparsetoken.theory.optimal_solution import LearningSolution
 from sparsetoken.vocabulary import PARAMETERS
@@ -235,10 +235,8 @@ class Plan(PlanResult):
         more = ("model", "metric", "target", "settings")
         data = {name: getattr(self, name) for name in (*words, *more)} | self._planned_with()
         if isinstance(problem, Population):
-            data["kinds"], data["label_errors"] = (
-                kinds_text(problem),
-                errors_text(problem.label_errors),
-            )
+            data["kinds"] = as_tables(problem)
+            data["label_errors"] = list(problem.label_errors)
         return data | {
             "error": float(self.error),
             "uncertainty": self.error.uncertainty,

@@ -140,8 +140,9 @@ def finish(figure: Picture, *, title: bool = False, letters: bool = False) -> Pi
     return figure
 
 
-def share_legend(figure: Picture, axes: Axes) -> None:
+def share_legend(axes: Axes) -> None:
     """Put the legend of one panel, which is that of all, below them."""
+    figure: Any = axes.figure
     handles, labels = axes.get_legend_handles_labels()
     entry = 0.45 + 0.048 * max(map(len, labels))  # line, gap and letters, in inches
     rows = math.ceil(len(labels) / max(1, int(figure.get_figwidth() / entry)))

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from sparsetoken.plotting.picture import Picture, with_subscripts
-from sparsetoken.vocabulary import COLORS, MARKERS, MEASURED, MODELS, PARAMETERS, look, quantity
+from sparsetoken.vocabulary import COLORS, MARKERS, MEASURED, MODELS, PARAMETERS, group, look
 
 Rows = Sequence[dict[str, Any]]
 
@@ -89,22 +89,31 @@ def curve(
         axes.plot([], [], ls=ls, marker=shown, label=label, **points, **line)
 
 
-def family(axes: Axes, rows: Rows, x: str, by: str) -> list[tuple[Any, list[dict[str, Any]], str]]:
-    """Draw a curve for each value of the column ``by``; return value, rows and color of each."""
-    symbol, drawn = with_subscripts(PARAMETERS[by].short), []
-    for value, (color, marker) in looks(present(rows, by)):
-        members = select(rows, **{by: value})
-        curve(axes, members, x, color, marker, f"{symbol} = {value:g}")
-        drawn.append((value, members, color))
-    return drawn
+def panel(
+    axes: Axes,
+    rows: Rows,
+    x: str,
+    y: str,
+    by: str = "model",
+    styles: Mapping[str, dict[str, Any]] | None = None,
+) -> None:
+    """Draw the quantity ``y`` against ``x``, a curve for each value of ``by``, and label the axes.
 
-
-def model_curves(axes: Axes, rows: Rows, x: str, styles: Mapping[str, dict[str, Any]]) -> None:
-    """Draw the curve of each model as it looks everywhere, but for what ``styles`` has of it."""
-    for model in present(rows, "model", MODELS):
-        known = look(model)
-        style = {"color": known.color, "marker": known.marker, "label": known.label}
-        curve(axes, select(rows, model=model), x, **(style | styles.get(model, {})))
+    A model looks as it does everywhere, but for what ``styles`` has of it.
+    """
+    shown = select(rows, quantity=y)
+    if by == "model":
+        for model in present(shown, by, MODELS):
+            name, _, color, marker = look(model)
+            style = {"color": color, "marker": marker, "label": name} | (styles or {}).get(
+                model, {}
+            )
+            curve(axes, select(shown, model=model), x, **style)
+    else:
+        symbol = with_subscripts(PARAMETERS[by].short)
+        for value, (color, marker) in looks(present(shown, by)):
+            curve(axes, select(shown, **{by: value}), x, color, marker, f"{symbol} = {value:g}")
+    label_axes(axes, x, y)
 
 
 def caption(figure: Picture, rows: Rows, title: str, notes: Sequence[str] = ()) -> None:
@@ -117,10 +126,10 @@ def caption(figure: Picture, rows: Rows, title: str, notes: Sequence[str] = ()) 
         points = "simulation, mean and standard error" + (off if far else "")
         sentences.append(f"Lines: theory, in the limit of large d. Points: {points}")
     fixed = []
-    for name, known in PARAMETERS.items():
-        values = {row[name] for row in rows if row.get(name) is not None}
-        if len(values) == 1 and known.group in _NAMED and (known.symbol or name == "trials"):
-            fixed.append(f"{known.short} = {values.pop():g}")
+    for name in group(*_NAMED):
+        values = present(rows, name)
+        if len(values) == 1 and (PARAMETERS[name].symbol or name == "trials"):
+            fixed.append(f"{PARAMETERS[name].short} = {values[0]:g}")
     sentences += [", ".join(fixed)] if fixed else []
     figure.title = title
     figure.caption = " ".join(f"{sentence.rstrip('.')}." for sentence in sentences if sentence)
@@ -138,11 +147,11 @@ def lines_and_points(axes: Axes, *, lines: bool = True) -> None:
 def label_axes(axes: Axes, x: str, y: str) -> None:
     """Label and scale both axes as the vocabulary has it; a name it does not know is the label."""
     for axis, name in ((axes.xaxis, x), (axes.yaxis, y)):
-        known = name in PARAMETERS or name in MEASURED
-        label = quantity(name).axis if known else name
+        entry = (PARAMETERS | MEASURED).get(name)
+        label = entry.axis if entry else name
         label = label if axis is axes.xaxis else _balanced(label, _fitting(axes))
         axis.set_label_text(with_subscripts(label))
-        if known and quantity(name).logarithmic:
+        if entry and entry.logarithmic:
             (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
             plain_log(axis)
 

@@ -3,7 +3,6 @@
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.performance import Performance
 from sparsetoken.theory.curves import risk, risk_curve
-from sparsetoken.theory.dynamics.best import BestTraining, best_training
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.train import training
 from sparsetoken.theory.joint import JointRisk, joint_risk
@@ -22,7 +21,6 @@ from sparsetoken.theory.two_steps import Alignment, alignment, best_bias_rate
 
 __all__ = [
     "Alignment",
-    "BestTraining",
     "ConvergenceWarning",
     "Estimate",
     "JointRisk",
@@ -33,7 +31,6 @@ __all__ = [
     "Training",
     "alignment",
     "best_bias_rate",
-    "best_training",
     "capacity",
     "joint_risk",
     "learning_thresholds",

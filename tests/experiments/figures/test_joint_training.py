@@ -1,5 +1,5 @@
 import pytest
-from figure_tables import assert_agree, only, where
+from figure_tables import assert_agree, where
 
 from invented_figures import invented, points_on
 from sparsetoken.experiments import draw_figure
@@ -15,24 +15,11 @@ def test_joint_training(table):
         last_points=[],
         lines=[4.0],
         points=[4.0],
-        budgets=[4.0],
-        budget_points=[4.0],
-        most_steps=3,
         n_points=256,
         dim=60,
         trials=6,
     )
-    budget = where(rows, panel="budget")
-    certain = [row for row in rows if row["panel"] != "budget"]
-    assert_agree(certain, ("panel", "curve", "steps", "alpha", "quantity"), dim=25)
-    # Samples that are divided among the steps suffer from chance: only those used together agree.
-    for way in ("reused", "two-step"):
-        assert_agree(where(budget, curve=way), ("quantity",), dim=25)
-    errors = {
-        way: only(budget, curve=way, source="theory", quantity="test_error")
-        for way in ("fresh", "reused", "two-step")
-    }
-    assert errors["reused"] < errors["fresh"]
+    assert_agree(rows, ("panel", "curve", "steps", "alpha", "quantity"), dim=25)
     (minimum,) = where(rows, panel="minimum", curve="joint", source="theory", quantity="test_error")
     assert minimum["converged"]
     assert minimum["value"] == pytest.approx(0.0334, rel=0.06)  # as joint_risk with many points
@@ -41,7 +28,7 @@ def test_joint_training(table):
 def test_joint_minimum_is_a_level_that_ends_in_its_simulation():
     rows = invented("joint-training")
     minimum = select(rows, panel="steps", curve="joint", quantity="cosine")
-    shown = points_on(draw_figure("joint-training", rows).axes[2])
+    shown = points_on(draw_figure("joint-training", rows).axes[1])
     for row in minimum:
         places = {x for x, y in shown if y == round(row["value"], 9)}
         assert places == ({1, 1280} if row["source"] == "theory" else {1280})
@@ -52,5 +39,5 @@ def test_a_refused_joint_minimum_is_not_drawn():
     refused = select(rows, panel="minimum", curve="joint", source="theory")
     for row in refused:
         row["converged"] = False
-    shown = {y for _, y in points_on(draw_figure("joint-training", rows).axes[1])}
+    shown = {y for _, y in points_on(draw_figure("joint-training", rows).axes[2])}
     assert not shown & {round(row["value"], 9) for row in refused}

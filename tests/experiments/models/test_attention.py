@@ -37,13 +37,6 @@ def test_cells_are_the_theory():
     assert found["oracle_error"] == oracle
 
 
-def test_the_limit_of_long_sequences_is_that_of_softmax_alone():
-    values = {"cosine": 0.9, "sharpness": 1.0, "alpha": 2.0}
-    assert make_cell("theory", ["limit_error"], values | {"model": "attention"}) is not None
-    for other in ({"model": "elementwise"}, {"model": "attention", "depth": 1}):
-        assert make_cell("theory", ["limit_error"], values | other) is None
-
-
 def test_best_weights_need_no_query():
     found = compute(make_cell("theory", "oracle_error", {"model": "attention", "n_tokens": 4}))
     problem = st.SparseTokenProblem(4, 1, 5.0)

@@ -1,6 +1,5 @@
 import pytest
 
-import sparsetoken as st
 from agreement import assert_theory_agrees
 from populations import TWO_LENGTHS
 from sparsetoken.experiments import compute, make_cell
@@ -25,16 +24,6 @@ def test_simulation_agrees_with_theory(values):
     if "kinds" in values:
         del values["n_tokens"], values["signal"]
     assert_theory_agrees(values, quantities, slack=2.0)
-
-
-def test_tuned_settings_are_those_of_the_theory():
-    values = {"model": "training", "batches": "fresh", "alpha": 2.0, "steps": 3, "tuned": 1}
-    values |= {"n_tokens": 4, "reg": 0.0}
-    found = compute(make_cell("theory", ["test_error"], values))["test_error"]
-    best = st.theory.best_training(
-        st.SparseTokenProblem(4, 1, 5.0), alpha=2.0, steps=3, batches="fresh"
-    )
-    assert found == best.test_error
 
 
 def test_a_training_that_runs_away_is_an_error():

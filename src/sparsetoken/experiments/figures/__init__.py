@@ -19,9 +19,14 @@ from sparsetoken.vocabulary import check_known
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from matplotlib.axes import Axes
+
     from sparsetoken.experiments.store import Store
     from sparsetoken.experiments.sweep import Sweep
     from sparsetoken.plotting import Picture
+    from sparsetoken.population import AnyProblem
+
+    Drawing = Callable[["Rows", list[Axes]], list[str]]
 
 WIDTHS = (40.0, 500.0)
 """The least and the largest width of a figure, in mm."""
@@ -37,21 +42,28 @@ class Recipe:
     ----------
     name, summary : str
         What the figure is called and what it shows.
+    title : str
+        The first sentence of its caption: what it tells.
+    panels : (int, int)
+        Rows and columns of panels.
     data : callable
         ``data(**settings)`` returns the sweep to compute, or rows where nothing is to be swept; its
         defaults are the settings for a paper.
     draw : callable
-        ``draw(rows)`` returns a picture with its caption; it computes nothing.
+        ``draw(rows, axes)`` draws on the panels, row by row, and returns the remarks of the
+        caption; it computes nothing.
     quick : dict
         The settings that differ for a look within a minute.
     minutes : float
-        About how long the full settings take on two processors, by the times of some cells.
+        About how long the full settings take on two processors.
     """
 
     name: str
     summary: str
+    title: str
+    panels: tuple[int, int]
     data: "Callable[..., Sweep | Rows]" = field(repr=False)
-    draw: "Callable[[Rows], Picture]" = field(repr=False)
+    draw: "Drawing" = field(repr=False)
     quick: dict[str, Any] = field(repr=False)
     minutes: float = 1.0
 
@@ -68,18 +80,12 @@ class Recipe:
         return self.full | (self.quick if quick else {}) | changed
 
 
-def figure(
-    summary: str,
-    *,
-    data: "Callable[..., Sweep | Rows]",
-    quick: dict[str, Any],
-    minutes: float = 1.0,
-) -> "Callable[[Callable[[Rows], Picture]], Recipe]":
+def figure(summary: str, **recipe: Any) -> "Callable[[Drawing], Recipe]":
     """Make the decorated drawing a recipe, named as its file; arguments as in Recipe."""
 
-    def make(draw: "Callable[[Rows], Picture]") -> Recipe:
+    def make(draw: "Drawing") -> Recipe:
         name = draw.__module__.rpartition(".")[2].replace("_", "-")
-        return Recipe(name, summary, data, draw, quick, minutes)
+        return Recipe(name, summary, draw=draw, **recipe)
 
     return make
 
@@ -166,10 +172,25 @@ def draw_figure(
         A matplotlib figure with a ``caption``, to be changed, or saved with
         :func:`sparsetoken.plotting.save_picture`.
     """
-    from sparsetoken.plotting import finish, styled
+    from sparsetoken.plotting import caption, finish, new_figure, styled
 
+    recipe = get_recipe(name)
     if width is not None:
         check_real("width", width, *WIDTHS)
         width /= 25.4  # mm in an inch
     with styled(width):
-        return finish(get_recipe(name).draw(rows), title=title, letters=letters)
+        drawn, axes = new_figure(*recipe.panels)
+        notes = recipe.draw(rows, list(axes.flat))
+        caption(drawn, rows, recipe.title, notes)
+        return finish(drawn, title=title, letters=letters)
+
+
+def query_rate(problem: "AnyProblem", alpha0: float, sharpness: float, **steps: Any) -> float:
+    """Return the learning rate that gives the query this sharpness, to three digits.
+
+    With one rate for all lengths, the sharpness would fall as 1/L².
+    """
+    from sparsetoken.theory import alignment
+
+    unit = alignment(problem, alpha=alpha0, lr_query=1.0, **steps).sharpness
+    return float(f"{sharpness / unit:.3g}")

@@ -1,5 +1,7 @@
 """How the query turns towards the signal as it sees more samples."""
 
+from typing import Any
+
 import numpy as np
 
 from sparsetoken import plotting
@@ -24,6 +26,8 @@ def sweep(
 
 @figure(
     "cosine between query and signal against samples per dimension",
+    title="Two gradient steps turn the query towards the signal",
+    panels=(1, 2),
     data=sweep,
     quick={
         "lines": np.geomspace(0.1, 100.0, 31).tolist(),
@@ -31,12 +35,11 @@ def sweep(
         "dim": 500,
     },
 )
-def draw(rows: Rows) -> plotting.Picture:
+def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw the cosine, and its distance from one beside C/α₀."""
-    drawn, axes = plotting.new_figure(1, 2)
-    left, right = axes[0]
+    left, right = axes
+    plotting.panel(left, rows, "alpha0", "cosine", "signal")
     cosines = plotting.select(rows, quantity="cosine")
-    plotting.family(left, cosines, "alpha0", "signal")
     for signal, look in plotting.looks(plotting.present(cosines, "signal")):
         curve = plotting.select(cosines, signal=signal)
         plotting.curve(right, curve, "alpha0", *look, transform=lambda value: 1.0 - abs(value))
@@ -45,10 +48,8 @@ def draw(rows: Rows) -> plotting.Picture:
             right.plot(ends, [row["value"] / end for end in ends], color=look[0], lw=0.4)
     right.plot([], [], color="0.4", lw=0.4, label="C/α₀")
     plotting.lines_and_points(right)
-    plotting.label_axes(left, "alpha0", "cosine")
     plotting.label_axes(right, "alpha0", "1 − |cosine|")
     right.set(yscale="log", ylim=(None, 1.3))
     left.legend(loc="lower right")
     right.legend(loc="lower left")
-    plotting.caption(drawn, rows, "Two gradient steps turn the query towards the signal")
-    return drawn
+    return []

@@ -42,20 +42,23 @@ def weights(
 
 
 @figure(
-    "attention weights on drawn sequences, after the two steps", data=weights, quick={"dim": 300}
+    "attention weights on drawn sequences, after the two steps",
+    title="Where the query looks after two steps",
+    panels=(1, 2),
+    data=weights,
+    quick={"dim": 300},
 )
-def draw(rows: Rows) -> plotting.Picture:
+def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw a map for each class; a dot marks a token that carries the signal."""
-    drawn, axes = plotting.new_figure(1, 2)
     top = max(row["value"] for row in rows)
-    for ax, (label, kind) in zip(axes[0], ((1, "positive"), (0, "negative")), strict=True):
-        chosen = plotting.select(rows, label=label)
-        shape = [1 + max(row[name] for row in chosen) for name in ("sequence", "token")]
+    for ax, (label, kind) in zip(axes, ((1, "positive"), (0, "negative")), strict=True):
+        of_class = plotting.select(rows, label=label)
+        shape = [1 + max(row[name] for row in of_class) for name in ("sequence", "token")]
         shown = np.zeros(shape)
-        for row in chosen:
+        for row in of_class:
             shown[row["sequence"], row["token"]] = row["value"]
         image = ax.pcolormesh(shown, cmap="Blues", vmin=0.0, vmax=top, lw=0)
-        marked = plotting.select(chosen, carries_signal=True)
+        marked = plotting.select(of_class, carries_signal=True)
         x, y = ([row[name] + 0.5 for row in marked] for name in ("token", "sequence"))
         ax.plot(x, y, "o", ms=4, color=COLORS[1], markeredgecolor="white", markeredgewidth=0.7)
         ax.set(title=f"{kind} sequences", xlabel="token")
@@ -65,8 +68,6 @@ def draw(rows: Rows) -> plotting.Picture:
             axis.set_tick_params(length=0)
         ax.invert_yaxis()
         ax.spines[:].set_visible(True)
-    axes[0][0].set_ylabel("sequence")
-    drawn.colorbar(image, ax=axes, label="attention weight", shrink=0.8)
-    notes = ["Dots: tokens that carry the signal", f"Before training each weight is 1/{shape[1]}"]
-    plotting.caption(drawn, rows, "Where the query looks after two steps", notes)
-    return drawn
+    axes[0].set_ylabel("sequence")
+    axes[0].figure.colorbar(image, ax=axes, label="attention weight", shrink=0.8)
+    return ["Dots: tokens that carry the signal", f"Before training each weight is 1/{shape[1]}"]

@@ -12,6 +12,7 @@ from sparsetoken.theory import capacity
 from sparsetoken.vocabulary import look
 
 _PROBLEM: dict[str, Any] = {"n_tokens": 5, "n_signal": 1, "signal": 2.0, "positive_rate": 0.5}
+_MODELS = ("vectorized", "pooled", "attention")
 _QUERY: dict[str, Any] = {"cosine": 0.9, "sharpness": 1.0}
 
 
@@ -25,11 +26,10 @@ def sweep(
     ],
     dims: list[int] = [20, 50, 100],
     trials: int = 50,
-    models: list[str] = ["vectorized", "pooled", "attention"],
 ) -> Sweep:
     """Return samples around each model's own capacity: ``ratios`` of it, and ``lines``."""
     grids = []
-    for model in models:
+    for model in _MODELS:
         query = _QUERY if model == "attention" else {}
         limit = capacity(SparseTokenProblem(**_PROBLEM), model, **query)
         fixed = _PROBLEM | query | {"model": model, "trials": trials, "reg": 1e-4}
@@ -48,15 +48,17 @@ def _times(ratios: list[float], limit: float) -> list[float]:
 
 @figure(
     "separable fraction and training loss around the capacity, several dimensions",
+    title="Below the capacity α* the training samples are separable",
+    panels=(2, len(_MODELS)),
     data=sweep,
     minutes=20,
     quick={"ratios": [0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5], "dims": [10, 20, 40], "trials": 20},
 )
-def draw(rows: Rows) -> plotting.Picture:
+def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw the separable fraction and the training loss, a column for each model."""
     limits = {row["model"]: row["value"] for row in plotting.select(rows, quantity="capacity")}
-    drawn, axes = plotting.new_figure(2, len(limits))
-    for (above, below), (model, limit) in zip(axes.T, limits.items(), strict=True):
+    columns = zip(axes[: len(_MODELS)], axes[len(_MODELS) :], strict=True)
+    for (above, below), (model, limit) in zip(columns, limits.items(), strict=True):
         near = [
             row | {"ratio": row["alpha"] / limit}
             for row in plotting.select(rows, model=model)
@@ -79,10 +81,6 @@ def draw(rows: Rows) -> plotting.Picture:
         above.sharex(below)
         plotting.label_axes(above, "α / α*", "separable")
         plotting.label_axes(below, "α / α*", "train_loss")
-    axes[0][-1].legend(loc="upper right")
-    axes[1][-1].legend(loc="lower right")
-    note = "Thin lines join the simulations of one dimension: the transition sharpens as d grows"
-    plotting.caption(
-        drawn, rows, "Below the capacity α* the training samples are separable", [note]
-    )
-    return drawn
+    above.legend(loc="upper right")
+    below.legend(loc="lower right")
+    return ["Thin lines join the simulations of one dimension: the transition sharpens as d grows"]

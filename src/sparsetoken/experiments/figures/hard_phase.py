@@ -11,7 +11,6 @@ from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.vocabulary import COLORS, MARKERS
 
 _THRESHOLDS = ("information_threshold", "iteration_threshold", "iteration_law")
-_REGIONS = {"impossible": "0.88", "hard": "#F7D9B8", "easy": "#D6E9F5"}
 _HALVES = ("left", "right")
 
 
@@ -50,6 +49,8 @@ def sweep(
 
 @figure(
     "lengths and samples at which learning is impossible, possible but hard, and easy",
+    title="Where learning is hard",
+    panels=(1, 2),
     data=sweep,
     minutes=6,
     quick={
@@ -62,37 +63,43 @@ def sweep(
         "trials": 4,
     },
 )
-def draw(rows: Rows) -> plotting.Picture:
+def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw the phases with what message passing found, then its cosine at one length."""
-    drawn, axes = plotting.new_figure(1, 2)
-    _draw_phases(axes[0][0], plotting.select(rows, panel="phases"))
-    curve = plotting.select(rows, panel="curve")
-    _draw_curve(axes[0][1], curve)
-    plotting.share_legend(drawn, axes[0][1])
+    left, right = axes
+    _draw_phases(left, plotting.select(rows, panel="phases"))
+    _draw_curve(right, plotting.select(rows, panel="curve"))
+    plotting.share_legend(right)
     small, large = plotting.present(rows, "dim")
-    notes = [
+    return [
         "Impossible: the samples tell little of the direction. Hard: they tell it, but the "
         "iteration from nothing does not find it. Dashed: the law of long sequences",
         f"Circles: mean cosine of message passing, white 0 to black 1; left half d = {small}, "
         f"right half d = {large}",
     ]
-    plotting.caption(drawn, rows, "Where learning is hard", notes)
-    return drawn
 
 
 def _draw_phases(ax: Any, rows: Rows) -> None:
     """Draw regions, law and circles with two halves, as dark as the cosine."""
     lengths = plotting.present(plotting.select(rows, quantity=_THRESHOLDS[0]), "n_tokens")
-    information, iteration, law = (
+    information, iteration, law = (  # numbers of samples, at each length
         [plotting.select(rows, quantity=name, n_tokens=length)[0]["value"] for length in lengths]
         for name in _THRESHOLDS
     )
     simulated = plotting.select(rows, quantity="cosine")
     alphas = plotting.present(simulated, "alpha")
     low, high = 0.6 * alphas[0], 1.7 * alphas[-1]
-    ax.fill_betweenx(lengths, low, information, color=_REGIONS["impossible"], lw=0)
-    ax.fill_betweenx(lengths, information, iteration, color=_REGIONS["hard"], lw=0)
-    ax.fill_betweenx(lengths, iteration, high, color=_REGIONS["easy"], lw=0)
+    regions: dict[Any, Any] = {  # name, color and height of the name: from where to where
+        ("impossible", "0.88", 0.85): (np.full(len(lengths), low), information),
+        ("hard", "#F7D9B8", 0.85): (information, np.minimum(iteration, high)),
+        ("easy", "#D6E9F5", 0.3): (iteration, np.full(len(lengths), high)),
+    }
+    for (name, color, height), (left, right) in regions.items():
+        ax.fill_betweenx(lengths, left, right, color=color, lw=0)
+        index = int(height * len(lengths))
+        middle = math.sqrt(left[index] * right[index])
+        words = ax.text(middle, lengths[index], name, ha="center", va="center", style="italic")
+        words.set_bbox({"facecolor": color, "edgecolor": "none", "pad": 1.0})
+        words.set_zorder(4)
     ax.plot(information, lengths, color=COLORS[1], lw=1.0)
     ax.plot(iteration, lengths, color=COLORS[0], lw=1.0)
     ax.plot(law, lengths, "--", color="black", lw=0.8)
@@ -107,17 +114,6 @@ def _draw_phases(ax: Any, rows: Rows) -> None:
     plotting.label_axes(ax, "alpha", "n_tokens")
     ax.set(xlim=(low, high), ylim=(lengths[0], lengths[-1]))
     plotting.plain_log(ax.xaxis)
-    places: dict[str, tuple[float, Any, Any]] = {
-        "impossible": (0.85, [low] * len(lengths), information),
-        "hard": (0.85, information, np.minimum(iteration, high)),
-        "easy": (0.3, iteration, [high] * len(lengths)),
-    }
-    for name, (height, left, right) in places.items():
-        index = int(height * len(lengths))
-        middle = math.sqrt(left[index] * right[index])
-        words = ax.text(middle, lengths[index], name, ha="center", va="center", style="italic")
-        words.set_bbox({"facecolor": _REGIONS[name], "edgecolor": "none", "pad": 1.0})
-        words.set_zorder(4)
 
 
 def _draw_curve(ax: Any, rows: Rows) -> None:

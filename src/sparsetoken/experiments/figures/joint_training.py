@@ -1,4 +1,4 @@
-"""Training all parameters together: step by step, to the minimum, and against two tuned steps."""
+"""Training all parameters together: step by step, and to the minimum."""
 
 from typing import Any
 
@@ -29,49 +29,34 @@ def sweep(
     last_points: list[int] = [80, 160, 320, 640],
     lines: list[float] = np.geomspace(1.5, 16.0, 8).round(3).tolist(),
     points: list[float] = [2.0, 4.0, 8.0, 16.0],
-    budgets: list[float] = np.geomspace(0.5, 16.0, 9).round(3).tolist(),
-    budget_points: list[float] = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0],
-    most_steps: int = 8,
     n_points: int = 1024,
     dim: int = 200,
     trials: int = 16,
 ) -> Sweep:
-    """Return three parts, by the column ``panel``: steps, minimum and budget.
+    """Return two parts, by the column ``panel``: steps and minimum.
 
     ``last_points`` are steps of the same batch beyond those that the theory follows.
     """
     fixed = _PROBLEM | {"dim": dim, "trials": trials, "reg": reg, "n_points": n_points}
     descent = fixed | _RATES | {"model": "training", "alpha": alpha}
-    joint = fixed | {"model": "joint", "refine_steps": 500}
+    joint = fixed | {"model": "joint"}
     grids = []
     for batches in ("fresh", "reused"):
         batch, mark = descent | {"batches": batches}, {"panel": "steps", "curve": batches}
         grids += line_and_points(_QUANTITIES, "steps", steps, step_points, batch, columns=mark)
     grids.append(Grid(_QUANTITIES, {"steps": last_points}, batch, ["simulation"], mark))
-    grids += _against_samples("steps", "joint", [alpha], [alpha], joint)
-    grids += _against_samples("minimum", "joint", lines, points, joint)
-    two_step = fixed | {"model": "two-step"}
-    grids += _against_samples("minimum", "two-step", lines, points, two_step)
-    tuned = fixed | {"tuned": 1, "reg": 0.0, "steps": most_steps}
-    ways: dict[str, dict[str, Any]] = {
-        "fresh": {"model": "training", "batches": "fresh"},
-        "reused": {"model": "training", "batches": "reused"},
-        "two-step": {"model": "two-step"},
-    }
-    for name, way in ways.items():
-        grids += _against_samples("budget", name, budgets, budget_points, tuned | way)
+    mark = {"panel": "steps", "curve": "joint"}
+    grids.append(Grid(_QUANTITIES, {"alpha": [alpha]}, joint, columns=mark))
+    for curve, values in (("joint", joint), ("two-step", fixed | {"model": "two-step"})):
+        mark = {"panel": "minimum", "curve": curve}
+        grids += line_and_points(_QUANTITIES, "alpha", lines, points, values, columns=mark)
     return Sweep(grids)
 
 
-def _against_samples(
-    panel: str, curve: str, lines: list[float], points: list[float], fixed: Any
-) -> list[Grid]:
-    mark = {"panel": panel, "curve": curve}
-    return line_and_points(_QUANTITIES, "alpha", lines, points, fixed, columns=mark)
-
-
 @figure(
-    "training of all parameters, step by step, to the minimum, and tuned for a budget of samples",
+    "training of all parameters, step by step and to the minimum",
+    title="Query, readout and bias trained together",
+    panels=(1, 3),
     data=sweep,
     minutes=5,
     quick={
@@ -80,57 +65,36 @@ def _against_samples(
         "last_points": [100],
         "lines": [2.0, 2.8, 4.0, 5.7, 8.0],
         "points": [2.0, 8.0],
-        "budgets": [2.0, 4.0, 8.0],
-        "budget_points": [2.0, 8.0],
         "dim": 100,
         "trials": 6,
     },
 )
-def draw(rows: Rows) -> plotting.Picture:
-    """Draw error and cosine against steps, then the minimum and the budget against samples."""
-    drawn, axes = plotting.new_figure(2, 2)
-    for ax, quantity in zip(axes[:, 0], _QUANTITIES, strict=True):
+def draw(rows: Rows, axes: Any) -> list[str]:
+    """Draw error and cosine against steps, then the minimum against samples."""
+    *by_step, end = axes
+    for ax, quantity in zip(by_step, _QUANTITIES, strict=True):
         panel = plotting.select(rows, panel="steps", quantity=quantity)
-        _curves(ax, [row for row in panel if row["curve"] != "joint"], "steps")
         last = max(row.get("steps", 1) for row in panel)
-        _minimum(ax, plotting.select(panel, curve="joint"), last)
+        _curves(ax, _with_level(panel, last), "steps")
         plotting.label_axes(ax, "steps", quantity)
         ax.set_xscale("log")
         plotting.plain_log(ax.xaxis)
-    minimum = [
-        row
-        for row in plotting.select(rows, panel="minimum", quantity="test_error")
-        if row["converged"] or row["source"] == "simulation"
-    ]
-    _curves(axes[0][1], minimum, "alpha")
-    _curves(axes[1][1], plotting.select(rows, panel="budget", quantity="test_error"), "alpha")
-    for ax in axes[:, 1]:
-        plotting.label_axes(ax, "alpha", "test_error")
-    titles = (
-        "step by step",
-        "where training ends",
-        "the query, step by step",
-        "rates and steps tuned",
-    )
-    for ax, title in zip(axes.ravel(), titles, strict=True):
-        ax.set_title(title)
-    axes[0][1].set_yscale("linear")
-    axes[0][1].set_ylim(0.0, None)
-    axes[0][1].legend(loc="lower left")
-    axes[1][1].legend(loc="upper right")
-    plotting.lines_and_points(axes[0][0])
-    axes[0][0].legend(loc="upper right")
-    steps = [row for row in rows if row["panel"] != "budget"]
-    (alpha,) = plotting.present(plotting.select(rows, curve="fresh", panel="steps"), "alpha")
-    notes = [
+        ax.set_title("step by step" if quantity == "test_error" else "the query, step by step")
+    minimum = plotting.select(rows, panel="minimum", quantity="test_error")
+    _curves(end, [r for r in minimum if r["converged"] or r["source"] == "simulation"], "alpha")
+    plotting.label_axes(end, "alpha", "test_error")
+    end.set_title("where training ends")
+    end.set_yscale("linear")
+    end.set_ylim(0.0, None)
+    label, color, marker = _CURVES["two-step"]
+    by_step[0].plot([], [], color=color, marker=marker, markerfacecolor="white", label=label)
+    plotting.lines_and_points(by_step[0])
+    plotting.share_legend(by_step[0])
+    (alpha,) = plotting.present(plotting.select(rows, curve="fresh"), "alpha")
+    return [
         f"Against steps: all learning rates 1, α = {alpha:g}; the joint minimum is a level",
         "The theory of the same batch ends before its simulation",
-        "Where rates are tuned λ = 0",
-        "Fresh batches divide the samples among the steps: where few are left for each, a finite d "
-        "has larger errors than the limit",
     ]
-    plotting.caption(drawn, steps, "Query, readout and bias trained together", notes)
-    return drawn
 
 
 def _curves(ax: Any, rows: Rows, x: str) -> None:
@@ -139,9 +103,9 @@ def _curves(ax: Any, rows: Rows, x: str) -> None:
         plotting.curve(ax, plotting.select(rows, curve=way), x, color, marker, label)
 
 
-def _minimum(ax: Any, rows: Rows, last: int) -> None:
-    """Draw the minimum as a level that ends in its simulation, right of the last step."""
-    label, color, marker = _CURVES["joint"]
-    ends = [row | {"steps": step} for row in rows for step in (1, 2 * last)]
-    points = [row for row in ends if row["source"] == "theory" or row["steps"] > last]
-    plotting.curve(ax, points, "steps", color, marker, label)
+def _with_level(rows: Rows, last: int) -> list[dict[str, Any]]:
+    """Return the rows, the minimum as a level that ends in its simulation after the last step."""
+    level = plotting.select(rows, curve="joint")
+    ends = [row | {"steps": step} for row in level for step in (1, 2 * last)]
+    ends = [row for row in ends if row["source"] == "theory" or row["steps"] > last]
+    return [row for row in rows if row["curve"] != "joint"] + ends

@@ -37,6 +37,8 @@ def sweep(
 
 @figure(
     "test error and training loss against samples per dimension, three models and the optimum",
+    title="Learning curves of three classifiers",
+    panels=(1, 2),
     data=sweep,
     minutes=2,
     quick={
@@ -46,19 +48,13 @@ def sweep(
         "dim": 500,
     },
 )
-def draw(rows: Rows) -> plotting.Picture:
+def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw a panel for each quantity."""
-    drawn, axes = plotting.new_figure(1, 2)
-    for ax, quantity in zip(axes[0], _QUANTITIES, strict=True):
-        styles = {"optimal": {"dashes": "-", "lw": 1.4}}
-        plotting.model_curves(ax, plotting.select(rows, quantity=quantity), "alpha", styles)
-        plotting.label_axes(ax, "alpha", quantity)
-    plotting.plain_log(axes[0][0].yaxis)
-    plotting.lines_and_points(axes[0][0], lines=False)
-    plotting.share_legend(drawn, axes[0][0])
-    notes = [
+    for ax, quantity in zip(axes, _QUANTITIES, strict=True):
+        plotting.panel(ax, rows, "alpha", quantity, styles={"optimal": {"dashes": "-", "lw": 1.4}})
+    plotting.lines_and_points(axes[0], lines=False)
+    plotting.share_legend(axes[0])
+    return [
         "Two-step attention gives half of its samples to the query",
         "Best possible: no learner has a smaller error with these samples; it has no training loss",
     ]
-    plotting.caption(drawn, rows, "Learning curves of three classifiers", notes)
-    return drawn

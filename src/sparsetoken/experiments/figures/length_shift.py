@@ -6,8 +6,7 @@ import numpy as np
 
 from sparsetoken import plotting
 from sparsetoken.experiments.cell import SOURCES
-from sparsetoken.experiments.figures import Rows, figure
-from sparsetoken.experiments.query_rates import query_rate
+from sparsetoken.experiments.figures import Rows, figure, query_rate
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import COLORS, look
@@ -64,6 +63,8 @@ def sweep(
 
 @figure(
     "error, false positives and recall on sequences longer than those of training",
+    title="Trained on short sequences, served longer ones",
+    panels=(1, len(_QUANTITIES)),
     data=sweep,
     minutes=3,
     quick={
@@ -76,9 +77,8 @@ def sweep(
         "trials": 8,
     },
 )
-def draw(rows: Rows) -> plotting.Picture:
+def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw a panel for each quantity, a curve for each way to read a sequence."""
-    drawn, axes = plotting.new_figure(1, len(_QUANTITIES))
     two_step, pooled = look("two-step"), look("pooled")
     ways: list[tuple[dict[str, Any], tuple[str, str], str]] = [
         ({"model": "two-step", "read": "whole"}, (COLORS[0], two_step.marker), "attention"),
@@ -86,7 +86,7 @@ def draw(rows: Rows) -> plotting.Picture:
         ({"model": "pooled"}, (pooled.color, pooled.marker), pooled.label),
     ]
     fpr = rows[0]["fpr"]
-    for ax, quantity in zip(axes[0], _QUANTITIES, strict=True):
+    for ax, quantity in zip(axes, _QUANTITIES, strict=True):
         for which, style, label in ways:
             curve = plotting.select(rows, quantity=quantity, **which)
             if quantity == "false_positives":  # an empty place on a logarithmic axis
@@ -94,7 +94,7 @@ def draw(rows: Rows) -> plotting.Picture:
             plotting.curve(ax, curve, "test_n_tokens", *style, label)
         plotting.label_axes(ax, "test_n_tokens", quantity)
         ax.set_xlabel("sequence length in testing")
-    error, alarms, recall = axes[0]
+    error, alarms, recall = axes
     alarms.set_ylim(_LEAST_RATE, 1.5)
     alarms.axhline(fpr, color="0.6", lw=0.8, ls=":", zorder=0)
     alarms.set_ylabel("false-positive rate")
@@ -103,8 +103,5 @@ def draw(rows: Rows) -> plotting.Picture:
     recall.set_title(f"threshold of {100 * fpr:g} % at each length")
     error.set_title("trained bias")
     plotting.lines_and_points(alarms)
-    plotting.share_legend(drawn, alarms)
-    trained = rows[0]["n_tokens"]
-    note = "Windows have the length of training; the largest score of the windows counts"
-    plotting.caption(drawn, rows, f"Trained at L = {trained}, served longer sequences", [note])
-    return drawn
+    plotting.share_legend(alarms)
+    return ["Windows have the length of training; the largest score of the windows counts"]

@@ -1,6 +1,7 @@
 """What no amount of readout data removes: the error that a misaligned query leaves."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,8 @@ def sweep(
 
 @figure(
     "error in the limit of unlimited readout data against the query's cosine",
+    title="Above the black line attention loses to pooling",
+    panels=(1, 1),
     data=sweep,
     quick={
         "lines": [*np.linspace(-1.0, 0.0, 6), *np.linspace(0.05, 1.0, 20)],
@@ -42,10 +45,9 @@ def sweep(
         "dim": 40,
     },
 )
-def draw(rows: Rows) -> plotting.Picture:
+def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw the error against the cosine, and that of pooling to compare with."""
-    drawn, axes = plotting.new_figure(1, 1)
-    ax = axes[0][0]
+    (ax,) = axes
     attention = plotting.select(rows, model="attention")
     (alpha,) = plotting.present(plotting.select(rows, source="simulation"), "alpha")
     for sharpness, look in plotting.looks(plotting.present(attention, "sharpness")):
@@ -62,6 +64,4 @@ def draw(rows: Rows) -> plotting.Picture:
     plotting.label_axes(ax, "cosine", "test_error")
     ax.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
     ax.legend(loc="lower left", ncols=2)
-    notes = [f"Thin lines, and that of pooling: the limit α → ∞. Wide lines, points: α = {alpha:g}"]
-    plotting.caption(drawn, rows, "Above the black line attention loses to pooling", notes)
-    return drawn
+    return [f"Thin lines, and that of pooling: the limit α → ∞. Wide lines, points: α = {alpha:g}"]

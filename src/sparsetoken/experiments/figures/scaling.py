@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken import plotting
-from sparsetoken.experiments.figures import Rows, figure
-from sparsetoken.experiments.query_rates import query_rate
+from sparsetoken.experiments.figures import Rows, figure, query_rate
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import look
@@ -53,7 +52,7 @@ def sweep(
     ]
     trained = {"signal": signal, "alpha": alpha, "reg": 1e-2, "dim": dim, "trials": trials}
     for n_tokens in sorted({*trained_lengths, *trained_points}):
-        rate = query_rate(SparseTokenProblem(n_tokens, 1, signal), 0.5 * alpha)
+        rate = query_rate(SparseTokenProblem(n_tokens, 1, signal), 0.5 * alpha, 2.0)
         fixed = trained | {"n_tokens": n_tokens, "lr_query": rate, "n_points": n_points}
         grids.append(Grid(["test_error"], {"model": _TRAINED}, fixed, theory))
         if n_tokens in trained_points:
@@ -64,6 +63,8 @@ def sweep(
 
 @figure(
     "required signal and test error against sequence length, six architectures",
+    title="What longer sequences cost",
+    panels=(1, 2),
     data=sweep,
     minutes=5,
     quick={
@@ -74,23 +75,19 @@ def sweep(
         "dim": 200,
     },
 )
-def draw(rows: Rows) -> plotting.Picture:
+def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw the signal required against length, and errors at one signal."""
-    drawn, axes = plotting.new_figure(1, 2)
-    left, right = axes[0]
+    left, right = axes
+    plotting.panel(left, rows, "n_tokens", "required_signal", styles=_LINES)
     required = plotting.select(rows, quantity="required_signal")
-    plotting.model_curves(left, required, "n_tokens", _LINES)
     lengths = plotting.present(required, "n_tokens")
     plotting.guide(left, lengths, [length**0.5 for length in lengths], r"$\sqrt{L}$")
     slow = [math.sqrt(2 * math.log(length)) for length in lengths]
     plotting.guide(left, lengths, slow, r"$\sqrt{2\,\log L}$")
     plotting.label_axes(left, "n_tokens", "signal θ needed for 5 % error")
-    left.set_yscale("log")
-    trained = plotting.select(rows, quantity="test_error")
-    plotting.model_curves(right, trained, "n_tokens", {})
+    plotting.panel(right, rows, "n_tokens", "test_error")
     oracle = plotting.select(rows, quantity="oracle_error")
     plotting.curve(right, oracle, "n_tokens", "black", "", "Bayes, signal known", dashes=":")
-    plotting.label_axes(right, "n_tokens", "test_error")
     right.set_ylim(3e-4, 0.8)
     left.legend(loc="upper left")
     right.legend(loc="lower right")
@@ -104,5 +101,4 @@ def draw(rows: Rows) -> plotting.Picture:
         notes.append(
             f"Attention, elementwise attention and Bayes are integrals, up to L = {max(integrated)}"
         )
-    plotting.caption(drawn, trained, "What longer sequences cost", notes)
-    return drawn
+    return notes

@@ -46,6 +46,8 @@ def sweep(
 
 @figure(
     "cosine and test error over learning rates, rate of positives and temperature",
+    title="What decides whether the query finds the signal",
+    panels=(2, 3),
     data=sweep,
     quick={
         "readout_rates": np.geomspace(0.2, 20.0, 11).tolist(),
@@ -57,36 +59,31 @@ def sweep(
         "dim": 150,
     },
 )
-def draw(rows: Rows) -> plotting.Picture:
+def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw cosine above, test error below: a map of the rates, then curves."""
-    drawn, axes = plotting.new_figure(2, 3)
-    for line, name in zip(axes, _QUANTITIES, strict=True):
-        _plane(drawn, line[0], plotting.select(rows, panel="rates"), name)
-        positives = plotting.select(rows, panel="positives", quantity=name)
-        plotting.family(line[1], positives, "positive_rate", "lr_bias")
-        beta = plotting.select(rows, panel="beta", quantity=name)
-        plotting.curve(line[2], beta, "beta", COLORS[0])
-        for ax, x in zip(line, ("lr_readout", "positive_rate", "beta"), strict=True):
-            plotting.label_axes(ax, x, "lr_bias" if ax is line[0] else "")
-            if ax is not line[0]:
-                ax.set_ylabel(name.replace("_", " "))
-    for ax in axes[1][1:]:
-        ax.set_ylim(0.0, None)
-    for ax in axes[0][1:]:
+    for name, (plane, positives, beta) in zip(_QUANTITIES, (axes[:3], axes[3:]), strict=True):
+        _plane(plane, plotting.select(rows, panel="rates"), name)
+        shown = plotting.select(rows, panel="positives")
+        plotting.panel(positives, shown, "positive_rate", name, "lr_bias")
+        shown = plotting.select(rows, panel="beta", quantity=name)
+        plotting.curve(beta, shown, "beta", COLORS[0])
+        plotting.label_axes(beta, "beta", name)
+        for ax in (positives, beta):
+            ax.set_yscale("linear")
+            ax.set_ylabel(name.replace("_", " "))
+            ax.set_ylim(*((-0.25, 1.05) if name == "cosine" else (0.0, None)))
+    for ax in axes[1:3]:
         ax.axhline(0.0, color="0.6", lw=0.8, ls=":", zorder=0)
-        ax.set_ylim(-0.25, 1.05)
-    axes[0][1].legend(loc="center right")
-    plotting.lines_and_points(axes[0][2])
-    axes[0][2].legend(loc="center right")
+    plotting.lines_and_points(axes[2])
+    for ax in axes[1:3]:
+        ax.legend(loc="center right")
     (rare,) = plotting.present(plotting.select(rows, panel="rates"), "positive_rate")
-    note = (
+    return [
         f"The maps are at π = {rare:g}; below the white line the query points away from the signal"
-    )
-    plotting.caption(drawn, rows, "What decides whether the query finds the signal", [note])
-    return drawn
+    ]
 
 
-def _plane(drawn: plotting.Picture, ax: Any, rows: Rows, name: str) -> None:
+def _plane(ax: Any, rows: Rows, name: str) -> None:
     """Draw a map over the learning rates, and the boundary where the cosine changes sign."""
     x, y = plotting.present(rows, "lr_readout"), plotting.present(rows, "lr_bias")
 
@@ -102,6 +99,7 @@ def _plane(drawn: plotting.Picture, ax: Any, rows: Rows, name: str) -> None:
     image.set_rasterized(True)
     if min(map(min, grid("cosine"))) < 0.0:
         ax.contour(x, y, grid("cosine"), levels=[0.0], colors="white", linewidths=1.4)
-    bar = drawn.colorbar(image, ax=ax)
+    plotting.label_axes(ax, "lr_readout", "lr_bias")
+    bar = ax.figure.colorbar(image, ax=ax)
     bar.ax.locator_params(axis="y", nbins=5)
     bar.set_label(name.replace("_", " "), labelpad=2)

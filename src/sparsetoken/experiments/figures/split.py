@@ -1,5 +1,7 @@
 """How to divide the samples between query and readout."""
 
+from typing import Any
+
 import numpy as np
 
 from sparsetoken import plotting
@@ -29,6 +31,8 @@ def sweep(
 
 @figure(
     "test error against the fraction of the samples given to the query",
+    title="How to divide n = αd samples between query and readout",
+    panels=(1, 1),
     data=sweep,
     quick={
         "alphas": [1.0, 2.0, 4.0],
@@ -37,16 +41,15 @@ def sweep(
         "dim": 200,
     },
 )
-def draw(rows: Rows) -> plotting.Picture:
+def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw a curve for each total, with a star at its lowest point."""
-    drawn, axes = plotting.new_figure(1, 1)
-    ax = axes[0][0]
-    for _, curve, color in plotting.family(ax, rows, "split", "alpha"):
-        best = min(plotting.select(curve, source="theory"), key=lambda row: row["value"])
+    (ax,) = axes
+    plotting.panel(ax, rows, "split", "test_error", "alpha")
+    for alpha, (color, _) in plotting.looks(plotting.present(rows, "alpha")):
+        theory = plotting.select(rows, source="theory", alpha=alpha)
+        best = min(theory, key=lambda row: row["value"])
         ax.plot(best["split"], best["value"], "*", color=color, ms=8, zorder=4)
     ax.plot([], [], "*", color="0.4", ms=8, label="best split")
     plotting.lines_and_points(ax)
-    plotting.label_axes(ax, "split", "test_error")
     ax.legend(loc="upper center", ncols=2)
-    plotting.caption(drawn, rows, "How to divide n = αd samples between query and readout")
-    return drawn
+    return []

@@ -12,13 +12,12 @@ from sparsetoken._validation import check_choice
 from sparsetoken.experiments.models import (  # noqa: F401 (each registers itself by its name)
     bayes,
     gradient_descent,
+    joint,
     linear,
     optimal,
-    shared_samples,
 )
 from sparsetoken.experiments.models.attention import AttentionModel
 from sparsetoken.experiments.models.base import KNOWN, WayOfTraining
-from sparsetoken.experiments.models.layers import LayeredModel
 from sparsetoken.experiments.models.two_step import TwoStepModel
 from sparsetoken.pooling import get_pooling, pooling_models
 
@@ -29,15 +28,13 @@ def find_model(values: Mapping[str, Any]) -> WayOfTraining:
     """Return the way of training that the values of a cell ask for, or raise ValueError.
 
     A pooling, by its name or import path, has the query that ``cosine`` describes; without one it
-    learns its query by two steps. Attention of some ``depth`` has self-attention layers before.
+    learns its query by two steps.
     """
     name = values.get("model", TwoStepModel.name)  # a learned query is the same for all poolings
     if not isinstance(name, str):
         raise ValueError(f"model must be a name or an import path, got {name!r}")
-    if name == AttentionModel.name and "depth" in values:
-        return LayeredModel(values["depth"])
     if name in KNOWN:
-        return KNOWN[name]().variant(values)
+        return KNOWN[name]()
     poolings = pooling_models()
     if ":" not in name:
         check_choice("model", name, dict.fromkeys([*KNOWN, *poolings]))

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
-from sparsetoken._types import Array
 from sparsetoken.estimators.readout import LinearReadout
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.base import Rng, count_samples, measured
@@ -113,24 +113,11 @@ def _count_points(problem: AnyProblem, n_windows: int) -> int:
     return points if n_windows == 1 else min(points * n_windows, _MOST_WINDOWS)
 
 
-class GivenQuery(NamedTuple):
-    """Cosine and sharpness of a query that is not learned."""
-
-    cosine: float
-    sharpness: float | None
-
-
 class AttentionModel(PoolingModel):
     """Attention with a query of given ``cosine`` and ``sharpness``."""
 
     name = "attention"
-    predicted = ReadoutModel.predicted | {"limit_error"}
     query_parameters = frozenset({"cosine", "sharpness"})
-
-    def quantities(self, source: str) -> frozenset[str]:
-        """Return the quantities; the limit of long sequences is known for softmax attention."""
-        quantities = super().quantities(source)
-        return quantities if self.architecture == "attention" else quantities - {"limit_error"}
 
     def check(self, values: Mapping[str, Any], cell: Cell) -> None:
         """Refuse a cell whose query is not given."""
@@ -142,23 +129,16 @@ class AttentionModel(PoolingModel):
                     f"model {self.name!r} needs a value for {name}: its query is given"
                 )
 
-    def predict_query(self, cell: Cell) -> GivenQuery | None:
-        """Return the query that is given."""
-        if "cosine" not in cell.values:  # only the best weights are asked for
-            return None
-        return GivenQuery(cell.values["cosine"], cell.values.get("sharpness"))
+    def predict_query(self, cell: Cell) -> Any:
+        """Return the query that is given; none if only the best weights are asked for."""
+        query = {name: cell.values.get(name) for name in ("cosine", "sharpness")}
+        return SimpleNamespace(**query) if "cosine" in cell.values else None
 
     def draw_query(self, cell: Cell, rng: Rng) -> LearnedQuery:
-        """Make a query at the given angle to a random signal."""
-        direction = random_direction(cell.values["dim"], rng)
-        return make_query(cell, direction, rng)
-
-
-def make_query(cell: Cell, direction: Array, rng: Rng) -> LearnedQuery:
-    """Make a query at the given angle to the signal, of the given length."""
-    other = random_direction(direction.size, rng)
-    other -= (other @ direction) * direction
-    other /= np.linalg.norm(other)
-    cosine, sharpness = cell.values["cosine"], cell.values.get("sharpness", 1.0)
-    query = sharpness * (cosine * direction + math.sqrt(1.0 - cosine**2) * other)
-    return LearnedQuery(query, np.zeros_like(query), 0.0, direction, 1.0)
+        """Make a query of the given length, at the given angle to a random signal."""
+        direction, other = (random_direction(cell.values["dim"], rng) for _ in range(2))
+        other -= (other @ direction) * direction
+        other /= np.linalg.norm(other)
+        cosine, sharpness = cell.values["cosine"], cell.values.get("sharpness", 1.0)
+        query = sharpness * (cosine * direction + math.sqrt(1.0 - cosine**2) * other)
+        return LearnedQuery(query, np.zeros_like(query), 0.0, direction, 1.0)

@@ -8,7 +8,6 @@ import numpy as np
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.experiments.cell import Cell
-from sparsetoken.performance import Performance
 from sparsetoken.vocabulary import MEASURED, group
 
 Numbers = dict[str, Estimate]
@@ -61,10 +60,6 @@ class WayOfTraining:
         if "name" in vars(cls):
             KNOWN[cls.name] = cls
 
-    def variant(self, values: Mapping[str, Any]) -> "WayOfTraining":
-        """Return the way itself, or the variant of it that these values ask for."""
-        return self
-
     def quantities(self, source: str) -> frozenset[str]:
         """Return the quantities that the theory, or the simulation, has."""
         return self.predicted if source == "theory" else self.simulated
@@ -85,13 +80,6 @@ class WayOfTraining:
                 f"{elsewhere[0]}: model {self.name!r} is tested on the problem it learned"
             )
 
-    def tuned_values(self, cell: Cell) -> dict[str, Any] | None:
-        """Return the values of a cell with those that the theory finds best; None if all are set.
-
-        A simulation then trains with the settings that the theory recommends, on its own data.
-        """
-        return None
-
     def predict(self, cell: Cell) -> Numbers:
         """Return what the theory says about a cell."""
         raise NotImplementedError
@@ -102,7 +90,8 @@ class WayOfTraining:
 
     def simulate(self, cell: Cell) -> Numbers:
         """Return the mean over the cell's trials of each quantity, with its standard error."""
-        results = [self.trial(cell, np.random.default_rng(seed)) for seed in trial_seeds(cell)]
+        seeds = np.random.SeedSequence(cell.seed).spawn(cell.values["trials"])
+        results = [self.trial(cell, np.random.default_rng(seed)) for seed in seeds]
         numbers = {}
         for quantity in cell.quantities:
             values = np.array([result[quantity] for result in results])
@@ -113,20 +102,6 @@ class WayOfTraining:
     def trial(self, cell: Cell, rng: Rng) -> dict[str, float]:
         """Return the quantities after training on one drawn data set."""
         raise NotImplementedError
-
-
-def trial_seeds(cell: Cell) -> list[np.random.SeedSequence]:
-    """Return a seed for each trial of a cell."""
-    return np.random.SeedSequence(cell.seed).spawn(cell.values["trials"])
-
-
-def tested_number(name: str, fpr: Any, trained: Performance, tested: Performance) -> Any:
-    """Return a number of a test; ``trained`` is the performance where the threshold is set."""
-    if name == "recall":
-        return tested.recall(fpr=fpr)
-    if name == "false_positives":
-        return tested.rates(trained.threshold(fpr=fpr)).fpr
-    return getattr(tested, name)
 
 
 def two_steps(cell: Cell) -> dict[str, Any]:

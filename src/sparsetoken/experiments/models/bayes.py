@@ -2,6 +2,7 @@
 
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.base import PROBLEM, Numbers, WayOfTraining, measured
+from sparsetoken.experiments.models.readout import predict_oracle
 
 
 class BayesModel(WayOfTraining):
@@ -17,6 +18,4 @@ class BayesModel(WayOfTraining):
 
     def predict(self, cell: Cell) -> Numbers:
         """Return the least error, or the signal that it needs."""
-        from sparsetoken.experiments.models.readout_theory import predict_oracle
-
         return {name: predict_oracle(name, cell, self.name) for name in cell.quantities}

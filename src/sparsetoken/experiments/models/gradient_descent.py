@@ -1,8 +1,6 @@
 """Gradient descent on query, readout and bias together, on dense tokens: nothing is reduced."""
 
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -11,19 +9,14 @@ from sparsetoken.estimators.readout import LinearReadout
 from sparsetoken.experiments.cell import Cell
 from sparsetoken.experiments.models.attention import judge_attention
 from sparsetoken.experiments.models.base import PROBLEM, Numbers, Rng, WayOfTraining, count_samples
-from sparsetoken.experiments.models.shared_samples import (
-    DESCENT_QUANTITIES,
-    gradient,
-    with_sharpness,
-)
+from sparsetoken.experiments.models.joint import DESCENT_QUANTITIES, gradient, with_sharpness
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.pooling import Softmax
 from sparsetoken.population import AnyProblem
 from sparsetoken.sampling import LearnedQuery
 from sparsetoken.sequences.sequences import as_sequences
 
-_RATES = frozenset({"lr_readout", "lr_bias", "lr_query"})
-_SETTINGS = ("steps", "batches", "beta", "reg")
+_SETTINGS = ("steps", "batches", "beta", "reg", "lr_readout", "lr_bias", "lr_query")
 
 
 class GradientDescentModel(WayOfTraining):
@@ -33,13 +26,9 @@ class GradientDescentModel(WayOfTraining):
     predicted = simulated = DESCENT_QUANTITIES
     tested_elsewhere = False
 
-    def variant(self, values: Mapping[str, Any]) -> WayOfTraining:
-        """Return the tuned training where it is asked for."""
-        return TunedGradientDescentModel() if values.get("tuned") else self
-
     def parameters(self, quantity: str, source: str) -> set[str]:
         """Return samples, settings and rates."""
-        names = {*PROBLEM, "model", "alpha", "loss", *_SETTINGS, *_RATES}
+        names = {*PROBLEM, "model", "alpha", "loss", *_SETTINGS}
         return names | ({"n_points"} if source == "theory" else set())
 
     def predict(self, cell: Cell) -> Numbers:
@@ -59,7 +48,7 @@ class GradientDescentModel(WayOfTraining):
     def trial(self, cell: Cell, rng: Rng) -> dict[str, float]:
         """Train on dense tokens; test as any attention is tested."""
         values, dim = cell.values, cell.values["dim"]
-        settings = {name: values[name] for name in (*_SETTINGS, *_RATES)}
+        settings = {name: values[name] for name in _SETTINGS}
         loss, n_samples = get_loss(values["loss"]), count_samples(values["alpha"], dim)
         *_, last = descend(cell.problem, n_samples, dim, loss=loss, rng=rng, **settings)
         query, train_loss = last
@@ -70,29 +59,6 @@ class GradientDescentModel(WayOfTraining):
             judged = judge_attention(cell.problem, query, readout, Softmax(), values["loss"], rng)
             result["test_error"] = float(judged.test_error)
         return result
-
-
-class TunedGradientDescentModel(GradientDescentModel):
-    """The same with the rates that the theory finds best; ``alpha`` counts the samples of all."""
-
-    def parameters(self, quantity: str, source: str) -> set[str]:
-        """Return the values that are not searched."""
-        return super().parameters(quantity, source) - _RATES | {"tuned"}
-
-    def tuned_values(self, cell: Cell) -> dict[str, Any]:
-        """Return the values of the cell with the best rates."""
-        values = {name: value for name, value in cell.values.items() if name != "tuned"}
-        settings = {name: values[name] for name in (*_SETTINGS, "alpha", "loss")}
-        return values | _best_rates(cell.problem, **settings)
-
-
-@lru_cache
-def _best_rates(problem: AnyProblem, *, alpha: float, loss: str, **settings: Any) -> dict[str, Any]:
-    from sparsetoken.theory.dynamics.best import best_rates
-
-    rates = best_rates(problem, alpha=alpha, loss=get_loss(loss), **settings)
-    one_batch = settings["batches"] == "reused"
-    return rates._asdict() | {"alpha": alpha if one_batch else alpha / settings["steps"]}
 
 
 def descend(

@@ -130,8 +130,8 @@ def _means(kind: SparseTokenProblem, coef: Floats, rng: Rng) -> Floats:
     """Return the mean score for each choice of the tokens that carry the signal."""
     overlap = coef[: kind.n_tokens]
     if math.comb(kind.n_tokens, kind.n_signal) <= _MOST_POSITIONS:
-        chosen: Any = np.array(list(combinations(range(kind.n_tokens), kind.n_signal)))
+        positions: Any = np.array(list(combinations(range(kind.n_tokens), kind.n_signal)))
     else:
         every = np.tile(np.arange(kind.n_tokens), (_MOST_POSITIONS, 1))
-        chosen = rng.permuted(every, axis=1)[:, : kind.n_signal]
-    return kind.signal * np.asarray(overlap[chosen].sum(axis=1))
+        positions = rng.permuted(every, axis=1)[:, : kind.n_signal]
+    return kind.signal * np.asarray(overlap[positions].sum(axis=1))

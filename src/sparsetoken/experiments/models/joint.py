@@ -1,6 +1,6 @@
-"""Query and readout taught by the same samples: two steps reused, and joint training.
+"""Joint training: the same samples teach query and readout, up to the minimum.
 
-Neither has a reduced sampler: the tokens are drawn, and the estimators' own steps are taken.
+There is no reduced sampler: the tokens are drawn.
 """
 
 from collections.abc import Mapping
@@ -35,58 +35,24 @@ DESCENT_QUANTITIES = frozenset(
     {"test_error", "train_loss", "cosine", "sharpness", "query_norm", "readout_norm", "bias"}
 )
 """What the theories of training all parameters together have."""
+_MOST_STEPS = 500
 
 
-class ReusedModel(PoolingModel):
-    """Two steps whose samples also train the readout; simulated only."""
-
-    name = "two-step-reused"
-    predicted = frozenset()
-    simulated = SIMULATED | (QUERY - {"misalignment", "required_samples"})
-    query_parameters = TWO_STEPS | {"model", "alpha", "reg"}
-
-    def parameters(self, quantity: str, source: str) -> set[str]:
-        """Return those of any readout; all samples are for both."""
-        return super().parameters(quantity, source) - {"alpha1"}
-
-    def draw_training(self, cell: Cell, rng: Rng) -> TrainingSet:
-        """Draw tokens and train on all of them twice: the query, then the readout."""
-        values, dim = cell.values, cell.values["dim"]
-        n_samples = count_samples(cell.alpha1, dim)
-        X, y, truth = cell.problem.sample(n_samples, dim, random_state=rng, return_truth=True)
-        tokens, sign = MemoryData(as_sequences(X)), np.where(y == 1, 1.0, -1.0)
-        loss, beta = get_loss(values["loss"]), values["beta"]
-        pooled = tokens.per_sample(pooled_features)
-        steps, weight = two_steps(cell) | {"loss": loss}, np.full(len(y), 1.0 / len(y))
-        query = two_gradient_steps(tokens, pooled, sign, weight, **steps)
-        features = tokens.per_sample(attention_features, beta * query)
-        readout = fit_readout(features, sign, values["reg"], loss)
-        query, readout = self.refine(cell, tokens.sequences, sign, query, readout)
-        learned = LearnedQuery(query, readout.coef, readout.intercept, truth.direction, beta)
-        features = tokens.per_sample(attention_features, beta * query)
-        return TrainingSet(features, sign, truth.direction, learned, readout)
-
-    def refine(
-        self, cell: Cell, sequences: Sequences, sign: Array, query: Array, readout: LinearReadout
-    ) -> tuple[Array, LinearReadout]:
-        """Return query and readout as they are."""
-        return query, readout
-
-
-class JointModel(ReusedModel):
+class JointModel(PoolingModel):
     """All parameters trained together, from the start that two steps give, to the minimum."""
 
     name = "joint"
     predicted = DESCENT_QUANTITIES
+    simulated = SIMULATED | (QUERY - {"misalignment"})
+    query_parameters = TWO_STEPS | {"model", "alpha", "reg"}
     chained = frozenset()
     tested_elsewhere = False
-    query_parameters = ReusedModel.query_parameters | {"refine_steps"}
 
     def parameters(self, quantity: str, source: str) -> set[str]:
-        """Return those of the minimum; a simulation also depends on how it is searched."""
+        """Return those of the minimum; a simulation also depends on where it starts."""
         if source == "theory":
             return {*PROBLEM, "model", "alpha", "reg", "loss", "beta", "n_points"}
-        return super().parameters(quantity, source)
+        return super().parameters(quantity, source) - {"alpha1"}
 
     def check(self, values: Mapping[str, Any], cell: Cell) -> None:
         """Refuse losses that the simulation does not have."""
@@ -110,25 +76,50 @@ class JointModel(ReusedModel):
         }
         return with_sharpness(numbers, values["beta"], cell)
 
-    def refine(
-        self, cell: Cell, sequences: Sequences, sign: Array, query: Array, readout: LinearReadout
-    ) -> tuple[Array, LinearReadout]:
-        """Minimize mean loss + (λ/2)(‖w‖² + ‖q‖²) by steps of L-BFGS."""
-        size, reg, beta = query.size, cell.values["reg"], cell.values["beta"]
-        loss = get_loss(cell.values["loss"])
+    def draw_training(self, cell: Cell, rng: Rng) -> TrainingSet:
+        """Draw tokens and train on all of them: two steps, the readout, then all parameters."""
+        values, dim = cell.values, cell.values["dim"]
+        n_samples = count_samples(cell.alpha1, dim)
+        X, y, truth = cell.problem.sample(n_samples, dim, random_state=rng, return_truth=True)
+        tokens, sign = MemoryData(as_sequences(X)), np.where(y == 1, 1.0, -1.0)
+        loss, beta = get_loss(values["loss"]), values["beta"]
+        pooled = tokens.per_sample(pooled_features)
+        steps, weight = two_steps(cell) | {"loss": loss}, np.full(len(y), 1.0 / len(y))
+        query = two_gradient_steps(tokens, pooled, sign, weight, **steps)
+        features = tokens.per_sample(attention_features, beta * query)
+        readout = fit_readout(features, sign, values["reg"], loss)
+        query, readout = _minimize(
+            tokens.sequences, sign, query, readout, loss, beta, values["reg"]
+        )
+        learned = LearnedQuery(query, readout.coef, readout.intercept, truth.direction, beta)
+        features = tokens.per_sample(attention_features, beta * query)
+        return TrainingSet(features, sign, truth.direction, learned, readout)
 
-        def objective(point: Array) -> tuple[float, Array]:
-            query, coef = point[:size], point[size:-1]
-            by_query, by_readout, by_bias, value = gradient(
-                sequences, sign, query, coef, point[-1], loss, beta
-            )
-            slopes = [by_query + reg * query, by_readout + reg * coef, [by_bias]]
-            return value + 0.5 * reg * float(point[:-1] @ point[:-1]), np.concatenate(slopes)
 
-        start = np.concatenate([query, readout.coef, [readout.intercept]])
-        options = {"maxiter": cell.values["refine_steps"]}
-        point = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
-        return point[:size], LinearReadout(point[size:-1], float(point[-1]))
+def _minimize(
+    sequences: Sequences,
+    sign: Array,
+    query: Array,
+    readout: LinearReadout,
+    loss: Loss,
+    beta: float,
+    reg: float,
+) -> tuple[Array, LinearReadout]:
+    """Minimize mean loss + (λ/2)(‖w‖² + ‖q‖²) by L-BFGS from this query and readout."""
+    size = query.size
+
+    def objective(point: Array) -> tuple[float, Array]:
+        query, coef = point[:size], point[size:-1]
+        by_query, by_readout, by_bias, value = gradient(
+            sequences, sign, query, coef, point[-1], loss, beta
+        )
+        slopes: list[Any] = [by_query + reg * query, by_readout + reg * coef, [by_bias]]
+        return value + 0.5 * reg * float(point[:-1] @ point[:-1]), np.concatenate(slopes)
+
+    start = np.concatenate([query, readout.coef, [readout.intercept]])
+    options = {"maxiter": _MOST_STEPS}
+    point = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
+    return point[:size], LinearReadout(point[size:-1], float(point[-1]))
 
 
 def gradient(

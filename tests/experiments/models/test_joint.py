@@ -7,7 +7,7 @@ from agreement import assert_theory_agrees
 from populations import STRENGTHS
 from sparsetoken.experiments import compute, make_cell
 from sparsetoken.experiments.models import find_model
-from sparsetoken.experiments.models.shared_samples import gradient
+from sparsetoken.experiments.models.joint import gradient
 from sparsetoken.losses import Logistic
 from sparsetoken.sequences.sequences import as_sequences
 
@@ -15,9 +15,9 @@ VALUES = {"alpha": 4.0, "dim": 30, "reg": 0.1, "n_tokens": 6, "signal": 4.0, "be
 STEPS = {"lr_readout": 1.0, "lr_bias": 0.7, "lr_query": 8.0}
 
 
-def trained(model, quantity="test_error", **values):
+def trained():
     """Return a training set of the model, and the tokens that it was drawn from."""
-    cell = make_cell("simulation", quantity, VALUES | STEPS | {"model": model} | values)
+    cell = make_cell("simulation", "test_error", VALUES | STEPS | {"model": "joint"})
     training = find_model(cell.values).draw_training(cell, np.random.default_rng(5))
     X, y = cell.problem.sample(120, 30, random_state=np.random.default_rng(5))
     return training, X, y
@@ -51,38 +51,22 @@ def test_the_gradient_is_that_of_the_loss():
     np.testing.assert_allclose([*by_query, *by_readout, by_bias], differences, atol=1e-8)
 
 
-def test_samples_that_are_reused_teach_both():
-    training, X, y = trained("two-step-reused")
-    query, *_ = dense_reference.two_gradient_steps(X, y, Logistic(), 1.3, **STEPS)
-    np.testing.assert_allclose(training.query.query, query, rtol=1e-9)
-    features = dense_reference.attention_features(X, query, 1.3)
-    np.testing.assert_allclose(training.features, features, rtol=1e-9)
-    by_query, by_readout, by_bias = slopes(training, X, y)
-    np.testing.assert_allclose([*by_readout, by_bias], 0.0, atol=1e-6)  # the readout's minimum
-    assert np.abs(by_query).max() > 1e-2  # not that of the query
-
-
 def test_joint_training_ends_in_a_minimum_of_all_parameters():
-    training, X, y = trained("joint", refine_steps=500)
+    training, X, y = trained()
     by_query, by_readout, by_bias = slopes(training, X, y)
     np.testing.assert_allclose([*by_query, *by_readout, by_bias], 0.0, atol=1e-4)
     features = dense_reference.attention_features(X, training.query.query, 1.3)
     np.testing.assert_allclose(training.features, features, rtol=1e-9)
-    begun, *_ = trained("joint", refine_steps=1)
-    assert np.abs(slopes(begun, X, y)[0]).max() > 1e-3  # so it takes the steps
 
 
 @pytest.mark.parametrize("problem", [{"n_tokens": 4, "signal": 4.0}, {"kinds": STRENGTHS}])
 def test_joint_simulation_agrees_with_theory(problem):
-    values = {"model": "joint", "alpha": 3.0, "reg": 0.2, "n_points": 256, "refine_steps": 300}
+    values = {"model": "joint", "alpha": 3.0, "reg": 0.2, "n_points": 256}
     quantities = ["test_error", "train_loss", "cosine", "sharpness"]
     assert_theory_agrees(problem | values | {"dim": 80, "trials": 10}, quantities, slack=2.0)
 
 
-def test_all_samples_serve_both():
-    cell = make_cell("simulation", ["test_error"], VALUES | {"model": "two-step-reused"})
-    assert (cell.alpha0, cell.alpha1) == (4.0, 4.0)
-    assert make_cell("theory", ["test_error"], VALUES | {"model": "two-step-reused"}) is None
+def test_what_it_has():
     assert make_cell("theory", ["auc"], VALUES | {"model": "joint"}) is None
     query = make_cell("simulation", ["cosine"], VALUES | {"model": "joint", "trials": 2})
     assert query.values["model"] == "joint"  # the query is not that of the two steps
@@ -94,7 +78,7 @@ def test_all_samples_serve_both():
     [
         ({"model": "joint", "alpha": 1.0, "test_n_tokens": 5}, "is tested on the problem"),
         ({"model": "joint", "alpha": 1.0, "loss": "square"}, "loss must be 'logistic'"),
-        ({"model": "two-step-reused", "alpha0": 1.0, "alpha1": 1.0}, "needs alpha"),
+        ({"model": "joint", "alpha0": 1.0, "alpha1": 1.0}, "needs alpha"),
         ({"model": "joint", "alpha": 1.0, "cosine": 0.5}, "'joint' learns its query"),
     ],
 )
