@@ -78,6 +78,17 @@ def test_cited_benchmarks_exist():
         assert (ROOT / f"{module.replace('.', '/')}.py").exists(), module
 
 
+def test_walks_through_the_house_name_what_is_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    walks = re.sub(r"\s+", " ", text[text.index("## Walks") : text.index("## A new loss")])
+    steps = re.findall(r"`([\w/]+\.py)(?:: ([^`]+))?`", walks)
+    assert len(steps) > 30
+    for path, name in steps:
+        source = (ROOT / "src" / "sparsetoken" / path).read_text()
+        last = name.rpartition(".")[2]
+        assert not name or re.search(rf"(def|class) {last}\b", source), (path, name)
+
+
 def test_every_guide_page_has_a_picture():
     pages = [page for page in (ROOT / "docs" / "guide").glob("*.rst") if page.stem != "index"]
     for page in pages:

@@ -129,8 +129,8 @@ def scaler():
     ("change", "message"),
     [
         (
-            lambda h: h.update(version=4, sparsetoken="9.9"),
-            r"format version 4, written by sparsetoken 9.9; sparsetoken .* reads version 3",
+            lambda h: h.update(version=5, sparsetoken="9.9"),
+            r"format version 5, written by sparsetoken 9.9; this one reads version 4",
         ),
         (lambda h: h.update(format="other"), "is not a sparsetoken model"),
         (lambda h: h["content"].update(estimator="Popen"), "unknown class 'Popen'"),
@@ -287,11 +287,6 @@ def test_an_array_that_promises_more_than_it_has(tmp_path):
 MODELS = Path(__file__).parent / "models"
 
 
-def test_files_of_older_versions_are_refused(tmp_path):
-    """One written by 0.1.0, and one that says that it is of 0.2."""
-    with pytest.raises(ValueError, match=r"0.1.0-pooled.npz was written by sparsetoken 0.1: fit"):
+def test_a_file_of_0_1_is_refused():
+    with pytest.raises(ValueError, match=r"version 1, written by sparsetoken 0.1; .*: fit again"):
         st.load(MODELS / "0.1.0-pooled.npz")
-    st.save(fitted(), tmp_path / "model.npz")
-    with_header(tmp_path / "model.npz", lambda header: header.update(version=2))
-    with pytest.raises(ValueError, match=r"was written by sparsetoken 0.2: fit again"):
-        st.load(tmp_path / "model.npz")

@@ -29,7 +29,7 @@ from sparsetoken.estimators.encoding import CLASSIFIERS, Arrays, decode, encode
 from sparsetoken.sequences.sequences import Sequences
 
 _FORMAT = "sparsetoken model"
-_VERSION = 3
+_VERSION = 4
 _RELEASE = sys.modules["sparsetoken"].__version__  # the parent is there, installed or not
 _HEADER, _DIGEST = "header", "digest"
 
@@ -133,12 +133,10 @@ def _open(file: Any, name: Any) -> tuple[dict[str, Any], Arrays, int]:
         raise ValueError(f"{name} is not a sparsetoken model, or is damaged: {error}") from None
     if kind != _FORMAT:
         raise ValueError(f"{name} is not a sparsetoken model")
-    if version < _VERSION:
-        raise ValueError(f"{name} was written by sparsetoken 0.{version}: fit again")
-    if version > _VERSION:
+    if version != _VERSION:
         raise ValueError(
             f"{name} has format version {version}, written by sparsetoken "
-            f"{header.get('sparsetoken')}; sparsetoken {_RELEASE} reads version {_VERSION}"
+            f"{header.get('sparsetoken', '0.1')}; this one reads version {_VERSION}: fit again"
         )
     if digest != _digest(entries):
         raise ValueError(f"{name} is damaged or was edited: its digest does not match")

@@ -149,15 +149,7 @@ def drawn_threshold(
 
     beyond = min(len(sequences.tokens) / length, len(sequences)) * fpr
     if beyond < _LEAST_BEYOND:
-        needed = _IN_TAIL * length / fpr / np.mean(sequences.lengths)
-        warnings.warn(
-            f"a threshold for fpr={fpr:g} at {length:,} tokens depends on tokens as rare as one in "
-            f"{length / fpr:,.0f}, but fit kept {len(sequences.tokens):,} tokens of negatives: the "
-            "rate can be several times off; the result is marked converged=False. About "
-            f"{needed:,.0f} negatives like those of fit would be enough",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+        _warn_of_rare_tokens(sequences, length, fpr)
     drawn = scores(sequences, draws, stack)[0]
     quantile = upper_quantile(drawn, fpr)
     gaps, levels = [], []
@@ -174,6 +166,18 @@ def drawn_threshold(
         return _with_rate(quantile, quantile.uncertainty, drawn, fpr, beyond)
     error = float(np.sqrt((np.var(gaps) + np.var(levels)) / max(1, len(gaps) - 1)))
     return _with_rate(quantile + float(np.mean(gaps)), error, drawn, fpr, beyond)
+
+
+def _warn_of_rare_tokens(negatives: Sequences, length: int, fpr: float) -> None:
+    needed = _IN_TAIL * length / fpr / np.mean(negatives.lengths)
+    warnings.warn(
+        f"a threshold for fpr={fpr:g} at {length:,} tokens depends on tokens as rare as one in "
+        f"{length / fpr:,.0f}, but fit kept {len(negatives.tokens):,} tokens of negatives: the "
+        "rate can be several times off; the result is marked converged=False. About "
+        f"{needed:,.0f} negatives like those of fit would be enough",
+        ConvergenceWarning,
+        stacklevel=5,
+    )
 
 
 def _gap(scores: Floats, at: float) -> float:

@@ -32,16 +32,13 @@ export async function call(method, path, body = null) {
 // Ask about a job until it ends; `show` gets each status.
 export async function watch(status, show, wanted) {
     let progress = status.progress;
-    for (;;) {
+    while (wanted()) { // asked after each answer: another job may have begun meanwhile
         progress = status.progress || progress;
         show({ ...status, progress: progress });
         if (status.state !== "running") {
             return;
         }
         await new Promise((resolve) => setTimeout(resolve, 300));
-        if (!wanted()) {
-            return;
-        }
         status = await call("GET", `/api/jobs/${status.key}?seen=${status.step}`);
     }
 }
