@@ -4,28 +4,23 @@ import pytest
 
 from sparsetoken.plotting import draw_pilot, draw_plan
 
-SHARED = {
+PLAN = {
     "model": "two-step",
-    "quantity": "n_samples",
-    "metric": "test error",
-    "title": "the answer",
+    "label": "test error",
+    "answer": "the answer",
+    "error": 0.1,
+    "target": 0.1,
     "n_samples": 200,
     "dim": 50,
     "n_tokens": 10,
+    "signal": 3.0,
+    "alternatives": {"pooled": 0.300, "vectorized": 0.301, "bayes": 0.01},
+    "curve": {"quantity": "n_samples", "values": [100, 400, 200], "errors": [0.2, 0.03, 0.1]},
 }
-CURVE = [
-    SHARED | {"part": "curve", "x": x, "value": v} for x, v in ((100, 0.2), (400, 0.03), (200, 0.1))
-]
-PLAN = SHARED | {"part": "plan", "x": 200, "value": 0.1}
-OTHERS = [
-    SHARED | {"part": "alternative", "model": model, "x": 200, "value": value}
-    for model, value in (("pooled", 0.300), ("vectorized", 0.301), ("bayes", 0.01))
-]
-TARGET = SHARED | {"part": "target", "x": 200, "value": 0.1}
 
 
 def test_curve_plan_target_and_alternatives():
-    (ax,) = draw_plan([*CURVE, PLAN, *OTHERS, TARGET]).axes
+    (ax,) = draw_plan(PLAN).axes
     curve, star, *levels = ax.lines
     assert curve.get_xdata().tolist() == [100, 200, 400]
     assert curve.get_ydata().tolist() == [0.2, 0.1, 0.03]
@@ -41,7 +36,7 @@ def test_curve_plan_target_and_alternatives():
 
 
 def test_labels_do_not_overlap():
-    figure = draw_plan([*CURVE, PLAN, *OTHERS, TARGET])
+    figure = draw_plan(PLAN)
     figure.draw_without_rendering()
     boxes = sorted((text.get_window_extent() for text in figure.axes[0].texts), key=lambda b: b.y0)
     for below, above in itertools.pairwise(boxes):
@@ -50,11 +45,9 @@ def test_labels_do_not_overlap():
 
 @pytest.mark.parametrize(("low", "high"), [(0.29, 0.33), (0.02, 0.4), (1e-5, 0.4)])
 def test_axes_have_a_few_plain_labels(low, high):
-    rows = [
-        SHARED | {"part": "curve", "x": 100, "value": high},
-        SHARED | {"part": "curve", "x": 400, "value": low},
-    ]
-    figure = draw_plan([*rows, rows[1] | {"part": "plan"}])
+    curve = {"quantity": "n_samples", "values": [100, 400], "errors": [high, low]}
+    alone = {"curve": curve, "error": low, "target": None, "alternatives": {}}
+    figure = draw_plan(PLAN | alone)
     figure.draw_without_rendering()
     shown = [float(label.get_text()) for label in figure.axes[0].get_yticklabels()]
     assert 3 <= len(shown) <= 7
@@ -62,13 +55,13 @@ def test_axes_have_a_few_plain_labels(low, high):
 
 
 def test_caption_names_what_was_planned_with():
-    text = draw_plan([*CURVE, PLAN]).get_suptitle()
+    text = draw_plan(PLAN).get_suptitle()
     assert text.startswith("the answer\n")
     assert "L = 10" in text
     assert "n = " not in text  # it varies
-    assert "π = 0.533" in draw_plan([*CURVE, PLAN | {"positive_rate": 0.5333333}]).get_suptitle()
-    moved = [row | {"quantity": "signal"} for row in (*CURVE, PLAN)]
-    assert "n = 200" in draw_plan(moved).get_suptitle()
+    assert "π = 0.533" in draw_plan(PLAN | {"positive_rate": 0.5333333}).get_suptitle()
+    moved = PLAN["curve"] | {"quantity": "signal"}
+    assert "n = 200" in draw_plan(PLAN | {"curve": moved}).get_suptitle()
 
 
 PILOT = {

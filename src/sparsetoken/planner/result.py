@@ -35,10 +35,6 @@ class Drawable(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
 
-    def _drawn(self) -> Any:
-        """Return what the picture is drawn from."""
-        return self.to_dict()
-
     def plot(self, path: str | Path | None = None) -> "Figure":
         """Draw the result.
 
@@ -49,7 +45,7 @@ class Drawable(ABC):
         """
         from sparsetoken import plotting
 
-        figure: Figure = getattr(plotting, self._drawing)(self._drawn())
+        figure: Figure = getattr(plotting, self._drawing)(self.to_dict())
         if path is not None:
             plotting.save_picture(figure, path)
         return figure

@@ -199,7 +199,8 @@ class Plan(PlanResult):
         if self.model == OPTIMAL.name or self.least_samples == self.n_samples:
             return limit
         times = self.n_samples / self.least_samples
-        return f"{limit}; {self._architecture.label} takes {times:.2g} times as many"
+        ratio = f"{times:.2g}" if times < 10 else f"{times:,.0f}"
+        return f"{limit}; {self._architecture.label} takes {ratio} times as many"
 
     @property
     def answer(self) -> str:
@@ -238,6 +239,7 @@ class Plan(PlanResult):
             data["kinds"] = as_tables(problem)
             data["label_errors"] = list(problem.label_errors)
         return data | {
+            "label": self._metric.label,
             "error": float(self.error),
             "uncertainty": self.error.uncertainty,
             "limit_error": float(self.limit_error),
@@ -293,26 +295,6 @@ class Plan(PlanResult):
                 ],
             },
         )
-
-    def _drawn(self) -> list[dict[str, Any]]:
-        """Return what the picture shows as rows."""
-        quantity, values, errors = self.curve
-        planned = {
-            **self._planned_with(),
-            "quantity": quantity,
-            "metric": self._metric.label,
-            "title": self.answer,
-            "model": self.model,
-            "x": getattr(self, quantity),
-        }
-        rows: list[dict[str, Any]] = [{"part": "plan", "value": self.error}]
-        for x, value in zip(values, errors, strict=True):
-            rows.append({"part": "curve", "x": x, "value": value})
-        for name, value in self.alternatives.items():
-            rows.append({"part": "alternative", "model": name, "value": value})
-        if self.target is not None:
-            rows.append({"part": "target", "value": self.target})
-        return [planned | row for row in rows]
 
 
 def _kinds(population: Population) -> list[str]:

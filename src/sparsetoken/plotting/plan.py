@@ -1,7 +1,6 @@
 """Pictures of what the planner answers: plans by theory and from pilot data, sizes, layers."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -16,61 +15,46 @@ from matplotlib.ticker import (
 )
 
 from sparsetoken.plotting.picture import one_panel
-from sparsetoken.plotting.style import caption, select
+from sparsetoken.plotting.style import caption
 from sparsetoken.vocabulary import COLORS, PARAMETERS, look
-
-Rows = Sequence[dict[str, Any]]
 
 _MOST_NAMES = 16  # of numbered layers: more labels would overlap
 _LABEL_HEIGHT = 0.055  # of the axes: labels closer than this would overlap
 
 
-def draw_plan(rows: Rows) -> Figure:
-    """Draw a plan from its table.
+def draw_plan(data: dict[str, Any]) -> Figure:
+    """Draw a plan: the curve, the answer, the target, and other classifiers at the same budget.
 
     Parameters
     ----------
-    rows : sequence of dict
-        One row for each of: a point of the curve (``part`` is "curve"), the answer ("plan"), the
-        error asked for ("target") and each other classifier at the same budget ("alternative").
-        Columns: ``part``, ``model``, ``quantity`` (what the curve is against), ``x``, ``value`` (of
-        the error), ``metric`` (its label), and the parameters that were planned with.
+    data : dict
+        What :meth:`sparsetoken.planner.Plan.to_dict` returns.
 
     Returns
     -------
     figure : matplotlib.figure.Figure
         To be changed, or saved with :func:`save_picture`.
-
-    Examples
-    --------
-    >>> from sparsetoken.plotting import draw_plan
-    >>> row = {"part": "curve", "model": "pooled", "quantity": "n_samples", "metric": "test error"}
-    >>> points = [row | {"x": 100, "value": 0.2}, row | {"x": 200, "value": 0.1}]
-    >>> draw_plan([*points, points[1] | {"part": "plan"}]).axes[0].get_xlabel()
-    'samples, n'
     """
     with one_panel() as (figure, ax):
-        (plan,) = select(rows, part="plan")
-        style = look(plan["model"])
-        curve = sorted(select(rows, part="curve"), key=lambda row: row["x"])
-        x = [row["x"] for row in curve]
-        values = [row["value"] for row in curve]
-        ax.plot(x, values, marker=style.marker, color=style.color, markerfacecolor="white")
-        ax.plot(plan["x"], plan["value"], "*", color=style.color, ms=9, zorder=4)
-        labels = [(values[-1], style.label, style.color)]
-        for row in select(rows, part="alternative"):
-            other = look(row["model"])
-            ax.axhline(row["value"], ls=":", lw=0.9, color=other.color, zorder=1)
-            labels.append((row["value"], other.label, other.color))
-        for row in select(rows, part="target"):
-            ax.axhline(row["value"], ls="--", lw=0.8, color="0.55", zorder=1)
-            labels.append((row["value"], "target", "0.4"))
-        ax.set(xlabel=PARAMETERS[plan["quantity"]].axis, ylabel=f"expected {plan['metric']}")
-        _logarithmic(ax, *_padded([label[0] for label in labels] + values))
+        style, curve = look(data["model"]), data["curve"]
+        quantity = curve["quantity"]
+        x, errors = zip(*sorted(zip(curve["values"], curve["errors"], strict=True)), strict=True)
+        ax.plot(x, errors, marker=style.marker, color=style.color, markerfacecolor="white")
+        ax.plot(data[quantity], data["error"], "*", color=style.color, ms=9, zorder=4)
+        labels = [(errors[-1], style.label, style.color)]
+        for name, error in data["alternatives"].items():
+            other = look(name)
+            ax.axhline(error, ls=":", lw=0.9, color=other.color, zorder=1)
+            labels.append((error, other.label, other.color))
+        if data["target"] is not None:
+            ax.axhline(data["target"], ls="--", lw=0.8, color="0.55", zorder=1)
+            labels.append((data["target"], "target", "0.4"))
+        ax.set(xlabel=PARAMETERS[quantity].axis, ylabel=f"expected {data['label']}")
+        _logarithmic(ax, *_padded([*errors, *(label[0] for label in labels)]))
         _label_right(ax, labels)
-        notes = [f"n = {plan['n_samples']:g}"] if plan["quantity"] != "n_samples" else []
-        fixed = [{name: v for name, v in plan.items() if name != plan["quantity"]}]
-        caption(figure, fixed, plan.get("title", ""), [*notes, "Star: the plan"])
+        notes = [f"n = {data['n_samples']:g}"] if quantity != "n_samples" else []
+        fixed = [{name: value for name, value in data.items() if name != quantity}]
+        caption(figure, fixed, data["answer"], [*notes, "Star: the plan"])
     return figure
 
 

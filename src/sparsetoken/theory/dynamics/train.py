@@ -106,24 +106,16 @@ def training(
 
 
 def follow_training(
-    problem: AnyProblem,
-    batches: str,
-    schedule: Schedule,
-    loss: Loss,
-    n_points: int,
-    scramblings: int = BATCHES,
+    problem: AnyProblem, batches: str, schedule: Schedule, loss: Loss, n_points: int
 ) -> Training:
-    """Run each scrambling of the points on its own; their spread gives the error bars.
-
-    All ``BATCHES`` of them together have ``n_points``.
-    """
+    """Run each scrambling of the points on its own; their spread gives the error bars."""
 
     def points(batch: int, divisor: int = 1) -> NewSamples:
         return NewSamples.draw(problem, schedule.beta, loss, n_points // divisor, batch)
 
     runs: list[list[Floats]] = []
     shared = schedule
-    for batch in range(scramblings):
+    for batch in range(BATCHES):
         if batches == "fresh":
             run = run_fresh(points(batch), shared)
         elif batches == "online":
