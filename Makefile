@@ -55,9 +55,10 @@ test: .venv/dev .venv/browser
 
 # Other BLAS kernels, NumPy loops and numba code: what depends on the processor fails here.
 test-portable: .venv/dev
-	$(BIN)/python -m benchmarks.portable --run old $(BIN)/pytest tests/estimators/test_attention.py \
-		tests/estimators/test_sparse_token.py tests/estimators/test_bayes_attention.py \
-		tests/estimators/test_posterior_heads.py tests/inspection tests/theory/test_joint.py \
+	$(BIN)/python -m benchmarks.portable --run old $(BIN)/pytest \
+		$(wildcard tests/estimators/test_*attention.py tests/estimators/test_*heads.py) \
+		$(wildcard tests/estimators/test_stack*.py) tests/estimators/test_sparse_token.py \
+		tests/estimators/test_trees.py tests/inspection tests/theory/test_joint.py \
 		tests/test_readme.py docs/guide docs/start
 
 # The oldest versions that pyproject.toml admits, exactly, in an environment of their own.

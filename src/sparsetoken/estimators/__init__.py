@@ -1,7 +1,7 @@
 """Estimators that follow scikit-learn's conventions, and the container of ragged sequences.
 
 * :class:`PooledClassifier`, :class:`VectorizedClassifier`: linear classifiers of whole sequences;
-* :class:`TwoStepAttentionClassifier`: the published protocol, as analysed by the theory;
+* :class:`TwoStepAttentionClassifier`: the published protocol, as analyzed by the theory;
 * :class:`SparseTokenClassifier`: the one to reach for: attention, pooling and trees together;
 * :class:`AttentionClassifier`: attention for real data;
 * :class:`BayesAttentionClassifier`: the best possible learner where the model holds;
