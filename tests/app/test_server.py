@@ -209,6 +209,24 @@ def test_idle_connections_do_not_stand_in_the_way(server):
             link.close()
 
 
+def test_more_connections_than_descriptors_are_not_logged(server):  # the log must be empty
+    process, port = psutil.Process(server.process.pid), urlsplit(server.address).port
+    before = process.rlimit(psutil.RLIMIT_NOFILE)
+    process.rlimit(psutil.RLIMIT_NOFILE, (process.num_fds() + 10, before[1]))
+    idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
+    try:
+        deadline = time.monotonic() + 5  # until none is left, or others that closed made room
+        limit = process.rlimit(psutil.RLIMIT_NOFILE)[0]
+        while process.num_fds() < limit - 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+    finally:
+        for link in idle:
+            link.close()
+        process.rlimit(psutil.RLIMIT_NOFILE, before)
+    assert server.draw("attention-map", {"signal": 3.22}).status == 200
+    assert (server.folder / "log").read_text() == ""
+
+
 def test_a_killed_process_costs_nobody_a_picture(server):
     for child in psutil.Process(server.process.pid).children(recursive=True):
         if "forkserver" not in " ".join(child.cmdline()) or child.children():

@@ -80,7 +80,7 @@ def test_refuses_where_the_symmetric_solution_is_not_the_minimum():
 
 
 def test_one_token_leaves_nothing_to_attend_to():
-    with pytest.raises(ValueError, match="n_tokens must be an integer >= 2, got 1"):
+    with pytest.raises(ValueError, match="n_tokens must be at least 2, got 1"):
         joint_risk(SparseTokenProblem(1), alpha=1.0, reg_query=0.1, reg_readout=0.1)
 
 

@@ -117,7 +117,10 @@ def joint_risk(
     beta = check_real("beta", beta, low=0.0, above=True)
     n_points = check_count("n_points", n_points, minimum=256)
     smooth = check_smooth(get_loss(loss))
-    check_count("n_tokens", max(lengths(problem)), minimum=2)  # one alone leaves nothing to attend
+    if max(lengths(problem)) == 1:
+        raise ValueError(
+            'n_tokens must be at least 2, got 1: without attention it is risk of "pooled"'
+        )
     runs, start = [], _START
     for scrambling in range(_SCRAMBLINGS):
         cohorts = _draw(problem, n_points // _SCRAMBLINGS, scrambling)
