@@ -12,7 +12,7 @@ help:
 	@echo "make coverage  the tests, and which lines of src they never reach"
 	@echo "make bench  speed and memory, as ratios within one run"
 	@echo "make docs   the documentation site, in docs/_build/html"
-	@echo "make figures  all figures at full size, for the documentation: 50 minutes on two processors"
+	@echo "make figures  all figures at full size, for the documentation: 45 minutes on two processors"
 	@echo "make wheel  sdist and wheel in dist/, tried out in an empty environment"
 	@echo "make format rewrite the code in the house format"
 	@echo "make clean  remove everything that was built"

@@ -58,7 +58,7 @@ def sweep(
     title="Query, readout and bias trained together",
     panels=(1, 3),
     data=sweep,
-    minutes=5,
+    minutes=2,
     quick={
         "steps": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20],
         "step_points": [2, 4, 8, 20],
