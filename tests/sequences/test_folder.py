@@ -1,3 +1,5 @@
+import json
+
 """Sequences in a folder against the same ones in memory."""
 
 import pickle
@@ -194,6 +196,15 @@ def test_a_header_that_is_none_and_those_of_older_versions(tmp_path, text):
     X[:3].save(tmp_path / "s")
     (tmp_path / "s" / "sequences.json").write_text(text)
     with pytest.raises(ValueError, match=r"not of format version 3: write the sequences again"):
+        st.Sequences.open(tmp_path / "s")
+
+
+@pytest.mark.parametrize("listed", [{}, [], None, {"offsets.npy": 0}, {"tokens.npy": "x"}])
+def test_a_header_that_does_not_list_the_files(tmp_path, listed):
+    X[:3].save(tmp_path / "s")
+    header = {"format": "sparsetoken sequences", "version": 3, "crc32": listed}
+    (tmp_path / "s" / "sequences.json").write_text(json.dumps(header))
+    with pytest.raises(ValueError, match="is damaged"):
         st.Sequences.open(tmp_path / "s")
 
 

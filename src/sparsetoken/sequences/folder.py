@@ -238,11 +238,14 @@ def _read_arrays(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{folder / _HEADER} {wrong}: write the sequences again")
     arrays = {}
     try:
+        for name in (_TOKENS, "offsets.npy", "digests.npy"):
+            if name not in header["crc32"]:
+                raise ValueError(f"{_HEADER} does not list {name}")
         for name, digest in header["crc32"].items():
             if _file_digest(folder / name) != digest:
                 raise ValueError(f"{name} has changed since it was written")
             arrays[name] = np.load(folder / name, mmap_mode="r" if name == _TOKENS else None)
-    except (ValueError, LookupError, AttributeError, OSError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, OSError) as error:
         raise ValueError(f"{folder} is damaged: {error}") from None
     return arrays
 
