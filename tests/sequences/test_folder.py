@@ -1,7 +1,6 @@
-import json
-
 """Sequences in a folder against the same ones in memory."""
 
+import json
 import pickle
 
 import numpy as np
