@@ -73,6 +73,7 @@ def test_theory_of_a_population_is_that_of_python(run, tmp_path):
     ("options", "message"),
     [
         (("--kind", "0.7,10"), "--kind 0.7,10: a kind needs signal"),
+        (("--kind", "1,10,1,5,0.5,9"), "signal, positive_rate and no more numbers"),
         (("--kind", "1,10,11,5"), "--kind 1,10,11,5: n_signal must be an integer in [1, 10]"),
         (("--kind", "0.7,10,1,5"), "--kind 0.7,10,1,5: shares must add up to 1, got [0.7]"),
         (("--test-kind", "x"), "--test-kind x: it must be numbers with commas"),

@@ -192,7 +192,10 @@ def population_options(
     population: dict[str, Any] = {}
     if kinds:
         try:
-            tables = [dict(zip(FIELDS, _numbers(kind), strict=False)) for kind in kinds]
+            rows = [_numbers(kind) for kind in kinds]
+            if max(map(len, rows)) > len(FIELDS):
+                raise ValueError(f"a kind has {', '.join(FIELDS)} and no more numbers")
+            tables = [dict(zip(FIELDS, row, strict=False)) for row in rows]
             from_tables(tables)
         except ValueError as error:
             raise ValueError(f"--{prefix}kind {'; '.join(kinds)}: {error}") from None
