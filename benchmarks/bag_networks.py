@@ -16,7 +16,7 @@ class AttentionProbe(BaseEstimator):  # type: ignore[misc]
     """An attention probe in torch: one query and one readout from zero, L-BFGS, weight decay."""
 
     def fit(self, X: Sequences, y: Labels) -> "AttentionProbe":
-        """Minimise the log-loss of all bags."""
+        """Minimize the log-loss of all bags."""
         import torch
 
         torch.manual_seed(0)

@@ -107,7 +107,7 @@ class FisherVectors(Embedded):
 
 
 class SetKernel(BaseEstimator):  # type: ignore[misc]
-    """The normalised set kernel with a support vector machine.
+    """The normalized set kernel with a support vector machine.
 
     The kernel of two bags is the mean rbf kernel of their pairs of tokens, scaled to one for equal
     bags: the product of mean Nyström features of the tokens, exact up to 1000 tokens. Its width and

@@ -262,10 +262,10 @@ def check_few(count: int, trials: int, seed: int) -> list[bool]:
 
 
 def check_choice(planned: Plan, trials: int) -> bool:
-    """Compare the planned settings with their neighbours, on the same random numbers."""
+    """Compare the planned settings with their neighbors, on the same random numbers."""
     settings = planned.settings
     odds = settings["split"] / (1.0 - settings["split"])
-    neighbours = {
+    neighbors = {
         f"{name} × {factor:g}": value
         for factor in (0.5, 2.0)
         for name, value in (
@@ -277,7 +277,7 @@ def check_choice(planned: Plan, trials: int) -> bool:
     chosen = simulate(planned, settings, trials)
     print(f"{planned!r}: achieved {chosen.error:.4f} ± {chosen.spread:.4f}")
     good = True
-    for name, change in neighbours.items():
+    for name, change in neighbors.items():
         other = simulate(planned, {**settings, **change}, trials)
         better = (chosen.error - other.error) / chosen.error
         near = better <= 0.05 + 3 * (chosen.spread + other.spread) / chosen.error

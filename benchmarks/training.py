@@ -157,9 +157,9 @@ def dense_minimum(
     alpha: float,
     ridges: tuple[float, float],
 ) -> list[list[float]]:
-    """Minimise over all parameters from the signal and from a random start, on the same samples.
+    """Minimize over all parameters from the signal and from a random start, on the same samples.
 
-    Returns the minimised function and the test error of each.
+    Returns the minimized function and the test error of each.
     """
     n_samples = round(alpha * dim)
     X, y, truth = problem.sample(n_samples, dim, random_state=rng, return_truth=True)

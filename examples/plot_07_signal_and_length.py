@@ -55,7 +55,7 @@ for i, n in enumerate(lengths["bayes"]):
 # that falls slowly towards 2 log 4 = 2.77.
 
 pooled, hardmax = np.array(required["pooled"]), np.array(required["hardmax"])
-print("pooled: ratio of neighbouring lengths", np.round(pooled[1:] / pooled[:-1], 2))
+print("pooled: ratio of neighboring lengths", np.round(pooled[1:] / pooled[:-1], 2))
 print("hardmax: difference of squares       ", np.round(np.diff(hardmax**2), 2))
 
 # %%

@@ -3,7 +3,7 @@ Bring your own loss
 ===================
 
 Three losses are built in. A fourth needs three methods, and then serves everywhere: in the
-estimators, which minimise it, and in the theory, which predicts what will come out. That makes it
+estimators, which minimize it, and in the theory, which predicts what will come out. That makes it
 cheap to ask whether a new loss is worth anything before using it.
 
 Our loss is the *modified Huber* loss. Like the hinge it ignores samples that are right by a margin;

@@ -14,7 +14,7 @@ nines among other digits. What matters is the form of the files, which is the us
 # The files
 # ---------
 # 160 slides with 100 to 200 regions each, on a grid. A slide of an ill patient has nines on two or
-# three neighbouring places.
+# three neighboring places.
 
 import tempfile
 from pathlib import Path

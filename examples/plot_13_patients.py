@@ -3,7 +3,7 @@ Patients as groups: the split that does not flatter
 ===================================================
 
 Several bags of one patient look alike, whatever their label says. If some of them are in training
-and others in the test, a classifier can recognise the patient instead of the illness, and the test
+and others in the test, a classifier can recognize the patient instead of the illness, and the test
 believes it. Groups keep the bags of a patient together.
 """
 
@@ -61,7 +61,7 @@ X_new, y_new, patient_new = draw(200, random_state=1)
 # ------------------------
 # The classifier weighs its members and calibrates its probabilities by held-out bags of its own.
 # ``fit(..., groups=patient)`` keeps patients together there as well; on the command line it is
-# ``--group patient``. Without them it trusts members that recognise patients, and is too sure.
+# ``--group patient``. Without them it trusts members that recognize patients, and is too sure.
 
 fitted = {
     "fit without groups": st.SparseTokenClassifier(random_state=0).fit(X, y),

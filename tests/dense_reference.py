@@ -36,10 +36,10 @@ def attention_features(X, query, beta=1.0):
 
 
 def ridge_readout(features, y, reg):
-    """Minimiser of the ridge-regularised square loss, with an unpenalised bias."""
+    """Minimizer of the ridge-regularized square loss, with an unpenalized bias."""
     sign = 2.0 * y - 1.0
     centre, level = features.mean(axis=0), sign.mean()
-    centred = features - centre
-    gram = centred.T @ centred / len(y) + reg * np.eye(features.shape[1])
-    readout = np.linalg.solve(gram, centred.T @ (sign - level) / len(y))
+    centered = features - centre
+    gram = centered.T @ centered / len(y) + reg * np.eye(features.shape[1])
+    readout = np.linalg.solve(gram, centered.T @ (sign - level) / len(y))
     return readout, level - centre @ readout

@@ -30,8 +30,8 @@ def disagreements(first, second):
     if np.ptp(first) == 0 and np.ptp(second) == 0:
         return [] if first[0] == second[0] else [f"constants {first[0]} and {second[0]}"]
     found = []
-    centred = [(x - x.mean()) ** 2 for x in (first, second)]
-    for name, a, b in [("mean", first, second), ("variance", *centred)]:
+    centered = [(x - x.mean()) ** 2 for x in (first, second)]
+    for name, a, b in [("mean", first, second), ("variance", *centered)]:
         error = np.sqrt(a.var(ddof=1) / a.size + b.var(ddof=1) / b.size)
         score = (a.mean() - b.mean()) / error
         if abs(score) > Z_LIMIT:

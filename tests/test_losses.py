@@ -70,7 +70,7 @@ def test_finite_and_convex_at_extreme_margins(loss, y):
 
 @each_loss
 @pytest.mark.parametrize("y", [-1, 1])
-def test_prox_is_the_minimiser_from_tiny_to_huge_scales(loss, y):
+def test_prox_is_the_minimizer_from_tiny_to_huge_scales(loss, y):
     z, scale = (a.ravel() for a in np.meshgrid(GRID, SCALES))
     p = loss.prox(z, y, scale)
     assert np.isfinite(p).all()

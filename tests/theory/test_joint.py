@@ -12,7 +12,7 @@ PROBLEM = SparseTokenProblem(3, 1, 3.0)
 
 
 def dense_minimum(problem, alpha, dim, reg, rng, informed):
-    """Minimise over (q, w, b) on dense tokens; return loss, overlaps, norms and bias."""
+    """Minimize over (q, w, b) on dense tokens; return loss, overlaps, norms and bias."""
     n_samples = round(alpha * dim)
     X, y, truth = problem.sample(n_samples, dim, random_state=rng, return_truth=True)
     sign, flat = 2.0 * y - 1.0, X.reshape(-1, dim)
@@ -51,7 +51,7 @@ def plain():
 
 @pytest.mark.parametrize("informed", [True, False], ids=["informed", "uninformed"])
 @pytest.mark.parametrize("dim", [100, 250])
-def test_agrees_with_dense_minimisation(plain, dim, informed):
+def test_agrees_with_dense_minimization(plain, dim, informed):
     rng = np.random.default_rng(dim)
     runs = [dense_minimum(PROBLEM, 4.0, dim, 0.1, rng, informed) for _ in range(10)]
     for name, values in zip(NAMES, np.array(runs).T, strict=True):

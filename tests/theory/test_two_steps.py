@@ -113,8 +113,8 @@ def test_bad_argument_is_named(argument, value):
         alignment(SparseTokenProblem(5), **{"alpha": 1.0, argument: value})
 
 
-def test_centred_step_with_sequences_as_long_as_the_dimension():
-    """d = L = 200: the centred step follows the formula, the published one does not concentrate."""
+def test_centered_step_with_sequences_as_long_as_the_dimension():
+    """d = L = 200: the centered step follows the formula, the published one does not."""
     problem, alpha, dim = SparseTokenProblem(200, 14, 1.5), 0.84, 200
     limit = alignment(problem, alpha=alpha, center=True).cosine
     rng = np.random.default_rng(3)
@@ -136,8 +136,8 @@ def test_centring_changes_nothing_that_the_bias_has_balanced():
     """Balanced classes without memory: the slopes have mean zero anyway."""
     problem = SparseTokenProblem(10, 1, 2.0)
     plain = alignment(problem, alpha=2.0, lr_readout=1e-3)
-    centred = alignment(problem, alpha=2.0, lr_readout=1e-3, center=True)
-    assert centred.cosine == pytest.approx(plain.cosine, rel=1e-3)
+    centered = alignment(problem, alpha=2.0, lr_readout=1e-3, center=True)
+    assert centered.cosine == pytest.approx(plain.cosine, rel=1e-3)
     rare = SparseTokenProblem(10, 1, 5.0, 0.2)
     assert alignment(rare, alpha=2.0, lr_readout=2.0, lr_bias=0.0).anti_aligned
     assert not alignment(rare, alpha=2.0, lr_readout=2.0, lr_bias=0.0, center=True).anti_aligned
