@@ -8,7 +8,7 @@ passed over, by another one.
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class ChunkedData(Data):
 
         self.passes.count += 1
         run = delayed(_run_chunk, pure=False)
-        shared = delayed((function, arguments, join), traverse=False, pure=False)
+        shared = delayed(_Pass(function, arguments, join), traverse=False, pure=False)
         chunks = zip(self._chunks, self.bounds.tolist(), self._place(rows), strict=False)
         return join(iter(compute(*[run(*chunk, shared) for chunk in chunks])))
 
@@ -106,9 +106,17 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "dask"
 
 
-def _run_chunk(chunk: Array, first: int, rows: tuple[Array, ...], shared: Any) -> Any:
-    function, arguments, join = shared
-    return MemoryData(as_sequences(chunk, first)).run(function, rows, arguments, join)
+class _Pass(NamedTuple):
+    """What is done with each chunk; a plain tuple that begins with a function is a call to Dask."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    join: Callable[[Iterator[Any]], Any]
+
+
+def _run_chunk(chunk: Array, first: int, rows: tuple[Array, ...], shared: _Pass) -> Any:
+    data = MemoryData(as_sequences(chunk, first))
+    return data.run(shared.function, rows, shared.arguments, shared.join)
 
 
 def _select(sequences: Sequences, mask: Bools) -> Sequences:
