@@ -5,24 +5,12 @@ import pytest
 from sklearn.base import clone
 
 import sparsetoken as st
+from estimators.ragged import PROBLEM, ragged
 
-PROBLEM = st.SparseTokenProblem(6, 1, 5.0)
 X, Y = PROBLEM.sample(120, 8, random_state=0)
 TWO_STEP = st.TwoStepAttentionClassifier(random_state=0)
 ATTENTION = st.AttentionClassifier(random_state=0, refine_steps=20, cv=3)
 STACKED = [st.AttentionClassifier, st.BayesAttentionClassifier, st.SparseTokenClassifier]
-
-
-def ragged():
-    """The same kind of data with between two and six tokens, the signal's among them."""
-    rng = np.random.default_rng(0)
-    data, y, truth = PROBLEM.sample(120, 8, random_state=1, return_truth=True)
-    parts = []
-    for tokens, marked in zip(data, truth.positions, strict=True):
-        keep = marked | (rng.random(6) < 0.6)
-        keep[rng.integers(6, size=2)] = True
-        parts.append(tokens[keep])
-    return parts, y
 
 
 @pytest.mark.parametrize("classifier", [TWO_STEP, ATTENTION], ids=["two-step", "attention"])

@@ -11,9 +11,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
 import sparsetoken as st
+from estimators.ragged import PROBLEM, ragged
 from sparsetoken.estimators import PerToken
 
-PROBLEM = st.SparseTokenProblem(6, 1, 5.0)
 X, Y = PROBLEM.sample(120, 8, random_state=0)
 POOLED = st.PooledClassifier()
 VECTORIZED = st.VectorizedClassifier()
@@ -56,18 +56,6 @@ def _sample_weights(estimator):
 @parametrize_with_checks(ALL, expected_failed_checks=expected_failures)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
-
-
-def ragged():
-    """The same kind of data with between two and six tokens, the signal's among them."""
-    rng = np.random.default_rng(0)
-    data, y, truth = PROBLEM.sample(120, 8, random_state=1, return_truth=True)
-    parts = []
-    for tokens, marked in zip(data, truth.positions, strict=True):
-        keep = marked | (rng.random(6) < 0.6)
-        keep[rng.integers(6, size=2)] = True
-        parts.append(tokens[keep])
-    return parts, y
 
 
 @each_ragged
