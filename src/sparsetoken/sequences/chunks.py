@@ -43,7 +43,7 @@ class ChunkedData(Data):
 
         self.passes.count += 1
         run = delayed(_run_chunk, pure=False)
-        shared = delayed(_Pass(function, arguments, join), traverse=False, pure=False)
+        shared = delayed(_ChunkPass(function, arguments, join), traverse=False, pure=False)
         chunks = zip(self._chunks, self.bounds.tolist(), self._place(rows), strict=False)
         return join(iter(compute(*[run(*chunk, shared) for chunk in chunks])))
 
@@ -106,7 +106,7 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "dask"
 
 
-class _Pass(NamedTuple):
+class _ChunkPass(NamedTuple):
     """What is done with each chunk; a plain tuple that begins with a function is a call to Dask."""
 
     function: Callable[..., Any]
@@ -114,7 +114,7 @@ class _Pass(NamedTuple):
     join: Callable[[Iterator[Any]], Any]
 
 
-def _run_chunk(chunk: Array, first: int, rows: tuple[Array, ...], shared: _Pass) -> Any:
+def _run_chunk(chunk: Array, first: int, rows: tuple[Array, ...], shared: _ChunkPass) -> Any:
     data = MemoryData(as_sequences(chunk, first))
     return data.run(shared.function, rows, shared.arguments, shared.join)
 
