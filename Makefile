@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-portable test-lowest coverage bench docs figures wheel format clean
+.PHONY: help demo test test-rest test-all test-portable test-lowest coverage bench docs figures wheel format clean
 
 help:
 	@echo "make demo   the headline result, in a fresh environment"
-	@echo "make test   format check, lint, types, tests and doctests"
+	@echo "make test   format, lint, types and the quick tests: four minutes on two cores"
+	@echo "make test-all  these, and every seed, corner, process and page: twenty minutes"
 	@echo "make test-portable  what fits classifiers, as an old processor would compute it"
 	@echo "make test-lowest  the tests with the oldest versions of the dependencies"
 	@echo "make coverage  the tests, and which lines of src they never reach"
@@ -47,15 +48,25 @@ demo: .venv/base
 		echo "no chromium in PATH: the tests in a browser are skipped"; \
 	fi
 
+# Tests share the cores by processes, so BLAS gets one thread in each.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
+
 test: .venv/dev .venv/browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	@echo "quick tests, about four minutes on two cores"
+	$(PYTEST)
+
+test-rest: .venv/dev .venv/browser
+	@echo "the other tests, about ten minutes on two cores"
+	$(PYTEST) -m "statistical or system"
+
+test-all: test test-rest
 
 # Other BLAS kernels, NumPy loops and numba code: what depends on the processor fails here.
 test-portable: .venv/dev
-	$(BIN)/python -m benchmarks.portable --run old $(BIN)/pytest \
+	$(BIN)/python -m benchmarks.portable --run old $(BIN)/pytest -m "" \
 		$(wildcard tests/estimators/test_*attention.py tests/estimators/test_*heads.py) \
 		$(wildcard tests/estimators/test_stack*.py) tests/estimators/test_sparse_token.py \
 		tests/estimators/test_trees.py tests/inspection tests/theory/test_joint.py \
