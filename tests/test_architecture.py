@@ -46,7 +46,10 @@ MAY_IMPORT = {
     "theory": CORE,
     "sequences": {"_njit", "_types", "_validation"},
     "files": {"_types", "_validation", "sequences"},
-    "inspection": {"_types", "_validation", "estimate", "sequences"},
+    "inspection": {
+        *("_types", "_validation", "estimate", "problem", "population"),
+        *("sequences", "estimators", "plotting"),
+    },
     "estimators": {
         "_njit",
         "_replace",

@@ -14,7 +14,7 @@ X, Y = st.SparseTokenProblem(n_tokens=5, signal=4.0).sample(40, 4, random_state=
 QUICK = {"cv": 2, "refine_steps": 3, "n_trees": 5}
 
 
-@pytest.mark.filterwarnings("ignore::sparsetoken.planner.PilotWarning")
+@pytest.mark.filterwarnings("ignore::sparsetoken.inspection.estimation.PilotWarning")
 def test_the_contract_runs(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(Path(__file__).with_name("contract.py")))

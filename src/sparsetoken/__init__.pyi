@@ -23,7 +23,9 @@ from .estimators import (
     to_torch,
 )
 from .files import read_dataset
-from .planner import choose_layer, estimate_problem, plan
+from .inspection.estimation import estimate_problem
+from .inspection.layers import choose_layer
+from .planner import plan
 from .population import Population
 from .problem import SparseTokenProblem
 from .reporting import report

@@ -1,11 +1,13 @@
-"""Folds of samples: which are held out together, and which decide about large data."""
+"""Folds of samples: which are held out together, what fits say of them, which rows decide."""
 
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import has_fit_parameter
 
 from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import check_count
@@ -80,6 +82,26 @@ def split(
         if not any(_misses_a_class(fold, index, weights, n_classes) for fold in folds):
             return folds
     return []
+
+
+def fit_rows(estimator: Any, rows: Any, X: Any, y: Any, groups: Any) -> Any:
+    """Return a copy of the estimator fitted to these rows, with their groups if it takes them."""
+    takes_groups = groups is not None and has_fit_parameter(estimator, "groups")
+    options = {"groups": np.asarray(groups)[rows]} if takes_groups else {}
+    return clone(estimator).fit(X[rows], y[rows], **options)
+
+
+def held_out(
+    estimator: Any, folds: list[Fold], X: Any, y: Any, groups: Any, *methods: str
+) -> list[Floats]:
+    """Return what each method says of the sequences by fits without their fold, NaN if never."""
+    values: dict[str, Floats] = {}
+    for rows, tested in folds:
+        fitted = fit_rows(estimator, rows, X, y, groups)
+        for method in methods:
+            answer = getattr(fitted, method)(X[tested])
+            values.setdefault(method, np.full((len(y), *answer.shape[1:]), np.nan))[tested] = answer
+    return list(values.values())
 
 
 def check_groups(groups: Any, n_samples: int) -> Any:

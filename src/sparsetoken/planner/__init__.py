@@ -1,10 +1,8 @@
 """Sample-size planning: how many samples, how to use them, and when no number will do."""
 
 from sparsetoken.planner.curve_table import read_curve
-from sparsetoken.planner.estimation import PilotEstimate, PilotWarning, estimate_problem
 from sparsetoken.planner.evaluation_size import TestSize
 from sparsetoken.planner.floors import UnreachableError
-from sparsetoken.planner.layers import LayerChoice, choose_layer
 from sparsetoken.planner.pilot_plan import PilotPlan
 from sparsetoken.planner.planner import Planner, plan
 from sparsetoken.planner.request import QUANTITIES
@@ -12,17 +10,12 @@ from sparsetoken.planner.theory_plan import Plan, PlanCurve
 
 __all__ = [
     "QUANTITIES",
-    "LayerChoice",
-    "PilotEstimate",
     "PilotPlan",
-    "PilotWarning",
     "Plan",
     "PlanCurve",
     "Planner",
     "TestSize",
     "UnreachableError",
-    "choose_layer",
-    "estimate_problem",
     "plan",
     "read_curve",
 ]

@@ -1,4 +1,4 @@
-"""Held-out predictions of a classifier: by folds, or trained on parts of a pilot.
+"""Held-out predictions of a classifier trained on parts of a pilot.
 
 The pilot is cut into folds, a few times anew. The classifier is trained on one fold, on two
 neighboring ones, and so on, and tested on all the others; each fold takes its turn. So every
@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats import rankdata
-from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
-from sklearn.utils.validation import has_fit_parameter
 
 from sparsetoken._types import Array, Floats, Indices
-from sparsetoken.estimators.folds import Fold
+from sparsetoken.estimators.folds import fit_rows
 from sparsetoken.planner.curves import (
     PILOT,
     Measurements,
@@ -31,26 +29,6 @@ from sparsetoken.planner.request import Progress, silent
 
 _FOLDS = 5
 _FEWEST_ALARMS = 2.0  # of negatives: with fewer expected, a recall cannot be measured
-
-
-def fit_rows(estimator: Any, rows: Any, X: Any, y: Any, groups: Any) -> Any:
-    """Return a copy of the estimator fitted to these rows, with their groups if it takes them."""
-    takes_groups = groups is not None and has_fit_parameter(estimator, "groups")
-    options = {"groups": np.asarray(groups)[rows]} if takes_groups else {}
-    return clone(estimator).fit(X[rows], y[rows], **options)
-
-
-def held_out(
-    estimator: Any, folds: list[Fold], X: Any, y: Any, groups: Any, *methods: str
-) -> list[Floats]:
-    """Return what each method says of the sequences by fits without their fold, NaN if never."""
-    values: dict[str, Floats] = {}
-    for rows, tested in folds:
-        fitted = fit_rows(estimator, rows, X, y, groups)
-        for method in methods:
-            answer = getattr(fitted, method)(X[tested])
-            values.setdefault(method, np.full((len(y), *answer.shape[1:]), np.nan))[tested] = answer
-    return list(values.values())
 
 
 class Observed(NamedTuple):

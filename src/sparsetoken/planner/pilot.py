@@ -9,6 +9,7 @@ from sparsetoken._types import Floats
 from sparsetoken._validation import check_count, check_real, shown
 from sparsetoken.estimators import SparseTokenClassifier
 from sparsetoken.estimators.folds import check_groups
+from sparsetoken.inspection.estimation import check_pilot
 from sparsetoken.planner.curves import (
     CURVE,
     CurveNoise,
@@ -17,7 +18,6 @@ from sparsetoken.planner.curves import (
     extrapolate,
     likeness,
 )
-from sparsetoken.planner.estimation import check_pilot
 from sparsetoken.planner.metric import DEFAULT_FPR, Metric, get_metric
 from sparsetoken.planner.observe import measure, observe
 from sparsetoken.planner.pilot_plan import PilotPlan

@@ -132,7 +132,7 @@ def draw_layers(data: dict[str, Any]) -> Figure:
     Parameters
     ----------
     data : dict
-        What :meth:`sparsetoken.planner.LayerChoice.to_dict` returns.
+        What :meth:`sparsetoken.inspection.layers.LayerChoice.to_dict` returns.
 
     Returns
     -------

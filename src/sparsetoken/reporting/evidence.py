@@ -10,10 +10,9 @@ from sklearn.metrics import confusion_matrix, roc_curve
 from sparsetoken import planner
 from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken.estimators import Sequences
-from sparsetoken.estimators.folds import check_groups, natural_order, split
+from sparsetoken.estimators.folds import check_groups, held_out, natural_order, split
 from sparsetoken.inspection.diagnose import diagnose
 from sparsetoken.inspection.measures import Measure, fraction, judge, why_no_recall
-from sparsetoken.planner.observe import held_out
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.fingerprints import seen_in_fit
 from sparsetoken.sequences.sequences import as_sequences

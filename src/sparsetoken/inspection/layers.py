@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sparsetoken._types import Array, Floats
 from sparsetoken._validation import shown
-from sparsetoken.estimators import AttentionClassifier
-from sparsetoken.estimators.folds import check_groups, generator, split
+from sparsetoken.estimators.attention import AttentionClassifier
+from sparsetoken.estimators.folds import check_groups, generator, held_out, split
 from sparsetoken.inspection.measures import (
     Measure,
     auc_influence,
@@ -17,14 +18,15 @@ from sparsetoken.inspection.measures import (
     class_signs,
     difference_measure,
 )
-from sparsetoken.planner.observe import held_out
-from sparsetoken.planner.result import Drawable
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 @dataclass(frozen=True, repr=False)
-class LayerChoice(Drawable):
+class LayerChoice:
     """Held-out AUC of each layer; ``print`` it for a table.
 
     Attributes
@@ -38,8 +40,6 @@ class LayerChoice(Drawable):
     scores : dict
         Of each layer, the held-out scores: shape (n,), or (n, classes) for more than two.
     """
-
-    _drawing = "draw_layers"
 
     auc: dict[Any, Measure]
     behind: dict[Any, Measure]
@@ -62,6 +62,15 @@ class LayerChoice(Drawable):
             for layer, behind in self.behind.items()
         ]
         return {"best": self.best, "as_good": self.as_good, "layers": rows}
+
+    def plot(self, path: str | Path | None = None) -> "Figure":
+        """Draw the AUC of each layer; also save it if ``path`` ends in .png, .pdf or .svg."""
+        from sparsetoken import plotting
+
+        figure = plotting.draw_layers(self.to_dict())
+        if path is not None:
+            plotting.save_picture(figure, path)
+        return figure
 
     def __str__(self) -> str:
         width = max(5, *(len(str(layer)) for layer in self.auc))

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
-from sparsetoken.planner import PilotWarning
-from sparsetoken.planner.estimation import jackknife_moments
+from sparsetoken.inspection.estimation import PilotWarning, jackknife_moments
 
 PROBLEM = st.SparseTokenProblem(n_tokens=8, n_signal=2, signal=4.0, positive_rate=0.4)
 

@@ -6,7 +6,7 @@ from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 import sparsetoken as st
-from sparsetoken.planner.layers import _compare
+from sparsetoken.inspection.layers import _compare
 
 RNG = np.random.default_rng(0)
 X, Y = st.SparseTokenProblem(n_tokens=6, signal=4.0).sample(80, 6, random_state=0)
