@@ -142,6 +142,7 @@ def test_a_slider_moves_the_curves(visitor):
         assert y[i] == pytest.approx(found.test_error, rel=1e-5)
 
 
+@pytest.mark.system
 def test_every_view_shows_a_picture_and_the_tabs_lead_there(visitor):
     visitor.open(f"view=attention-map&signal=4&{SQUARE.split('&')[0]}")
     for name, view in VIEWS.items():
@@ -154,6 +155,7 @@ def test_every_view_shows_a_picture_and_the_tabs_lead_there(visitor):
             assert visitor.page.locator("#python").text_content().startswith("import")
 
 
+@pytest.mark.system
 def test_back_and_forward_walk_through_views_and_settings(visitor):
     visitor.open("view=attention-map&n_tokens=6")
     visitor.move(lambda: visitor.control("n_tokens", "number").fill("7"))
@@ -170,6 +172,7 @@ def test_back_and_forward_walk_through_views_and_settings(visitor):
     assert len(visitor.trace("noise tokens")[0]) == 6
 
 
+@pytest.mark.system
 def test_links_restore_everything_with_what_is_pinned(visitor, browser, server):
     visitor.open(f"view=recall&{SQUARE}&signal=3&features=100")
     pinned = visitor.trace("pooled")
@@ -191,6 +194,7 @@ def test_links_restore_everything_with_what_is_pinned(visitor, browser, server):
     context.close()
 
 
+@pytest.mark.system
 def test_presets_and_the_welcome(visitor):
     visitor.open(full=False)
     assert visitor.page.locator("#welcome").inner_text().count(".") == 2
@@ -201,6 +205,7 @@ def test_presets_and_the_welcome(visitor):
     assert "recall" in visitor.sentence
 
 
+@pytest.mark.system
 def test_wrong_fields_never_reach_the_address(visitor):
     visitor.open("view=constructor&constructor=1")
     assert visitor.sentence.startswith("This link cannot be shown: there is no view constructor")
@@ -224,6 +229,7 @@ def test_wrong_fields_never_reach_the_address(visitor):
     assert not visitor.page.locator('[data-name="n_tokens"] .wrong').is_visible()
 
 
+@pytest.mark.system
 def test_signal_tokens_end_where_the_sequence_does(visitor):
     visitor.open("view=attention-map&n_tokens=3&n_signal=2")
     before = visitor.page.url
@@ -238,6 +244,7 @@ def test_signal_tokens_end_where_the_sequence_does(visitor):
     assert visitor.values["n_signal"] == visitor.control("n_signal", "number").input_value() == "2"
 
 
+@pytest.mark.system
 def test_a_refusal_stays_until_something_moves(visitor):
     visitor.open("view=phase&loss=square&x_axis=reg&y_axis=alpha&n_tokens=2", full=False)
     visitor.page.locator("#choice-y_axis").select_option("reg")
@@ -251,6 +258,7 @@ def test_a_refusal_stays_until_something_moves(visitor):
     assert "cross" in visitor.sentence
 
 
+@pytest.mark.system
 def test_no_words_of_the_command_line(visitor):
     names = [name for name in PARAMETERS if "_" in name] + ["alpha0", "alpha1"]
     words = re.compile(rf"--\w|\b({'|'.join(names)})\b")
@@ -268,6 +276,7 @@ def test_no_words_of_the_command_line(visitor):
         assert len(set(shown)) == len(shown), view
 
 
+@pytest.mark.system
 def test_moves_that_are_overtaken_are_not_asked_for(visitor):
     visitor.open(f"view=learning&{SQUARE}")
     slider = visitor.control("signal", "range")
@@ -284,6 +293,7 @@ def test_moves_that_are_overtaken_are_not_asked_for(visitor):
     assert visitor.control("signal", "number").input_value() == visitor.values["signal"]
 
 
+@pytest.mark.system
 def test_planner_gives_the_plan(visitor):
     visitor.open("view=planner&plan_model=pooled&features=50&error=0.25")
     visitor.wait("document.querySelector('#sentence').innerText.includes('needs')", 240)
@@ -294,6 +304,15 @@ def test_planner_gives_the_plan(visitor):
     assert all(re.fullmatch(r"[\d.]+(e\d+)?", tick) for tick in ticks)
 
 
+def test_a_plan_under_way_does_not_disturb_the_own_data(visitor):
+    with visitor.page.expect_response("**/api/jobs/planner"):
+        visitor.open("view=planner&error=0.2", full=False)
+    visitor.move(lambda: visitor.press("Your data"))
+    visitor.page.wait_for_timeout(1500)  # until progress of the plan would be told
+    assert visitor.sentence.startswith("Which tokens of your sequences matter")
+
+
+@pytest.mark.system
 def test_simulated_points_appear_and_work_is_cancelled(visitor, server):
     visitor.open(f"view=learning&{SQUARE}&dim=40&trials=2&alpha_max=2&n_tokens=3")
     visitor.press("Add simulated points")
@@ -319,6 +338,7 @@ DROPPED = """text => {
 }"""
 
 
+@pytest.mark.system
 def test_own_data(visitor, server):
     visitor.open("view=attention-map")
     dropped = visitor.page.evaluate_handle(DROPPED, table(40))
@@ -346,6 +366,7 @@ def test_own_data(visitor, server):
         visitor.page.wait_for_timeout(50)
 
 
+@pytest.mark.system
 def test_downloads(visitor):
     visitor.open("view=attention-map&n_tokens=6&random_state=2")
     with visitor.page.expect_download() as table:
@@ -363,6 +384,7 @@ def test_downloads(visitor):
     assert picture.value.path().read_text().startswith("<svg")
 
 
+@pytest.mark.system
 def test_dark(browser, server):
     context, visitor = visit(browser, server)
     visitor.open("view=attention-map")
@@ -376,6 +398,7 @@ def test_dark(browser, server):
     context.close()
 
 
+@pytest.mark.system
 def test_on_a_phone_the_plot_stays_in_sight(visitor):
     visitor.page.set_viewport_size(PHONE)
     visitor.open("view=attention-map&loss=square")
@@ -399,6 +422,7 @@ def test_on_a_phone_the_plot_stays_in_sight(visitor):
     assert button["y"] + button["height"] <= PHONE["height"]  # without scrolling
 
 
+@pytest.mark.system
 def test_the_keyboard_suffices(visitor):
     visitor.open("view=attention-map")
     reached = set()
@@ -419,6 +443,7 @@ def test_the_keyboard_suffices(visitor):
     assert visitor.values["view"] == "alignment"
 
 
+@pytest.mark.system
 def test_a_lost_server_greys_the_plot_and_comes_back(browser, tmp_path):
     server = start_server(tmp_path)
     context, visitor = visit(browser, server)
@@ -480,6 +505,7 @@ STRUCTURE = """() => {
 }"""
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_accessibility(browser, server, scheme):
     context, visitor = visit(browser, server, color_scheme=scheme)
@@ -498,6 +524,7 @@ def test_accessibility(browser, server, scheme):
     context.close()
 
 
+@pytest.mark.system
 def test_the_check_of_accessibility_sees_faults(visitor):
     visitor.open("view=data", full=False)
     visitor.page.evaluate(

@@ -10,6 +10,7 @@ from sparsetoken.app.views import VIEWS
 pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("view", [name for name in VIEWS if name != "planner"])
 def test_first_and_last_picture(view):
     given = {"x_axis": "n_signal", "y_axis": "signal", "n_tokens": 3} if view == "phase" else {}

@@ -94,6 +94,7 @@ def three_classes(n_sequences=60):
     return "\n".join(lines) + "\n"
 
 
+@pytest.mark.system
 def test_three_classes_and_groups(tmp_path):
     path = tmp_path / "bags.csv"
     path.write_text(three_classes())
@@ -126,6 +127,7 @@ def test_columns_can_be_named(tmp_path, columns, words):
     assert str(path) not in str(refused.value)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     "text",
     [
@@ -246,6 +248,7 @@ def until(condition, seconds=60):
         time.sleep(0.02)
 
 
+@pytest.mark.system
 def test_files_are_deleted_when_their_visitor_leaves_or_the_study_ends(server):
     for visitor in ("own-data", "other-visitor"):
         for _ in range(2):  # the second takes the place of the first
@@ -259,6 +262,7 @@ def test_files_are_deleted_when_their_visitor_leaves_or_the_study_ends(server):
     until(lambda: server.files() == [])
 
 
+@pytest.mark.system
 def test_an_upload_that_is_cut_off_or_too_large_leaves_nothing(server):
     head = "PUT /api/data?visitor=own-data&name=x.csv HTTP/1.1\r\nHost: localhost\r\n"
     chunk = f"{1_000_000:x}\r\n".encode() + bytes(1_000_000) + b"\r\n"
@@ -277,6 +281,7 @@ def test_an_upload_that_is_cut_off_or_too_large_leaves_nothing(server):
     leave(server)
 
 
+@pytest.mark.system
 @pytest.mark.skipif(not hasattr(psutil, "RLIMIT_FSIZE"), reason="no limit on the size of files")
 def test_a_full_disk_is_answered_in_words_to_this_visitor_alone(server):
     process = psutil.Process(server.process.pid)

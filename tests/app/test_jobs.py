@@ -9,6 +9,8 @@ import pytest
 from app import tasks
 from sparsetoken.app.jobs import Jobs
 
+pytestmark = pytest.mark.system
+
 NEVER = "no such file"
 
 

@@ -9,6 +9,7 @@ from sparsetoken.app.views import VIEWS
 pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("preset", PRESETS)
 def test_attention_has_something_to_find_in_every_preset(preset):
     given = {n: v for n, v in PRESETS[preset].items() if n in VIEWS["learning"].names}

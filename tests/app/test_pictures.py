@@ -11,6 +11,8 @@ from app.views.drawing import check
 from sparsetoken.app.pictures import Pictures, draw
 from sparsetoken.app.processes import OvertakenError, RefusedError
 
+pytestmark = pytest.mark.system
+
 
 def test_a_step_goes_on_where_the_one_before_stopped():
     values = check("alignment", {"loss": "square"})

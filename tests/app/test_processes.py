@@ -9,6 +9,8 @@ from app import tasks
 from app.tasks import SLOW, until
 from sparsetoken.app.processes import OvertakenError, Pool, RefusedError, refusal
 
+pytestmark = pytest.mark.system
+
 
 def with_pool(play, longest=SLOW):
     """Run a coroutine function on a pool of one process."""

@@ -20,6 +20,7 @@ def test_a_script_makes_the_problem_and_fills_in_values():
     exec(text, {})
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("spread", [{}, SPREAD], ids=["one kind", "four kinds"])
 @pytest.mark.parametrize("view", ["alignment", "attention-map", "phase"])
 def test_commands_run(view, spread, capsys):

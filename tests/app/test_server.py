@@ -55,6 +55,7 @@ def test_the_first_picture_needs_no_values(server):
     assert "two steps on 400 samples" in reply.json["sentence"]
 
 
+@pytest.mark.system
 def test_jobs(server):
     values = CHEAP | {"dim": 60, "trials": 2, "alpha_max": 2.0, "n_tokens": 3}
     begun = server.post("/api/jobs/learning", {"visitor": VISITOR, "values": values}).json
@@ -167,6 +168,7 @@ def mutated(body, rng):
     return body
 
 
+@pytest.mark.system
 def test_500_mutated_requests(server):
     rng = random.Random(0)
     for _ in range(500):
@@ -195,6 +197,7 @@ def test_odd_names_and_methods(server):
     assert server.ask("PUT", "/api/visitors/" + "x" * 3000).status == 204
 
 
+@pytest.mark.system
 def test_idle_connections_do_not_stand_in_the_way(server):
     port = urlsplit(server.address).port
     idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(50)]
@@ -209,6 +212,7 @@ def test_idle_connections_do_not_stand_in_the_way(server):
             link.close()
 
 
+@pytest.mark.system
 def test_more_connections_than_descriptors_are_not_logged(server):  # the log must be empty
     process, port = psutil.Process(server.process.pid), urlsplit(server.address).port
     before = process.rlimit(psutil.RLIMIT_NOFILE)
@@ -227,6 +231,7 @@ def test_more_connections_than_descriptors_are_not_logged(server):  # the log mu
     assert (server.folder / "log").read_text() == ""
 
 
+@pytest.mark.system
 def test_a_killed_process_costs_nobody_a_picture(server):
     for child in psutil.Process(server.process.pid).children(recursive=True):
         if "forkserver" not in " ".join(child.cmdline()) or child.children():
@@ -235,6 +240,7 @@ def test_a_killed_process_costs_nobody_a_picture(server):
     assert server.draw("attention-map", {"signal": 3.23}).status == 200
 
 
+@pytest.mark.system
 def test_an_interrupt_ends_everything(tmp_path):
     server = start_server(tmp_path)
     server.ask("PUT", "/api/data?visitor=a-visitor&name=x.csv", "a,b\n")

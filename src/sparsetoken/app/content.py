@@ -179,10 +179,10 @@ def weight_panel(title: str, weights: Any, kinds: Mapping[str, tuple[str | None,
     """Return the weights of a sequence's tokens as bars: each kind has a color and a mask."""
     curves = []
     for name, (color, mask) in kinds.items():
-        x, y = (np.flatnonzero(mask) + 1.0).tolist(), weights[mask].tolist()
+        x, y = np.flatnonzero(mask).astype(float).tolist(), weights[mask].tolist()
         curves.append(Line(name=name, color=color, look="bars", x=x, y=y))
     return Panel(
-        x=PanelAxis(title=title, ends=(0.4, weights.size + 0.6)),
+        x=PanelAxis(title=title, ends=(-0.6, weights.size - 0.4)),
         y=PanelAxis(title="weight", ends=(0.0, 1.05 * float(weights.max() or 1.0))),
         curves=curves,
     )

@@ -14,6 +14,9 @@ def test_attention_map():
     weights = np.reshape(content.table["weight"], (2, 12))
     assert weights.sum(axis=1) == pytest.approx([1.0, 1.0])
     assert sum(content.table["carries_signal"]) == 3
+    assert content.table["token"] == [*range(12)] * 2  # as in Python and on the command line
+    drawn = curve(content, "signal tokens").x + curve(content, "noise tokens").x
+    assert sorted(drawn) == [*range(12)]
     shown = sum(curve(content, "signal tokens").y)
     assert content.facts["weight on signal tokens"] == f"{shown:.4f}"
     assert [found.name for found in content.panels[1].curves] == ["noise tokens"]

@@ -48,6 +48,7 @@ def test_learning_curves(quantity):
     assert printed(content) == pytest.approx([value for _, value in rows], abs=2e-5)
 
 
+@pytest.mark.system
 def test_learning_says_where_a_curve_crosses_the_target():
     content = draw("learning", {"loss": "square", "signal": 10.0, "error": 0.1}, LAST)
     said = float(content.sentence.split("pooling needs ")[1].split()[0])
@@ -77,6 +78,7 @@ def test_the_majority_is_drawn_where_classes_are_unequal():
     assert all(found.name != "always the larger class" for found in content.panels[0].curves)
 
 
+@pytest.mark.system
 def test_populations():
     given = ODD | {"signal_spread": 0.25, "length_spread": 0.4}
     content = draw("learning", given, LAST)
@@ -95,6 +97,7 @@ def test_populations():
     assert curve(content, "Bayes floor").y == pytest.approx([floor] * 2, rel=1e-2)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     "given",
     [
@@ -110,6 +113,7 @@ def test_the_command_of_learning_curves_gives_the_end_of_the_curve(given, capsys
     assert value == pytest.approx(curve(content, "two-step attention").y[-1], rel=3e-3)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("quantity", ["test_error", "recall"])
 def test_simulated_points_are_of_the_population_of_the_curves(quantity):
     given = {

@@ -14,6 +14,7 @@ from sparsetoken.estimate import Estimate
 pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("axes", [("signal", "alpha"), ("n_tokens", "positive_rate")])
 def test_phase_diagram(axes):
     x, y = axes
@@ -35,6 +36,7 @@ def test_phase_diagram(axes):
         assert abs(shown) * shown == pytest.approx(gained / 2, abs=1e-3)
 
 
+@pytest.mark.system
 def test_no_edge_runs_through_noise():
     flat = {"signal": 0.0, "x_axis": "reg", "loss": "square"}
     drawn = draw("phase", flat).panels[0].map
@@ -45,6 +47,7 @@ def test_no_edge_runs_through_noise():
     assert math.log10(1.05) < phase.gain((attention, worse)) < math.log10(2.0)
 
 
+@pytest.mark.system
 def test_the_phase_diagram_has_a_line_for_the_best_learner():
     given = {"loss": "square", "x_axis": "n_tokens", "y_axis": "alpha", "signal": 3.0}
     values = check("phase", given | {"error": 0.2})

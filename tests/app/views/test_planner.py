@@ -12,6 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceW
 PLAN = {"plan_model": "pooled", "error": 0.25, "features": 50}
 
 
+@pytest.mark.system
 def test_planner(capsys):
     steps = worked("planner", PLAN)
     assert steps[-1].done == steps[-1].total
@@ -44,6 +45,7 @@ def test_a_plan_from_a_pasted_curve():
         worked("planner", {"curve": "n_samples,error\n50,many\n"})
 
 
+@pytest.mark.system
 def test_an_impossible_plan_says_why():
     with pytest.raises(ValueError, match=r"error=0\.001 cannot be reached"):
         worked("planner", PLAN | {"error": 0.001})

@@ -33,6 +33,7 @@ def test_training():
     assert len(set(colors)) == len(colors) == 3
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("given", "ending"),
     [({}, ", the lowest so far."), ({"loss": "square"}, "; it was lowest after step 1, at ")],
@@ -44,6 +45,7 @@ def test_training_says_which_step_was_best(given, ending):
     assert ending in content.sentence
 
 
+@pytest.mark.system
 @pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
 def test_training_that_runs_away_is_drawn_as_far_as_it_goes():
     given = {"loss": "square", "lr_readout": 50.0, "lr_query": 50.0, "steps": 12}

@@ -204,13 +204,14 @@ function accept(answer, mine) {
     setTimeout(() => mine.move === moves && !waiting && send(mine.step + 1), PAUSE);
     const about = spec.views[state.view];
     if (mine.step === 0 && about.work && !about.button && !results.has(place())) {
-        setTimeout(() => mine.move === moves && startWork(), 300);
+        setTimeout(() => mine.move === moves && state.view !== OWN && startWork(), 300);
     }
 }
 
 function ask() {
     if (state.view === OWN) {
         waiting = null;
+        cancelWork();
         document.body.classList.remove("busy", "refused");
         write();
         redrawData();

@@ -67,7 +67,7 @@ def draw(values: Values) -> Iterator[Content]:
         },
         table={
             "sequence": ["positive"] * n_tokens + ["negative"] * n_tokens,
-            "token": list(range(1, n_tokens + 1)) * 2,
+            "token": list(range(n_tokens)) * 2,
             "carries_signal": carries_signal.tolist() + [False] * n_tokens,
             "weight": drawn.weights.ravel().tolist(),
         },
