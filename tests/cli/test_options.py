@@ -11,7 +11,7 @@ from cli.light import light
 def test_options_are_those_of_the_vocabulary():
     from sparsetoken.vocabulary import PARAMETERS
 
-    shown = " ".join(light("theory", "--help").split())
+    shown = " ".join(light("theory --help")[0].split())
     for name in ("n_tokens", "positive_rate", "lr_query", "test_n_tokens", "fpr", "n_points"):
         assert PARAMETERS[name].option in shown
         assert PARAMETERS[name].help in shown

@@ -1,32 +1,21 @@
 """Tables and waiting for people; outputs that cannot be written."""
 
 import os
-import subprocess
-import sys
-import threading
+import time
 
-from rich.progress import Progress
+import pytest
 
 import sparsetoken
+from sparsetoken.cli import output
 
 
-def test_names_are_whole_in_a_narrow_terminal():
-    import pty
-
-    code = "from sparsetoken.cli import main; main(['figure'])"
-    leader, follower = pty.openpty()
-    environment = os.environ | {"COLUMNS": "40", "TERM": "xterm", "NO_COLOR": "1"}
-    subprocess.run([sys.executable, "-c", code], env=environment, stdout=follower, check=False)
-    os.close(follower)
-    shown = b""
-    try:
-        while part := os.read(leader, 4096):
-            shown += part
-    except OSError:  # the other end is closed
-        pass
-    os.close(leader)
+def test_names_are_whole_in_a_narrow_terminal(run, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    monkeypatch.setenv("COLUMNS", "40")
+    code, out, _ = run("figure")
+    assert code == 0
     for name in sparsetoken.experiments.figure_names():
-        assert name.encode() in shown
+        assert name in out
 
 
 def test_a_bad_output_fails_before_anything_is_read(refused, tmp_path):
@@ -50,37 +39,85 @@ def test_a_place_that_cannot_be_written_is_found_before_the_fit(refused, monkeyp
     refused(("fit", tmp_path / "missing.csv", "--out", model), 1, "may not be written to: No space")
 
 
+@pytest.fixture
+def bags(tmp_path, monkeypatch):
+    """A table of bags and a model of them, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"s{i},{i % 2},{i % 2 + j / 7},{i / 9}" for i in range(8) for j in range(2)]
+    path = tmp_path / "bags.csv"
+    path.write_text("\n".join(["bag,label,a,b", *lines]))
+    (tmp_path / "folder").mkdir()
+    return path
+
+
+def names_of(path):
+    """Other names of a file: relative, absolute, by a detour, by links."""
+    folder = path.parent
+    try:
+        (folder / "symbolic.csv").symlink_to(path)
+    except OSError:
+        pytest.skip("this system allows no links")
+    os.link(path, folder / "hard.csv")
+    (folder / "linked").symlink_to(folder, target_is_directory=True)
+    spellings = [path.name, str(path), f"folder/../{path.name}", f"linked/{path.name}"]
+    if (folder / path.name.upper()).exists():  # where capitals do not matter
+        spellings.append(path.name.upper())
+    return [*spellings, "symbolic.csv", "hard.csv"]
+
+
+def test_no_command_overwrites_what_it_reads(run, refused, bags):
+    content = bags.read_text()
+    assert run("fit", bags, "--model", "pooled", "--held-out", 0, "--out", "model.npz")[0] == 0
+    for name in names_of(bags):
+        for option in ("--out", "--tokens"):
+            asked = ("predict", "model.npz", bags, option, name)
+            refused(asked, 2, f"{option} must not be what is read, {bags}")
+    data = bags.with_suffix(".npz")
+    data.write_bytes(b"data")
+    for asked, written in (
+        (("fit", data, "--out", data), "--out"),
+        (("fit", "x.csv", "--labels", data, "--out", data), "--out"),
+        (("fit", "folder", "--out", "folder/model.npz"), "--out"),
+        (
+            ("predict", "model.npz", bags, "--out", "t.csv", "--tokens", "folder/../t.csv"),
+            "--tokens",
+        ),
+        (("report", "model.npz", "page.html", "--out", "page.html"), "--out"),
+        (("sweep", "run", bags, "--store", "symbolic.csv"), "--store"),
+        (("sweep", "export", "--store", bags, "--out", "hard.csv"), "--out"),
+        (("plan", "--pilot", "p.png", "--error", 0.1, "--plot", "p.png"), "--plot"),
+    ):
+        refused(asked, 2, f"{written} must not be what is read")
+    assert bags.read_text() == content
+    assert data.read_bytes() == b"data"
+
+
+def test_what_a_folder_links_to_is_read_too(refused, bags):
+    names_of(bags)
+    (bags.parent / "folder" / "a.npz").symlink_to(bags.parent / "elsewhere.npz")
+    (bags.parent / "elsewhere.npz").write_bytes(b"data")
+    refused(("fit", "folder", "--out", "elsewhere.npz"), 2, "must not be what is read, folder")
+
+
 def test_waiting_shows_on_a_terminal_only(monkeypatch, capsys):
-    from sparsetoken.cli import output
-
-    with output.waiting("fitting"):
-        pass
-    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
-    with output.waiting("fitting"):
-        pass  # too short to be worth it
-    assert capsys.readouterr().err == ""
-    started = threading.Event()
-    monkeypatch.setattr(Progress, "start", lambda self: started.set())
     monkeypatch.setattr(output, "_PATIENCE", 0.0)
-    with output.waiting("fitting"):
-        assert started.wait(10)
-
-
-def test_what_waiting_is_told_is_shown(monkeypatch):
-    from sparsetoken.cli import output
-
+    with output.waiting("fitting") as say:
+        say("judging")
+    assert capsys.readouterr().err == ""
     monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
-    shown = []
-    monkeypatch.setattr(Progress, "update", lambda self, task, **news: shown.append(news))
-    with output.waiting("cells", counted=True) as counted, output.waiting("fitting") as said:
-        counted(3, 8)
-        said("judging")
-    assert shown == [{"completed": 3, "total": 8}, {"description": "judging"}]
+    shown, tries = "", 0
+    with output.waiting("fitting") as say, output.waiting("cells", counted=True) as count:
+        say("judging")
+        count(3, 8)
+        while not ("judging" in shown and "3/8" in shown) and tries < 1000:
+            shown, tries = shown + capsys.readouterr().err, tries + 1
+            time.sleep(0.01)
+    assert "judging" in shown
+    assert "3/8" in shown
 
 
 def test_cells_of_a_table():
-    from sparsetoken.cli.output import as_text
-
+    as_text = output.as_text
     assert as_text([{"token": 4, "weight": 0.256}, {"token": 1, "weight": 0.1}]) == "4:0.26 1:0.10"
     assert as_text({"pooled": 0.123456, "trees": 1}) == "pooled 0.1235, trees 1"
     assert as_text(["a", 2.0]) == "a 2"

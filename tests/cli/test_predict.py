@@ -21,7 +21,9 @@ def test_tables_for_people(refused, run, tmp_path, drawn):
         assert part in out
     assert type(st.load(model)) is st.SparseTokenClassifier
     _, out, _ = run("predict", model, data, "--top", 2)
-    assert "probability of 'well'" in out
+    assert "probability of the prediction" in out
+    assert "score for 'well'" in out
+    assert "counted from 0" in " ".join(out.split())
     assert out.count("\n") >= 40
     for measure in ("accuracy", "AUC"):
         assert measure in out
@@ -36,6 +38,9 @@ def test_tables_for_people(refused, run, tmp_path, drawn):
     assert {row["predicted"] for row in rows} == {"ill", "well"}
     scores = st.load(model).decision_function(X[:40])
     assert [float(row["score"]) for row in rows] == scores.tolist()
+    for row in rows:
+        assert row["probability"] == row[f"probability_{row['predicted']}"]
+        assert float(row["probability"]) >= 0.5
     np.savez(data, X=X[:40])
     code, out, err = run("predict", model, data)
     assert code == 0

@@ -35,6 +35,16 @@ def test_theory_at_infinity(run):
     assert 0.2 < json.loads(out)["test_error"]["value"] < 0.22
 
 
+def test_an_option_that_is_on_or_off(run):
+    asked = ("theory", "oracle_error", "--model", "bayes", "--n-tokens", 8, "--n-signal", 2)
+    apart, together = (
+        json.loads(run(*asked, "--signal", 2, "--json", *flag)[1])
+        for flag in ((), ("--contiguous",))
+    )
+    assert together["values"]["contiguous"] is True
+    assert together["oracle_error"]["value"] < apart["oracle_error"]["value"]
+
+
 def test_options_that_are_words(run):
     hard = ("--model", "optimal", "--alpha", 0.6, "--n-tokens", 1000, "--signal", 5, "--json")
     cosines = [

@@ -278,6 +278,9 @@ def test_long_sequences_with_many_signal_tokens():
 def test_bad_argument_is_named(arguments, name):
     with pytest.raises(ValueError, match=f"^{name} must"):
         optimal(**{"problem": SparseTokenProblem(5, 1, 3.0)} | arguments)
+
+
+def test_bad_argument_of_a_result_is_named():
     with pytest.raises(ValueError, match=r"^alphas must be a list"):
         optimal_curve(SparseTokenProblem(5), 2.0)
     with pytest.raises(ValueError, match=r"^fpr must"):

@@ -45,7 +45,7 @@ def fit(
     """
     if not 0.0 <= held_out < 1.0:
         raise ValueError(f"--held-out must be a number in [0, 1), got {held_out:g}")
-    check_output(out, [".npz"])
+    check_output(out, [".npz"], reads=(data, reading["labels"]))
     with waiting(f"reading {data}"):
         everything = st.read_dataset(data, **set_options(reading))
     dataset = everything.with_labels()

@@ -138,6 +138,8 @@ def set_options(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _option(quantity: Quantity, hidden: bool = False, with_default: bool = True) -> Any:
+    if isinstance(quantity.default, bool):
+        return Annotated[bool | None, typer.Option(quantity.option, help=quantity.help)]
     word = isinstance(quantity.default, str) or bool(quantity.options)
     kind, metavar = (int, "INTEGER") if quantity.whole else (float, "NUMBER")
     text = f"{quantity.help} ({quantity.symbol})" if quantity.symbol else quantity.help

@@ -5,7 +5,7 @@ import math
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,14 +30,17 @@ def message(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def check_output(path: Path, endings: Sequence[str], option: str = "--out") -> None:
-    """Refuse a file that cannot be written, before anything is computed for it."""
+def check_output(
+    path: Path, endings: Sequence[str], option: str = "--out", reads: Iterable[Path | None] = ()
+) -> None:
+    """Refuse a file that cannot be written, or that the command reads, before it does anything."""
     if path.suffix not in endings:
         raise ValueError(f"{option} must end in {', '.join(endings)}, got {path.name!r}")
     if path.suffix == ".parquet":
         import_extra("pyarrow", f"{path}: Parquet")
     if not path.parent.is_dir():
         raise CommandError(f"{path}: there is no folder {path.parent}")
+    check_not_read(path, option, reads)
     if path.exists() and (path.is_dir() or not os.access(path, os.W_OK)):
         raise CommandError(f"{path}: it may not be written to")
     try:
@@ -45,6 +48,22 @@ def check_output(path: Path, endings: Sequence[str], option: str = "--out") -> N
             pass  # permissions do not tell all: the disk may be read-only
     except OSError as error:
         raise CommandError(f"{path}: it may not be written to: {error.strerror}") from None
+
+
+def check_not_read(path: Path, option: str, reads: Iterable[Path | None]) -> None:
+    """Refuse to write to what the command reads, or into it, by whichever of its names."""
+    for read in reads:
+        if read is not None and _meets(read, path):
+            raise ValueError(f"{option} must not be what is read, {read}, nor in it; got {path}")
+
+
+def _meets(read: Path, path: Path) -> bool:
+    if path.resolve() == read.resolve():
+        return True
+    if read.is_dir() and any(read.samefile(folder) for folder in path.resolve().parents):
+        return True
+    files = (read, *read.rglob("*"))  # a folder may hold links to what lies elsewhere
+    return path.exists() and any(file.exists() and path.samefile(file) for file in files)
 
 
 def print_result(

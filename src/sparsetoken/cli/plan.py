@@ -101,7 +101,7 @@ def plan(
     values = set_options(values | by_theory | {"metric": metric})
     result: PlanResult
     if plot is not None:
-        check_output(plot, st.plotting.FORMATS, "--plot")
+        check_output(plot, st.plotting.FORMATS, "--plot", (pilot, curve, population))
     with waiting("planning") as progress:
         if width is not None:
             if value is None:

@@ -25,13 +25,15 @@ Rows = list[dict[str, Any]]
 def predict(
     model: Model,
     data: Data,
-    top: Annotated[int, option("How many of the tokens that matter most to show.", min=0)] = 3,
+    top: Annotated[
+        int, option("How many of the tokens that matter most to show, numbered from 0.", min=0)
+    ] = 3,
     out: Annotated[Path | None, option("Write the table to this .csv or .parquet.")] = None,
     tokens: Annotated[
         Path | None,
         option(
-            "Write one row per token to this .csv or .parquet: sequence, position, row of the "
-            "file, weight, contribution to the score, and the class that it speaks for."
+            "Write one row per token to this .csv or .parquet: sequence, position and row of the "
+            "file (both from 0), weight, contribution to the score, and the class it speaks for."
         ),
     ] = None,
     as_json: AsJson = False,
@@ -44,9 +46,10 @@ def predict(
     """
     from sparsetoken.experiments.table import write_columns
 
-    for name, path in (("--out", out), ("--tokens", tokens)):
+    reads = (model, data, reading["labels"])
+    for name, path, others in (("--out", out, reads), ("--tokens", tokens, (*reads, out))):
         if path is not None:
-            check_output(path, [".csv", ".parquet"], name)
+            check_output(path, [".csv", ".parquet"], name, others)
     classifier: Any = st.load(model)
     if tokens is not None and not hasattr(classifier, "explain"):
         raise ValueError(f"--tokens needs a model with attention, {model} has none")
@@ -85,7 +88,7 @@ def _predictions(classifier: Any, dataset: "Dataset", top: int) -> "tuple[Rows, 
     two = len(classes) == 2
     rows: Rows = []
     for i, sequence in enumerate(dataset.ids):
-        shown = 1 if two else chances[i].argmax()
+        shown = names.index(str(predicted[i]))
         row = {
             "sequence": sequence,
             "predicted": _plain(predicted[i]),
@@ -113,8 +116,8 @@ def _predictions(classifier: Any, dataset: "Dataset", top: int) -> "tuple[Rows, 
 def _print(rows: Rows, measures: "list[Measure]", classes: Any) -> None:
     """Print predictions and measures for people."""
     columns = [name for name in rows[0] if name != "probabilities"]
-    label = repr(_plain(classes[1])) if len(classes) == 2 else "the predicted class"
-    title = f"probability of {label}; top tokens with their weights"
+    score = f"score for {_plain(classes[1])!r}; " if len(classes) == 2 else ""
+    title = f"probability of the prediction; {score}top tokens, counted from 0, with their weights"
     print_table(columns, [[as_text(row[name]) for name in columns] for row in rows], title)
     if measures:
         lines = [(measure.name, str(measure)) for measure in measures]

@@ -9,6 +9,7 @@ import typer
 from sparsetoken.cli.options import AsJson, Scheduler, Workers, open_executor, option
 from sparsetoken.cli.output import (
     CommandError,
+    check_not_read,
     check_output,
     message,
     print_json,
@@ -54,9 +55,10 @@ def run_sweep(
     """  # noqa: D301 (the backslash keeps the lines of the example)
     from sparsetoken.experiments import Store, load_sweep, run
 
+    path = store or file.with_suffix(".db")
+    check_not_read(path, "--store", [file])
     sys.path.insert(0, str(file.parent.resolve()))
     sweep = load_sweep(file)
-    path = store or file.with_suffix(".db")
     if retry_failed:
         message("failed cells are always computed again: --retry-failed will go in 0.4")
     with Store(path) as opened:
@@ -115,7 +117,7 @@ def export(
     from sparsetoken.experiments.table import as_columns, write_csv
 
     if out is not None:
-        check_output(out, (".csv", ".parquet"))
+        check_output(out, (".csv", ".parquet"), reads=(store,))
     with Store(store, read_only=True) as opened:
         rows = opened.rows(skip_damaged=skip_damaged)
         counts = {} if skip_damaged else opened.counts()
