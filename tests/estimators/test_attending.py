@@ -9,7 +9,7 @@ from estimators.ragged import PROBLEM, ragged
 
 X, Y = PROBLEM.sample(120, 8, random_state=0)
 TWO_STEP = st.TwoStepAttentionClassifier(random_state=0)
-ATTENTION = st.AttentionClassifier(random_state=0, refine_steps=20, cv=3)
+ATTENTION = st.AttentionClassifier(random_state=0, refine_steps=8, cv=2)
 STACKED = [st.AttentionClassifier, st.BayesAttentionClassifier, st.SparseTokenClassifier]
 
 
@@ -34,7 +34,8 @@ def test_three_classes(kind, tmp_path):
     positions = rng.integers(6, size=240)
     data[np.arange(240), positions, index] += 5.0
     labels = np.array(["cat", "dog", "owl"])[index]
-    model = kind(random_state=0, cv=3).fit(data[:180], labels[:180])
+    quick = {} if kind is st.BayesAttentionClassifier else {"refine_steps": 10}
+    model = kind(random_state=0, cv=2, **quick).fit(data[:180], labels[:180])
     new, truth = data[180:], labels[180:]
     scores, chances = model.decision_function(new), model.predict_proba(new)
     assert scores.shape == chances.shape == (60, 3)
@@ -61,7 +62,7 @@ def test_three_classes(kind, tmp_path):
 
 
 def test_explanations_of_two_classes_name_what_they_speak_for():
-    fitted = st.SparseTokenClassifier(random_state=0, n_trees=30).fit(X, Y)
+    fitted = st.SparseTokenClassifier(random_state=0, n_trees=10, cv=2, refine_steps=5).fit(X, Y)
     for_one = fitted.explain(X[:5], top=12)
     for_zero = fitted.explain(X[:5], top=12, label=0)
     scores = fitted.decision_function(X[:5])

@@ -19,10 +19,11 @@ X = X * RNG.uniform(0.1, 10.0, 8) + 50.0 * RNG.standard_normal(8)
 X[:, :, 3] = 7.0  # carries nothing
 THREE = Y + Y * (np.arange(90) % 2)
 RAGGED = [x[: 1 + i % 6] for i, x in enumerate(X)]
+QUICK = {"cv": 2, "refine_steps": 8}
 CLASSIFIERS = {
-    "attention": (st.AttentionClassifier(random_state=0), RAGGED, Y),
-    "classes": (st.AttentionClassifier(random_state=0), X, THREE),
-    "bayes": (st.BayesAttentionClassifier(random_state=0), RAGGED, Y),
+    "attention": (st.AttentionClassifier(random_state=0, **QUICK), RAGGED, Y),
+    "classes": (st.AttentionClassifier(random_state=0, **QUICK), X, THREE),
+    "bayes": (st.BayesAttentionClassifier(random_state=0, cv=2), RAGGED, Y),
     "two-step": (
         st.TwoStepAttentionClassifier(lr_readout=0.01, lr_query=0.01, random_state=0),
         RAGGED,
@@ -99,7 +100,7 @@ def test_our_own_reader_reads_it_and_numbers_are_aligned(fitted, tmp_path):
 
 def test_a_loaded_classifier_and_feature_names(tmp_path):
     sequences = st.Sequences(X.reshape(-1, 8), np.arange(91) * 6, feature_names=list("abcdefgh"))
-    clf = st.AttentionClassifier(random_state=0).fit(sequences, Y)
+    clf = st.AttentionClassifier(random_state=0, **QUICK).fit(sequences, Y)
     st.save(clf, tmp_path / "model.npz", tokens=False)
     st.export(st.load(tmp_path / "model.npz"), tmp_path / "again")
     st.export(clf, tmp_path / "once")
@@ -108,7 +109,7 @@ def test_a_loaded_classifier_and_feature_names(tmp_path):
 
 
 def test_what_is_no_tensor_is_refused(tmp_path):
-    clf = st.SparseTokenClassifier(n_trees=20, random_state=0).fit(X, Y)
+    clf = st.SparseTokenClassifier(n_trees=10, random_state=0, **QUICK).fit(X, Y)
     kernel, trees = clf.stack_.split(np.arange(len(clf.stack_.weights)))[-2:]
     clf.stack_.weights[kernel] = 0.0
     clf.stack_.weights[trees] = 0.125

@@ -12,7 +12,7 @@ X, Y = PROBLEM.sample(300, 20, random_state=0)
 def test_a_good_model_has_no_problem():
     problem = st.SparseTokenProblem(10, 1, 3.5)
     data, y, truth = problem.sample(400, 15, random_state=0, return_truth=True)
-    model = st.AttentionClassifier(random_state=0).fit(data, y)
+    model = st.AttentionClassifier(random_state=0, cv=3, refine_steps=15).fit(data, y)
     new, labels = problem.sample(500, 15, random_state=1, direction=truth.direction)
     diagnosis = model.diagnose(new, labels)
     assert diagnosis.problems == ()
@@ -30,6 +30,7 @@ def names(diagnosis):
     return {problem.name for problem in diagnosis.problems}
 
 
+@pytest.mark.statistical
 def test_anti_aligned():
     """A large step on the readout: in the limit the cosine is −0.5."""
     model = st.TwoStepAttentionClassifier(lr_readout=80.0, lr_query=0.73, random_state=0)
@@ -55,6 +56,7 @@ def test_nothing_beats_chance():
         assert problem.advice in str(found)
 
 
+@pytest.mark.statistical
 def test_halves_that_fail_do_not_accuse_a_query_that_works():
     """Half of the samples may be too few to find the query, and all of them enough."""
     X, y = st.SparseTokenProblem(20, 1, 5.5).sample(120, 150, random_state=3)
@@ -68,11 +70,12 @@ def test_halves_that_fail_do_not_accuse_a_query_that_works():
 def test_pooling_was_chosen():
     everywhere = st.SparseTokenProblem(40, 40, 0.3)
     data, y = everywhere.sample(150, 5, random_state=0)
-    model = st.AttentionClassifier(random_state=0).fit(data, y)
+    model = st.AttentionClassifier(random_state=0, cv=3, refine_steps=15).fit(data, y)
     assert model.chosen_["model"] == "pooled"
-    assert model.diagnose(data, y).kind == "the mean token"
-    assert "attention no better than pooling" in names(model.diagnose(data, y))
-    assert "unreliable query" not in names(model.diagnose(data, y))
+    diagnosis = model.diagnose(data, y)
+    assert diagnosis.kind == "the mean token"
+    assert "attention no better than pooling" in names(diagnosis)
+    assert "unreliable query" not in names(diagnosis)
 
 
 def test_bad_arguments():
@@ -111,10 +114,10 @@ def faulty(kind):
 @pytest.mark.parametrize(
     "kind",
     [
-        "nothing beats chance",
+        pytest.param("nothing beats chance", marks=pytest.mark.statistical),
         "scores the wrong way round",
         "length predicts the label",
-        "spread tells more than the model",
+        pytest.param("spread tells more than the model", marks=pytest.mark.statistical),
     ],
 )
 def test_the_fault_is_the_first_finding(kind):
@@ -147,6 +150,7 @@ def poisoned(rng, n_samples):
     return X, y
 
 
+@pytest.mark.statistical
 def test_tokens_of_the_negatives():
     def found(X, y):
         clf = st.AttentionClassifier(random_state=0).fit(X, y)

@@ -12,7 +12,7 @@ NEW, Y_NEW = PROBLEM.sample(400, 20, random_state=1, direction=TRUTH.direction)
 @pytest.fixture(scope="module", params=["attention", "two-step"])
 def model(request):
     if request.param == "attention":
-        return st.AttentionClassifier(random_state=0).fit(X + 5.0, Y)
+        return st.AttentionClassifier(random_state=0, cv=2, refine_steps=5).fit(X + 5.0, Y)
     return st.TwoStepAttentionClassifier(random_state=0).fit(X + 5.0, Y)
 
 
@@ -44,7 +44,7 @@ def test_tokens_in_the_order_of_the_sequence(model):
 
 
 def test_explanations_point_at_the_signal():
-    model = st.AttentionClassifier(random_state=0).fit(X, Y)
+    model = st.AttentionClassifier(random_state=0, cv=2, refine_steps=10).fit(X, Y)
     positive = np.flatnonzero(Y == 1)
     found = model.explain(X[positive], top=1)
     hits = [bool(TRUTH.positions[i, e.tokens[0]]) for i, e in zip(positive, found, strict=True)]
@@ -65,6 +65,7 @@ def test_reliability_is_exact_for_gaussian_errors():
     assert reliability(np.array([np.ones((1, 3)), -np.ones((1, 3))]), 0.5) == 0.0
 
 
+@pytest.mark.statistical
 def test_two_step_reliability_is_that_of_its_query():
     cosines, estimates = [], []
     for seed in range(20):

@@ -38,6 +38,7 @@ def test_perfect_scores_are_not_certain():
     assert [measure.name for measure in one_class] == ["accuracy"]
 
 
+@pytest.mark.statistical
 def test_intervals_cover():
     """Of 100 studies about 95 % hold the truth: 89 or fewer have a probability below 2 %."""
     rng = np.random.default_rng(1)

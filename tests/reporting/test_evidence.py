@@ -77,6 +77,7 @@ def test_one_auc():
         assert trapezoid(true, false) == pytest.approx(auc)
 
 
+@pytest.mark.statistical
 def test_more_samples_are_left_to_the_plan():
     clf = st.AttentionClassifier(random_state=0, cv=3, refine_steps=5).fit(X, Y)
     assert "More samples" in gather(clf, NEW, NEW_Y, plan=False).findings[-1]
