@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 
 from sparsetoken import SparseTokenClassifier, SparseTokenProblem
 from sparsetoken.plotting import new_figure, plain_log, save_picture, styled
-from sparsetoken.theory import optimal_curve, two_step_risk
+from sparsetoken.theory import optimal, two_step_risk
 from sparsetoken.vocabulary import COLORS, MARKERS, look
 
 SETS = {
@@ -91,7 +91,7 @@ def draw_learners(axes: Axes) -> None:
         color=COLORS[0],
         label="SparseTokenClassifier (measured)",
     )
-    errors = [point.test_error for point in optimal_curve(PROBLEM, line.tolist())]
+    errors = [point.test_error for point in optimal(PROBLEM, line.tolist())]
     axes.plot(line, errors, color=best.color, label="best possible learner (theory)", zorder=1)
     axes.set_xscale("log")
     axes.set_yscale("log")

@@ -104,7 +104,7 @@ def stationarity(result: Risk) -> float:
     label, along_query, along_rest, scale, weight, group = _draw(result)
     x, loss = result.readout, result.loss
     finite = math.isfinite(result.alpha)
-    chi, norm = math.exp(x.log_step) if finite else 0.0, max(x.norm_rest, 1e-300)
+    chi, norm = math.exp(x.log_chi) if finite else 0.0, max(x.norm_rest, 1e-300)
     step = 0.005 if isinstance(loss, Hinge) else min(0.2, 0.5 / (norm * scale.max()))
     g = np.arange(-7.0, 7.0 + step, max(step, 0.002))
     density = np.exp(-0.5 * g**2) / np.exp(-0.5 * g**2).sum()

@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 
 from benchmarks.report import Row, at_least, at_most, peak_bytes, ratio, seconds
 from sparsetoken import Population, SparseTokenProblem
-from sparsetoken.theory import capacity, risk, risk_curve
+from sparsetoken.theory import capacity, risk
 from sparsetoken.theory.points import attention_law
 
 PROBLEM = SparseTokenProblem(10, 1, 5.0)
@@ -32,7 +32,7 @@ def attention_point(loss: str) -> Any:
 def attention_curve() -> Any:
     attention_law.cache_clear()
     alphas = np.geomspace(0.5, 10.0, 20)
-    curve = risk_curve(PROBLEM, "attention", alphas=alphas, reg=1e-2, **QUERY)
+    curve = risk(PROBLEM, "attention", alpha=alphas, reg=1e-2, **QUERY)
     return [(point.test_error, point.uncertainty) for point in curve]
 
 
@@ -50,7 +50,7 @@ def best_ridge(model: str, loss: str, n_alphas: int, reg: Any) -> Any:
     attention_law.cache_clear()
     alphas = np.geomspace(0.5, 10.0, n_alphas) if n_alphas > 1 else [2.0]
     query = QUERY if model == "attention" else {}
-    curve = risk_curve(PROBLEM, model, alphas=alphas, reg=reg, loss=loss, **query)
+    curve = risk(PROBLEM, model, alpha=alphas, reg=reg, loss=loss, **query)
     return [(point.test_error, point.uncertainty) for point in curve]
 
 

@@ -32,7 +32,7 @@ NUMBERS: dict[str, Callable[[Risk], Estimate]] = {
     "readout norm": lambda r: r.readout_norm,
     "readout overlap": lambda r: r.readout_overlap,
     "readout spread": lambda r: r.readout_spread,
-    "step": lambda r: r.step,
+    "chi": lambda r: r.chi,
 }
 MODELS = ("attention", "attention", "hardmax", "elementwise")
 POINTS = 512

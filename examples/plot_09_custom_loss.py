@@ -53,7 +53,7 @@ problem = st.SparseTokenProblem(n_tokens=10, signal=4.0)
 alphas = [0.5, 1.0, 2.0, 4.0, 8.0]
 options = {"reg": reg, "loss": loss}
 theory = {
-    "pooled": st.theory.risk_curve(problem, "pooled", alphas=alphas, **options),
+    "pooled": st.theory.risk(problem, "pooled", alpha=alphas, **options),
     "attention": [
         st.theory.two_step_risk(problem, alpha0=a / 2, alpha1=a / 2, n_points=1024, **options)
         for a in alphas

@@ -100,7 +100,7 @@ alphas = np.linspace(labelled, labelled + extra, 41)
 def exchange_rate(problem):
     """Return the labelled sequences that one of the unlabelled ones is worth."""
     reached = st.theory.optimal(problem, labelled, extra).overlap
-    alone = [best.overlap for best in st.theory.optimal_curve(problem, alphas)]
+    alone = [best.overlap for best in st.theory.optimal(problem, alphas)]
     return (np.interp(reached, alone, alphas) - labelled) / extra
 
 

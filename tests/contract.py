@@ -93,7 +93,7 @@ assert o.test_error < 0.5 < o.auc
 assert 0.0 < o.recall(fpr=0.01) < 1.0
 assert o.hard in (True, False)
 assert o.from_nothing.cosine <= o.informed.cosine + 1e-3
-st.theory.optimal_curve(problem, alphas=[0.5, 1, 2])
+st.theory.optimal(problem, alpha=[0.5, 1, 2])
 thresholds = st.theory.learning_thresholds(problem)
 assert thresholds.information <= thresholds.iteration
 run = st.SparseTokenProblem(20, n_signal=4, signal=2.0, contiguous=True)

@@ -7,7 +7,7 @@ import importlib
 import math
 import operator
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -60,6 +60,17 @@ def check_real(
     if not inside or (math.isinf(number) and not infinite):  # NaN is never inside
         raise ValueError(f"{name} must be {allowed}, got {shown(value)}")
     return number
+
+
+def is_several(value: Any) -> bool:
+    """Whether a number is asked for several values at once: a list, an array, a range, ..."""
+    numbers = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    return numbers and getattr(value, "ndim", 1) > 0
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return the values of a number that may be one or a sequence."""
+    return list(value) if is_several(value) else [value]
 
 
 def check_choice(name: str, value: Any, choices: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -52,6 +52,23 @@ class Estimate(float):
     def __repr__(self) -> str:
         flag = "" if self.converged else ", not converged"
         return f"Estimate({float(self):.6g} ± {self.uncertainty:.1g}{flag})"
+
+
+class Record:
+    """Base of the results: what their numbers are called in a table."""
+
+    columns: ClassVar[tuple[str, ...]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers by name, as plain Python values: a row of a table."""
+        return {name: _plain(getattr(self, name)) for name in self.columns}
+
+
+def _plain(value: Any) -> Any:
+    """Return a number without its error bar, and arrays as lists."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return float(value) if isinstance(value, float) else value
 
 
 def warn_not_converged(what: str) -> None:

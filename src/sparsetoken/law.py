@@ -71,7 +71,7 @@ class Readout(NamedTuple):
     """b."""
     spread: float
     """τ: the norm of everything else."""
-    log_step: float = 0.0
+    log_chi: float = 0.0
     """log χ: what training does to the scores of its own samples (docs/theory, section 4)."""
 
     @property

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri
 from sparsetoken._njit import njit
 from sparsetoken._types import Floats
 from sparsetoken._validation import check_count, check_real
-from sparsetoken.estimate import Estimate, standard_error
+from sparsetoken.estimate import Estimate, Record, standard_error
 from sparsetoken.law import FeatureLaw, Points, Readout, score_mean
 from sparsetoken.losses import Loss
 
@@ -49,7 +49,7 @@ class Roc(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Performance:
+class Performance(Record):
     """What a readout achieves on samples of a feature law.
 
     Every number is an :class:`~sparsetoken.estimate.Estimate`: a float with ``uncertainty``.
@@ -72,6 +72,14 @@ class Performance:
     window_law : callable, optional
         Returns the law of one window for a number of windows.
     """
+
+    columns: ClassVar[tuple[str, ...]] = (
+        "test_error",
+        "uncertainty",
+        "test_loss",
+        "auc",
+        "converged",
+    )
 
     law: FeatureLaw = field(compare=False)
     readout: Readout

@@ -14,7 +14,6 @@ from sparsetoken.theory import (
     oracle_error,
     required_signal,
     risk,
-    risk_curve,
     two_step_risk,
 )
 
@@ -25,7 +24,7 @@ def broken_conditions(result):
     From the prox of the loss alone, by the midpoint rule in the quantiles of G.
     """
     p, x, loss = result.law.points, result.readout, result.loss
-    chi, alpha = math.exp(x.log_step), result.model.ratio(result.problem, result.alpha)
+    chi, alpha = math.exp(x.log_chi), result.model.ratio(result.problem, result.alpha)
     reg = result.model.ridge(result.problem, result.reg)
     g = np.arange(-6.5, 6.5, 0.01 if isinstance(loss, Hinge) else 0.1)
     density = np.exp(-0.5 * g**2) / np.exp(-0.5 * g**2).sum()
@@ -183,11 +182,6 @@ def test_numbers_beyond_arithmetic_are_named(change, name):
     good = {"problem": SparseTokenProblem(5), "alpha": 1.0, "reg": 0.1, "sharpness": 1.0}
     with pytest.raises(ValueError, match=f"^{name} must be"):
         risk(model="attention", cosine=0.5, **{**good, **change})
-
-
-def test_a_curve_needs_a_list():
-    with pytest.raises(ValueError, match="alphas must be a list of numbers, got 3"):
-        risk_curve(SparseTokenProblem(5), "pooled", alphas=3, reg=0.1)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "square", "hinge"])

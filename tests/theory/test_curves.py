@@ -10,11 +10,7 @@ from populations import TWO_LENGTHS
 from sparsetoken import SparseTokenProblem
 from sparsetoken.law import Readout
 from sparsetoken.pooling import Softmax
-from sparsetoken.theory import (
-    risk,
-    risk_curve,
-    two_step_curve,
-)
+from sparsetoken.theory import risk, two_step_risk
 
 PROBLEM = SparseTokenProblem(10, 1, 4.0, 0.3)
 QUERY = {"cosine": 0.9, "sharpness": 1.5}
@@ -39,7 +35,7 @@ def test_best_ridge_beats_a_grid(loss, model, options):
 def test_balanced_classes_pooled_want_a_strong_ridge():
     """Two Gaussians of equal weight: the mean difference is the best direction of all."""
     problem = SparseTokenProblem(10, 1, 5.0)
-    curve = risk_curve(problem, "pooled", alphas=[1.0, 2.0], reg="best")
+    curve = risk(problem, "pooled", alpha=[1.0, 2.0], reg="best")
     for found in curve:
         strong = risk(problem, "pooled", alpha=found.alpha, reg=1e3).test_error
         assert found.test_error == pytest.approx(strong, abs=2e-4)
@@ -51,9 +47,7 @@ def test_best_ridge_of_populations_and_of_the_protocol():
         found.test_error
         < risk(TWO_LENGTHS, "attention", alpha=2.0, reg=1e-5, n_points=2048, **QUERY).test_error
     )
-    curve = two_step_curve(
-        PROBLEM, alphas0=[1.0, 2.0], alphas1=[1.0, 2.0], reg="best", n_points=2048
-    )
+    curve = two_step_risk(PROBLEM, alpha0=[1.0, 2.0], alpha1=[1.0, 2.0], reg="best", n_points=2048)
     assert curve[1].test_error < curve[0].test_error
     with pytest.raises(ValueError, match="reg must be"):
         risk(PROBLEM, "pooled", alpha=2.0, reg="worst")
@@ -64,7 +58,7 @@ def test_state_variables_are_the_saddle_point():
     found = risk(PROBLEM, "pooled", alpha=2.0, reg=1e-2, loss="square")
     # Square loss: ℓ″ = 1 and every average is in closed form; pooled features have noise 1/√L.
     noise, mean = 0.1, 0.4
-    chi = found.step
+    chi = found.chi
     assert 1 / (2.0 * chi) == pytest.approx(1e-2 + noise / (1 + chi * noise), rel=1e-6)
     w, b = found.readout_along_rest, found.bias
     slopes = np.array([mean * w + b - 1.0, b + 1.0]) / (1 + chi * noise)
@@ -126,7 +120,7 @@ def test_curve_equals_single_points():
     problem = SparseTokenProblem(10, 1, 5.0)
     options = {"reg": 1e-2, "cosine": 0.9, "sharpness": 1.0}
     alphas = [0.5, 2.0, 8.0, math.inf]
-    curve = risk_curve(problem, "attention", alphas=alphas, **options)
+    curve = risk(problem, "attention", alpha=alphas, **options)
     for alpha, point in zip(alphas, curve, strict=True):
         alone = risk(problem, "attention", alpha=alpha, **options)
         assert point.test_error == pytest.approx(alone.test_error, rel=1e-4)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sparsetoken import SparseTokenProblem
-from sparsetoken.theory import oracle_error, risk, risk_curve
+from sparsetoken.theory import oracle_error, risk
 
 LOSSES = ("logistic", "square", "hinge")
 POOLINGS = ("attention", "hardmax", "elementwise")
@@ -106,7 +106,7 @@ def test_a_point_of_a_curve_is_the_point(rng):
     model = str(rng.choice(POOLINGS))
     alpha = min(options.pop("alpha"), 100.0)
     settings_ = {"n_points": POINTS, **query, **options}
-    curve = risk_curve(problem, model, alphas=[alpha / 3, alpha / 2, alpha], **settings_)
+    curve = risk(problem, model, alpha=[alpha / 3, alpha / 2, alpha], **settings_)
     assert_close(curve[-1], risk(problem, model, alpha=alpha, **settings_), 1e-6)
 
 

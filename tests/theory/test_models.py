@@ -55,9 +55,9 @@ def test_one_default_for_the_number_of_points():
     """In the library as on the command line, so that both print the same digits."""
     default = quantity("n_points").default
     # Optimal learning is exact for one signal token, and its points cost much more.
-    others = {"optimal", "optimal_curve", "learning_thresholds"}
+    others = {"optimal", "learning_thresholds"}
     functions = [getattr(theory, name) for name in theory.__all__ if name not in others]
     signatures = [inspect.signature(f) for f in functions if inspect.isfunction(f)]
     defaults = [s.parameters["n_points"].default for s in signatures if "n_points" in s.parameters]
-    assert len(defaults) >= 9
+    assert len(defaults) >= 7
     assert set(defaults) == {default}

@@ -15,7 +15,6 @@ from sparsetoken.sampling import sample_posterior_mean
 from sparsetoken.theory import (
     learning_thresholds,
     optimal,
-    optimal_curve,
     oracle_error,
     risk,
     training,
@@ -144,7 +143,7 @@ def test_limits_of_samples(name):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_more_samples_help(name):
     problem = PROBLEMS[name]
-    curve = optimal_curve(problem, [0.05, 0.4, 1.0, 4.0, 30.0], n_points=512)
+    curve = optimal(problem, [0.05, 0.4, 1.0, 4.0, 30.0], n_points=512)
     bayes = oracle_error(problem, "bayes")
     for less, more in itertools.pairwise(curve):
         assert more.overlap > less.overlap
@@ -280,8 +279,6 @@ def test_bad_argument_is_named(arguments, name):
         optimal(**{"problem": SparseTokenProblem(5, 1, 3.0)} | arguments)
 
 
-def test_bad_argument_of_a_result_is_named():
-    with pytest.raises(ValueError, match=r"^alphas must be a list"):
-        optimal_curve(SparseTokenProblem(5), 2.0)
+def test_a_bad_rate_is_named():
     with pytest.raises(ValueError, match=r"^fpr must"):
         optimal(SparseTokenProblem(5, 1, 3.0)).recall(0.0)

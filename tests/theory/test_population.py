@@ -21,7 +21,7 @@ from sparsetoken.sampling import (
     sample_features,
     sample_query,
 )
-from sparsetoken.theory import alignment, capacity, risk, risk_curve, two_step_risk
+from sparsetoken.theory import alignment, capacity, risk, two_step_risk
 
 each_population = pytest.mark.parametrize("name", POPULATIONS)
 STEPS = ("readout_overlap", "readout_norm", "bias", "query_overlap", "query_norm", "cosine")
@@ -220,7 +220,7 @@ def test_on_another_population():
 def test_a_spread_of_strengths_puts_a_floor_under_the_curve():
     alphas = [4.0, 64.0, math.inf]
     spread, plain = (
-        risk_curve(p, "attention", alphas=alphas, reg=1e-3, cosine=0.95, sharpness=1.5)
+        risk(p, "attention", alpha=alphas, reg=1e-3, cosine=0.95, sharpness=1.5)
         for p in (
             Population.spread(SparseTokenProblem(10), signal=("lognormal", 5.0, 0.5)),
             SparseTokenProblem(10, 1, 5.0),

@@ -24,7 +24,7 @@ def test_derivatives_match_differences(loss, alpha):
         readout = readout._replace(spread=0.0)
     here, _ = evaluate(objective, readout)
     size = here.gradient.size
-    names = Readout._fields[:size] + (("log_step",) if math.isfinite(alpha) else ())
+    names = Readout._fields[:size] + (("log_chi",) if math.isfinite(alpha) else ())
     step = 1e-5
     for index, name in enumerate(names):
         plus, minus = (
@@ -33,7 +33,7 @@ def test_derivatives_match_differences(loss, alpha):
         )
         slope = (plus.value - minus.value) / (2 * step)
         curvature = (plus.gradient - minus.gradient) / (2 * step)
-        if name == "log_step":
+        if name == "log_chi":
             assert here.step_gradient == pytest.approx(slope, rel=1e-6, abs=1e-9)
             assert here.cross == pytest.approx(curvature, rel=1e-4, abs=1e-6)
             second = (plus.step_gradient - minus.step_gradient) / (2 * step)

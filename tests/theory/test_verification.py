@@ -23,7 +23,7 @@ def test_a_wrong_solution_fails_the_second_look():
         "along_query": (1.3 * right.along_query,),
         "along_rest": (1.3 * right.along_rest,),
         "bias": (right.bias + 0.3,),
-        "log_step": (right.log_step + 0.2,),
+        "log_chi": (right.log_chi + 0.2,),
     }
     for name, values in wrong.items():
         for value in values:

@@ -74,7 +74,7 @@ def bias_noise(result: Risk, n_samples: float) -> float:
         score_mean(points, readout),
         points.scale,
         readout.norm_rest,
-        math.exp(readout.log_step),
+        math.exp(readout.log_chi),
         resolution=RESOLUTION,
     )
     slope = math.sqrt(points.average(moments.hh) / n_samples)

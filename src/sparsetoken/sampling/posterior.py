@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 from sparsetoken._types import Bools, Floats
 from sparsetoken._validation import check_choice, check_count
-from sparsetoken.estimate import Estimate
+from sparsetoken.estimate import Estimate, Record
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.problem import RandomState, SparseTokenProblem, prepare_sample
 from sparsetoken.sampling.hidden_noise import HiddenNoise
@@ -26,7 +26,7 @@ _TOLERANCE = 1e-6  # of the squared length, between two iterations
 
 
 @dataclass(frozen=True, repr=False)
-class PosteriorMean:
+class PosteriorMean(Record):
     """What the iteration has learned about the direction of the signal.
 
     Parameters
@@ -42,6 +42,8 @@ class PosteriorMean:
     converged : bool
         Whether the last one changed hardly anything.
     """
+
+    columns = ("cosine", "norm", "overlap", "n_iterations", "converged")
 
     problem: AnyProblem
     mean: Floats

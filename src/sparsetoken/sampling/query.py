@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike
 
 from sparsetoken._types import Floats
 from sparsetoken._validation import check_real
+from sparsetoken.estimate import Record
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import RandomState, prepare_sample
 
 
 @dataclass(frozen=True, repr=False)
-class LearnedQuery:
+class LearnedQuery(Record):
     """What two gradient steps have learned, and the angle between it and the signal.
 
     Parameters
@@ -28,6 +29,11 @@ class LearnedQuery:
     beta : float
         Inverse temperature of the attention.
     """
+
+    columns = (
+        *("cosine", "sharpness", "query_norm", "query_overlap", "readout_norm", "readout_overlap"),
+        "bias",
+    )
 
     query: Floats
     readout: Floats

@@ -1,8 +1,10 @@
 """Exact high-dimensional theory of sparse-token classification."""
 
+from typing import Any
+
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.performance import Performance
-from sparsetoken.theory.curves import risk, risk_curve
+from sparsetoken.theory.curves import risk
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.train import training
 from sparsetoken.theory.joint import JointRisk, joint_risk
@@ -11,10 +13,9 @@ from sparsetoken.theory.optimal_learning import (
     Optimal,
     learning_thresholds,
     optimal,
-    optimal_curve,
 )
 from sparsetoken.theory.oracle import oracle_error, required_signal
-from sparsetoken.theory.protocol import two_step_curve, two_step_risk
+from sparsetoken.theory.protocol import two_step_risk
 from sparsetoken.theory.separation import capacity
 from sparsetoken.theory.trained import Risk
 from sparsetoken.theory.two_steps import Alignment, alignment, best_bias_rate
@@ -35,12 +36,22 @@ __all__ = [
     "joint_risk",
     "learning_thresholds",
     "optimal",
-    "optimal_curve",
     "oracle_error",
     "required_signal",
     "risk",
-    "risk_curve",
     "training",
-    "two_step_curve",
     "two_step_risk",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Return what had another name in an earlier version."""
+    if name in ("risk_curve", "two_step_curve", "optimal_curve"):
+        from sparsetoken.theory import former
+
+        return getattr(former, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
-from sparsetoken._validation import check_real
+from sparsetoken._validation import as_list, check_real, is_several
 from sparsetoken.estimate import warn_not_converged
 from sparsetoken.law import FeatureLaw, Readout
 from sparsetoken.losses import Loss, get_loss
@@ -22,18 +22,28 @@ _RIDGES = -6.0, 3.0  # decades of the ridge among which the best is searched
 _LEAST_RIDGE, _LARGEST_RIDGE = 1e-12, 1e12
 _LEAST_RATIO, _LARGEST_RATIO = 1e-6, 1e9
 
+Ridge = float | Literal["best"]
 
+
+@overload
 def risk(
+    problem: AnyProblem, model: str | Pooling, *, alpha: float, reg: Ridge, **options: Any
+) -> Risk: ...
+@overload
+def risk(
+    problem: AnyProblem, model: str | Pooling, *, alpha: Iterable[float], reg: Ridge, **options: Any
+) -> list[Risk]: ...
+def risk(  # type: ignore[misc]  # the overloads leave out what does not decide the type
     problem: AnyProblem,
     model: str | Pooling,
     *,
-    alpha: float,
-    reg: float | Literal["best"],
+    alpha: float | Iterable[float],
+    reg: Ridge,
     loss: Any = "logistic",
     cosine: float | None = None,
     sharpness: float | None = None,
     n_points: int = DEFAULT_POINTS,
-) -> Risk:
+) -> Risk | list[Risk]:
     """Predict the performance of a trained classifier in the high-dimensional limit.
 
     Parameters
@@ -42,8 +52,9 @@ def risk(
         The model of the data.
     model : {"vectorized", "pooled", "attention", "hardmax", "elementwise"} or Pooling
         The classifier. All but the first two need ``cosine`` and, except "hardmax", ``sharpness``.
-    alpha : float
-        Training samples per dimension; ``math.inf`` for the population limit.
+    alpha : float or sequence of float
+        Training samples per dimension; ``math.inf`` for the population limit. A sequence gives a
+        list of results, each solved from the one before.
     reg : float or "best"
         Ridge λ ≥ 0. Zero is the limit of a vanishing ridge: the minimum-norm solution for the
         square loss, and for the others defined above capacity only. "best" is the one with the
@@ -58,7 +69,7 @@ def risk(
 
     Returns
     -------
-    Risk
+    Risk, or list of Risk
 
     Examples
     --------
@@ -69,42 +80,23 @@ def risk(
     >>> r = st.theory.risk(problem, "attention", alpha=2.0, reg=1e-2, cosine=0.95, sharpness=1.0)
     >>> round(r.test_error, 3), round(r.auc, 3)
     (0.033, 0.996)
-    """
-    options = {"loss": loss, "cosine": cosine, "sharpness": sharpness, "n_points": n_points}
-    return risk_curve(problem, model, alphas=[alpha], reg=reg, **options)[0]
 
+    A learning curve:
 
-def risk_curve(
-    problem: AnyProblem,
-    model: str | Pooling,
-    *,
-    alphas: Iterable[float],
-    reg: float | Literal["best"],
-    loss: Any = "logistic",
-    cosine: float | None = None,
-    sharpness: float | None = None,
-    n_points: int = DEFAULT_POINTS,
-) -> list[Risk]:
-    """Return :func:`risk` at each of ``alphas``, each solved from the one before.
-
-    Examples
-    --------
-    >>> import sparsetoken as st
-    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
-    >>> curve = st.theory.risk_curve(problem, "pooled", alphas=[1.0, 2.0, 4.0], reg=1e-2)
+    >>> curve = st.theory.risk(problem, "pooled", alpha=[1.0, 2.0, 4.0], reg=1e-2)
     >>> [round(r.test_error, 3) for r in curve]
     [0.329, 0.293, 0.262]
     """
-    if not isinstance(alphas, Iterable):
-        raise ValueError(f"alphas must be a list of numbers, got {alphas!r}")
+    alphas = as_list(alpha)
     classifier = get_model(model, cosine, sharpness, n_points)
-    return solve_along(problem, [(classifier, alpha) for alpha in alphas], reg, loss)
+    results = solve_along(problem, [(classifier, each) for each in alphas], reg, loss)
+    return results if is_several(alpha) else results[0]
 
 
 def solve_along(
     problem: AnyProblem,
     places: Iterable[tuple[Model, float]],
-    reg: float | Literal["best"],
+    reg: Ridge,
     loss: Any,
 ) -> list[Risk]:
     """Solve for each model with its samples per dimension, from the solutions before it."""

@@ -10,7 +10,7 @@ from scipy import optimize
 
 from sparsetoken._types import Floats
 from sparsetoken._validation import check_count, check_real
-from sparsetoken.estimate import ConvergenceWarning, Estimate, standard_error
+from sparsetoken.estimate import ConvergenceWarning, Estimate, Record, standard_error
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.population import AnyProblem, check_problem, lengths
 from sparsetoken.problem import Group, SparseTokenProblem
@@ -34,13 +34,18 @@ _SEED = 14
 
 
 @dataclass(frozen=True)
-class JointRisk:
+class JointRisk(Record):
     """Joint minimum of the loss over query, readout and bias in the high-dimensional limit.
 
     ``stable`` is False where the prediction cannot be trusted: small changes of the samples grow
     (``growth`` of 1 or more), samples can jump (``jumps``), or no solution was found.
     :func:`joint_risk` makes them.
     """
+
+    columns = (
+        *("test_error", "train_loss", "cosine", "query_norm", "readout_cosine", "readout_norm"),
+        *("bias", "growth", "jumps", "stable"),
+    )
 
     test_error: Estimate
     train_loss: Estimate

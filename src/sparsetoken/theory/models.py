@@ -84,7 +84,7 @@ def get_model(
         name, pooling = model, pooling_models()[model]
     elif model == "two-step":
         raise ValueError(
-            "model must have a given query, got 'two-step': use two_step_risk or two_step_curve, "
+            "model must have a given query, got 'two-step': use two_step_risk, "
             "or alignment for its cosine and sharpness and then model 'attention'"
         )
     else:

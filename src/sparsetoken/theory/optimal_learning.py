@@ -3,16 +3,16 @@
 import itertools
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, overload
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit
 from scipy.stats import hypergeom
 
-from sparsetoken._validation import check_count, check_real
-from sparsetoken.estimate import Estimate, standard_error
+from sparsetoken._validation import as_list, check_count, check_real, is_several
+from sparsetoken.estimate import Estimate, Record, standard_error
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory.curves import check_within
@@ -30,6 +30,8 @@ class Optimal(LearningSolution):
     ``cosine``, ``overlap``, ``test_error``, ``auc`` and ``recall(fpr)`` are those of the
     Bayes-optimal learner.
     """
+
+    columns = (*LearningSolution.columns, "hard")
 
     from_nothing: LearningSolution
     """What the quick iteration reaches that begins without knowledge."""
@@ -49,9 +51,25 @@ class Optimal(LearningSolution):
         )
 
 
+@overload
 def optimal(
     problem: AnyProblem, alpha: float = 2.0, unlabelled: float = 0.0, *, n_points: int = _POINTS
-) -> Optimal:
+) -> Optimal: ...
+@overload
+def optimal(
+    problem: AnyProblem,
+    alpha: Iterable[float],
+    unlabelled: float = 0.0,
+    *,
+    n_points: int = _POINTS,
+) -> list[Optimal]: ...
+def optimal(
+    problem: AnyProblem,
+    alpha: float | Iterable[float] = 2.0,
+    unlabelled: float = 0.0,
+    *,
+    n_points: int = _POINTS,
+) -> Optimal | list[Optimal]:
     """Return the best that any learner can do with so many samples, in high dimension.
 
     No classifier trained on ``alpha`` labelled samples per dimension, and ``unlabelled`` others,
@@ -62,8 +80,9 @@ def optimal(
     ----------
     problem : SparseTokenProblem or Population
         The model of the data. Lengths and recorded labels are seen, kinds are not.
-    alpha : float, default=2.0
-        Labelled samples per dimension; ``math.inf`` for the limit of a known direction.
+    alpha : float or sequence of float, default=2.0
+        Labelled samples per dimension; ``math.inf`` for the limit of a known direction. A sequence
+        gives a list of results.
     unlabelled : float, default=0.0
         Further samples per dimension whose labels are not recorded.
     n_points : int, default=4096
@@ -72,7 +91,7 @@ def optimal(
 
     Returns
     -------
-    Optimal
+    Optimal, or list of Optimal
         With ``cosine``, ``overlap``, ``test_error``, ``auc``, ``recall(fpr)``, ``hard``,
         ``from_nothing`` and ``informed``.
 
@@ -83,6 +102,8 @@ def optimal(
     >>> best = st.theory.optimal(problem, alpha=2.0)
     >>> round(best.cosine, 4), round(best.test_error, 4), best.hard
     (0.9805, 0.02, False)
+    >>> [round(best.test_error, 4) for best in st.theory.optimal(problem, [0.5, 1.0, 2.0])]
+    [0.0286, 0.023, 0.0203]
 
     Long sequences can be hard: the samples tell the direction, but no quick algorithm is known that
     finds it.
@@ -91,49 +112,17 @@ def optimal(
     >>> long.hard, round(long.cosine, 3), round(long.from_nothing.cosine, 3)
     (True, 0.984, 0.097)
     """
-    (result,) = optimal_curve(problem, [alpha], unlabelled, n_points=n_points)
-    return result
-
-
-def optimal_curve(
-    problem: AnyProblem,
-    alphas: Iterable[float],
-    unlabelled: float = 0.0,
-    *,
-    n_points: int = _POINTS,
-) -> list[Optimal]:
-    """Return :func:`optimal` for each number of labelled samples per dimension.
-
-    Parameters
-    ----------
-    problem : SparseTokenProblem or Population
-        The model of the data.
-    alphas : iterable of float
-        Labelled samples per dimension.
-    unlabelled, n_points
-        As in :func:`optimal`.
-
-    Examples
-    --------
-    >>> import sparsetoken as st
-    >>> problem = st.SparseTokenProblem(n_tokens=20, signal=6.0)
-    >>> curve = st.theory.optimal_curve(problem, alphas=[0.5, 1.0, 2.0])
-    >>> [round(best.test_error, 4) for best in curve]
-    [0.0088, 0.007, 0.0062]
-    """
-    if not isinstance(alphas, Iterable):
-        raise ValueError(f"alphas must be a list of numbers, got {alphas!r}")
     _check(problem)
     unlabelled = check_within("unlabelled", unlabelled, 0.0, _MOST_SAMPLES, math.inf)
     n_points = check_count("n_points", n_points, minimum=256)
     curve = []
-    for value in alphas:
-        alpha = check_within("alpha", value, 0.0, _MOST_SAMPLES, math.inf)
-        solutions = stable_solutions(problem, alpha, unlabelled, n_points)
+    for value in as_list(alpha):
+        labelled = check_within("alpha", value, 0.0, _MOST_SAMPLES, math.inf)
+        solutions = stable_solutions(problem, labelled, unlabelled, n_points)
         best = max(solutions, key=lambda solution: solution.free_entropy)
-        numbers = {name: getattr(best, name) for name in LearningSolution.__dataclass_fields__}
+        numbers = {each.name: getattr(best, each.name) for each in fields(LearningSolution)}
         curve.append(Optimal(**numbers, from_nothing=solutions[0], informed=solutions[-1]))
-    return curve
+    return curve if is_several(alpha) else curve[0]
 
 
 def _check(problem: AnyProblem) -> None:
@@ -142,8 +131,10 @@ def _check(problem: AnyProblem) -> None:
 
 
 @dataclass(frozen=True)
-class LearningThresholds:
+class LearningThresholds(Record):
     """Labelled samples per dimension between which learning is possible but hard."""
+
+    columns = ("information", "iteration", "iteration_law", "hard")
 
     information: Estimate
     """From here on the samples determine the direction well."""

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -16,7 +17,7 @@ from scipy.special import expit
 
 from sparsetoken._types import Floats
 from sparsetoken._validation import check_real
-from sparsetoken.estimate import Estimate, standard_error
+from sparsetoken.estimate import Estimate, Record, standard_error
 from sparsetoken.performance import LEAST_UNCERTAINTY
 from sparsetoken.population import AnyProblem, map_kinds
 from sparsetoken.theory.bayes import BayesRule, bayes_rule
@@ -27,11 +28,15 @@ _RELATIVE = 1e-6  # of the tabulated precision
 
 
 @dataclass(frozen=True, repr=False)
-class LearningSolution:
+class LearningSolution(Record):
     """A solution of the equation of optimal learning, and what a learner there achieves.
 
     Every number is an :class:`~sparsetoken.estimate.Estimate`: a float with ``uncertainty``.
     """
+
+    columns: ClassVar[tuple[str, ...]] = (
+        *("alpha", "unlabelled", "cosine", "overlap", "test_error", "uncertainty", "auc"),
+    )
 
     problem: AnyProblem
     alpha: float

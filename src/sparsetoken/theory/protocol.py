@@ -1,28 +1,42 @@
 """The published protocol from end to end (docs/theory, sections 3 and 4 together)."""
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, overload
 
+from sparsetoken._validation import as_list, is_several
 from sparsetoken.population import AnyProblem
-from sparsetoken.theory.curves import solve_along
+from sparsetoken.theory.curves import Ridge, solve_along
 from sparsetoken.theory.models import DEFAULT_POINTS, LARGEST_SHARPNESS, get_model
 from sparsetoken.theory.trained import Risk
 from sparsetoken.theory.two_steps import alignment
 
 
+@overload
+def two_step_risk(
+    problem: AnyProblem, *, alpha0: float, alpha1: float, reg: Ridge, **options: Any
+) -> Risk: ...
+@overload
 def two_step_risk(
     problem: AnyProblem,
     *,
-    alpha0: float,
-    alpha1: float,
-    reg: float | Literal["best"],
+    alpha0: float | Iterable[float],
+    alpha1: float | Iterable[float],
+    reg: Ridge,
+    **options: Any,
+) -> list[Risk]: ...
+def two_step_risk(  # type: ignore[misc]  # the overloads leave out what does not decide the type
+    problem: AnyProblem,
+    *,
+    alpha0: float | Iterable[float],
+    alpha1: float | Iterable[float],
+    reg: Ridge,
     loss: Any = "logistic",
     beta: float = 1.0,
     lr_readout: float = 1.0,
     lr_bias: float = 1.0,
     lr_query: float = 20.0,
     n_points: int = DEFAULT_POINTS,
-) -> Risk:
+) -> Risk | list[Risk]:
     """Predict the attention classifier trained by the two-step protocol.
 
     Two gradient steps on ``alpha0`` samples per dimension give the query; readout and bias are then
@@ -32,10 +46,9 @@ def two_step_risk(
     ----------
     problem : SparseTokenProblem or Population
         The model of the data.
-    alpha0 : float
-        Samples per dimension for the query.
-    alpha1 : float
-        Samples per dimension for the readout.
+    alpha0, alpha1 : float or sequence of float
+        Samples per dimension for the query and for the readout. Sequences, equally long, give a
+        list of results, each solved from the one before; a number goes with every one of the other.
     reg : float or "best"
         Ridge of the readout, as in :func:`risk`.
     loss : str or object, default="logistic"
@@ -47,7 +60,7 @@ def two_step_risk(
 
     Returns
     -------
-    Risk
+    Risk, or list of Risk
         With the query's ``cosine`` and ``sharpness``.
 
     Examples
@@ -57,53 +70,32 @@ def two_step_risk(
     >>> r = st.theory.two_step_risk(problem, alpha0=2.0, alpha1=2.0, reg=1e-2)
     >>> round(r.cosine, 3), round(r.test_error, 3)
     (0.948, 0.032)
-    """
-    rates = {"beta": beta, "lr_readout": lr_readout, "lr_bias": lr_bias, "lr_query": lr_query}
-    options: dict[str, Any] = {"reg": reg, "loss": loss, "n_points": n_points} | rates
-    return two_step_curve(problem, alphas0=[alpha0], alphas1=[alpha1], **options)[0]
-
-
-def two_step_curve(
-    problem: AnyProblem,
-    *,
-    alphas0: Iterable[float],
-    alphas1: Iterable[float],
-    reg: float | Literal["best"],
-    loss: Any = "logistic",
-    n_points: int = DEFAULT_POINTS,
-    **rates: Any,
-) -> list[Risk]:
-    """Return :func:`two_step_risk` at each pair of sample ratios, each solved from the one before.
-
-    Parameters
-    ----------
-    problem, reg, loss, n_points
-        As in :func:`two_step_risk`.
-    alphas0, alphas1 : iterable of float
-        Samples per dimension for the query and for the readout, equally many.
-    **rates : float
-        ``beta``, ``lr_readout``, ``lr_bias`` and ``lr_query``.
-
-    Examples
-    --------
-    >>> import sparsetoken as st
-    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
-    >>> curve = st.theory.two_step_curve(
-    ...     problem, alphas0=[1.0, 2.0], alphas1=[1.0, 2.0], reg=1e-2
-    ... )
+    >>> curve = st.theory.two_step_risk(problem, alpha0=[1.0, 2.0], alpha1=[1.0, 2.0], reg=1e-2)
     >>> [round(r.test_error, 3) for r in curve]
     [0.041, 0.032]
     """
+    rates: dict[str, Any] = {"beta": beta, "lr_readout": lr_readout, "lr_bias": lr_bias}
     places = []
-    for alpha0, alpha1 in zip(alphas0, alphas1, strict=True):
-        learned = alignment(problem, alpha=alpha0, loss=loss, **rates)
+    for for_query, for_readout in _pairs(alpha0, alpha1):
+        learned = alignment(problem, alpha=for_query, loss=loss, lr_query=lr_query, **rates)
         if learned.sharpness > LARGEST_SHARPNESS:
-            strongest = max(kind.signal for kind in problem.kinds)
             raise ValueError(
-                f"signal must be smaller at these learning rates, got {strongest:g}: two steps "
-                f"teach a query of sharpness {learned.sharpness:.3g}, above {LARGEST_SHARPNESS:g}; "
-                "lower beta, lr_readout or lr_query"
+                f"the learned query has sharpness {learned.sharpness:.3g}, above "
+                f"{LARGEST_SHARPNESS:g}; lower beta, lr_readout or lr_query"
             )
         model = get_model("attention", learned.cosine, learned.sharpness, n_points)
-        places.append((model, alpha1))
-    return solve_along(problem, places, reg, loss)
+        places.append((model, for_readout))
+    results = solve_along(problem, places, reg, loss)
+    return results if is_several(alpha0) or is_several(alpha1) else results[0]
+
+
+def _pairs(alpha0: Any, alpha1: Any) -> list[tuple[float, float]]:
+    """Return the samples per dimension of both stages, a single number with each of the other."""
+    first, second = as_list(alpha0), as_list(alpha1)
+    first = first if is_several(alpha0) else first * len(second)
+    second = second if is_several(alpha1) else second * len(first)
+    if len(first) != len(second):
+        raise ValueError(
+            f"alpha0 and alpha1 must be equally many, got {len(first)} and {len(second)}"
+        )
+    return list(zip(first, second, strict=True))

@@ -33,7 +33,7 @@ class ReadoutObjective(NamedTuple):
     """How finely averages over G are tabulated; infinite for one by one (smoothing.py)."""
 
     @property
-    def largest_log_step(self) -> float:
+    def largest_log_chi(self) -> float:
         """Bound of log χ: at the saddle point 1/(αχ) ≥ λ."""
         return -math.log(self.alpha * self.reg or 1e-14) if math.isfinite(self.alpha) else 0.0
 
@@ -80,7 +80,7 @@ def score_moments(objective: ReadoutObjective, readout: Readout) -> Moments:
         score_mean(points, readout),
         points.scale,
         abs(norm),
-        math.exp(readout.log_step) if finite else 0.0,
+        math.exp(readout.log_chi) if finite else 0.0,
         smoothing=objective.smoothing,
         resolution=objective.resolution,
     )
@@ -99,7 +99,7 @@ def assemble(
     points, alpha, reg = objective.points, objective.alpha, objective.reg
     finite = math.isfinite(alpha)
     norm = readout.norm_rest if finite else readout.along_rest
-    chi = math.exp(readout.log_step) if finite else 0.0
+    chi = math.exp(readout.log_chi) if finite else 0.0
 
     # ρ depends on w₂ and τ; at α = ∞ it is w₂ itself, with its sign.
     slopes = (readout.along_rest / norm, readout.spread / norm) if finite else (1.0, 0.0)

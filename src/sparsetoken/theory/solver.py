@@ -58,7 +58,7 @@ def solve(
     """Find the saddle point, with more patient methods where quicker ones fail."""
     if start is not None:
         if not math.isfinite(objective.alpha):
-            start = start._replace(spread=0.0, log_step=0.0)
+            start = start._replace(spread=0.0, log_chi=0.0)
         saddle = newton(objective, start, accuracy=max(1e-5, math.sqrt(0.1 * tolerance)))
         if saddle.converged:
             return saddle
@@ -142,9 +142,9 @@ def descend(
 
     The solution has converged if τ and χ have settled as well.
     """
-    bound = objective.largest_log_step
+    bound = objective.largest_log_chi
     readout = start or _default_start(objective)
-    readout = readout._replace(log_step=min(readout.log_step, bound))
+    readout = readout._replace(log_chi=min(readout.log_chi, bound))
     readout, done, moments, passes = _fit_step(objective, readout)
     current = _eliminate(done, readout, bound)
     damping = helped = 0.0
@@ -260,7 +260,7 @@ def solve_scaled(matrix: Floats, vector: Floats) -> Floats:
 
 def _eliminate(done: Pass, readout: Readout, bound: float) -> Reduced:
     """Maximize over log χ to second order, unless it sits at its bound."""
-    at_bound = readout.log_step >= bound and done.step_gradient >= 0
+    at_bound = readout.log_chi >= bound and done.step_gradient >= 0
     if at_bound or done.step_hessian >= 0:
         zero = np.zeros_like(done.gradient)
         return Reduced(done.value, done.gradient, done.hessian, 0.0, zero)
@@ -285,8 +285,8 @@ def _default_start(objective: ReadoutObjective) -> Readout:
         return Readout(along, along, bias, 0.0, 0.0)
     root = math.sqrt(objective.alpha)
     spread = min(0.3 / scale, most / root)
-    log_step = math.log(spread / (slope * root * scale))
-    return Readout(along, along, bias, spread, log_step)
+    log_chi = math.log(spread / (slope * root * scale))
+    return Readout(along, along, bias, spread, log_chi)
 
 
 def _constant(objective: ReadoutObjective) -> tuple[float, float]:
@@ -306,13 +306,13 @@ def _constant(objective: ReadoutObjective) -> tuple[float, float]:
 
 def _fit_step(objective: ReadoutObjective, readout: Readout) -> tuple[Readout, Pass, Moments, int]:
     """Bring χ close enough to its maximizer for a second-order correction to do the rest."""
-    bound = objective.largest_log_step
+    bound = objective.largest_log_chi
     low, high = -math.inf, bound
     passes = 0
     while True:
         done, moments = evaluate(objective, readout)
         passes += 1
-        step = readout.log_step
+        step = readout.log_chi
         close = abs(done.excess) < 0.3 * done.excess_slope
         if close or (step >= bound and done.excess < 0) or passes >= 60:
             break
@@ -323,7 +323,7 @@ def _fit_step(objective: ReadoutObjective, readout: Readout) -> tuple[Readout, P
         new = step - min(max(done.excess / done.excess_slope, -4.0), 4.0)
         if not low < new < high:
             new = high if math.isinf(low) or high == bound else 0.5 * (low + high)
-        readout = readout._replace(log_step=new)
+        readout = readout._replace(log_chi=new)
     return readout, done, moments, passes
 
 
@@ -338,5 +338,5 @@ def _stepped(readout: Readout, move: Floats, objective: ReadoutObjective) -> Rea
     if not math.isfinite(objective.alpha):
         return moved
     spread = max(readout.spread + float(move[3]), 0.1 * readout.spread)
-    log_step = readout.log_step + min(max(float(move[4]), -3.0), 3.0)
-    return moved._replace(spread=spread, log_step=min(log_step, objective.largest_log_step))
+    log_chi = readout.log_chi + min(max(float(move[4]), -3.0), 3.0)
+    return moved._replace(spread=spread, log_chi=min(log_chi, objective.largest_log_chi))

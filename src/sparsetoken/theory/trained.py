@@ -1,9 +1,11 @@
 """Test error and training loss of the trained readout (docs/theory, section 4)."""
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -35,6 +37,11 @@ class Risk(Performance):
     reach: with a strong ridge the hinge loss leaves the bias of balanced classes free.
     :func:`~sparsetoken.theory.risk` makes them.
     """
+
+    columns = (
+        *("alpha", "reg", "cosine", "sharpness", "test_error", "uncertainty", "auc"),
+        *("test_loss", "train_loss", "train_error", "bias", "readout_norm", "converged"),
+    )
 
     problem: AnyProblem
     model: Model
@@ -97,12 +104,22 @@ class Risk(Performance):
         return self._state(lambda x: scale * math.hypot(x.along_query, x.norm_rest))
 
     @property
-    def step(self) -> Estimate:
+    def chi(self) -> Estimate:
         """The step χ of a training sample's score towards its label; zero at infinite alpha."""
         if math.isinf(self.alpha):
             return Estimate(0.0, 0.0, self.converged)
         scale = self.model.readout_scale(self.problem) ** 2
-        return self._state(lambda x: scale * math.exp(x.log_step))
+        return self._state(lambda x: scale * math.exp(x.log_chi))
+
+    @property
+    def step(self) -> Estimate:
+        """The name that ``chi`` had in 0.3."""
+        warnings.warn("step is now called chi; step goes in 0.6", FutureWarning, stacklevel=2)
+        return self.chi
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers by name, as plain Python values: a row of a table."""
+        return {"model": self.model.name} | super().to_dict()
 
     def _state(self, number: Callable[[Readout], float]) -> Estimate:
         """Return a function of the readout, which varies as the batches would move it."""
@@ -118,7 +135,7 @@ class Risk(Performance):
     def _train_error(self, law: FeatureLaw, readout: Readout) -> float:
         p = law.points
         finite = math.isfinite(self.alpha)
-        step = math.exp(readout.log_step) * p.scale**2 if finite else np.zeros_like(p.scale)
+        step = math.exp(readout.log_chi) * p.scale**2 if finite else np.zeros_like(p.scale)
         # The prox is monotone, and 0 at r = step·ℓ′(0).
         edge = step * self.loss.derivative(np.zeros_like(step), p.label)
         margin = p.label * (score_mean(p, readout) - edge)

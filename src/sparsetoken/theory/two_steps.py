@@ -1,7 +1,6 @@
 """What two gradient steps teach the query (docs/theory, section 3)."""
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ from scipy.optimize import brentq
 
 from sparsetoken._types import Floats
 from sparsetoken._validation import check_real
+from sparsetoken.estimate import Record
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.population import AnyProblem, check_problem, with_rate
 from sparsetoken.theory.smoothing import envelope_moments
@@ -18,7 +18,7 @@ _LARGEST = 1e12  # rate or inverse temperature: products of them stay finite
 
 
 @dataclass(frozen=True)
-class Alignment:
+class Alignment(Record):
     """Limit of readout, bias and query after the two gradient steps.
 
     ``cosine`` is the cosine between query and signal, ``sharpness`` is β‖q‖, ``query_overlap`` is
@@ -26,6 +26,11 @@ class Alignment:
     ``misalignment`` is the constant C of ``abs(cosine)`` = 1 − C/alpha + o(1/alpha): how fast more
     data turn the query towards the signal (or away from it).
     """
+
+    columns = (
+        *("cosine", "sharpness", "query_norm", "query_overlap", "readout_norm", "readout_overlap"),
+        *("bias", "misalignment"),
+    )
 
     cosine: float
     sharpness: float
@@ -52,7 +57,6 @@ def alignment(
     lr_bias: float = 1.0,
     lr_query: float = 20.0,
     center: bool = False,
-    centre: bool | None = None,
 ) -> Alignment:
     """Return what two gradient steps on ``alpha`` samples per dimension teach the query.
 
@@ -74,8 +78,6 @@ def alignment(
     center : bool, default=False
         Whether the second step subtracts the mean slope of the batch from each sample's, which
         long sequences need (docs/theory, section 15); the published step does not.
-    centre : bool, optional
-        The former name of ``center``, until 0.4.
 
     Examples
     --------
@@ -93,9 +95,6 @@ def alignment(
     >>> st.theory.alignment(rare, alpha=2.0, lr_readout=2.0, lr_bias=3.0).anti_aligned
     False
     """
-    if centre is not None:
-        warnings.warn("centre is now called center", FutureWarning, stacklevel=2)
-        center = centre
     alpha = check_real("alpha", alpha, low=0.0, above=True, infinite=True)
     beta = check_real("beta", beta, low=0.0, high=_LARGEST)
     rates = {"lr_readout": lr_readout, "lr_bias": lr_bias, "lr_query": lr_query}

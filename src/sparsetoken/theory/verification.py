@@ -52,7 +52,7 @@ def is_stationary(
     x, reg = readout, objective.reg
     constants, sizes = [0.0, reg * x.along_query, reg * x.along_rest], [slope, along, rest]
     if math.isfinite(objective.alpha):
-        tension = 1.0 / (objective.alpha * math.exp(x.log_step))
+        tension = 1.0 / (objective.alpha * math.exp(x.log_chi))
         constants[2:] = [tension * x.along_rest, -(x.spread**2), reg - tension]
         sizes += [x.spread**2, tension]
     off = np.abs(constants + totals + missed.sum(axis=1))
@@ -65,7 +65,7 @@ def _terms(objective: ReadoutObjective, readout: Readout, points: Points, m: Mom
     c2 = points.scale**2
     terms = [m.h, points.along_query * m.h, points.along_rest * m.h]
     if math.isfinite(objective.alpha):
-        step = objective.alpha * math.exp(2.0 * readout.log_step)
+        step = objective.alpha * math.exp(2.0 * readout.log_chi)
         terms += [step * c2 * m.hh, c2 * m.k]
     else:
         terms[2] = terms[2] + readout.along_rest * c2 * m.k

@@ -64,7 +64,7 @@ def test_population_cells_are_the_theory():
     assert found["test_error"] == risk.test_error
     assert found["recall"] == risk.recall(fpr=0.1)
     assert found["recall"].uncertainty == risk.recall(fpr=0.1).uncertainty > 0.0
-    assert found["trained_step"] == risk.step
+    assert found["trained_step"] == risk.chi
     assert found["trained_along_query"] == risk.readout_along_query
     assert found["capacity"] == st.theory.capacity(TWO_LENGTHS, "attention", **geometry)
 

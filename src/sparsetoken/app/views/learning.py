@@ -24,7 +24,7 @@ from sparsetoken.app.parameters import Values, make_problem, population_values, 
 from sparsetoken.app.scripts import script, theory_command
 from sparsetoken.app.words import per_cent, samples
 from sparsetoken.experiments import compute, make_cell
-from sparsetoken.theory import optimal_curve, oracle_error, risk_curve, two_step_curve
+from sparsetoken.theory import optimal, oracle_error, risk, two_step_risk
 from sparsetoken.vocabulary import MEASURED
 
 _THREE = ("two-step", "pooled", "vectorized")
@@ -43,17 +43,17 @@ _PYTHON = """\
 training = {training!r}
 alphas = np.geomspace({lowest}, {alpha_max!r}, {size})[::-1]  # each starts from the one before
 curves = {{
-    model: st.theory.risk_curve(problem, model, alphas=alphas, reg={reg!r}, loss=training['loss'])
+    model: st.theory.risk(problem, model, alpha=alphas, reg={reg!r}, loss=training['loss'])
     for model in {linear!r}
 }}
-{optimum}curves["two-step"] = st.theory.two_step_curve(
-    problem, alphas0={split!r} * alphas, alphas1=(1 - {split!r}) * alphas, reg={reg!r},
+{optimum}curves["two-step"] = st.theory.two_step_risk(
+    problem, alpha0={split!r} * alphas, alpha1=(1 - {split!r}) * alphas, reg={reg!r},
     n_points={n_points}, **training
 )
 for model, curve in curves.items():
     print(model, [round(float(point.{shown}), 5) for point in curve][::-1])
 """
-_OPTIMUM = 'curves["optimal"] = st.theory.optimal_curve(problem, alphas, n_points={})\n'
+_OPTIMUM = 'curves["optimal"] = st.theory.optimal(problem, alphas, n_points={})\n'
 
 
 def points(values: Values, step: int) -> int:
@@ -77,16 +77,16 @@ def curve(values: Values, model: str, alphas: list[float], step: int) -> Any:
     """Return the risk of a model at each alpha."""
     problem = make_problem(values)
     if model == "optimal":
-        return optimal_curve(problem, alphas, n_points=_OPTIMUM_POINTS)
+        return optimal(problem, alphas, n_points=_OPTIMUM_POINTS)
     shared = {"reg": values["reg"], "loss": values["loss"]}
     down = alphas[::-1]  # from many samples to few: half the time of the other way
     if model != "two-step":
-        return risk_curve(problem, model, alphas=down, **shared)[::-1]
+        return risk(problem, model, alpha=down, **shared)[::-1]
     split = values["split"]
-    return two_step_curve(
+    return two_step_risk(
         problem,
-        alphas0=[split * alpha for alpha in down],
-        alphas1=[(1.0 - split) * alpha for alpha in down],
+        alpha0=[split * alpha for alpha in down],
+        alpha1=[(1.0 - split) * alpha for alpha in down],
         n_points=points(values, step),
         **shared,
         **select(values, "two steps"),

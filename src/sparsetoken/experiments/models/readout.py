@@ -120,8 +120,8 @@ class ReadoutModel(WayOfTraining):
             elif about == "oracle":
                 numbers[name] = predict_oracle(name, cell, str(self.architecture))
             elif state != name:
-                plain = state in ("bias", "step")
-                numbers[name] = getattr(risk, state if plain else f"readout_{state}")
+                plain = {"bias": "bias", "step": "chi"}
+                numbers[name] = getattr(risk, plain.get(state, f"readout_{state}"))
             elif name in TESTED:
                 numbers[name] = _tested_number(name, cell, risk, tested)
             else:

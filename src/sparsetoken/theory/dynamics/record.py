@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sparsetoken._types import Floats
+from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import check_choice
-from sparsetoken.estimate import standard_error
+from sparsetoken.estimate import Record, standard_error
 from sparsetoken.losses import Loss
 from sparsetoken.population import AnyProblem
 from sparsetoken.theory.dynamics.schedule import Schedule
@@ -15,12 +15,17 @@ _LARGEST_ERROR = 0.05  # of cosine or test error, for a result to count as conve
 
 
 @dataclass(frozen=True, repr=False)
-class Training:
+class Training(Record):
     """Query, readout and bias after each step of gradient descent: arrays over steps 1, …, T.
 
     The arrays of a training that runs away end before that step, ``diverged_at``.
     :meth:`uncertainty` has the numerical error of each array. :func:`training` makes them.
     """
+
+    columns = (
+        *("step", "cosine", "query_norm", "readout_cosine", "readout_norm", "bias", "train_loss"),
+        "test_error",
+    )
 
     problem: AnyProblem
     batches: str
@@ -74,6 +79,11 @@ class Training:
             diverged_at=steps + 1 if steps < schedule.steps else None,
             errors={name: standard_error(values) for name, values in each.items()},
         )
+
+    @property
+    def step(self) -> Indices:
+        """The numbers of the steps, from 1 on."""
+        return np.arange(1, len(self.cosine) + 1)
 
     @property
     def sharpness(self) -> Floats:
