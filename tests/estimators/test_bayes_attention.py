@@ -14,17 +14,50 @@ def draw(n_samples, seed=0, dim=60):
     return X, y, new, labels
 
 
-def test_unlabelled_sequences_help():
-    gains = []
-    for seed in range(4):
-        X, y, new, labels = draw(160, seed)
+def errors_with_unlabelled(problem, n_labelled, n_unlabelled, draws, dim=60):
+    """Errors of fits to labelled and unlabelled sequences, and to the labelled ones alone."""
+    errors = []
+    for seed in range(draws):
+        n = n_labelled + n_unlabelled
+        X, y, truth = problem.sample(n, dim, random_state=seed, return_truth=True)
+        new, labels = problem.sample(2000, dim, random_state=100 + seed, direction=truth.direction)
         half = y.copy()
-        half[24:] = -1
-        alone = st.BayesAttentionClassifier(random_state=0).fit(X[:24], y[:24])
+        half[n_labelled:] = -1
         helped = st.BayesAttentionClassifier(random_state=0).fit(X, half)
         assert helped.classes_.tolist() == [0, 1]
-        gains.append(helped.score(new, labels) - alone.score(new, labels))
-    assert min(gains) > 0.0
+        alone = st.BayesAttentionClassifier(random_state=0).fit(X[:n_labelled], y[:n_labelled])
+        errors.append([1.0 - clf.score(new, labels) for clf in (helped, alone)])
+    return np.array(errors).T
+
+
+@pytest.mark.parametrize(
+    ("problem", "n_labelled"),
+    [
+        (st.SparseTokenProblem(10, signal=5.0, positive_rate=0.2), 20),
+        pytest.param(st.SparseTokenProblem(20, signal=6.0), 20, marks=pytest.mark.statistical),
+        pytest.param(
+            st.SparseTokenProblem(12, n_signal=2, signal=4.0), 40, marks=pytest.mark.statistical
+        ),
+    ],
+    ids=["rare", "long", "two tokens"],
+)
+def test_unlabelled_sequences_teach_what_they_can(problem, n_labelled):
+    helped, alone = errors_with_unlabelled(problem, n_labelled, 300, draws=5)
+    best = st.theory.optimal(problem, alpha=n_labelled / 60, unlabelled=300 / 60).test_error
+    assert helped.mean() < 1.3 * best + 3.0 * helped.std(ddof=1) / np.sqrt(5)
+    assert helped.mean() < 0.5 * alone.mean()
+
+
+def test_one_positive_does_not_cry_wolf():
+    """There is nothing to calibrate by: the odds must know how rare positives are."""
+    alarms = []
+    for seed in range(3):
+        X, y, truth = PROBLEM.sample(160, 8, random_state=seed, return_truth=True)
+        rows = np.concatenate([np.flatnonzero(y == 1)[:1], np.flatnonzero(y == 0)[:59]])
+        new, labels = PROBLEM.sample(500, 8, random_state=9 + seed, direction=truth.direction)
+        clf = st.BayesAttentionClassifier(random_state=0).fit(X[rows], y[rows])
+        alarms.append(clf.predict(new[labels == 0]).mean())
+    assert np.mean(alarms) < 0.02
 
 
 def test_minus_one_is_a_class_if_there_is_no_other():

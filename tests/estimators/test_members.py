@@ -17,7 +17,7 @@ X, Y, TRUTH = NEEDLE.sample(200, 10, random_state=0, return_truth=True)
 
 @pytest.fixture(scope="module")
 def fitted():
-    return st.SparseTokenClassifier(random_state=0).fit(X, Y)
+    return st.SparseTokenClassifier(random_state=0, cv=2, refine_steps=5, n_trees=10).fit(X, Y)
 
 
 @pytest.mark.parametrize("size", [1e30, 1e160, 1e280])

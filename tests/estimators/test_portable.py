@@ -9,6 +9,7 @@ sys.path.insert(0, str(__import__("pathlib").Path(__file__).parents[2]))
 portable = pytest.importorskip("benchmarks.portable", reason="the benchmarks are not installed")
 
 
+@pytest.mark.system
 def test_an_old_processor_gives_the_same_scores():
     here, there = (portable.measure(kind, None, quick=True) for kind in (None, "old"))
     assert here.keys() == there.keys()
@@ -18,7 +19,9 @@ def test_an_old_processor_gives_the_same_scores():
         assert flips == 0, name
 
 
-@pytest.mark.parametrize("name", ["SparseToken", "Attention"])
+@pytest.mark.parametrize(
+    "name", ["SparseToken", pytest.param("Attention", marks=pytest.mark.system)]
+)
 def test_the_form_of_the_data_does_not_matter(name):
     case = portable.synthetic(60, 6, 10, 4.0, 1)
     constant = np.full((60, 6, 1), 0.1)  # its mean is 0.1 up to rounding

@@ -6,6 +6,7 @@ import pytest
 import sparsetoken as st
 
 
+@pytest.mark.statistical
 def test_neighbors_are_found_more_easily():
     problem = st.SparseTokenProblem(30, n_signal=4, signal=2.2, contiguous=True)
     floor = st.theory.optimal(problem, alpha=2.0).test_error

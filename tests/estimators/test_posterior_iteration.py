@@ -17,7 +17,10 @@ PROBLEMS = {
 }
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize(
+    "name",
+    ["one token", *(pytest.param(n, marks=pytest.mark.statistical) for n in list(PROBLEMS)[1:])],
+)
 def test_learns_as_well_as_anything_can(name):
     problem, n_samples, dim = PROBLEMS[name]
     floor = st.theory.optimal(problem, alpha=n_samples / dim).test_error

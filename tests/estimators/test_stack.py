@@ -13,7 +13,7 @@ from sparsetoken.sequences.sequences import as_sequences
 
 def test_members_without_weight_are_not_asked():
     X, y = st.SparseTokenProblem(n_tokens=6, signal=5.0).sample(80, 6, random_state=0)
-    stack = st.AttentionClassifier(random_state=0).fit(X, y).stack_
+    stack = st.AttentionClassifier(random_state=0, cv=2, refine_steps=5).fit(X, y).stack_
     weights = stack.weights.copy()
     rows = stack.split(np.arange(len(weights)))[1]
     weights[rows] = 0.0

@@ -11,7 +11,7 @@ PROBLEM = st.SparseTokenProblem(12, 1, 4.0)
 X, Y, TRUTH = PROBLEM.sample(300, 15, random_state=0, return_truth=True)
 X_NEW, Y_NEW = PROBLEM.sample(2000, 15, random_state=1, direction=TRUTH.direction)
 ATTENTION = st.AttentionClassifier(random_state=0, refine_steps=20, cv=3)
-SPARSE_TOKEN = st.SparseTokenClassifier(random_state=0, refine_steps=20, n_trees=30, cv=3)
+SPARSE_TOKEN = st.SparseTokenClassifier(random_state=0, refine_steps=20, n_trees=10, cv=3)
 
 
 @pytest.mark.parametrize("classifier", [ATTENTION, SPARSE_TOKEN], ids=["attention", "sparse"])
@@ -79,6 +79,7 @@ def test_a_part_decides_the_weights_of_large_data(monkeypatch):
     assert model.score(X_NEW, Y_NEW) > alone.score(X_NEW, Y_NEW)
 
 
+@pytest.mark.statistical
 def test_reliability_estimates_the_cosine():
     """It must tell a well-learned query from a badly learned one, on the scale of the cosine."""
     for n_samples, low, high in ((60, 0.0, 0.95), (400, 0.95, 1.0)):

@@ -54,6 +54,7 @@ def test_the_split_is_drawn():
     assert samples(0) != list(range(30))
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("problem", "loss", "rates"),
     [
@@ -104,8 +105,10 @@ LIMITS = [
 
 @pytest.mark.parametrize(
     ("alpha0", "rates", "cosine", "train_loss", "test_error"),
-    [case[1:] for case in LIMITS],
-    ids=[case[0] for case in LIMITS],
+    [
+        pytest.param(*LIMITS[0][1:], id="aligned"),
+        pytest.param(*LIMITS[1][1:], id="anti-aligned", marks=pytest.mark.statistical),
+    ],
 )
 def test_matches_the_theory(alpha0, rates, cosine, train_loss, test_error):
     problem, dim = SparseTokenProblem(10, 1, 5.0), 300

@@ -59,14 +59,21 @@ class TrainingSamples:
         self.raw, self.index, self.weights, self.folds = data, index, weights, folds
         self.order, self.seed, self.n_jobs = order, seed, n_jobs
         self.signs = class_signs(index)
-        self.standard = Standard(data, weights)
         self.data: Data = data
+        self.all_data: Data = data
+        """With the unlabelled sequences at the end."""
+        if unlabelled is not None and isinstance(data, MemoryData):
+            self.all_data = data.followed_by(unlabelled)
+            each = 1.0 / np.count_nonzero(weights)
+            weights = np.append(weights, np.full(len(unlabelled), each))
+        self.standard = Standard(self.all_data, weights)
         self.mean, self.scale = self.standard.mean, self.standard.scale
         self.pass_scale: tuple[Any, Any] = (self.mean, self.scale)
-        if isinstance(data, MemoryData) and data.size <= COPIED:  # once, instead of in every pass
-            self.data, self.pass_scale = data.scaled(self.mean, self.scale), (None, None)
-            unlabelled = unlabelled and unlabelled.scaled(self.mean, self.scale)
-        self.unlabelled = unlabelled
+        small = self.all_data.size <= COPIED
+        if isinstance(self.all_data, MemoryData) and small:  # once, instead of in every pass
+            self.all_data = self.all_data.scaled(self.mean, self.scale)
+            self.data = self.all_data.take(np.arange(len(index)))
+            self.pass_scale = (None, None)
 
     @property
     def fit_weights(self) -> Floats:

@@ -59,7 +59,7 @@ class PosteriorHeads(AttentionHeads):
             iteration = Iteration(training, weights, turn * sign > 0, self.contiguous)
             for k, columns in zip(heads, iteration.solve(self.n_signal[heads]), strict=True):
                 vectors[:, k, c], offsets[:, k, c] = iteration.directions(columns)
-                evidence[:, k, c] = columns.evidence
+                evidence[:, k, c] = columns.evidence + columns.likelihood
         self.prior = softmax(evidence[0].mean(axis=1))
         in_data = self._in_data(training, vectors, offsets)
         scores = self._place(training.data, vectors, offsets, *training.pass_scale)

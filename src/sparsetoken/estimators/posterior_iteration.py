@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from scipy.special import logit
 
 from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken.estimators.attention_heads import LARGEST_COVARIANCE
@@ -51,8 +52,12 @@ class Columns:
     """Fraction of the tokens that carry the signal."""
     sharpness: Floats
     """Inverse variance of the noise along v."""
+    rate: Floats
+    """Fraction of the sequences that carry the signal."""
     evidence: Floats
     """Log-likelihood of the labels, when it was last computed."""
+    likelihood: Floats
+    """Log-likelihood of the unlabelled sequences, over that of noise, when last computed."""
 
     @property
     def squared(self) -> Floats:
@@ -88,17 +93,18 @@ class Iteration:
         self.contiguous = contiguous
         self.training, self.dim = training, training.data.dim
         self.shrinkage = noise_shrinkage(training)
-        self.weights = weights * np.count_nonzero(weights, axis=0)
+        self.data, n_unlabelled = training.all_data, len(training.all_data) - len(carries)
+        labelled = weights * np.count_nonzero(weights, axis=0)
+        self.positives, self.labelled = carries @ labelled, labelled.sum(axis=0)
+        self.n_samples = self.labelled + n_unlabelled
+        self.weights = np.concatenate([labelled, np.ones((n_unlabelled, weights.shape[1]))])
         self.priors = np.where(carries, _CARRIES, 0.0)
-        self.n_tokens = training.data.lengths @ self.weights
-        self.carriers, self.rows = training.data, np.arange(len(carries))
-        if isinstance(training.data, MemoryData) and training.data.size <= COPIED:
-            self.rows = np.flatnonzero(carries & self.weights.any(axis=1))
-            self.carriers = training.data.take(self.rows)
-        self.unlabelled = training.unlabelled
-        if self.unlabelled is not None:
-            self.rate = np.full(len(self.unlabelled), self.priors @ training.weights)
-            self.n_tokens = self.n_tokens + self.unlabelled.lengths.sum()
+        self.priors = np.append(self.priors, np.full(n_unlabelled, -1.0))
+        self.n_tokens = self.data.lengths @ self.weights
+        self.carriers, self.rows = self.data, np.arange(len(self.data))
+        if isinstance(self.data, MemoryData) and self.data.size <= COPIED:
+            self.rows = np.flatnonzero((self.priors != 0.0) & self.weights.any(axis=1))
+            self.carriers = self.data.take(self.rows)
 
     def solve(self, n_signals: Indices) -> list[Columns]:
         """Return a column for each group, for each of increasing numbers of signal tokens."""
@@ -125,8 +131,9 @@ class Iteration:
             active = active[moved > _TOLERANCE]
             if not active.size:
                 break
-        sums = self._sums(columns, self.training.data, (self.priors, self.weights), True)
+        sums = self._sums(columns, self.data, (self.priors, self.weights), True)
         columns.evidence = sums.evidence.max(axis=0)  # scores may be too sure of themselves
+        columns.likelihood = sums.unlabelled[1]
         count, first, second = sums.noise
         variance = np.maximum(second / count - (first / count) ** 2, 1e-300)
         columns.sharpness = np.clip(columns.squared / variance, 1.0 / _SHARPEST, _SHARPEST)
@@ -134,13 +141,15 @@ class Iteration:
     def directions(self, columns: Columns) -> tuple[Floats, Floats]:
         """Return directions (columns, d) and offsets of log-odds, for scaled tokens."""
         rows = self.training.standard.to_scaled(columns.vectors, self.shrinkage)
-        return rows * columns.sharpness[:, np.newaxis], columns.offsets * columns.sharpness
+        offsets = columns.offsets * columns.sharpness + logit(columns.rate) / columns.n_signal
+        return rows * columns.sharpness[:, np.newaxis], offsets
 
     def at(self, vectors: Floats, group: Indices) -> Columns:
         """Return columns of one signal token that start from vectors in white coordinates."""
         ones = np.ones(len(group))
         strength = (9.0 + 2.0 * np.log(np.mean(self.training.data.lengths))) * ones
-        start = (self.dim / strength, 0.0 * ones, ones, -np.inf * ones)
+        rate = (self.positives / self.labelled)[group]
+        start = (self.dim / strength, 0.0 * ones, ones, rate, -np.inf * ones, 0.0 * ones)
         return Columns(group, np.ones(len(group), dtype=int), vectors, strength, *start)
 
     def _begin(self) -> Columns:
@@ -153,7 +162,7 @@ class Iteration:
             longest = self.training.standard.from_scaled(longest, self.shrinkage)
             order = np.argsort(-(longest**2).sum(axis=1), kind="stable")
             for number, weights in enumerate(self.weights.T):
-                usable = (self.priors * weights)[self.rows[order]] > 0
+                usable = (self.priors * weights)[self.rows[order]] > 0  # of labelled ones
                 starts.append(longest[order[usable][:count]])
                 group.append(np.full(len(starts[-1]), number))
         columns = self.at(np.concatenate(starts), np.concatenate(group))
@@ -164,10 +173,6 @@ class Iteration:
         """Make one step, and return by what part of its length each vector moved."""
         rows = self.priors[self.rows], self.weights[self.rows]
         sums = self._sums(columns, self.carriers, rows, False)
-        if self.unlabelled is not None:
-            ones = np.ones((len(self.rate), self.weights.shape[1]))
-            more = self._sums(columns, self.unlabelled, (self.rate, ones), False)
-            sums = PosteriorSums(*(a + b for a, b in zip(sums, more, strict=True)))
         precision = self.dim / columns.strength + sums.squares
         along = self.training.standard.from_scaled(sums.along.T, self.shrinkage)
         reaction = sums.total * columns.occupied - (sums.total - sums.squares)
@@ -177,6 +182,8 @@ class Iteration:
         columns.vectors, columns.precision = columns.vectors + step, precision
         columns.strength = columns.squared + self.dim / precision
         columns.occupied = sums.total / self.n_tokens[columns.group]
+        carriers = self.positives[columns.group] + sums.unlabelled[0]
+        columns.rate = carriers / self.n_samples[columns.group]
         moved: Floats = np.linalg.norm(step, axis=1) / np.sqrt(np.maximum(columns.squared, 1e-300))
         return moved
 
@@ -185,7 +192,7 @@ class Iteration:
     ) -> PosteriorSums:
         vectors = self.training.standard.to_scaled(columns.vectors, self.shrinkage)
         scaled = *self.training.pass_scale, np.ascontiguousarray(vectors.T)
-        of_score = columns.offsets, columns.sharpness, columns.precision
+        of_score = columns.offsets, columns.sharpness, columns.precision, columns.rate
         kind = columns.n_signal, columns.group, self.contiguous, judge
         return PosteriorSums(*data.total(posterior_sums, rows, *scaled, *of_score, *kind))
 

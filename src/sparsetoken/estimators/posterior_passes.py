@@ -29,6 +29,9 @@ class PosteriorSums(NamedTuple):
     """Log-likelihood of the labels by the log-odds, and by their half, quarter, …; (4, K)."""
     noise: Floats
     """Number of tokens without signal, and sums of ⟨z, w⟩ and ⟨z, w⟩² over them; (3, K)."""
+    unlabelled: Floats
+    """Number of unlabelled sequences that carry the signal, and the log-likelihood of all; (2, K).
+    """
 
 
 def posterior_sums(
@@ -42,18 +45,21 @@ def posterior_sums(
 ) -> PosteriorSums:
     """Return what sequences say about the directions ``vectors``, (d, K), of scaled tokens.
 
-    ``priors`` are the sequences' chances to carry the signal. What else columns know are ``shifts``
-    and ``sharpness`` of scores u = sharpness·(⟨z, w⟩ + shift); the ``precision`` of w, to which a
-    token adds its signal times itself, divided by this; ``n_signal``; ``group``, their column of
-    weights; whether signal tokens are ``contiguous``; and ``judge``: whether sequences without the
-    signal have a say, for the evidence and the noise.
+    ``priors`` are the sequences' chances to carry the signal; a negative one stands for the
+    column's ``rate``, that of unlabelled sequences. What else columns know are ``shifts`` and
+    ``sharpness`` of scores u = sharpness·(⟨z, w⟩ + shift); the ``precision`` of w, to which a token
+    adds its signal times itself, divided by this; ``n_signal``; ``group``, their column of weights;
+    whether signal tokens are ``contiguous``; and ``judge``: whether sequences without the signal
+    have a say, for the evidence and the noise.
     """
     tokens = scaled_tokens(sequences, mean, scale)
     scores = tokens @ vectors
     norms = np.einsum("td,td->t", tokens, tokens)
-    sums, noise = np.zeros((6, scores.shape[1])), np.zeros((3, scores.shape[1]))
-    _posterior(scores, norms, sequences.offsets, priors, weights, *columns, sums, noise)
-    return PosteriorSums(tokens.T @ scores, sums[0], sums[1], sums[2:], noise)
+    sums = np.zeros((11, scores.shape[1]))
+    total, squares, evidence, noise, unlabelled = np.split(sums, (1, 2, 6, 9))
+    rows = total[0], squares[0], evidence, noise, unlabelled
+    _posterior(scores, norms, sequences.offsets, priors, weights, *columns, *rows)
+    return PosteriorSums(tokens.T @ scores, *rows)
 
 
 def place_scores(
@@ -158,12 +164,16 @@ def _posterior(  # type: ignore[no-untyped-def]
     shifts,
     sharpness,
     precision,
+    rates,
     n_signal,
     group,
     contiguous,
     judge,
-    sums,
+    total,
+    squares,
+    evidence,
     noise,
+    unlabelled,
 ):
     """Turn ⟨z, w⟩ into weight times the chance to carry the signal."""
     for i in range(offsets.size - 1):
@@ -179,13 +189,14 @@ def _posterior(  # type: ignore[no-untyped-def]
             if prior == 0.0:
                 for t in range(low, high):
                     trial[t - low] = sharpness[k] * (scores[t, k] + shifts[k])
-                    noise[0, k] += weight
-                    noise[1, k] += weight * scores[t, k]
-                    noise[2, k] += weight * scores[t, k] ** 2
-                _add_evidence(sums[2:, k], weight, -_places(trial, n_signal[k], contiguous))
+                _add_noise(noise[:, k], weight, scores[low:high, k])
+                _add_evidence(evidence[:, k], weight, -_places(trial, n_signal[k], contiguous))
                 scores[low:high, k] = 0.0
                 continue
-            odds = 0.0
+            labelled = prior > 0.0
+            if not labelled:
+                prior = rates[k]
+            odds, carries = 0.0, 0.0
             for r in range(_ROUNDS):
                 for t in range(low, high):
                     itself = norms[t] / precision[k] * chance[t - low]
@@ -195,11 +206,27 @@ def _posterior(  # type: ignore[no-untyped-def]
                 for t in range(high - low):
                     new = carries * trial[t]
                     chance[t] = new if r == 0 else 0.5 * (chance[t] + new)
-            _add_evidence(sums[2:, k], weight, odds)
+            if labelled:
+                _add_evidence(evidence[:, k], weight, odds)
+            else:
+                _add_noise(noise[:, k], weight * (1.0 - carries), scores[low:high, k])
+                largest = max(odds, 0.0)
+                likelihood = prior * np.exp(odds - largest) + (1.0 - prior) * np.exp(-largest)
+                unlabelled[0, k] += weight * carries
+                unlabelled[1, k] += weight * (largest + np.log(likelihood))
             for t in range(high - low):
-                sums[0, k] += weight * chance[t]
-                sums[1, k] += weight * chance[t] ** 2
+                total[k] += weight * chance[t]
+                squares[k] += weight * chance[t] ** 2
                 scores[low + t, k] = weight * chance[t]
+
+
+@njit(nogil=True)
+def _add_noise(noise, weight, scores):  # type: ignore[no-untyped-def]
+    """Add the number of tokens without signal, and the sums of their scores and squares."""
+    for score in scores:
+        noise[0] += weight
+        noise[1] += weight * score
+        noise[2] += weight * score**2
 
 
 @njit(nogil=True)

@@ -133,6 +133,10 @@ class MemoryData(Data):
         tokens = self.per_sample(scaled_tokens, mean, scale)
         return self._with(Sequences(tokens, self.sequences.offsets))
 
+    def followed_by(self, other: "MemoryData") -> "MemoryData":
+        """Return these sequences and then others."""
+        return self._with(Sequences.concatenate([self.sequences, other.sequences]))
+
     def cut(self, offsets: Indices) -> "MemoryData":
         """Return the same tokens cut at other places."""
         return self._with(Sequences(self.sequences.tokens, offsets))
