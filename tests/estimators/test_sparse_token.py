@@ -51,7 +51,10 @@ def test_two_samples_of_each_class():
 
 
 def test_threads_change_nothing():
-    models = [st.SparseTokenClassifier(random_state=0, n_jobs=n, cv=2, n_trees=20).fit(X, Y) for n in (1, 2)]
+    models = [
+        st.SparseTokenClassifier(random_state=0, n_jobs=n, cv=2, n_trees=20).fit(X, Y)
+        for n in (1, 2)
+    ]
     scores = [model.decision_function(NEW[:50]) for model in models]
     assert np.array_equal(*scores)
 
