@@ -83,6 +83,7 @@ def _fit(folder: str) -> dict[str, float]:
     start, cpu = time.perf_counter(), time.process_time()
     clf = AttentionClassifier(random_state=0).fit(X, labels)
     taken = time.perf_counter() - start, time.process_time() - cpu
+    assert sys.platform != "win32", "Windows does not tell the largest memory of a process"
     resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     by_hand = _cpu(lambda: _pass_by_hand(Path(folder, "tokens.npy"), labels))
     return {

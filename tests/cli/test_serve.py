@@ -9,7 +9,7 @@ def test_a_port_in_use_is_one_line(refused):
     threads = threading.active_count()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        refused(("serve", "--no-browser", "--port", port), 1, "Address already in use", port)
+        refused(("serve", "--no-browser", "--port", port), 1, port)
     assert threading.active_count() == threads
 
 

@@ -10,6 +10,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import sparsetoken as st
+from platforms import unix
 from sparsetoken.losses import Hinge
 
 X, Y = st.SparseTokenProblem(5, 1, 4.0).sample(60, 6, random_state=0)
@@ -226,6 +227,7 @@ def test_a_failed_write_leaves_the_old_model(tmp_path, monkeypatch):
         st.save(old, tmp_path / "missing" / "model.npz")
 
 
+@unix
 def test_a_replaced_file_keeps_its_mode_and_its_links(tmp_path):
     path, link = tmp_path / "model.npz", tmp_path / "link.npz"
     st.save(fitted(), path)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from statistical import same_rows
 
+from platforms import unix
 from sparsetoken.experiments import Grid, Store, Sweep, collect, load_sweep, local_processes, run
 from sparsetoken.experiments.computation import compute_or_error, curves
 
@@ -81,6 +82,7 @@ if __name__ == "__main__":
 """
 
 
+@unix
 def test_nothing_finished_is_lost_when_the_process_is_killed(tmp_path):
     """SIGKILL after some cells are done; a second run does only the rest, with the same table."""
     toml, path, script = tmp_path / "sweep.toml", tmp_path / "results.db", tmp_path / "run.py"
@@ -128,6 +130,7 @@ def _wait_until_gone(session):
     pytest.fail("workers outlive the process that started them")
 
 
+@unix
 def test_a_worker_that_dies_is_replaced(tmp_path):
     fixed = {"model": "pooled", "dim": 200, "trials": 4}
     axes = {"alpha": [1.0 + i / 8 for i in range(16)]}

@@ -7,6 +7,7 @@ import sys
 import pytest
 from statistical import same_rows
 
+from platforms import unix
 from sparsetoken.experiments import (
     ClusterError,
     Grid,
@@ -24,6 +25,7 @@ SWEEP = Sweep(
 )
 
 
+@unix
 def test_a_killed_worker_costs_nothing(tmp_path):
     """Two workers, one killed after some cells: the table is complete and equal."""
     killed = []
@@ -86,6 +88,7 @@ if __name__ == "__main__":
 """
 
 
+@unix
 def test_a_scheduler_that_dies_ends_in_one_sentence(tmp_path, capfd):
     script = tmp_path / "scheduler.py"
     script.write_text(SCHEDULER)
