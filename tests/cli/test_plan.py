@@ -145,3 +145,12 @@ def test_plan_of_a_population_is_that_of_python(run, refused):
     assert "vectorized" not in data["alternatives"]
     wrong = (*asked, *kinds, "--error", "0.4", "--n-tokens", "5")
     refused(wrong, 2, "--n-tokens must be left out: each kind has its own")
+
+
+def test_an_unreachable_target_is_json_too(run):
+    code, out, err = run(*POOLED, "--error", "0.001", "--model", "pooled", "--json")
+    assert code == 2
+    answer = json.loads(out)
+    assert answer["reachable"] is False
+    assert "its floor is" in answer["answer"]
+    assert answer["answer"] in err

@@ -1,6 +1,7 @@
 """Learning curves that agree with measurements: their intervals hold."""
 
 import numpy as np
+import pytest
 
 import sparsetoken as st
 from planner.examples import (
@@ -66,6 +67,7 @@ def test_needles_stay_at_chance_and_then_fall():
     assert high > 0.4
 
 
+@pytest.mark.statistical
 def test_curves_of_the_family_are_predicted():
     rng = np.random.default_rng(1)
     sizes, error = np.geomspace(5, 100, 10).round(), get_metric("error")
@@ -81,6 +83,7 @@ def test_curves_of_the_family_are_predicted():
     assert np.mean(held) > 0.6
 
 
+@pytest.mark.statistical
 def test_power_laws_are_predicted_by_intervals_that_hold():
     """Of a family that is not ours, with test noise: eight in ten, and not by being wide."""
     rng = np.random.default_rng(0)

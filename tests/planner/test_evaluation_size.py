@@ -167,3 +167,12 @@ def test_summary_json_picture_and_report():
 def test_bad_arguments_are_named(change, message):
     with pytest.raises(ValueError, match=message):
         st.plan.test_size(**{"metric": "auc", "value": 0.8, "width": 0.1, **change})
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "auc", "recall"])
+def test_classifiers_that_always_agree_have_no_difference_to_measure(metric):
+    """The variance of the difference vanishes: two samples would do, says a normal interval."""
+    with pytest.raises(ValueError, match=r"correlation must be .* 0.99"):
+        st.plan.test_size(metric, value=0.8, other=0.8, correlation=1, width=0.1)
+    size = st.plan.test_size(metric, value=0.8, other=0.8, correlation=0.99, width=0.1)
+    assert min(size.n_positive, size.n_negative) >= 10

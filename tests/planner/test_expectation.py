@@ -36,12 +36,14 @@ def achieved(planned, trials):
     return np.mean(errors), np.std(errors, ddof=1) / np.sqrt(trials)
 
 
+@pytest.mark.statistical
 def test_the_plan_is_true_at_small_size(attention):
     """The planned protocol, on dense samples, gives the planned error and not the limit."""
     error, spread = achieved(attention, 24)
     assert abs(error - attention.error) < 3 * spread + 0.05 * attention.error
 
 
+@pytest.mark.statistical
 def test_few_samples_are_planned_as_they_are():
     """The bias of a few samples is off by chance; the limit knows nothing of that."""
     planned = st.plan(dim=80, n_tokens=4, n_signal=2, signal=4.0, n_samples=30, model="pooled")
@@ -50,6 +52,7 @@ def test_few_samples_are_planned_as_they_are():
     assert abs(error - planned.error) < 3 * spread + 0.05 * planned.error
 
 
+@pytest.mark.statistical
 def test_noise_of_the_bias_is_that_of_trained_classifiers():
     problem = st.SparseTokenProblem(4, 2, 4.0, 0.4)
     biases = []
@@ -61,6 +64,7 @@ def test_noise_of_the_bias_is_that_of_trained_classifiers():
     assert 0.7 < predicted / np.std(biases) < 1.1
 
 
+@pytest.mark.statistical
 def test_the_positive_rate_of_a_sample_moves_the_query():
     problem = st.SparseTokenProblem(20, 2, 4.0, 0.7)
     rates = {"lr_readout": 0.1, "lr_bias": 2.5, "lr_query": 1.0}
@@ -79,6 +83,7 @@ def test_the_positive_rate_of_a_sample_moves_the_query():
     assert np.std(cosines) == pytest.approx(0.5 * (high - low), rel=0.15)
 
 
+@pytest.mark.statistical
 def test_plan_of_a_population_is_what_simulation_finds():
     from sparsetoken.experiments import compute, make_cell
 

@@ -34,6 +34,7 @@ def test_ranks_and_recalls_can_be_planned_for(weak):
         st.plan.from_pilot(weak[0], np.arange(80) % 4, error=0.2, metric="auc")
 
 
+@pytest.mark.statistical
 def test_predictions_come_true():
     """On the data's own law, for the mean over studies: eight in ten intervals have it."""
     _, _, truth = PROBLEM.sample(80, 20, random_state=0, return_truth=True)

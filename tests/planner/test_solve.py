@@ -39,6 +39,7 @@ def test_solving_for_samples_and_predicting_there_agree(attention):
 
 
 @pytest.mark.parametrize("unknown", ["dim", "signal"])
+@pytest.mark.statistical
 def test_round_trip_of_attention(attention, unknown):
     asked = {**EASY, unknown: None}
     plan = st.plan(**asked, n_samples=attention.n_samples, error=0.05)
@@ -46,6 +47,7 @@ def test_round_trip_of_attention(attention, unknown):
     assert plan.error == pytest.approx(0.05, rel=ROUND_TRIP)
 
 
+@pytest.mark.statistical
 def test_whole_numbers_of_attention(attention):
     unknown = "n_signal"  # linear models have the test of the others
     target = 0.05 * (1 + ROUND_TRIP)
@@ -55,6 +57,7 @@ def test_whole_numbers_of_attention(attention):
     assert plan.error == pytest.approx(attention.error, rel=ROUND_TRIP)
 
 
+@pytest.mark.statistical
 def test_how_rare_positives_may_be_for_attention():
     full = {**EASY, "n_samples": 300, "positive_rate": 0.2, "metric": "auc"}
     target = st.plan(**full).error
@@ -124,6 +127,7 @@ def test_round_trip_of_a_population(unknown, metric):
     assert (plan.n_tokens, plan.n_signal) == (None, None)
 
 
+@pytest.mark.statistical
 def test_best_is_the_model_that_needs_least():
     asked = {"dim": 50, "n_tokens": 3, "n_signal": 3, "signal": 1.5, "error": 0.15}
     best = st.plan(**asked, model="best")

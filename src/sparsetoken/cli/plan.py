@@ -126,7 +126,12 @@ def plan(
             else:
                 asked = _of_problem(quantities, solve_for)
             aim = {name: values[name] for name in (*_AIM, "model") if name in values}
-            result = st.plan(**asked, **aim, progress=progress)
+            try:
+                result = st.plan(**asked, **aim, progress=progress)
+            except st.planner.UnreachableError as impossible:
+                if as_json:
+                    print_json(impossible.to_dict())
+                raise
         if plot is not None:
             result.plot(plot)
         text = result.report(markdown=True).rstrip() if report else result.summary()

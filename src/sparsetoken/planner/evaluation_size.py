@@ -13,6 +13,8 @@ from sparsetoken.planner.result import PlanResult, Sections
 
 _NAMES = {"error": "an error", "accuracy": "an accuracy", "auc": "an AUC", "recall": "a recall"}
 _FEWEST_ALARMS = 5.0  # of negatives: fewer do not place the threshold of a recall
+_FEWEST_OF_A_CLASS = 10  # where an interval is a normal one
+_MOST_ALIKE = 0.99  # correlation of two classifiers: beyond, there is no difference to measure
 _MOST = 10**12
 _INSIDE = (1e-6, 1.0 - 1e-6)
 
@@ -177,8 +179,8 @@ def plan_test_size(
         The value expected of a second classifier on the same samples. The interval is then that of
         the difference.
     correlation : float, default=0.5
-        Between the estimates of the two classifiers: 0.5 is moderate, classifiers that make mostly
-        the same mistakes have more.
+        Between the estimates of the two classifiers, at most 0.99: 0.5 is moderate, classifiers
+        that make mostly the same mistakes have more.
     level : float, default=0.95
         Of confidence.
 
@@ -202,7 +204,7 @@ def plan_test_size(
     width = check_real("width", width, low=0.0, high=1.0, above=True)
     rate = check_real("positive_rate", positive_rate, *_INSIDE)
     other = None if other is None else check_real("other", other, *_INSIDE)
-    correlation = check_real("correlation", correlation, low=-1.0, high=1.0)
+    correlation = check_real("correlation", correlation, low=-1.0, high=_MOST_ALIKE)
     level, fpr = check_real("level", level, *_INSIDE), check_real("fpr", fpr, *_INSIDE)
 
     def at(n: int) -> TestSize:
@@ -210,7 +212,11 @@ def plan_test_size(
         fixed = (metric, value, other, correlation, width, level, rate, fpr)
         return TestSize(*fixed, positive, n - positive)
 
-    least = 2 if metric != "recall" else math.ceil(_FEWEST_ALARMS / (fpr * (1.0 - rate)))
+    least = 2
+    if other is not None or metric == "auc":
+        least = math.ceil(_FEWEST_OF_A_CLASS / min(rate, 1.0 - rate))
+    if metric == "recall":
+        least = max(least, math.ceil(_FEWEST_ALARMS / (fpr * (1.0 - rate))))
     n = bisect_left(range(_MOST), True, least, key=lambda n: at(n).width <= width)
     if n == _MOST:
         raise ValueError(f"width must be larger: {_MOST:g} samples do not give {width:g}")

@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+from typing import Any
 
 from scipy.optimize import brentq
 
@@ -13,10 +14,15 @@ from sparsetoken.population import AnyProblem, Population
 from sparsetoken.theory import optimal, required_signal
 
 _ENDS = 1e-9, 1e9  # samples per dimension
+_HINT_POINTS = 2048  # enough for the two digits of a hint
 
 
 class UnreachableError(ValueError):
     """No value of the quantity asked for meets the target; the message says why."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as plain data, ready for JSON."""
+        return {"reachable": False, "answer": str(self)}
 
 
 def floor(architecture: Architecture, case: Case) -> Estimate:
@@ -77,8 +83,11 @@ def what_would_help(
         several = isinstance(case.problem, Population)
         needs = "all strengths multiplied by more than" if several else "a signal above"
         with contextlib.suppress(ValueError):  # no signal does, as with wrong labels
-            signal = required_signal(case.problem, architecture.oracle, error=target)
-            hints.append(f"{architecture.name} needs {needs} {signal:.3g}")
+            signal = required_signal(
+                case.problem, architecture.oracle, error=target, n_points=_HINT_POINTS
+            )
+            digits = 3 if signal.uncertainty < 1e-3 * signal else 2
+            hints.append(f"{architecture.name} needs {needs} {signal:.{digits}g}")
     return ", ".join(hints)
 
 

@@ -109,8 +109,25 @@ class _Search:
     def __init__(self, architecture: Architecture, request: Request, progress: Progress) -> None:
         self.architecture, self.request, self.axis = architecture, request, _axis(request)
         self.unknown, self.target = request.unknown, request.values["error"]
-        self.choice = self.best_choice(self.axis.start)
         self.progress = lambda doing: progress(f"{architecture.name}: {doing}")
+        if request.unknown in ("n_samples", "dim"):
+            self.check_floor()
+        elif request.unknown == "n_tokens":
+            self.choice = self.best_choice(self.axis.low)
+            if self.excess(self.axis.low) > 0.0:
+                self.fail_at_the_easiest(self.axis.low)
+        self.choice = self.best_choice(self.axis.start)
+
+    def check_floor(self) -> None:
+        """Refuse a target that no number of samples reaches, before anything is searched."""
+        self.progress("finding its floor")
+        case = self.request.at(self.axis.start)
+        limit = floor(self.architecture, case)
+        if limit >= self.target:
+            reason = f"its floor is {limit:.3g} at any sample size"
+            self.fail(
+                f"cannot be reached by {self.architecture.name}: {reason}", self.axis.start, limit
+            )
 
     def best_choice(self, value: float) -> Choice:
         # From scratch: from easy to hard the best choice may move to another valley.
@@ -155,11 +172,6 @@ class _Search:
         towards = -axis.better if met else axis.better
         if unknown == "positive_rate" and self.request.metric.needs_bias:
             towards = -1  # rarer positives make errors rarer too, in the end
-        elif not met and unknown in ("n_samples", "dim"):
-            limit = floor(self.architecture, self.request.at(value))
-            if limit >= self.target:
-                reason = f"its floor is {limit:.3g} at any sample size"
-                self.fail(f"cannot be reached by {self.architecture.name}: {reason}", value, limit)
         edge = axis.high if towards > 0 else axis.low
         while value != edge:
             following = min(max(value * axis.factor**towards, axis.low), axis.high)

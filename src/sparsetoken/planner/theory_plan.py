@@ -14,7 +14,7 @@ from sparsetoken.planner.architectures import (
     Choice,
     predict,
 )
-from sparsetoken.planner.expectation import FEW_SAMPLES
+from sparsetoken.planner.expectation import FEW_SAMPLES, has_few_samples
 from sparsetoken.planner.floors import least_alpha, least_shortfall
 from sparsetoken.planner.request import (
     FEWEST_OF_A_CLASS,
@@ -234,7 +234,8 @@ class Plan(PlanResult):
         curve, problem = self.curve, self.problem
         words = ("answer", "floor", "caution", "solved_for", "least_samples")
         more = ("model", "metric", "target", "settings")
-        data = {name: getattr(self, name) for name in (*words, *more)} | self._planned_with()
+        data = {"reachable": True} | {name: getattr(self, name) for name in (*words, *more)}
+        data |= self._planned_with()
         if isinstance(problem, Population):
             data["kinds"] = as_tables(problem)
             data["label_errors"] = list(problem.label_errors)
@@ -262,7 +263,7 @@ class Plan(PlanResult):
         if isinstance(self.problem, Population):
             planned["strengths ×"], kinds = planned.pop("signal"), _kinds(self.problem)
         basis = architecture.basis
-        if self.n_samples <= FEW_SAMPLES and architecture.has_sampler:
+        if architecture.has_sampler and has_few_samples(self._case):
             basis = "The expectation is the mean over simulated trainings of this size."
         budget = {self.model: self.error, **self.alternatives}
         curve = zip(*self.curve[1:], strict=True)
