@@ -1,0 +1,124 @@
+"""Probes in torch, as people train them beside a language model, tuned on a hold-out.
+
+All read the hidden states of a text's tokens. ``attention``: each head averages its values by
+softmax weights, and the heads add up. ``largest``: the largest value of any token. ``multimax``:
+each head's largest value, added up. ``rolling``: the largest attention average of any window.
+The last two are linear versions of what Kramár et al. 2026 (arXiv 2601.11516) call MultiMax and
+max of rolling means attention.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import train_test_split
+
+DECAYS, RATES = (1e-3, 1e-1), (3e-3, 1e-2)
+STEPS, CHECKED, BATCH, WINDOW = 500, 20, 64, 10
+
+
+class Probe(torch.nn.Module):  # type: ignore[misc]
+    """Linear queries and values of each head, and a rule that pools them."""
+
+    def __init__(self, dim: int, heads: int, rule: str) -> None:
+        super().__init__()
+        self.query, self.value = (torch.nn.Linear(dim, heads, bias=False) for _ in range(2))
+        torch.nn.init.zeros_(self.query.weight)
+        torch.nn.init.normal_(self.value.weight, std=0.001)
+        self.bias, self.rule = torch.nn.Parameter(torch.zeros(1)), rule
+
+    def forward(self, tokens: Any, mask: Any) -> tuple[Any, Any]:
+        """Return scores, and what says how much each token mattered."""
+        values, hidden = self.value(tokens), ~mask[..., None]
+        if self.rule in ("largest", "multimax"):
+            values = values.masked_fill(hidden, -1e9)
+            return values.amax(1).sum(-1) + self.bias, values.amax(-1)
+        logits = self.query(tokens).masked_fill(hidden, -1e9)
+        weights = torch.softmax(logits, 1)
+        if self.rule == "attention":
+            return (weights * values).sum((1, 2)) + self.bias, weights.mean(-1)
+        width = min(WINDOW, tokens.shape[1])
+        above, below = ((weights * v).cumsum(1) for v in (values, torch.ones_like(values)))
+        above, below = (torch.nn.functional.pad(v, (0, 0, 1, 0)) for v in (above, below))
+        means = (above[:, width:] - above[:, :-width]) / (
+            below[:, width:] - below[:, :-width] + 1e-9
+        )
+        return means.sum(-1).amax(1) + self.bias, weights.mean(-1)
+
+
+@dataclass
+class TorchProbe:
+    """A probe with the interface that the benchmark needs."""
+
+    heads: int = 1
+    rule: str = "attention"
+    seed: int = 0
+
+    def fit(self, X: list[Any], y: Any) -> "TorchProbe":
+        """Choose rate, weight decay and number of steps on a hold-out, then train on all."""
+        stacked = np.concatenate(X)
+        self.mean, self.scale = stacked.mean(0), 1.0 / (stacked.std(0) + 1e-6)
+        train, held_out = train_test_split(
+            np.arange(len(y)), test_size=0.2, stratify=y, random_state=self.seed
+        )
+        settings = [{"lr": rate, "weight_decay": decay} for rate in RATES for decay in DECAYS]
+        tried = [(*self._train(X, y, train, held_out, STEPS, one), one) for one in settings]
+        _, steps, best = max(tried, key=lambda one: one[0])
+        self._train(X, y, np.arange(len(y)), None, steps, best)
+        return self
+
+    def decision_function(self, X: list[Any]) -> Any:
+        """Return the scores of texts."""
+        return self._apply(X)[0]
+
+    def strongest(self, X: list[Any]) -> list[int]:
+        """Return the number of the token with most weight, for each text."""
+        return [
+            int(np.argmax(weights[: len(x)]))
+            for weights, x in zip(self._apply(X)[1], X, strict=True)
+        ]
+
+    def _train(
+        self, X: list[Any], y: Any, rows: Any, held_out: Any, steps: int, settings: dict[str, float]
+    ) -> tuple[float, int]:
+        torch.manual_seed(self.seed)
+        rng = np.random.default_rng(self.seed)
+        self.probe = Probe(X[0].shape[1], self.heads, self.rule)
+        descent = torch.optim.AdamW(self._groups(settings["lr"]), **settings)
+        best = (-1.0, steps)
+        for step in range(1, steps + 1):
+            batch = rng.choice(rows, min(BATCH, len(rows)), replace=False)
+            scores, _ = self.probe(*self._pad([X[i] for i in batch]))
+            target = torch.as_tensor(y[batch], dtype=torch.float32)
+            descent.zero_grad()
+            torch.nn.functional.binary_cross_entropy_with_logits(scores, target).backward()
+            descent.step()
+            if held_out is not None and step % CHECKED == 0:
+                auc = roc_auc_score(y[held_out], self.decision_function([X[i] for i in held_out]))
+                best = max(best, (float(auc), step))
+        return best
+
+    def _groups(self, rate: float) -> list[dict[str, Any]]:
+        """Largest values drift upwards together, so the intercept must follow quickly."""
+        probe = self.probe
+        vectors = [probe.query.weight, probe.value.weight]
+        return [{"params": vectors}, {"params": [probe.bias], "lr": 10.0 * rate}]
+
+    def _apply(self, X: list[Any]) -> tuple[Any, list[Any]]:
+        scores, weights = [], []
+        with torch.no_grad():
+            for low in range(0, len(X), BATCH):
+                s, w = self.probe(*self._pad(X[low : low + BATCH]))
+                scores.append(s.numpy())
+                weights += list(w.numpy())
+        return np.concatenate(scores), weights
+
+    def _pad(self, X: list[Any]) -> tuple[Any, Any]:
+        longest = max(WINDOW, *map(len, X))
+        tokens = np.zeros((len(X), longest, X[0].shape[1]), np.float32)
+        mask = np.zeros((len(X), longest), bool)
+        for i, x in enumerate(X):
+            tokens[i, : len(x)], mask[i, : len(x)] = (x - self.mean) * self.scale, True
+        return torch.as_tensor(tokens), torch.as_tensor(mask)
