@@ -13,19 +13,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetoken._types import Array, Bools, Indices
-from sparsetoken.sequences.data import Change, Data, MemoryData, Passes, T
+from sparsetoken.sequences.data import Data, MemoryData, PassCounter, T
 from sparsetoken.sequences.forms import offsets_of
+from sparsetoken.sequences.passes import pooled_features
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
-_ROOM = 2**26  # numbers that may come to the client
+Change = Callable[[Sequences], Sequences]
 
 
 class ChunkedData(Data):
     """Whole sequences in the chunks of a Dask array of shape (n, L, d)."""
 
-    def __init__(self, array: Any, passes: Passes | None = None) -> None:
+    def __init__(self, array: Any, passes: PassCounter | None = None) -> None:
         n, length, dim = map(int, array.shape)
-        super().__init__(np.full(n, length, dtype=np.int64), dim, _ROOM, None, passes)
+        super().__init__(np.full(n, length, dtype=np.int64), dim, None, passes)
         self.array, self.bounds = array, offsets_of(array.chunks[0])
         self._chunks = array.to_delayed().ravel().tolist()
         self._placed: tuple[tuple[Array, ...], list[Any]] = (), [()] * len(self._chunks)
@@ -53,6 +54,11 @@ class ChunkedData(Data):
         mask[rows] = True
         return MemoryData(self.run(_select, (mask,), (), _concatenate), passes=self.passes)
 
+    def pooled(self) -> Data:
+        """Return mean tokens; those that are too many for the client stay at the workers."""
+        many = len(self) * self.dim > self.memory_budget
+        return self.changed(_mean_tokens) if many else super().pooled()
+
     def changed(self, change: Change) -> "ChunkedData":
         """Return the sequences with a change that the workers make in every pass."""
         length, dim = self.array.shape[1:]
@@ -65,12 +71,6 @@ class ChunkedData(Data):
             meta=np.empty((0, 0, 0), probe.dtype),
         )
         return ChunkedData(array, self.passes)
-
-    def lazily(self, function: Callable[..., Array], *arguments: Any) -> Any:
-        """Return ``function`` of every sample, of shape (n, L), as a Dask array."""
-        return self.array.map_blocks(
-            _on_chunk, function, arguments, dtype=np.float64, drop_axis=2, meta=np.empty((0, 0))
-        )
 
     def _place(self, rows: tuple[Array, ...]) -> list[Any]:
         """Return each chunk's rows, at the workers: many passes in turn use the same ones."""
@@ -132,5 +132,5 @@ def _change_chunk(chunk: Array, change: Change) -> Array:
     return changed.tokens.reshape(len(chunk), -1, changed.dim)
 
 
-def _on_chunk(chunk: Array, function: Callable[..., Array], arguments: Any) -> Array:
-    return function(as_sequences(chunk), *arguments).reshape(chunk.shape[:2])
+def _mean_tokens(sequences: Sequences) -> Sequences:
+    return Sequences(pooled_features(sequences), np.arange(len(sequences) + 1))

@@ -1,36 +1,32 @@
-"""One interface to sequences in memory, in a folder, and in the chunks of a Dask array.
+"""Passes over sequences: one interface to those in memory and those in the chunks of a Dask array.
 
 An estimator only asks for results per sample or for sums over the samples; where the tokens are
-does not concern it. A pass is a map over blocks that fit into the cache: the same ones in memory
-and from a folder, and for any number of threads, so that sums round alike. From a folder a few
-megabytes of blocks are in memory at a time, and the next are read meanwhile. ``chunks`` maps over
-a Dask array.
+does not concern it. A pass is a function that is mapped over blocks of whole sequences that fit
+into the cache: the same blocks for any number of threads, so that sums round alike. Tokens of a
+folder are mapped into memory, and the system reads them as a pass comes to them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from sparsetoken._types import Array, Indices
-from sparsetoken.sequences.folder import StoredSequences
 from sparsetoken.sequences.passes import pooled_features, scaled_tokens
 from sparsetoken.sequences.sequences import Sequences
 from sparsetoken.sequences.threads import one_blas_thread
 
 Block = tuple[slice, Sequences]
-Change = Callable[[Sequences], Sequences]
 T = TypeVar("T")
 
 _BLOCK = 2**17  # numbers: what the second-level cache holds in single precision
-_PART = 2**22  # numbers that are read from a folder at a time
 
 
-class Passes:
+class PassCounter:
     """A count of passes, shared by all the forms in which the same data are read."""
 
     def __init__(self) -> None:
@@ -46,19 +42,20 @@ class Data:
         Tokens of each sequence.
     dim : int
         Features of a token.
-    room : float
-        Numbers that may be held in memory beside them.
     n_jobs : int or None
         Threads that pass over blocks.
-    passes : Passes or None
+    passes : PassCounter or None
         How often the tokens were read.
     """
 
+    memory_budget: ClassVar[int] = 2**26
+    """Numbers that may be copied to make a fit faster, or brought from the workers."""
+
     def __init__(
-        self, lengths: Indices, dim: int, room: float, n_jobs: int | None, passes: Passes | None
+        self, lengths: Indices, dim: int, n_jobs: int | None, passes: PassCounter | None
     ) -> None:
-        self.lengths, self.dim, self.room, self.n_jobs = lengths, dim, room, n_jobs
-        self.passes = Passes() if passes is None else passes
+        self.lengths, self.dim, self.n_jobs = lengths, dim, n_jobs
+        self.passes = PassCounter() if passes is None else passes
         self.size = int(lengths.sum()) * dim
         """Numbers in all tokens together."""
         self.n_tokens = int(lengths[0]) if len(lengths) and np.ptp(lengths) == 0 else None
@@ -85,6 +82,35 @@ class Data:
         join: Callable[[Iterator[Any]], T],
     ) -> T:
         """Pass over the tokens, and join what ``function`` returns for the blocks."""
+        raise NotImplementedError
+
+    def take(self, rows: Indices) -> "MemoryData":
+        """Return the sequences of increasing ``rows``, in memory."""
+        raise NotImplementedError
+
+    def pooled(self) -> "Data":
+        """Return each sequence's mean token, as a sequence of one."""
+        means = self.per_sample(pooled_features)
+        return MemoryData(Sequences(means, np.arange(len(means) + 1)), self.n_jobs)
+
+
+class MemoryData(Data):
+    """Sequences in memory, or mapped into it."""
+
+    def __init__(
+        self, sequences: Sequences, n_jobs: int | None = None, passes: PassCounter | None = None
+    ) -> None:
+        super().__init__(sequences.lengths, sequences.dim, n_jobs, passes)
+        self.sequences = sequences
+
+    def run(
+        self,
+        function: Callable[..., Any],
+        rows: tuple[Array, ...],
+        arguments: tuple[Any, ...],
+        join: Callable[[Iterator[Any]], T],
+    ) -> T:
+        """Pass over the blocks in threads, and join the results in their order."""
         self.passes.count += 1
 
         def on_block(block: Block) -> Any:
@@ -93,36 +119,7 @@ class Data:
         n_threads = effective_n_jobs(self.n_jobs)
         with one_blas_thread(), ThreadPoolExecutor(n_threads) as threads:
             each = map if n_threads == 1 else threads.map
-            return join(result for blocks in self._blocks() for result in each(on_block, blocks))
-
-    def take(self, rows: Indices) -> "MemoryData":
-        """Return the sequences of increasing ``rows``, in memory."""
-        raise NotImplementedError
-
-    def pooled(self) -> "Data":
-        """Return each sequence's mean token, as a sequence of one: in memory if there is room."""
-        if len(self) * self.dim > self.room:
-            return self.changed(_mean_tokens)
-        means = self.per_sample(pooled_features)
-        return MemoryData(Sequences(means, np.arange(len(means) + 1)), self.n_jobs)
-
-    def changed(self, change: Change) -> "Data":
-        """Return the sequences with every token changed, or every sequence made one token."""
-        raise NotImplementedError
-
-    def _blocks(self) -> Iterator[Iterable[Block]]:
-        """Yield blocks, as many at a time as may be in memory together."""
-        raise NotImplementedError
-
-
-class MemoryData(Data):
-    """Sequences in memory."""
-
-    def __init__(
-        self, sequences: Sequences, n_jobs: int | None = None, passes: Passes | None = None
-    ) -> None:
-        super().__init__(sequences.lengths, sequences.dim, np.inf, n_jobs, passes)
-        self.sequences = sequences
+            return join(iter(each(on_block, self._blocks)))
 
     def take(self, rows: Indices) -> "MemoryData":
         """Return some sequences; all of them are not copied."""
@@ -141,78 +138,13 @@ class MemoryData(Data):
         """Return the same tokens cut at other places."""
         return self._with(Sequences(self.sequences.tokens, offsets))
 
-    def parts(self) -> Iterator["MemoryData"]:
-        """Yield the data in parts that may be in memory: as a whole."""
-        yield self
-
     def _with(self, sequences: Sequences) -> "MemoryData":
         return MemoryData(sequences, self.n_jobs, self.passes)
 
     @cached_property
-    def _views(self) -> list[Block]:
-        return _cut(self.sequences, block_bounds(self.sequences.offsets, self.dim))
-
-    def _blocks(self) -> Iterator[Iterable[Block]]:
-        yield self._views
-
-
-class StoredData(Data):
-    """Sequences in a folder; ``changes`` are made whenever they are read."""
-
-    def __init__(
-        self,
-        stored: StoredSequences,
-        n_jobs: int | None = None,
-        passes: Passes | None = None,
-        changes: tuple[Change, ...] = (),
-    ) -> None:
-        self.stored, self.changes = stored, changes
-        # What the changes do to one sequence of two tokens they do to all.
-        probe = self._change(Sequences(np.zeros((2, stored.dim), stored.dtype), [0, 2]))
-        lengths = stored.lengths if len(probe.tokens) == 2 else np.ones(len(stored), np.int64)
-        super().__init__(lengths, probe.dim, stored.room, n_jobs, passes)
-
-    def take(self, rows: Indices) -> MemoryData:
-        """Read some sequences."""
-        self.passes.count += 1
-        return MemoryData(self._change(self.stored[rows]), self.n_jobs, self.passes)
-
-    def changed(self, change: Change) -> "StoredData":
-        """Return the sequences with one more change to be made."""
-        return StoredData(self.stored, self.n_jobs, self.passes, (*self.changes, change))
-
-    def parts(self) -> Iterator[MemoryData]:
-        """Yield the data in parts that may be in memory."""
-        for _, sequences in self._read():
-            yield MemoryData(self._change(sequences), self.n_jobs, self.passes)
-
-    def _change(self, sequences: Sequences) -> Sequences:
-        for change in self.changes:
-            sequences = change(sequences)
-        return sequences
-
-    def _blocks(self) -> Iterator[Iterable[Block]]:
-        for bounds, sequences in self._read():
-            yield ((rows, self._change(block)) for rows, block in _cut(sequences, bounds))
-
-    def _read(self) -> Iterator[tuple[Indices, Sequences]]:
-        """Read the blocks, a few megabytes at a time and one such part ahead, with their bounds."""
-        offsets, dim = self.stored.offsets, self.stored.dim
-        bounds = block_bounds(offsets, dim)
-        most = max(1, min(_PART, self.stored.room // 4))
-        number = (offsets[bounds[:-1]] - offsets[0]) * dim // most
-        ends = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(bounds) - 1]
-        spans = [bounds[low : high + 1] for low, high in pairwise(ends)]
-
-        def read(span: Indices) -> tuple[Indices, Sequences]:
-            return span, self.stored[np.arange(span[0], span[-1])]
-
-        with ThreadPoolExecutor(1) as reader:
-            ahead = reader.submit(read, spans[0])
-            for span in spans[1:]:
-                done, ahead = ahead.result(), reader.submit(read, span)
-                yield done
-            yield ahead.result()
+    def _blocks(self) -> list[Block]:
+        bounds = block_bounds(self.sequences.offsets, self.dim).tolist()
+        return [(slice(a, b), self.sequences[a:b]) for a, b in pairwise(bounds)]
 
 
 def stack_rows(results: Iterable[Array]) -> Array:
@@ -233,13 +165,3 @@ def block_bounds(offsets: Indices, dim: int) -> Indices:
     """Return where blocks of whole sequences, of about as many numbers each, start and end."""
     number = (offsets[:-1] - offsets[0]) * dim // _BLOCK
     return np.append(np.flatnonzero(np.diff(number, prepend=-1)), len(number))
-
-
-def _cut(sequences: Sequences, bounds: Indices) -> list[Block]:
-    """Return the blocks of sequences, the first of which has the number of the first bound."""
-    first, *_ = each = bounds.tolist()
-    return [(slice(a, b), sequences[a - first : b - first]) for a, b in pairwise(each)]
-
-
-def _mean_tokens(sequences: Sequences) -> Sequences:
-    return Sequences(pooled_features(sequences), np.arange(len(sequences) + 1))

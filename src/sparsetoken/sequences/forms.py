@@ -1,34 +1,17 @@
-"""Whatever holds sequences, as stacked tokens with the places where sequences start.
+"""Whatever holds sequences, as stacked tokens with the places where sequences start."""
 
-Conversions give arrays, checks take them: this file knows of a container only what all have.
-"""
-
-import sys
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sparsetoken._types import Array, Indices
+from sparsetoken.sequences.checks import OneTokenWarning, warn_caller, warn_of_empty
 from sparsetoken.sequences.interop import as_floats, is_frame, named_tokens, split_lists
 
 Stacked = tuple[Array, Indices, Array | None]  # tokens, offsets, names of the features
 
-_PADDING = 0.1  # fraction of tokens that are exactly zero, from which on it is padding
 _FORMS = "X must be an array of shape (n, L, d) or (n, d), a list of (L_i, d) arrays, or Sequences"
-
-
-class OneTokenWarning(UserWarning):
-    """A table without a grouping was taken as sequences of one token, one per row."""
-
-
-class PaddingWarning(UserWarning):
-    """Sequences begin or end with tokens that are exactly zero, as padding is."""
-
-
-class EmptySequenceWarning(UserWarning):
-    """Sequences are left without tokens."""
 
 
 def stack(X: Any) -> Stacked:
@@ -114,81 +97,6 @@ def join_tokens(parts: Sequence[tuple[Array, Array | None]], what: str) -> Array
     return np.concatenate(aligned, dtype=np.float32 if single else np.float64, casting="unsafe")
 
 
-def check_sequences(X: Any, first: int = 0) -> None:
-    """Refuse what cannot be learned from, and warn of what looks like padding.
-
-    ``first`` is the number of the first sequence in messages.
-    """
-    if len(X) == 0:
-        raise ValueError("X must hold at least one sequence, got none")
-    lengths = np.diff(X.offsets)
-    if lengths.min() == 0:
-        raise ValueError(f"{_called(X, int(np.argmin(lengths)), first)} of X has no tokens")
-    if X.tokens.shape[1] == 0:
-        raise ValueError("X must have tokens of at least one feature, got dimension 0")
-    _check_finite(X, first)
-    _warn_of_padding(X.tokens, X.offsets)
-
-
-def warn_of_empty(lengths: Array, argument: str, hint: str = "") -> None:
-    """Warn of sequences that an argument leaves without tokens."""
-    empty = int((lengths == 0).sum())
-    if empty:
-        left = f"{argument} leaves {empty} of {len(lengths)} sequences without tokens{hint}"
-        warn_caller(left, EmptySequenceWarning)
-
-
-def warn_caller(text: str, kind: type[Warning]) -> None:
-    """Warn at the line that called us, or scikit-learn."""
-    frame, level = sys._getframe(1), 2
-    inner = ("sparsetoken.", "sklearn.", "joblib.")
-    while frame.f_back and frame.f_globals["__name__"].startswith(inner):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(text, kind, stacklevel=level)
-
-
-class Container:
-    """What sequences in memory and in a folder have in common."""
-
-    offsets: Indices
-    ids: Array | None
-    feature_names: Array | None
-    dim: int
-    dtype: Any
-
-    @property
-    def lengths(self) -> Indices:
-        """Number of tokens of each sequence."""
-        return np.diff(self.offsets)
-
-    @property
-    def shape(self) -> tuple[int]:
-        """``(n_sequences,)``: what scikit-learn asks of anything it indexes."""
-        return (len(self),)
-
-    def __len__(self) -> int:
-        return self.offsets.size - 1
-
-    def __getitem__(self, key: Any) -> Any:
-        raise NotImplementedError
-
-    def __iter__(self) -> Iterator[Array]:
-        return (self[i] for i in range(len(self)))
-
-    def __repr__(self) -> str:
-        total = int(self.offsets[-1] - self.offsets[0])
-        parts = [f"n_sequences={len(self)}", f"total_tokens={total}", f"dim={self.dim}"]
-        if len(self):
-            low, high = self.lengths.min(), self.lengths.max()
-            parts.append(f"lengths={low}" if low == high else f"lengths={low}…{high}")
-        parts.append(f"dtype={self.dtype}")
-        for name, held in (("features", self.feature_names), ("ids", self.ids)):
-            if held is not None:
-                shown = ", ".join(str(value) for value in held[:3])
-                parts.append(f"{name}=[{shown}{', …' if len(held) > 3 else ''}]")
-        return f"{type(self).__name__}({', '.join(parts)})"
-
-
 def _stack_array(array: Array) -> Stacked:
     if array.ndim == 2:
         return _one_token_each(array, None)
@@ -206,40 +114,3 @@ def _one_token_each(tokens: Array, names: Array | None) -> Stacked:
         OneTokenWarning,
     )
     return np.ascontiguousarray(tokens), np.arange(len(tokens) + 1), names
-
-
-def _called(X: Any, which: int, first: int) -> str:
-    if X.ids is None:
-        return f"sequence {first + which}"
-    return f"sequence {X.ids[which : which + 1].tolist()[0]!r}"
-
-
-def _check_finite(X: Any, first: int) -> None:
-    """Name the first token that is not finite. A finite total proves that all of them are."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(X.tokens.sum()):
-            return
-    for start in range(0, len(X.tokens), 4096):  # in blocks: no mask as large as the data
-        block = np.isfinite(X.tokens[start : start + 4096])
-        if not block.all():
-            row, feature = np.argwhere(~block)[0]
-            value = X.tokens[start + row, feature]
-            which = int(np.searchsorted(X.offsets, start + row, side="right")) - 1
-            token = start + int(row) - int(X.offsets[which])
-            kind = "NaN" if np.isnan(value) else "infinity"
-            name = feature if X.feature_names is None else repr(str(X.feature_names[feature]))
-            where = f"{_called(X, which, first)}, token {token}, feature {name}"
-            raise ValueError(f"X contains {kind} in {where}")
-
-
-def _warn_of_padding(tokens: Array, offsets: Indices) -> None:
-    """Warn if many tokens are exactly zero; only the ends are looked at, until one is found."""
-    long = np.flatnonzero(np.diff(offsets) > 1)
-    ends = np.concatenate([offsets[long], offsets[long + 1] - 1])
-    if tokens.shape[1] < 2 or tokens[ends].any(axis=1).all():
-        return
-    zero = int((~tokens.any(axis=1)).sum())
-    if zero >= _PADDING * len(tokens):
-        counted = f"{zero} of {len(tokens)} tokens are exactly zero ({zero / len(tokens):.0%})"
-        remedy = "is that padding? Leave it out with Sequences.from_padded(X, mask)"
-        warn_caller(f"{counted}: {remedy}", PaddingWarning)

@@ -1,24 +1,17 @@
 """Sequences of any length in one array of tokens, without padding."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsetoken._types import Array, Indices
-from sparsetoken.sequences.folder import SequenceWriter, StoredSequences
-from sparsetoken.sequences.forms import (
-    Container,
-    check_sequences,
-    join_tokens,
-    offsets_of,
-    stack,
-    stack_list,
-    stack_padded,
-    warn_of_empty,
-)
+from sparsetoken.sequences.checks import check_sequences, warn_caller, warn_of_empty
+from sparsetoken.sequences.folder import SequenceWriter, map_folder
+from sparsetoken.sequences.forms import join_tokens, offsets_of, stack, stack_list, stack_padded
 from sparsetoken.sequences.grouping import constant_columns, group_rows, one_per_group
 from sparsetoken.sequences.interop import (
     as_names,
@@ -30,7 +23,7 @@ from sparsetoken.sequences.interop import (
 )
 
 
-class Sequences(Container):
+class Sequences:
     """Sequences of any length: all tokens stacked, and where each sequence starts.
 
     Indexing works as for an array over the sequences: an integer gives one sequence, an array of
@@ -39,7 +32,7 @@ class Sequences(Container):
 
     Make one from what you have: :meth:`from_frame` (a table with a column that names the
     sequence), :meth:`from_stacked`, :meth:`from_padded`, :meth:`from_offsets`, :meth:`from_list`.
-    What is larger than memory: :meth:`writer` puts it into a folder, :meth:`open` reads it there.
+    What is larger than memory: :meth:`writer` puts it into a folder, :meth:`open` maps it from there.
 
     Parameters
     ----------
@@ -51,6 +44,9 @@ class Sequences(Container):
         Names of the features; those of a frame by default.
     ids : array-like of shape (n_sequences,), optional
         Names of the sequences.
+    labels : array-like of shape (n_sequences,), optional
+        Labels that go with the sequences, as :meth:`open` finds them. ``fit`` does not look at
+        them: pass ``X.labels``.
 
     Examples
     --------
@@ -71,6 +67,7 @@ class Sequences(Container):
         offsets: ArrayLike,
         feature_names: Iterable[str] | None = None,
         ids: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
     ) -> None:
         tokens, names = named_tokens(tokens, "tokens")
         offsets = np.asarray(offsets)
@@ -87,13 +84,15 @@ class Sequences(Container):
         self.offsets = offsets.astype(np.int64)
         self.feature_names = names if feature_names is None else as_names(feature_names)
         self.ids = None if ids is None else np.asarray(ids)
+        self.labels = None if labels is None else np.asarray(labels)
         if self.feature_names is not None and len(self.feature_names) != self.dim:
             count = len(self.feature_names)
             raise ValueError(
                 f"feature_names must hold {self.dim} names, one a feature, got {count}"
             )
-        if self.ids is not None and self.ids.shape != self.shape:
-            raise ValueError(f"ids must have shape {self.shape}, got {self.ids.shape}")
+        for name, values in (("ids", self.ids), ("labels", self.labels)):
+            if values is not None and values.shape != self.shape:
+                raise ValueError(f"{name} must have shape {self.shape}, got {values.shape}")
 
     @classmethod
     def from_list(cls, sequences: Sequence[Any]) -> "Sequences":
@@ -255,20 +254,19 @@ class Sequences(Container):
         return SequenceWriter(folder, as_sequences)
 
     @staticmethod
-    def open(folder: Any, memory_limit: float | str = "1 GB") -> StoredSequences:
-        """Open sequences that :meth:`writer` or :meth:`save` put into a folder; read nothing yet.
+    def open(folder: Any, memory_limit: Any = None) -> "Sequences":
+        """Map sequences that :meth:`writer` or :meth:`save` put into a folder into memory.
 
-        Classifiers fit and predict them in passes that read a part at a time.
+        Tokens are read from the disk as they are needed, and the system forgets them again when
+        memory gets short: a folder may be larger than memory. Classifiers fit and predict it in
+        passes. Do not change the files of a folder while it is open.
 
         Parameters
         ----------
         folder : str or path
             The folder.
-        memory_limit : float or str, default="1 GB"
-            Bytes for tokens in memory, a number or text such as "500 MB". Sequences that fit into
-            a quarter are read at once. Larger ones are read in passes of a few megabytes; ``fit``
-            also holds a random part that fits into a quarter, and a scaled copy of it. A few
-            numbers a sequence are not counted.
+        memory_limit : optional
+            Has no effect since 0.4, and will go in 0.5.
 
         Examples
         --------
@@ -276,17 +274,29 @@ class Sequences(Container):
         >>> folder = tempfile.TemporaryDirectory()
         >>> X = st.Sequences.from_list([np.ones((2, 3)), np.full((4, 3), 2.0)])
         >>> X.save(folder.name, labels=[0, 1])
-        >>> stored = st.Sequences.open(folder.name, memory_limit="200 MB")
-        >>> stored[0].shape, stored.labels
+        >>> mapped = st.Sequences.open(folder.name)
+        >>> mapped[0].shape, mapped.labels
         ((2, 3), array([0, 1]))
         >>> folder.cleanup()
         """
-        return StoredSequences(folder, memory_limit, Sequences)
+        if memory_limit is not None:
+            text = "memory_limit has no effect, and will go in 0.5: a folder is mapped into memory"
+            warn_caller(text, FutureWarning)
+        path = Path(folder).absolute()
+        arrays = map_folder(path)
+        try:
+            return Sequences(**arrays)
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
+
+    def to_memory(self) -> "Sequences":
+        """Read all tokens into memory, if they are mapped."""
+        return self._with(np.array(self.tokens), self.offsets)
 
     def save(self, folder: Any, labels: ArrayLike | None = None) -> None:
         """Write the sequences, and labels if given, to a folder that is empty or does not exist."""
         with Sequences.writer(folder) as out:
-            out.add(self, labels)
+            out.add(self, self.labels if labels is None else labels)
 
     @staticmethod
     def per_sequence(values: Any, bag: Any) -> Array:
@@ -347,7 +357,7 @@ class Sequences(Container):
                 raise ValueError(f"tokens must be a slice, or {total} times True or False, {wrong}")
         kept = np.concatenate([[0], np.cumsum(mask)])[self.offsets]
         warn_of_empty(np.diff(kept), "tokens")
-        return Sequences(self.tokens[mask], kept, self.feature_names, self.ids)
+        return self._with(self.tokens[mask], kept)
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
@@ -366,8 +376,40 @@ class Sequences(Container):
         else:
             within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
             tokens = self.tokens[np.repeat(starts, lengths) + within]
-        ids = None if self.ids is None else self.ids[rows]
-        return Sequences(tokens, offsets, self.feature_names, ids)
+        return self._with(tokens, offsets, rows)
+
+    def _with(self, tokens: Array, offsets: Indices, rows: Any = slice(None)) -> "Sequences":
+        """Return these tokens as the sequences ``rows``, with all that is known of them."""
+        ids, labels = (None if v is None else v[rows] for v in (self.ids, self.labels))
+        return Sequences(tokens, offsets, self.feature_names, ids, labels)
+
+    @property
+    def lengths(self) -> Indices:
+        """Number of tokens of each sequence."""
+        return np.diff(self.offsets)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(n_sequences,)``: what scikit-learn asks of anything it indexes."""
+        return (len(self),)
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        parts = [f"n_sequences={len(self)}", f"total_tokens={len(self.tokens)}", f"dim={self.dim}"]
+        if len(self):
+            low, high = self.lengths.min(), self.lengths.max()
+            parts.append(f"lengths={low}" if low == high else f"lengths={low}…{high}")
+        parts.append(f"dtype={self.dtype}")
+        for name, held in (("features", self.feature_names), ("ids", self.ids)):
+            if held is not None:
+                shown = ", ".join(str(value) for value in held[:3])
+                parts.append(f"{name}=[{shown}{', …' if len(held) > 3 else ''}]")
+        return f"{type(self).__name__}({', '.join(parts)})"
 
 
 def as_sequences(X: Any, first: int = 0) -> Sequences:
@@ -382,8 +424,6 @@ def as_sequences(X: Any, first: int = 0) -> Sequences:
     first : int, default=0
         Number of the first sequence in error messages, where ``X`` is part of something larger.
     """
-    if isinstance(X, StoredSequences):
-        X = X.to_memory()
     sequences = X if isinstance(X, Sequences) else Sequences(*stack(X))
     check_sequences(sequences, first)
     return sequences
