@@ -1,7 +1,7 @@
-"""Random memory limits: a fit from a folder must give the scores of one in memory.
+"""Random memory budgets: a fit from a folder must give the scores of one in memory.
 
-``python -m benchmarks.robustness memory [PROBLEMS] [SEED]``. The folder has room for 10, 20, 50 and
-100 sequences. Scores of new sequences may differ by 1 % of their spread.
+``python -m benchmarks.robustness memory [PROBLEMS] [SEED]``. Copies of 10, 20, 50 and 100 sequences
+are allowed. Scores of new sequences may differ by 1 % of their spread.
 """
 
 import tempfile
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken import AttentionClassifier, Sequences, SparseTokenClassifier, SparseTokenProblem
+from sparsetoken.sequences.data import Data
 
 ROOMS = (10, 20, 50, 100)
 BOUND = 0.01
@@ -34,11 +35,14 @@ def random_data(rng: np.random.Generator) -> tuple[Sequences, Any, Sequences]:
 
 def difference(make: Any, X: Sequences, y: Any, new: Sequences, room: int, expected: Any) -> float:
     """Return the largest difference of scores, in standard deviations of those in memory."""
-    numbers = room * X.tokens.size / len(X)
-    with tempfile.TemporaryDirectory() as folder:
-        X.save(folder)
-        stored = Sequences.open(folder, memory_limit=4 * numbers * X.dtype.itemsize)
-        scores = make().fit(stored, y).decision_function(new)
+    budget = Data.memory_budget
+    Data.memory_budget = room * X.tokens.size // len(X)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            X.save(folder)
+            scores = make().fit(Sequences.open(folder), y).decision_function(new)
+    finally:
+        Data.memory_budget = budget
     return float(np.abs(scores - expected).max() / expected.std())
 
 

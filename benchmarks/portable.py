@@ -106,7 +106,7 @@ def cases(folder: Path | None, quick: bool) -> Iterator[tuple[str, Case]]:
 
 def in_folder(case: Case, path: Path) -> Case:
     Sequences.from_list(list(case.X)).save(path)
-    return case._replace(X=Sequences.open(path, memory_limit=40_000))
+    return case._replace(X=Sequences.open(path))
 
 
 def in_dask(case: Case) -> Case:

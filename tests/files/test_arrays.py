@@ -6,7 +6,7 @@ import pytest
 from files.bags import BAG, LABEL, SITE, SITES, TOKENS, X, same, save_h5, savez
 from files.slides import COORDS, ENDINGS, MASK, PADDED, SLIDES, archive, same_slides, write_h5
 from sparsetoken import read_dataset
-from sparsetoken.sequences.forms import EmptySequenceWarning, PaddingWarning
+from sparsetoken.sequences.checks import EmptySequenceWarning, PaddingWarning
 
 
 @pytest.mark.parametrize(("ending", "write"), [("npz", savez), ("h5", save_h5)])

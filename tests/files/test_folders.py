@@ -9,7 +9,7 @@ import torch_file
 from files.bags import TOKENS, X, same, save_h5
 from files.slides import COORDS, SLIDES, same_slides, write_h5
 from sparsetoken import read_dataset
-from sparsetoken.sequences.forms import OneTokenWarning
+from sparsetoken.sequences.checks import OneTokenWarning
 
 
 @pytest.mark.parametrize("ending", ["h5", "npy", "safetensors", "npz"])

@@ -5,7 +5,7 @@ import pytest
 
 from files.bags import X
 from sparsetoken import read_dataset
-from sparsetoken.sequences.forms import OneTokenWarning
+from sparsetoken.sequences.checks import OneTokenWarning
 
 
 def test_damaged_archives(tmp_path):

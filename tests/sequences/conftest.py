@@ -13,10 +13,13 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    """Several blocks a part and several parts, as large data have them."""
-    for name, size in (("_BLOCK", 2**9), ("_PART", 2**11)):
-        monkeypatch.setattr(f"sparsetoken.sequences.data.{name}", size)
-    # In memory the heads are chosen on as many samples as there is room for here.
+    """Several blocks, as large data have them."""
+    monkeypatch.setattr("sparsetoken.sequences.data._BLOCK", 2**9)
+
+
+@pytest.fixture
+def chosen_on_a_part(monkeypatch, small_blocks):
+    """Heads are chosen on some of the samples, as for large data."""
     monkeypatch.setattr(folds, "_ENOUGH_NUMBERS", 7500)
     monkeypatch.setattr(folds, "_ENOUGH_SEQUENCES", 1)
     monkeypatch.setattr(folds, "_ENOUGH_OF_A_CLASS", 30)

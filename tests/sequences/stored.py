@@ -12,4 +12,3 @@ Y = np.arange(400) % 2
 TOKENS[OFFSETS[:-1][Y == 1], 0] += 4.0
 NAMES = list("abcdef")
 X = st.Sequences(TOKENS, OFFSETS, NAMES)
-LIMIT = 120_000  # bytes: room for 7,500 numbers of 37,700

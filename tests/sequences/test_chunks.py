@@ -61,7 +61,7 @@ def test_explanations_need_memory():
 
 
 def test_mean_tokens_that_do_not_fit_stay_at_the_workers(monkeypatch):
-    monkeypatch.setattr("sparsetoken.sequences.chunks._ROOM", 240 * 12 - 1)
+    monkeypatch.setattr(ChunkedData, "memory_budget", 240 * 12 - 1)
     means = chunks_of_array(CHUNKED).pooled()
     assert isinstance(means, ChunkedData)
     assert (len(means), means.n_tokens, means.dim) == (240, 1, 12)

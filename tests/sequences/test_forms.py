@@ -4,15 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.model_selection import cross_val_score
 
 import sparsetoken as st
 from sequences.small import LENGTHS, frame, ragged
 from sparsetoken import Sequences
-from sparsetoken.sequences.forms import (
+from sparsetoken.sequences.checks import (
     EmptySequenceWarning,
     OneTokenWarning,
-    PaddingWarning,
 )
 from sparsetoken.sequences.sequences import as_sequences
 
@@ -63,22 +61,6 @@ def test_strided_arrays():
     sequences = as_sequences(strided)
     assert sequences.tokens.flags.c_contiguous
     assert np.array_equal(sequences[1], X[2, ::-1, ::2])
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_the_token_that_is_not_finite_is_named(value):
-    parts = ragged()
-    parts[2][3, 1] = value
-    kind = "NaN" if np.isnan(value) else "infinity"
-    with pytest.raises(ValueError, match=f"X contains {kind} in sequence 2, token 3, feature 1"):
-        as_sequences(parts)
-    with pytest.raises(ValueError, match="in sequence 102, token 3"):
-        as_sequences(parts, first=100)
-
-
-def test_large_finite_values_are_finite():
-    X = np.full((2, 2, 2), 1e308)  # their sum overflows
-    assert as_sequences(X).dim == 2
 
 
 @pytest.mark.parametrize(
@@ -161,34 +143,6 @@ def test_a_mask_that_leaves_nothing_is_said():
     padded, mask = np.ones((3, 2, 2)), np.array([[1, 1], [1, 0], [1, 1]])
     with pytest.warns(EmptySequenceWarning, match="mask leaves 2 of 3 sequences without .* ~mask"):
         assert Sequences.from_padded(padded, 1 - mask).lengths.tolist() == [0, 1, 0]
-
-
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_zero_padding_is_said(side):
-    padded = np.random.default_rng(0).standard_normal((6, 9, 4))
-    cut = slice(0, 3) if side == "left" else slice(6, 9)
-    padded[1:, cut] = 0.0
-    with pytest.warns(PaddingWarning, match=r"15 of 54 tokens are exactly zero \(28%\): is that"):
-        as_sequences(padded)
-    with pytest.warns(PaddingWarning):
-        st.PooledClassifier().fit(list(padded), [0, 1] * 3)
-    padded[1:, cut, 1] = 1e-9
-    as_sequences(padded)
-    padded[3] = 0.0  # a token that is zero may be a token: few are no padding
-    padded[3, 2:] = 1.0
-    as_sequences(padded)
-
-
-def test_the_warning_names_the_line_of_the_caller():
-    X, y = np.random.default_rng(0).standard_normal((20, 3)), np.arange(20) % 2
-    for call in (
-        lambda: st.PooledClassifier().fit(X, y),
-        lambda: cross_val_score(st.PooledClassifier(), X, y, cv=2),
-        lambda: st.estimators.PerToken().fit(X),
-    ):
-        with pytest.warns(OneTokenWarning) as caught:
-            call()
-        assert {warning.filename for warning in caught} == {__file__}
 
 
 def test_masked_values_are_never_used():

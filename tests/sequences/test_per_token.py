@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
 
 import sparsetoken as st
 from sparsetoken.estimators import PerToken
@@ -21,3 +24,14 @@ def test_per_token_keeps_the_form(form):
         tokens = transformed.tokens
     assert tokens.mean(axis=0) == pytest.approx(np.zeros(8), abs=1e-12)
     assert tokens.std(axis=0) == pytest.approx(np.ones(8))
+
+
+def test_missing_values_are_filled_in_a_pipeline():
+    """What the error of a classifier advises works, also in a cross-validation."""
+    X, y = st.SparseTokenProblem(6, signal=6.0).sample(80, 5, random_state=0)
+    X = st.Sequences.from_list(list(X))
+    X.tokens[np.random.default_rng(0).random(X.tokens.shape) < 0.05] = np.nan
+    with pytest.raises(ValueError, match=r"NaN in .* PerToken\(SimpleImputer\(\)\) before"):
+        st.PooledClassifier().fit(X, y)
+    pipeline = make_pipeline(PerToken(SimpleImputer()), st.PooledClassifier())
+    assert cross_val_score(pipeline, X, y, cv=2).mean() > 0.6

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.utils import _safe_indexing
 
+import sparsetoken as st
 from sequences.small import frame, ragged
 from sparsetoken import Sequences
-from sparsetoken.sequences.forms import (
+from sparsetoken.sequences.checks import (
     EmptySequenceWarning,
 )
 from sparsetoken.sequences.sequences import as_sequences
@@ -96,6 +97,31 @@ def test_frames_are_grouped_in_order_of_appearance(kind):
         ValueError, match="the frame: there is no 'bags'; the nearest names are 'bag'"
     ):
         Sequences.from_frame(df, by="bags")
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_a_frame_gives_labels_and_groups_too(kind):
+    df = frame(kind, site=["p", "q", "p", "p", "q"])
+    X, y, groups = Sequences.from_frame(df, by="bag", label="ill", groups="site")
+    assert X.feature_names.tolist() == ["x", "count"]
+    assert (y.tolist(), groups.tolist()) == ([1, 0, 0], ["p", "q", "p"])
+    X, groups = Sequences.from_frame(df, by="bag", ignore="ill", groups="site")
+    assert (X.dim, groups.tolist()) == (2, ["p", "q", "p"])
+    with pytest.raises(ValueError, match="'b' has two values: 1 in row 0 and 0 in row 2"):
+        Sequences.from_frame(frame(kind, ill=[1, 0, 0, 0, 0]), by="bag", label="ill")
+
+
+def test_the_index_of_a_frame_may_name_sequences():
+    df = frame("pandas").set_index("bag")
+    X, y = Sequences.from_frame(df, by="bag", label="ill")
+    assert (X.ids.tolist(), y.tolist()) == (["b", "a", "c"], [1, 0, 0])
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_table_of_tokens_passed_to_fit_says_how_to_group_it(indexed):
+    df = frame("pandas").set_index("bag") if indexed else frame("pandas")
+    with pytest.raises(ValueError, match=r"X, y = Sequences.from_frame\(df, by='bag', label=...\)"):
+        st.PooledClassifier().fit(df, df["ill"])
 
 
 def test_frames_say_what_is_wrong():

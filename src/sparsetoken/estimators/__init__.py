@@ -6,8 +6,8 @@
 * :class:`AttentionClassifier`: attention for real data;
 * :class:`BayesAttentionClassifier`: the best possible learner where the model holds;
 * :class:`PerToken`: any scikit-learn transformer applied to every token, for pipelines;
-* :class:`Sequences`: sequences of any length, without padding; :class:`SequenceWriter` and
-  :class:`StoredSequences`: the same in a folder, for what is larger than memory;
+* :class:`Sequences`: sequences of any length, without padding; :class:`SequenceWriter` puts them
+  into a folder, for what is larger than memory;
 * :func:`save` and :func:`load`: fitted classifiers in a file, without pickle;
 * :func:`export` and :func:`to_torch`: fitted classifiers as plain tensors, for other software.
 """
@@ -21,8 +21,8 @@ from sparsetoken.estimators.sparse_token import SparseTokenClassifier
 from sparsetoken.estimators.storage import load, save
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
 from sparsetoken.inspection import Diagnosis, Explanation, Finding, ScoreStream
-from sparsetoken.sequences.folder import SequenceWriter, StoredSequences
-from sparsetoken.sequences.forms import EmptySequenceWarning, OneTokenWarning, PaddingWarning
+from sparsetoken.sequences.checks import EmptySequenceWarning, OneTokenWarning, PaddingWarning
+from sparsetoken.sequences.folder import SequenceWriter
 from sparsetoken.sequences.per_token import PerToken
 from sparsetoken.sequences.sequences import Sequences
 
@@ -42,7 +42,6 @@ __all__ = [
     "SequenceWriter",
     "Sequences",
     "SparseTokenClassifier",
-    "StoredSequences",
     "TwoStepAttentionClassifier",
     "VectorizedClassifier",
     "export",

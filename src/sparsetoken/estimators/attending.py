@@ -12,7 +12,6 @@ from sparsetoken.estimators.folds import selection_rows
 from sparsetoken.inspection import Diagnosis, Explanation, ScoreStream
 from sparsetoken.inspection.diagnose import diagnose
 from sparsetoken.inspection.explain import attention_of, explain, tokens_by_column
-from sparsetoken.sequences.chunks import is_dask
 from sparsetoken.sequences.data import Data, MemoryData
 
 
@@ -42,8 +41,8 @@ class AttendingClassifier(SequenceClassifier):
         Returns
         -------
         weights : ndarray of shape (n, L), or list of ndarrays of shape (L_i,)
-            An array if ``X`` is one, a list if ``X`` is a list or Sequences, and a Dask array if
-            ``X`` is one. With several heads it is their weighted average.
+            An array if ``X`` is one, also of Dask, and a list if ``X`` is a list or Sequences.
+            With several heads it is their weighted average.
         """
         check_is_fitted(self)
         data = self._check_data(X, reset=False)
@@ -53,12 +52,8 @@ class AttendingClassifier(SequenceClassifier):
             weights = tokens_by_column(stack, data, columns, center)[:, 0]
         else:
             if label is None and len(self.classes_) > 2:
-                raise ValueError("label must be given for X out of memory and several classes")
-            arguments = stack, self._column_of(label)[0], center
-            if is_dask(X):
-                lazy: Any = data
-                return lazy.lazily(attention_of, *arguments)
-            weights = data.per_sample(attention_of, *arguments)
+                raise ValueError("label must be given for a Dask X and several classes")
+            weights = data.per_sample(attention_of, stack, self._column_of(label)[0], center)
         if is_ragged(X):
             return np.split(weights, np.cumsum(data.lengths)[:-1])
         return weights.reshape(len(data), -1)
@@ -69,7 +64,7 @@ class AttendingClassifier(SequenceClassifier):
         Parameters
         ----------
         X : as in ``fit``, but not a Dask array
-            The sequences; of what ``Sequences.open`` returns, a part that fits into memory.
+            The sequences.
         top : int, default=3
             How many tokens of each sequence, at most.
         label : optional
@@ -85,7 +80,7 @@ class AttendingClassifier(SequenceClassifier):
         top = check_count("top", top)
         data = self._check_data(X, reset=False)
         if not isinstance(data, MemoryData):
-            raise ValueError("explain needs X in memory, got more; pass part of it")
+            raise ValueError("explain needs X in memory, got a Dask array; pass X[:100].compute()")
         columns, labels, sign = self._columns(data, label), self.classes_.tolist(), 1.0
         if len(labels) == 2:  # one column of scores, that speak for the second if positive
             labels, sign = (labels[:1], -1.0) if label == labels[0] else (labels[1:], 1.0)
@@ -113,7 +108,7 @@ class AttendingClassifier(SequenceClassifier):
                 f"got {len(y)} of {np.unique(y).tolist()}"
             )
         index = np.searchsorted(self.classes_, y)
-        if data.size > data.room:  # a random part tells as much
+        if data.size > data.memory_budget:  # a random part tells as much
             rng = np.random.default_rng(0)
             rows, _ = selection_rows(data, index, np.arange(len(index)), rng)
             data, index = data.take(rows), index[rows]

@@ -1,7 +1,6 @@
 """What all the classifiers share: checked input, labels, scores and probabilities."""
 
 import warnings
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -16,9 +15,9 @@ from sparsetoken._validation import check_real, shown
 from sparsetoken.estimators.stack import Stack
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.sequences.chunks import chunks_of_array, is_dask
-from sparsetoken.sequences.data import Data, MemoryData, StoredData
+from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.fingerprints import fingerprints_of
-from sparsetoken.sequences.folder import StoredSequences
+from sparsetoken.sequences.forms import check_frame
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 from sparsetoken.sequences.threads import one_blas_thread
@@ -123,12 +122,10 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if is_dask(X):
             data: Data = chunks_of_array(X)
             self._check_names(None, reset=reset)
-        elif isinstance(X, StoredSequences) and X.size > X.room:
-            order = self._check_names(X.feature_names, reset=reset)
-            changes = () if order is None else (partial(_in_order, order=order),)
-            data = StoredData(X, n_jobs, changes=changes)
         else:
             names = _column_names(X)
+            if names is not None:
+                check_frame(X)
             if hasattr(X, "__array__") and not hasattr(X, "shape"):
                 X = np.asarray(X)
             table = _is_table(X)
@@ -220,7 +217,7 @@ def _in_order(sequences: Sequences, order: Indices) -> Sequences:
 
 def _is_table(X: Any) -> bool:
     """Return whether ``X`` has the form (n, d), or no form that has tokens."""
-    if isinstance(X, Sequences | StoredSequences | str):
+    if isinstance(X, Sequences | str):
         return False
     if isinstance(X, list | tuple):
         return len(X) > 0 and np.ndim(X[0]) < 2 and not isinstance(X[0], str)
@@ -235,7 +232,7 @@ def _is_object_array(X: Any) -> bool:
 
 def is_ragged(X: Any) -> bool:
     """Return whether ``X`` is a form that holds sequences of any length."""
-    return isinstance(X, Sequences | StoredSequences | list | tuple) or _is_object_array(X)
+    return isinstance(X, Sequences | list | tuple) or _is_object_array(X)
 
 
 def _check_sample_weight(sample_weight: Any, index: Indices) -> Floats:

@@ -138,7 +138,7 @@ def _pick_tokens(training: TrainingSamples) -> Floats:
     most = -(-_LANDMARKS // len(rows))
     picked = [np.sort(rng.permutation(length)[:most]) for length in lengths]
     # As many sequences at once as memory has room for.
-    batch = np.cumsum(lengths) * training.raw.dim // max(training.raw.room, 1)
+    batch = np.cumsum(lengths) * training.raw.dim // training.raw.memory_budget
     tokens = []
     for number in np.unique(batch):
         members = np.flatnonzero(batch == number)

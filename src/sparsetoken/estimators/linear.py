@@ -106,8 +106,8 @@ class VectorizedClassifier(_LinearClassifier):
     def _fit(self, data: Data, sign: Floats, weights: Floats) -> None:
         if not isinstance(data, MemoryData):
             raise ValueError(
-                "VectorizedClassifier can predict but not fit a Dask array or a folder: pass "
-                "X.compute() or X.to_memory() if it fits; the other classifiers take both"
+                "VectorizedClassifier can predict but not fit a Dask array: pass X.compute() if it "
+                "fits into memory; the other classifiers take it"
             )
         if data.n_tokens is None:
             raise ValueError(

@@ -244,7 +244,7 @@ class StackClassifier(AttendingClassifier):
         subset, subset_index = data, index
         subset_weights = np.zeros(len(index))
         subset_weights[rows] = weights[rows] * stands_for
-        fits = data.lengths[rows].sum() * data.dim <= data.room  # else by passes over the folder
+        fits = data.lengths[rows].sum() * data.dim <= data.memory_budget  # else by passes over all
         if fits and not (isinstance(data, MemoryData) and len(rows) == len(data)):
             subset, subset_index = data.take(rows), index[rows]
             subset_weights = subset_weights[rows]

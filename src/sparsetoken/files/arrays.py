@@ -11,7 +11,8 @@ from sparsetoken.files.archive import Archive
 from sparsetoken.files.dataset import Dataset, TokenRows, make_dataset
 from sparsetoken.files.formats import Arrays, check_size, list_arrays, naming, shorten
 from sparsetoken.files.names import USUAL, Wanted, usual_names
-from sparsetoken.sequences.forms import OneTokenWarning, offsets_of, warn_caller
+from sparsetoken.sequences.checks import OneTokenWarning, warn_caller
+from sparsetoken.sequences.forms import offsets_of
 from sparsetoken.sequences.grouping import group_rows, one_per_group
 from sparsetoken.sequences.interop import as_floats
 from sparsetoken.sequences.sequences import Sequences

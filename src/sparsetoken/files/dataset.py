@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsetoken._types import Array, Bools, Indices
 from sparsetoken.files.formats import shorten
-from sparsetoken.sequences.forms import warn_caller
+from sparsetoken.sequences.checks import warn_caller
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "NULL", "null"}

@@ -13,7 +13,7 @@ from sparsetoken.files.arrays import read_sequences
 from sparsetoken.files.dataset import Dataset
 from sparsetoken.files.formats import Arrays
 from sparsetoken.files.names import USUAL, Wanted
-from sparsetoken.sequences.forms import warn_caller
+from sparsetoken.sequences.checks import warn_caller
 from sparsetoken.sequences.sequences import Sequences
 
 Opener = Callable[[Path], Arrays]

@@ -166,12 +166,11 @@ def _open_arrays(path: Path) -> Arrays:
 
 
 def _read_stored(folder: Path, wanted: Wanted) -> Dataset:
-    """Read all of a folder that was written to be read in parts."""
-    stored = Sequences.open(folder, np.inf)
-    check_size(folder, stored.size, stored.dtype.itemsize, wanted.max_numbers)
-    sequences = stored.to_memory()
+    """Map a folder that ``Sequences.writer`` has written."""
+    sequences = Sequences.open(folder)
+    check_size(folder, sequences.tokens.size, 0, wanted.max_numbers)
     ids = range(len(sequences)) if sequences.ids is None else sequences.ids.tolist()
-    labels = None if stored.labels is None else stored.labels.tolist()
+    labels = None if sequences.labels is None else sequences.labels.tolist()
     return make_dataset(folder, sequences, ids, np.arange(len(sequences.tokens)), labels)
 
 

@@ -62,8 +62,7 @@ def remember(
     data: Data, index: Indices, folds: list[Any], held_out: Floats, order: Indices
 ) -> Reference:
     """Return the reference of a fit to these samples; tokens are kept in this random order."""
-    room = min(_KEPT_NUMBERS, data.room)
-    rows = np.sort(order[np.cumsum(data.lengths[order]) * data.dim <= room])
+    rows = np.sort(order[np.cumsum(data.lengths[order]) * data.dim <= _KEPT_NUMBERS])
     kept = data.take(rows).sequences if len(rows) else Sequences(np.empty((0, data.dim)), [0])
     fold_of = np.full(len(index), -1)
     for number, fold in enumerate(folds):
@@ -206,16 +205,12 @@ def _with_rate(
     return Estimate(threshold, error, bool(width <= factor), rate_interval=interval)
 
 
-def windowed_scores(score: Callable[[Data], Floats], data: Any, window: int | None) -> Floats:
+def windowed_scores(score: Callable[[Data], Floats], data: Data, window: int | None) -> Floats:
     """Return the largest score over windows of at most ``window`` tokens of each sequence."""
     if window is None:
         return score(data)
-    if not hasattr(data, "parts"):
+    if not isinstance(data, MemoryData):
         raise ValueError("window needs X in memory or in a folder, got a Dask array")
-    return np.concatenate([_largest_of_windows(score, part, window) for part in data.parts()])
-
-
-def _largest_of_windows(score: Callable[[Data], Floats], data: MemoryData, window: int) -> Floats:
     counts, ends = -(-data.lengths // window), np.cumsum(data.lengths)
     first = np.cumsum(counts) - counts
     within = np.arange(counts.sum()) - np.repeat(first, counts)

@@ -23,7 +23,7 @@ class EmptySequenceWarning(UserWarning):
     """Sequences are left without tokens."""
 
 
-def check_sequences(X: Any, first: int = 0) -> None:
+def check_sequences(X: Any, first: int = 0, *, finite: bool = True) -> None:
     """Refuse what cannot be learned from, and warn of what looks like padding.
 
     ``first`` is the number of the first sequence in messages.
@@ -35,7 +35,8 @@ def check_sequences(X: Any, first: int = 0) -> None:
         raise ValueError(f"{_called(X, int(np.argmin(lengths)), first)} of X has no tokens")
     if X.tokens.shape[1] == 0:
         raise ValueError("X must have tokens of at least one feature, got dimension 0")
-    _check_finite(X, first)
+    if finite:
+        _check_finite(X, first)
     _warn_of_padding(X.tokens, X.offsets)
 
 
@@ -77,7 +78,8 @@ def _check_finite(X: Any, first: int) -> None:
             kind = "NaN" if np.isnan(value) else "infinity"
             name = feature if X.feature_names is None else repr(str(X.feature_names[feature]))
             where = f"{_called(X, which, first)}, token {token}, feature {name}"
-            raise ValueError(f"X contains {kind} in {where}")
+            fill = "; to fill missing values, put PerToken(SimpleImputer()) before the classifier"
+            raise ValueError(f"X contains {kind} in {where}{fill if kind == 'NaN' else ''}")
 
 
 def _warn_of_padding(tokens: Array, offsets: Indices) -> None:

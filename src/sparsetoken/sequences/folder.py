@@ -1,8 +1,8 @@
 """Sequences in a folder of plain ``.npy`` files, whose tokens are mapped into memory.
 
-``tokens.npy`` (total_tokens, dim), ``offsets.npy``, and where they were given ``feature_names.npy``,
-``labels.npy`` and ``ids.npy``. ``sequences.json`` is written last: a folder without it is not
-complete.
+``tokens.npy`` (total_tokens, dim), ``offsets.npy``, and where they were given
+``feature_names.npy``, ``labels.npy`` and ``ids.npy``. ``sequences.json`` is written last: a folder
+without it is not complete.
 """
 
 import json
@@ -152,6 +152,6 @@ def map_folder(folder: Path) -> dict[str, Array]:
         arrays = {"tokens": np.load(folder / _TOKENS, mmap_mode="r")}
         for name in ("offsets", *(n for n in _OPTIONAL if (folder / f"{n}.npy").exists())):
             arrays[name] = np.load(folder / f"{name}.npy")
-    except (ValueError, EOFError, OSError) as error:
+    except Exception as error:  # NumPy raises whatever comes to its mind
         raise ValueError(f"{folder} is damaged: {error}") from None
     return arrays

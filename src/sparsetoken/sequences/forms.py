@@ -7,7 +7,13 @@ import numpy as np
 
 from sparsetoken._types import Array, Indices
 from sparsetoken.sequences.checks import OneTokenWarning, warn_caller, warn_of_empty
-from sparsetoken.sequences.interop import as_floats, is_frame, named_tokens, split_lists
+from sparsetoken.sequences.interop import (
+    as_floats,
+    column_names,
+    is_frame,
+    named_tokens,
+    split_lists,
+)
 
 Stacked = tuple[Array, Indices, Array | None]  # tokens, offsets, names of the features
 
@@ -17,6 +23,7 @@ _FORMS = "X must be an array of shape (n, L, d) or (n, d), a list of (L_i, d) ar
 def stack(X: Any) -> Stacked:
     """Stack arrays and tensors of any library, frames, lists, Arrow and awkward columns."""
     if is_frame(X):
+        check_frame(X)
         return _one_token_each(*named_tokens(X, "X"))
     lists = split_lists(X)
     if lists is not None:
@@ -31,6 +38,32 @@ def stack(X: Any) -> Stacked:
     if len(X) and not is_frame(X[0]) and np.ndim(X[0]) < 2:
         return _stack_array(as_floats(X, "X"))  # a list of vectors: one token each
     return stack_list(X)
+
+
+def check_frame(frame: Any) -> None:
+    """Refuse a table whose rows are the tokens of named sequences: say how to group them."""
+    index: Any = getattr(frame, "index", None)
+    by = getattr(index, "name", None)
+    if by is not None and not index.is_unique:
+        reason = f"its index {by!r} names several rows alike"
+    else:
+        texts = [name for name in column_names(frame) if _is_text(frame[name])]
+        if not texts:
+            return
+        by, reason = texts[0], f"column {texts[0]!r} holds text"
+    call = f"X, y = Sequences.from_frame(df, by={by!r}, label=...)"
+    raise ValueError(f"X is a table, and {reason}: group its rows into sequences with {call}")
+
+
+def _is_text(column: Any) -> bool:
+    """Return whether a column begins with a text that is no number."""
+    if not len(column):
+        return False
+    first = column.to_numpy()[0]
+    try:
+        return isinstance(first, str) and not np.isfinite(float(first))
+    except ValueError:
+        return True
 
 
 def stack_list(sequences: Sequence[Any]) -> Stacked:

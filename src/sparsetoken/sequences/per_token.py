@@ -13,6 +13,8 @@ from sparsetoken.sequences.sequences import Sequences, as_sequences
 class PerToken(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Apply a scikit-learn transformer to every token: a step of pipelines.
 
+    Tokens may hold missing values (NaN) if the transformer takes them, as ``SimpleImputer`` does.
+
     Parameters
     ----------
     transformer : transformer or None, default=None
@@ -42,13 +44,13 @@ class PerToken(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the transformer on all tokens of ``X``, any form that the classifiers take."""
         base = StandardScaler() if self.transformer is None else self.transformer
-        self.transformer_ = clone(base).fit(as_sequences(X).tokens)
+        self.transformer_ = clone(base).fit(as_sequences(X, finite=False).tokens)
         return self
 
     def transform(self, X: Any) -> Any:
         """Return the mapped tokens: an array for an array (n, L, d), otherwise Sequences."""
         check_is_fitted(self)
-        sequences = as_sequences(X)
+        sequences = as_sequences(X, finite=False)
         tokens = self.transformer_.transform(sequences.tokens)
         if isinstance(X, np.ndarray) and X.ndim == 3:
             return tokens.reshape(*X.shape[:2], -1)

@@ -32,7 +32,7 @@ class Sequences:
 
     Make one from what you have: :meth:`from_frame` (a table with a column that names the
     sequence), :meth:`from_stacked`, :meth:`from_padded`, :meth:`from_offsets`, :meth:`from_list`.
-    What is larger than memory: :meth:`writer` puts it into a folder, :meth:`open` maps it from there.
+    What is larger than memory: :meth:`writer` puts it into a folder, and :meth:`open` maps it.
 
     Parameters
     ----------
@@ -115,7 +115,10 @@ class Sequences:
         by: str,
         features: str | Sequence[str] | None = None,
         ignore: str | Sequence[str] = (),
-    ) -> "Sequences":
+        *,
+        label: str | None = None,
+        groups: str | None = None,
+    ) -> Any:
         """Group the rows of a pandas, polars or Arrow table: one token per row.
 
         Sequences come in the order in which they first appear, and tokens in the order of their
@@ -126,30 +129,42 @@ class Sequences:
         frame : DataFrame
             The table.
         by : str
-            The column that names the sequence of each row; its values become ``ids``.
+            The column, or level of the index, that names the sequence of each row; its values
+            become ``ids``.
         features : str or sequence of str, optional
             The columns that are features; by default all but ``by`` and ``ignore``. A column with
             one value in each sequence, as a label has, is then refused: it would give the answer
             away. If it is a feature, name the features.
         ignore : str or sequence of str
-            Columns that are no features: the label, for one.
+            Columns that are no features.
+        label, groups : str, optional
+            The columns with the label and the group (such as the patient) of each sequence, which
+            all its rows share.
+
+        Returns
+        -------
+        X : Sequences
+            The sequences; with ``label`` or ``groups`` a tuple of X and one array for each of them.
 
         Examples
         --------
         >>> import pandas as pd, sparsetoken as st
         >>> df = pd.DataFrame({"bag": ["b", "a", "b"], "x": [1.0, 2.0, 3.0], "ill": [1, 0, 1]})
-        >>> X = st.Sequences.from_frame(df, by="bag", ignore="ill")
+        >>> X, y = st.Sequences.from_frame(df, by="bag", label="ill")
         >>> X.ids, X[0]
         (array(['b', 'a'], dtype=object), array([[1.],
                [3.]]))
-        >>> st.Sequences.per_sequence(df["ill"], df["bag"])
+        >>> y
         array([1, 0])
         """
         if not is_frame(frame):
             raise ValueError(f"frame must be a table with columns, got {type(frame).__name__}")
+        if by in getattr(getattr(frame, "index", None), "names", ()):
+            frame = frame.reset_index(by)
         columns = column_names(frame)
         named = [features] if isinstance(features, str) else features
-        left_out = [by, *([ignore] if isinstance(ignore, str) else ignore)]
+        one_each = [name for name in (label, groups) if name is not None]
+        left_out = [by, *one_each, *([ignore] if isinstance(ignore, str) else ignore)]
         for name in [*left_out, *(named or ())]:
             find_name(name, columns, "the frame")
         names = [n for n in columns if n not in left_out] if named is None else list(named)
@@ -160,7 +175,10 @@ class Sequences:
                 f"column {names[i]!r} has one value in each sequence, as a label has: leave it out "
                 "by 'ignore', or name the features in 'features' if it is one"
             )
-        return _grouped(tokens, ids, codes, as_names(names))
+        sequences = _grouped(tokens, ids, codes, as_names(names))
+        if not one_each:
+            return sequences
+        return sequences, *(one_per_group(frame[name], ids, codes) for name in one_each)
 
     @classmethod
     def from_stacked(cls, tokens: Any, bag: Any) -> "Sequences":
@@ -412,7 +430,7 @@ class Sequences:
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
-def as_sequences(X: Any, first: int = 0) -> Sequences:
+def as_sequences(X: Any, first: int = 0, *, finite: bool = True) -> Sequences:
     """Return ``X`` as :class:`Sequences` of finite, non-empty sequences, or raise ValueError.
 
     Parameters
@@ -423,9 +441,11 @@ def as_sequences(X: Any, first: int = 0) -> Sequences:
         copied if their tokens are contiguous.
     first : int, default=0
         Number of the first sequence in error messages, where ``X`` is part of something larger.
+    finite : bool, default=True
+        Whether to refuse missing values and infinities.
     """
     sequences = X if isinstance(X, Sequences) else Sequences(*stack(X))
-    check_sequences(sequences, first)
+    check_sequences(sequences, first, finite=finite)
     return sequences
 
 
