@@ -128,8 +128,18 @@ def test_bad_input_is_one_line_and_exit_code_2(refused, arguments, named):
     refused(arguments, 2, f"sparsetoken: {named}")
 
 
-def test_plan_of_a_population_is_that_of_python(run, refused):
-    kinds = ("--kind", "0.6,4,2,3", "--kind", "0.4,8,2,4", "--label-errors", "0.05,0")
+POPULATION = """
+label_errors = [0.05, 0.0]
+kinds = [
+    {probability = 0.6, n_tokens = 4, n_signal = 2, signal = 3.0},
+    {probability = 0.4, n_tokens = 8, n_signal = 2, signal = 4.0},
+]
+"""
+
+
+def test_plan_of_a_population_is_that_of_python(run, refused, tmp_path):
+    (tmp_path / "population.toml").write_text(POPULATION)
+    kinds = ("--population", tmp_path / "population.toml")
     asked = ("plan", "--dim", "20", "--model", "pooled", "--metric", "recall", "--fpr", "0.1")
     code, out, err = run(*asked, *kinds, "--n-samples", "80", "--positive-rate", "0.3", "--json")
     assert code == 0, err

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from sparsetoken.app.parameters import Values, population_values, select, spreads
-from sparsetoken.vocabulary import PARAMETERS, group
+from sparsetoken.app.parameters import Values, select, spreads
+from sparsetoken.vocabulary import PARAMETERS
 
 ATTENTION = """\
 training = {training!r}
@@ -36,12 +36,13 @@ def script(values: Values, code: str, **more: Any) -> str:
 
 
 def theory_command(quantities: str, values: Values, *names: str) -> str:
-    """Return the command that prints quantities at the values, with some more of them by name."""
-    options = select(values, "training", "two steps") | {name: values[name] for name in names}
-    problem = population_values(values)
-    kinds = [
-        f"--kind {share!r},{','.join(repr(getattr(kind, name)) for name in group('problem'))}"
-        for kind, share in problem.pop("kinds", ())
-    ]
-    listed = [f"{PARAMETERS[name].option} {value}" for name, value in (problem | options).items()]
-    return " ".join(["sparsetoken theory", quantities, *kinds, *listed])
+    """Return the command that prints quantities at the values, with some more of them by name.
+
+    There is none for several kinds of sequences, which take a file.
+    """
+    if spreads(values):
+        return ""
+    options = select(values, "problem", "training", "two steps")
+    options |= {name: values[name] for name in names}
+    listed = [f"{PARAMETERS[name].option} {value}" for name, value in options.items()]
+    return " ".join(["sparsetoken theory", quantities, *listed])

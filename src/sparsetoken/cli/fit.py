@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import sparsetoken as st
-from sparsetoken.cli.options import AsJson, Data, option, set_options, taking
+from sparsetoken.cli.options import AsJson, Data, given_options, option, with_options
 from sparsetoken.cli.output import as_text, check_output, message, print_result, waiting
 from sparsetoken.vocabulary import PARAMETERS
 
@@ -23,7 +23,7 @@ class Kind(StrEnum):
     VectorizedClassifier = "vectorized"
 
 
-@taking("by", "label", "labels", "features", "ignore", "group", "layer")
+@with_options("by", "label", "labels", "features", "ignore", "group", "layer")
 def fit(
     data: Data,
     out: Annotated[Path, option("Where the model goes.")] = Path("model.npz"),
@@ -47,7 +47,7 @@ def fit(
         raise ValueError(f"--held-out must be a number in [0, 1), got {held_out:g}")
     check_output(out, [".npz"], reads=(data, reading["labels"]))
     with waiting(f"reading {data}"):
-        everything = st.read_dataset(data, **set_options(reading))
+        everything = st.read_dataset(data, **given_options(reading))
     dataset = everything.with_labels()
     if len(dataset) < len(everything):
         message(
@@ -75,7 +75,7 @@ def _classifier(kind: Kind, reg: float | None, random_state: int) -> Any:
     parameters = classifier.get_params()
     if reg is not None and "reg" not in parameters:
         raise ValueError(f"--reg is not for --model {kind}, which chooses it")
-    settings = set_options({"reg": reg, "random_state": random_state})
+    settings = given_options({"reg": reg, "random_state": random_state})
     return classifier.set_params(**{n: v for n, v in settings.items() if n in parameters})
 
 

@@ -3,14 +3,14 @@
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sparsetoken._validation import read_toml
 from sparsetoken.cli.output import CommandError, waiting
-from sparsetoken.vocabulary import FORMER, MODELS, PARAMETERS, Quantity, check_known
+from sparsetoken.vocabulary import MODELS, PARAMETERS, Quantity, check_known
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -59,44 +59,22 @@ Workers = Annotated[
 Scheduler = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster at this address.")
 ]
-Kinds = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--kind",
-        metavar="PROBABILITY,N_TOKENS,N_SIGNAL,SIGNAL",
-        help="A kind of sequences of a population, with its probability; once for each kind. A "
-        "fifth number is its positive rate.",
-    ),
-]
-TestKinds = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--test-kind",
-        metavar="PROBABILITY,N_TOKENS,N_SIGNAL,SIGNAL",
-        help="The same in testing, if it differs from training.",
-    ),
-]
-LabelErrors = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NUMBER,NUMBER",
-        help="Chance that a positive is recorded as negative, and the reverse.",
-    ),
-]
 PopulationFile = Annotated[
     Path | None,
-    typer.Option("--population", help="Kinds and label errors in a TOML file, [[kinds]]."),
+    typer.Option(
+        "--population", help="A population: kinds of sequences and label errors, in a TOML file."
+    ),
 ]
 
 
-def taking(
+def with_options(
     *names: str, no_default: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command that ends in ``**values`` an option for each of these names.
 
-    They are quantities of the vocabulary, also by their former names, and arguments of
-    ``read_dataset``. Those that are not set have the value None. The help shows the vocabulary's
-    defaults, but for the names in ``no_default``.
+    They are quantities of the vocabulary and arguments of ``read_dataset``. Those that are not set
+    have the value None. The help shows the vocabulary's defaults, but for the names in
+    ``no_default``.
     """
     options = {
         name: Annotated[kind | None, typer.Option(help=text)]
@@ -104,13 +82,8 @@ def taking(
         if name in names
     }
     options |= {
-        name: _option(q, with_default=name not in no_default)
-        for name, q in PARAMETERS.items()
-        if name in names
-    }
-    options |= {
-        former: _option(replace(PARAMETERS[name], name=former), hidden=True)
-        for former, name in FORMER.items()
+        name: _option(quantity, with_default=name not in no_default)
+        for name, quantity in PARAMETERS.items()
         if name in names
     }
 
@@ -132,86 +105,38 @@ def taking(
     return decorate
 
 
-def set_options(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that were set, of those that :func:`taking` gave a command."""
+def given_options(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, of those that :func:`with_options` made."""
     return {name: value for name, value in values.items() if value not in (None, [])}
 
 
-def _option(quantity: Quantity, hidden: bool = False, with_default: bool = True) -> Any:
+def _option(quantity: Quantity, with_default: bool = True) -> Any:
     if isinstance(quantity.default, bool):
         return Annotated[bool | None, typer.Option(quantity.option, help=quantity.help)]
-    word = isinstance(quantity.default, str) or bool(quantity.options)
-    kind, metavar = (int, "INTEGER") if quantity.whole else (float, "NUMBER")
     text = f"{quantity.help} ({quantity.symbol})" if quantity.symbol else quantity.help
     if quantity.name == "model":
         text = f"One of {', '.join(MODELS)}, or the import path of a pooling."
-    option = typer.Option(
-        quantity.option,
-        help=text,
-        hidden=hidden,
-        show_default=str(quantity.default)
-        if with_default and quantity.default is not None
-        else False,
-        metavar="NAME" if word else metavar,
-        parser=None if word else _parser(kind),
-    )
-    return Annotated[(str if word else kind) | None, option]
-
-
-def _parser(kind: type) -> Callable[[str], Any]:
-    def parse(text: str) -> Any:
-        try:
-            return kind(text)
-        except ValueError:
-            what = "a whole number" if kind is int else "a number"
-            raise typer.BadParameter(f"it must be {what}, got {text!r}") from None
-
-    return parse
+    kind, metavar = (int, "INTEGER") if quantity.whole else (float, "NUMBER")
+    if quantity.options or isinstance(quantity.default, str):
+        kind, metavar = str, "NAME"
+    looks: dict[str, Any] = {"metavar": metavar, "parser": kind, "help": text}
+    shown = str(quantity.default) if with_default and quantity.default is not None else False
+    return Annotated[kind | None, typer.Option(quantity.option, show_default=shown, **looks)]
 
 
 def read_as_in_fit(data: Path, model: Path, reading: dict[str, Any]) -> Any:
-    """Read sequences by the options that were set, otherwise as the data of a model were read."""
+    """Read sequences by the options that were given, otherwise as a model's data were read."""
     from sparsetoken.estimators.storage import load_notes
     from sparsetoken.files import read_dataset
 
     like = load_notes(model).get("reading") or {}
     with waiting(f"reading {data}"):
-        return read_dataset(data, **set_options(reading), like=like)
+        return read_dataset(data, **given_options(reading), like=like)
 
 
-def population_options(
-    kinds: list[str] | None, label_errors: str | None, file: Path | None = None, prefix: str = ""
-) -> dict[str, Any]:
-    """Return ``kinds`` and ``label_errors`` as far as the options say them, checked."""
-    from sparsetoken._validation import read_toml
-    from sparsetoken.population_tables import FIELDS, from_tables
-
-    if file is not None:
-        for option, value in (("--kind", kinds), ("--label-errors", label_errors)):
-            if value:
-                raise ValueError(f"{option} must be left out with --population, which has it")
-        return read_toml(file, _check_population)
-    population: dict[str, Any] = {}
-    if kinds:
-        try:
-            rows = [_numbers(kind) for kind in kinds]
-            if max(map(len, rows)) > len(FIELDS):
-                raise ValueError(f"a kind has {', '.join(FIELDS)} and no more numbers")
-            tables = [dict(zip(FIELDS, row, strict=False)) for row in rows]
-            from_tables(tables)
-        except ValueError as error:
-            raise ValueError(f"--{prefix}kind {'; '.join(kinds)}: {error}") from None
-        population["kinds"] = tables
-    if label_errors is not None:
-        population["label_errors"] = _numbers(label_errors)
-    return population
-
-
-def _numbers(text: str) -> list[float]:
-    try:
-        return [int(part) if part.isdecimal() else float(part) for part in text.split(",")]
-    except ValueError:
-        raise ValueError(f"it must be numbers with commas, got {text!r}") from None
+def read_population(file: Path | None) -> dict[str, Any]:
+    """Return ``kinds`` and ``label_errors`` of a TOML file, checked; nothing if there is none."""
+    return {} if file is None else read_toml(file, _check_population)
 
 
 def _check_population(content: dict[str, Any]) -> dict[str, Any]:

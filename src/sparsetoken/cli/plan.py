@@ -9,13 +9,11 @@ import sparsetoken as st
 from sparsetoken.cli.options import (
     READING,
     AsJson,
-    Kinds,
-    LabelErrors,
     PopulationFile,
+    given_options,
     option,
-    population_options,
-    set_options,
-    taking,
+    read_population,
+    with_options,
 )
 from sparsetoken.cli.output import check_output, print_json, waiting
 from sparsetoken.vocabulary import PARAMETERS
@@ -31,14 +29,12 @@ _AIM = ("metric", "fpr")
 _ALWAYS = (*_AIM, "random_state", *READING)  # go with everything
 
 
-@taking(
+@with_options(
     *_QUANTITIES,
     *("fpr", "random_state", *READING),
     no_default=("dim", "n_tokens", "signal", "error"),
 )
 def plan(
-    kind: Kinds = None,
-    label_errors: LabelErrors = None,
     population: PopulationFile = None,
     solve_for: Annotated[str | None, option("n-signal or positive-rate: solve for it.")] = None,
     model: Annotated[
@@ -88,7 +84,7 @@ def plan(
 
     \b
     sparsetoken plan --dim 384 --n-tokens 50 --signal 6 --error 0.05
-    sparsetoken plan --dim 384 --kind 0.7,10,1,6 --kind 0.3,50,1,6 --error 0.1
+    sparsetoken plan --dim 384 --population kinds.toml --error 0.1
     sparsetoken plan --pilot pilot.npz --error 0.1
     sparsetoken plan --curve curve.csv --n-test 500 --error 0.1
     sparsetoken plan --metric recall --fpr 0.01 --value 0.8 --width 0.1
@@ -96,9 +92,8 @@ def plan(
     With a population, leave out one of --n-samples, --dim and --error. Give all three to find a
     factor on the strengths of all kinds. --pilot reads its file as fit does.
     """  # noqa: D301 (the backslash keeps the lines of the examples)
-    by_theory: dict[str, Any] = {"solve_for": solve_for, "model": model, "kind": kind}
-    by_theory |= {"label_errors": label_errors, "population": population}
-    values = set_options(values | by_theory | {"metric": metric})
+    by_theory = {"solve_for": solve_for, "model": model, "population": population}
+    values = given_options(values | by_theory | {"metric": metric})
     result: PlanResult
     if plot is not None:
         check_output(plot, st.plotting.FORMATS, "--plot", (pilot, curve, population))
@@ -118,7 +113,7 @@ def plan(
             options = {"groups": data.groups, "effort": effort, "progress": progress}
             result = st.plan.from_pilot(data.sequences, data.labels, **asked, **options)
         else:
-            many = population_options(kind, label_errors, population)
+            many = read_population(population)
             quantities = {name: values.get(name) for name in _QUANTITIES}
             if many:
                 _refuse("with a population", {"solve_for": solve_for})
@@ -167,7 +162,7 @@ def _from_curve(path: Path, n_test: int | None, **options: Any) -> "PlanResult":
 
 
 def _refuse(why: str, others: dict[str, Any]) -> None:
-    for name, value in set_options(others).items():
+    for name, value in given_options(others).items():
         raise ValueError(f"{_dashed(name)} must be left out {why}, got {value}")
 
 
@@ -180,7 +175,7 @@ def _of_problem(quantities: dict[str, Any], solve_for: str | None) -> dict[str, 
             f"{solve_for!r}; leave out any other quantity to solve for it"
         )
     defaults = {name: PARAMETERS[name].default for name in _SOLVABLE if name != unknown}
-    filled = quantities | defaults | set_options(quantities)
+    filled = quantities | defaults | given_options(quantities)
     missing = [_dashed(name) for name, value in filled.items() if value is None]
     if len(missing) != 1:
         always = [_dashed(name) for name in filled if name not in _SOLVABLE]
@@ -196,14 +191,12 @@ def _of_population(quantities: dict[str, Any], many: dict[str, Any]) -> dict[str
     from sparsetoken.population import plain
     from sparsetoken.population_tables import from_tables
 
-    of_one = set_options({name: quantities[name] for name in ("n_tokens", "n_signal", "signal")})
-    if "kinds" in many and of_one:
-        raise ValueError(f"{_dashed(min(of_one))} must be left out: each kind has its own")
-    if "kinds" not in many and not {"n_tokens", "signal"} <= set(of_one):
-        raise ValueError("--label-errors needs --n-tokens and --signal, or kinds of sequences")
+    for name in ("n_tokens", "n_signal", "signal"):
+        if quantities[name] is not None:
+            raise ValueError(f"{_dashed(name)} must be left out: each kind has its own")
     rate = quantities["positive_rate"]
     problem = from_tables(
-        many.get("kinds") or [{"probability": 1.0} | of_one],
+        many["kinds"],
         many.get("label_errors", (0.0, 0.0)),
         PARAMETERS["positive_rate"].default if rate is None else rate,
     )

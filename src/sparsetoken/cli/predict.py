@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import sparsetoken as st
-from sparsetoken.cli.options import AsJson, Data, Model, option, read_as_in_fit, taking
+from sparsetoken.cli.options import AsJson, Data, Model, option, read_as_in_fit, with_options
 from sparsetoken.cli.output import (
     as_text,
     check_output,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Rows = list[dict[str, Any]]
 
 
-@taking("by", "label", "labels", "features", "layer")
+@with_options("by", "label", "labels", "features", "layer")
 def predict(
     model: Model,
     data: Data,

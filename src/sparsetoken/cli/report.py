@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import sparsetoken as st
-from sparsetoken.cli.options import Data, Model, option, read_as_in_fit, taking
+from sparsetoken.cli.options import Data, Model, option, read_as_in_fit, with_options
 from sparsetoken.cli.output import check_output, message, waiting
 
 if TYPE_CHECKING:
     from sparsetoken.files import Dataset
 
 
-@taking("by", "label", "labels", "features", "group", "layer")
+@with_options("by", "label", "labels", "features", "group", "layer")
 def report(
     model: Model,
     data: Data,

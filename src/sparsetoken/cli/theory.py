@@ -6,13 +6,10 @@ import typer
 
 from sparsetoken.cli.options import (
     AsJson,
-    Kinds,
-    LabelErrors,
     PopulationFile,
-    TestKinds,
-    population_options,
-    set_options,
-    taking,
+    given_options,
+    read_population,
+    with_options,
 )
 from sparsetoken.cli.output import message, print_result
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
@@ -26,7 +23,7 @@ def _complete_quantity(typed: str) -> list[str]:
     return [quantity for quantity in MEASURED if quantity.startswith(typed)]
 
 
-@taking(*_PARAMETERS)
+@with_options(*_PARAMETERS)
 def theory(
     quantity: Annotated[
         str | None,
@@ -35,11 +32,7 @@ def theory(
             autocompletion=_complete_quantity,
         ),
     ] = None,
-    kind: Kinds = None,
-    label_errors: LabelErrors = None,
     population: PopulationFile = None,
-    test_kind: TestKinds = None,
-    test_label_errors: LabelErrors = None,
     as_json: AsJson = False,
     **values: Any,
 ) -> None:
@@ -55,11 +48,15 @@ def theory(
     Or give --alpha0 (query) and --alpha1 (readout). Model 'attention' takes a query of given
     --cosine and --sharpness.
 
-    A population has several kinds of sequences; labels may be wrong:
+    A population has several kinds of sequences, and labels may be wrong. --population reads a
+    TOML file:
 
     \b
-    sparsetoken theory test_error --alpha 4 --kind 0.7,10,1,5 --kind 0.3,40,1,4
-    sparsetoken theory test_error --alpha 4 --label-errors 0.05,0
+    label_errors = [0.05, 0.0]
+    kinds = [
+      {probability = 0.7, n_tokens = 10, signal = 5.0},
+      {probability = 0.3, n_tokens = 40, signal = 4.0},
+    ]
     """  # noqa: D301 (the backslash keeps the lines of the examples)
     if quantity is None:
         defaults = {name: PARAMETERS[name].default for name in _PARAMETERS}
@@ -69,9 +66,7 @@ def theory(
         return
     from sparsetoken.experiments import compute, make_cell
 
-    settings = set_options(values) | population_options(kind, label_errors, population)
-    tested = population_options(test_kind, test_label_errors, prefix="test-")
-    settings |= {f"test_{name}": value for name, value in tested.items()}
+    settings = given_options(values) | read_population(population)
     asked = quantity.split(",")
     cell = make_cell("theory", asked, settings)
     missing = sorted(set(asked) - set(cell.quantities if cell else ()))
