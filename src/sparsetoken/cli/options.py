@@ -116,9 +116,9 @@ def _option(quantity: Quantity, with_default: bool = True) -> Any:
     text = f"{quantity.help} ({quantity.symbol})" if quantity.symbol else quantity.help
     if quantity.name == "model":
         text = f"One of {', '.join(MODELS)}, or the import path of a pooling."
-    kind, metavar = (int, "INTEGER") if quantity.whole else (float, "NUMBER")
-    if quantity.options or isinstance(quantity.default, str):
-        kind, metavar = str, "NAME"
+    word = bool(quantity.options) or isinstance(quantity.default, str)
+    kind: type = str if word else int if quantity.whole else float
+    metavar = {str: "NAME", int: "INTEGER", float: "NUMBER"}[kind]
     looks: dict[str, Any] = {"metavar": metavar, "parser": kind, "help": text}
     shown = str(quantity.default) if with_default and quantity.default is not None else False
     return Annotated[kind | None, typer.Option(quantity.option, show_default=shown, **looks)]
