@@ -47,6 +47,7 @@ TRIALS = {
     "memory": "memory_limits",
     "streams": "harmless_streams",
     "files": "mutated_files",
+    "families": "foreign_families",
 }
 _DRAWN = 4000  # points of the second check, per class
 

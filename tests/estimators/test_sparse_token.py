@@ -24,15 +24,25 @@ def spread(n_samples, seed):
     return rng.standard_normal((n_samples, 8, 5)) * np.where(y == 1, 1.6, 1.0)[:, None, None], y
 
 
+def longer(n_samples, seed):
+    """Bags of the positive class have more tokens, and nothing else tells."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_samples) % 2
+    counts = 1 + rng.poisson(np.where(y == 1, 15, 8))
+    return [rng.standard_normal((count, 5)) for count in counts], y
+
+
 def test_members_tell_the_kind_of_data(fitted):
     assert set(fitted.members_) == {"attention", "pooled", "statistics"}
     assert sum(fitted.members_.values()) == pytest.approx(1.0)
     assert min(fitted.members_.values()) >= 0.0
     assert max(fitted.members_, key=fitted.members_.get) == "attention"
     assert fitted.score(NEW, Y_NEW) > 0.88
-    data, y = spread(200, 0)
-    model = st.SparseTokenClassifier(random_state=0).fit(data, y)
+    model = st.SparseTokenClassifier(random_state=0).fit(*longer(200, 0))
     assert max(model.members_, key=model.members_.get) == "statistics"
+    assert model.score(*longer(500, 1)) > 0.8  # the best rule has 0.85
+    model = st.SparseTokenClassifier(random_state=0).fit(*spread(200, 0))
+    assert model.members_["attention"] < 0.2
     assert model.score(*spread(500, 1)) > 0.85
 
 

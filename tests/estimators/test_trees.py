@@ -18,28 +18,29 @@ def test_trees_are_those_of_scikit_learn():
     """Of tokens, and of summaries; a class is what it is, whatever the order of the samples."""
     rng = np.random.default_rng(0)
     index = np.arange(90) % 3
-    data = MemoryData(st.Sequences.from_list(list(rng.standard_normal((90, 4, 3)))))
+    parts = [rng.standard_normal((length, 3)) for length in rng.integers(3, 6, 90)]
+    data = MemoryData(st.Sequences.from_list(parts))
     fold = Fold(np.arange(60), np.arange(60, 90))
     training = TrainingSamples(data, index, np.full(90, 1 / 90), [fold], np.arange(90), seed=7)
     member = Trees(500)
-    scores = member.fit(training)[0]
+    scores = member.fit(training)
     rows = [
-        data.per_sample(token_statistics, member.unit),
-        data.per_sample(token_fractions, member.levels),
+        np.column_stack([data.lengths, data.per_sample(token_statistics, member.unit)]),
+        np.column_stack([data.lengths, data.per_sample(token_fractions, member.levels)]),
     ]
     assert np.frexp(member.unit)[0] == pytest.approx(np.full(3, 0.5))  # powers of two
-    rng, chances = np.random.default_rng(7), 0.0
-    for part in rows:
+    rng = np.random.default_rng(7)
+    for k, part in enumerate(rows):
         seed = int(rng.integers(2**31))
         trees = ExtraTreesClassifier(250, max_features=3, random_state=seed)
-        chances = chances + 0.5 * trees.fit(part[:60], index[:60]).predict_proba(part[60:])
-    expected = np.log(chances + 0.02)
-    assert scores[60:] == pytest.approx(expected, abs=1e-5)
-    assert np.isnan(scores[:60]).all()
-    assert member.scores(data)[60:, 0] == pytest.approx(expected, abs=1e-5)
+        chances = trees.fit(part[:60], index[:60]).predict_proba(part[60:])
+        expected = np.log(chances + 0.02)
+        assert scores[k, 60:] == pytest.approx(expected, abs=1e-5)
+        assert np.isnan(scores[k, :60]).all()
+        assert member.scores(data)[60:, k] == pytest.approx(expected, abs=1e-5)
     for name, number, message in (
         ("left", 0, "a tree's node must come before its children"),
-        ("feature", 24, "a feature that does not exist"),
+        ("feature", 25, "a feature that does not exist"),
         ("roots", -1, "a node that does not exist"),
     ):
         damaged = member.forests[0][name].copy()
@@ -48,6 +49,9 @@ def test_trees_are_those_of_scikit_learn():
             replace(member, forests=[member.forests[0] | {name: damaged}])
     with pytest.raises(ValueError, match="differ in length"):
         replace(member, forests=[member.forests[0] | {"right": np.zeros(1, np.int32)}])
+    narrow = member.forests[1] | {"value": member.forests[1]["value"][:, :2]}
+    with pytest.raises(ValueError, match="differ in their classes"):
+        replace(member, forests=[member.forests[0], narrow])
 
 
 def test_statistics():

@@ -13,11 +13,14 @@ from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import check_count
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import pooled_features
+from sparsetoken.sequences.sequences import Sequences
 
 _ENOUGH_NUMBERS = 2**22  # numbers in the tokens that the choice is made on, or
 _ENOUGH_SEQUENCES = 2000  # so many sequences, if these fit into
 _MOST_NUMBERS = 2**25
 _ENOUGH_OF_A_CLASS = 100
+_FAR = 100.0  # times the usual reach of a sequence's tokens
+_OF_WHICH = 100  # sequences one may be far out
 _ROUNDING = 1e-9  # features whose means differ by less, of their magnitude, do not vary
 
 
@@ -120,6 +123,28 @@ def check_groups(groups: Any, n_samples: int) -> Any:
         raise ValueError(
             f"groups must be of one kind, one per sequence, got {' and '.join(kinds)}"
         ) from None
+
+
+def tokens_far_out(data: Data) -> tuple[Floats, Indices]:
+    """Return how many times as far out as others each sequence has a token, and the feature.
+
+    Zero if none is: what a hundred of the sequences reach, or the second of fewer, is the measure,
+    and a hundred times that is far. One such token would decide all means and scales.
+    """
+    center = np.median(data.per_sample(pooled_features), axis=0)
+    reach = data.per_sample(_largest_deviations, center)
+    usual = -np.partition(-reach, len(reach) // _OF_WHICH + 1, axis=0)
+    usual = usual[len(reach) // _OF_WHICH + 1]
+    beyond = np.divide(reach, usual, out=np.zeros_like(reach), where=usual > 0)
+    feature = beyond.argmax(axis=1)
+    most = beyond[np.arange(len(reach)), feature]
+    return np.where(most > _FAR, most, 0.0), feature
+
+
+def _largest_deviations(sequences: Sequences, center: Floats) -> Floats:
+    tokens, starts = sequences.tokens, sequences.offsets[:-1]
+    above = np.maximum.reduceat(tokens, starts) - center
+    return np.maximum(above, center - np.minimum.reduceat(tokens, starts))
 
 
 def selection_rows(

@@ -1,5 +1,6 @@
 """What the classifiers for real data share: members weighed by held-out scores."""
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -7,7 +8,7 @@ from scipy.special import expit, softmax
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from sparsetoken._types import Floats, Indices
+from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.attending import AttendingClassifier
@@ -19,6 +20,7 @@ from sparsetoken.estimators.folds import (
     natural_order,
     selection_rows,
     split,
+    tokens_far_out,
 )
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.stack import Stack, fit_stack
@@ -86,16 +88,37 @@ class StackClassifier(AttendingClassifier):
             data, index, weights = self._check_fit(X, y, sample_weight)
             groups = check_groups(align_labels(X, groups, "groups"), len(data))
             labelled, unlabelled = np.flatnonzero(index >= 0), None
+            weights = np.where(self._far_out(data, index), 0.0, weights)
             if len(labelled) < len(data):
                 if not isinstance(data, MemoryData):
                     raise ValueError("X must fit into memory if y holds -1 for unlabelled ones")
-                unlabelled = data.take(np.flatnonzero(index < 0))
+                unlabelled = data.take(np.flatnonzero((index < 0) & (weights > 0)))
                 data, index, weights = data.take(labelled), index[labelled], weights[labelled]
                 groups = None if groups is None else groups[labelled]
             weights = weights * self._class_weights(index)
             self._learn(data, index, weights / weights.sum(), groups, unlabelled)
         self.n_passes_ = data.passes.count
         return self
+
+    def _far_out(self, data: Data, index: Indices) -> Bools:
+        """Return which sequences to leave out, with a warning that names one of them.
+
+        None are left out if that would leave a class without any.
+        """
+        beyond, feature = tokens_far_out(data)
+        far = beyond > 0.0
+        if not far.any() or np.setdiff1d(index, index[~far]).size:
+            return np.zeros(len(data), dtype=bool)
+        worst = int(beyond.argmax())
+        name = getattr(self, "feature_names_in_", np.arange(data.dim))[feature[worst]]
+        warnings.warn(
+            f"sequence {worst} has a token {beyond[worst]:.2g} times as far out in feature {name} "
+            f"as those of other sequences; fit leaves out {int(far.sum())} such of {len(data)}: "
+            "mend or clip these values if they should count",
+            UserWarning,
+            stacklevel=3,
+        )
+        return far
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, calibrated on samples held out from ``fit``."""

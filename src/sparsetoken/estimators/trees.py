@@ -37,10 +37,11 @@ _PARTS = ("roots", "left", "right", "feature", "threshold", "value")
 class Trees(Member):
     """Extra trees on statistics of the tokens, feature by feature.
 
-    Half of the trees see mean, largest, smallest and deviation, the others what fraction of the
-    tokens exceeds each of several levels: a histogram tells a few tokens of a kind from many.
-    Together the forests of the folds are the member: a tree without some of the samples is what
-    bagging grows anyway, so that no second fit is needed.
+    It gives two scores. Half of the trees see mean, largest, smallest and deviation, the others
+    what fraction of the tokens exceeds each of several levels: a histogram tells a few tokens of a
+    kind from many. Both see how many tokens there are. Together the forests of the folds are the
+    member: a tree without some of the samples is what bagging grows anyway, so that no second fit
+    is needed.
 
     Parameters
     ----------
@@ -59,7 +60,8 @@ class Trees(Member):
 
     def __post_init__(self) -> None:
         for forest in self.forests:
-            _check(forest, (4 + len(self.levels)) * len(self.unit))
+            n_features = 1 + (4 + len(self.levels)) * len(self.unit)
+            _check(forest, n_features, self.forests[0]["value"].shape[1])
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Grow forests without each fold, or of all samples if there are no folds."""
@@ -70,8 +72,9 @@ class Trees(Member):
             steps = np.outer(_LEVELS, deviation)
         self.levels = np.where(np.isfinite(steps), training.mean + steps, np.inf)
         rows = self._rows(training.raw)
-        n_statistics = 4 * len(self.unit)
-        halves = slice(0, n_statistics), slice(n_statistics, rows.shape[1])
+        count, n_statistics = 1, 1 + 4 * len(self.unit)
+        numbers = np.arange(rows.shape[1])
+        halves = numbers[:n_statistics], np.append(numbers[:count], numbers[n_statistics:])
         order = training.order[training.weights[training.order] > 0]
         # Classes are numbered as they come in that order: their names decide nothing.
         _, first, number = np.unique(training.index[order], return_index=True, return_inverse=True)
@@ -81,13 +84,13 @@ class Trees(Member):
         folds = training.folds or [Fold(order, np.arange(0))]
         n_trees = -(-self.n_trees // (2 * len(folds)))
         rng = np.random.default_rng(training.seed)
-        held_out = np.full((1, *training.signs.shape), np.nan)
+        held_out = np.full((2, *training.signs.shape), np.nan)
         for fold in folds:
             used = order[np.isin(order, fold.rows)]
             weights = training.weights[used] / training.weights[used].max()
             equal = np.ptp(weights) <= 1e-12
             for half in halves:
-                seen = rows[used, half]
+                seen = rows[used][:, half]
                 trees = ExtraTreesClassifier(
                     n_trees,
                     max_features=max(int(np.sqrt(seen.shape[1])), int(_TRIED * seen.shape[1])),
@@ -98,18 +101,25 @@ class Trees(Member):
                 # out: sums of whole numbers do not round, and ties between splits stay ties.
                 with config_context(assume_finite=True, skip_parameter_validation=True):
                     trees.fit(seen, labels[used], sample_weight=None if equal else weights)
-                self.forests.append(_as_arrays(trees, place, half.start))
+                self.forests.append(_as_arrays(trees, place, half))
             if len(fold.held_out):
-                held_out[0, fold.held_out] = forest_scores(rows[fold.held_out], self.forests[-2:])
+                unseen = forest_scores(rows[fold.held_out], self.forests[-2:])
+                held_out[:, fold.held_out] = unseen.swapaxes(0, 1)
         return held_out
 
     def scores(self, data: Data) -> Floats:
-        """Return the scores (n, 1, C) of sequences."""
-        return forest_scores(self._rows(data), self.forests)[:, np.newaxis]
+        """Return the scores (n, 2, C) of sequences."""
+        return forest_scores(self._rows(data), self.forests)
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Return what the trees see."""
+        return [{"model": "statistics"}, {"model": "fractions"}]
 
     def _rows(self, data: Data) -> NDArray[np.float32]:
+        counts = data.lengths[:, np.newaxis].astype(np.float32)
         statistics = data.per_sample(token_statistics, self.unit)
-        return np.concatenate([statistics, data.per_sample(token_fractions, self.levels)], axis=1)
+        fractions = data.per_sample(token_fractions, self.levels)
+        return np.concatenate([counts, statistics, fractions], axis=1)
 
     def without_fold(self, fold: int) -> Self:
         """Return the forests that were grown without a fold."""
@@ -132,27 +142,34 @@ class Trees(Member):
         return n + m, mean + step, squares, beyond + later_beyond, largest, smallest
 
     def scores_of(self, summary: Any, n_tokens: int) -> Floats:
-        """Return the scores (1, C) of the tokens of a summary."""
+        """Return the scores (2, C) of the tokens of a summary."""
         count, mean, squares, beyond, largest, smallest = summary
-        parts = [mean, largest, smallest, np.sqrt(squares / count), beyond.ravel() / count]
+        statistics = [[count], mean, largest, smallest, np.sqrt(squares / count)]
+        parts = [*statistics, beyond.ravel() / count]
         rows = np.concatenate(parts, dtype=np.float32, casting="same_kind")[np.newaxis]
-        return forest_scores(rows, self.forests)
+        return forest_scores(rows, self.forests)[0]
 
 
 def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:
-    """Return the log-odds of the second class, or the log-probability of each of several."""
-    chances = np.zeros((len(rows), forests[0]["value"].shape[1]))
-    for forest in forests:
-        _add_chances(rows, chances, *(forest[name] for name in _PARTS))
-    chances /= sum(len(forest["roots"]) for forest in forests)
-    logs = np.log(chances + _SURE)
-    return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs
+    """Return scores (n, 2, C) by the forests on statistics, and by those on fractions.
+
+    They are the log-odds of the second class, or the log-probability of each of several.
+    """
+    chances = np.zeros((2, len(rows), forests[0]["value"].shape[1]))
+    for half in (0, 1):
+        for forest in forests[half::2]:
+            _add_chances(rows, chances[half], *(forest[name] for name in _PARTS))
+        chances[half] /= sum(len(forest["roots"]) for forest in forests[half::2])
+    logs = np.log(chances + _SURE).swapaxes(0, 1)
+    return logs[..., 1:] - logs[..., :1] if logs.shape[2] == 2 else logs
 
 
-def _check(forest: Forest, n_features: int) -> None:
+def _check(forest: Forest, n_features: int, n_classes: int) -> None:
     """Refuse arrays, from a file perhaps, that are no trees: a walk in them might never end."""
     n_nodes, inner = len(forest["left"]), np.flatnonzero(forest["left"] >= 0)
-    if any(len(forest[name]) != n_nodes for name in _PARTS[2:]):
+    if forest["value"].shape != (n_nodes, n_classes):
+        raise ValueError("the forests differ in their classes, or in length")
+    if any(forest[name].shape != (n_nodes,) for name in _PARTS[2:-1]):
         raise ValueError("the arrays of a forest differ in length")
     for side in ("left", "right"):
         children = forest[side][inner]
@@ -166,10 +183,10 @@ def _check(forest: Forest, n_features: int) -> None:
             raise ValueError(f"a tree speaks of a {name} that does not exist")
 
 
-def _as_arrays(trees: ExtraTreesClassifier, place: Indices, first: int) -> Forest:
+def _as_arrays(trees: ExtraTreesClassifier, place: Indices, features: Indices) -> Forest:
     """Return a forest; ``place[c]`` is the label that class c had when it was grown.
 
-    Its features are those from ``first`` on.
+    ``features`` are the columns that it has seen.
     """
     grown = [tree.tree_ for tree in trees.estimators_]
     sizes = np.array([tree.node_count for tree in grown])
@@ -181,7 +198,7 @@ def _as_arrays(trees: ExtraTreesClassifier, place: Indices, first: int) -> Fores
         children = np.concatenate([getattr(tree, f"children_{side}") for tree in grown])
         moved = np.where(children < 0, -1, children + np.repeat(roots, sizes))
         forest[side] = moved.astype(np.int32)
-    forest["feature"] = (first + np.concatenate([t.feature for t in grown])).astype(np.int32)
+    forest["feature"] = features[np.concatenate([t.feature for t in grown])].astype(np.int32)
     forest["threshold"] = np.concatenate([tree.threshold for tree in grown])
     return forest
 
