@@ -109,7 +109,9 @@ def _longer_and_needle(rng: Rng, y: int) -> Bag:
 
 
 def _binary(rng: Rng, y: int) -> Bag:
-    return (rng.random((int(rng.integers(5, 15)), 20)) < 0.1 + 0.12 * y * (np.arange(20) < 3)) * 1.0
+    return (
+        rng.random((int(rng.integers(5, 15)), 20)) < 0.25 + 0.12 * y * (np.arange(20) < 3)
+    ) * 1.0
 
 
 def _counts(rng: Rng, y: int) -> Bag:

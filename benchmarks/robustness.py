@@ -12,7 +12,9 @@ more than their error bars. Two processors, or two versions, must agree.
 ``python -m benchmarks.robustness oracles [SETTINGS] [SEED]`` compares what each architecture can
 reach with the floor for any classifier. ``stack``, ``memory``, ``streams`` and ``files``, also with
 a number and a seed, try the classifiers on random easy problems, from folders with little memory
-and on harmless streams, and the readers on damaged files; each has a module of its own.
+and on harmless streams, and the readers on damaged files; ``unlabelled`` and ``families`` try them
+with unlabelled sequences beside the optimum, and on bags unlike our model beside simple baselines.
+Each has a module of its own.
 """
 
 import argparse
@@ -48,6 +50,7 @@ TRIALS = {
     "streams": "harmless_streams",
     "files": "mutated_files",
     "families": "foreign_families",
+    "unlabelled": "unlabelled",
 }
 _DRAWN = 4000  # points of the second check, per class
 

@@ -6,7 +6,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 import sparsetoken as st
-from sparsetoken.estimators.folds import split
+from sparsetoken.estimators.folds import split, tokens_far_out
+from sparsetoken.sequences.data import MemoryData
+from sparsetoken.sequences.sequences import as_sequences
 
 PROBLEM = st.SparseTokenProblem(12, 1, 4.0)
 X, Y, TRUTH = PROBLEM.sample(300, 15, random_state=0, return_truth=True)
@@ -20,6 +22,29 @@ def test_your_own_folds():
     bad = [(np.flatnonzero(Y == 1), np.flatnonzero(Y == 0))]
     with pytest.raises(ValueError, match="cv must leave samples of every class"):
         st.AttentionClassifier(cv=bad).fit(X, Y)
+
+
+@pytest.mark.parametrize("size", [1e3, 1e6])
+def test_a_token_far_beyond_all_others_is_left_out(size):
+    """One in 3600: it would decide the scale of its feature, and with it all heads."""
+    far = X.copy()
+    far[7, 3, 2] = -size
+    for make in (
+        lambda: st.AttentionClassifier(random_state=0, cv=2, refine_steps=10),
+        lambda: st.BayesAttentionClassifier(random_state=0, cv=2),
+        lambda: st.SparseTokenClassifier(monotone=True, random_state=0, cv=2, refine_steps=10),
+    ):
+        with pytest.warns(UserWarning, match=r"sequence 7 has a token .* in feature 2 .* 1 such"):
+            model = make().fit(far, Y)
+        assert model.score(X_NEW, Y_NEW) > make().fit(X, Y).score(X_NEW, Y_NEW) - 0.02
+
+
+def test_heavy_tails_are_not_far_out():
+    tokens = np.random.default_rng(0).standard_t(2, (200, 10, 5))
+    assert not tokens_far_out(MemoryData(as_sequences(tokens)))[0].any()
+    rare = tokens * [1.0, 1.0, 1.0, 1.0, 0.0]
+    rare[3, 4, 4] = 1.0  # a feature that a single token has: there are no others to compare with
+    assert not tokens_far_out(MemoryData(as_sequences(rare)))[0].any()
 
 
 def test_groups_are_never_split():

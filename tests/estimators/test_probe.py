@@ -112,7 +112,7 @@ def test_what_is_no_tensor_is_refused(tmp_path):
     clf = st.SparseTokenClassifier(n_trees=10, random_state=0, **QUICK).fit(X, Y)
     kernel, trees = clf.stack_.split(np.arange(len(clf.stack_.weights)))[-2:]
     clf.stack_.weights[kernel] = 0.0
-    clf.stack_.weights[trees] = 0.125
+    clf.stack_.weights[trees] = 0.0625
     with pytest.raises(ValueError, match=r"'statistics' \(weight 0\.1\d\) .* AttentionClassifier"):
         st.export(clf, tmp_path / "x")
     clf.stack_.weights[trees], clf.stack_.weights[kernel] = 0.0, 0.125

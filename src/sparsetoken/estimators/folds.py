@@ -126,15 +126,15 @@ def check_groups(groups: Any, n_samples: int) -> Any:
 
 
 def tokens_far_out(data: Data) -> tuple[Floats, Indices]:
-    """Return how many times as far out as others each sequence has a token, and the feature.
+    """Return how many times as far out as others each sequence has a token, and in what feature.
 
-    Zero if none is: what a hundred of the sequences reach, or the second of fewer, is the measure,
-    and a hundred times that is far. One such token would decide all means and scales.
+    Zero unless it is more than a hundred times. Others are those that remain without one sequence,
+    or one in a hundred. A token so far out would decide all means and scales.
     """
     center = np.median(data.per_sample(pooled_features), axis=0)
     reach = data.per_sample(_largest_deviations, center)
-    usual = -np.partition(-reach, len(reach) // _OF_WHICH + 1, axis=0)
-    usual = usual[len(reach) // _OF_WHICH + 1]
+    rank = 1 + len(reach) // _OF_WHICH
+    usual = -np.partition(-reach, rank, axis=0)[rank]
     beyond = np.divide(reach, usual, out=np.zeros_like(reach), where=usual > 0)
     feature = beyond.argmax(axis=1)
     most = beyond[np.arange(len(reach)), feature]

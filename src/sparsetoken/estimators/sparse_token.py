@@ -38,7 +38,9 @@ class SparseTokenClassifier(StackClassifier):
         Whether tokens may only speak for a class, never against it: ``classes_[1]`` of two. A
         further token then never lowers the score, so that neither a harmless token nor its absence
         decides: for one malignant cell or one malicious message among any others. Pooling and
-        trees, which cannot promise that, have no part.
+        trees, which cannot promise that, have no part. Scores are sums over tokens and grow with
+        their number: trained on 6 tokens, it may call half of the negatives of 200 tokens positive.
+        For other lengths than those of ``fit`` use ``threshold(fpr, n_tokens)``.
     contiguous : bool, default=False
         Whether tokens that decide come as neighbors: an event in time, adjacent patches. The
         posterior heads then look at windows.
@@ -56,8 +58,8 @@ class SparseTokenClassifier(StackClassifier):
     members_ : dict
         The weight of each kind of member, of sum one: "attention" (a few tokens decide), "pooled"
         (a mean over all tokens does, of the tokens or of their kernel map) and "statistics" (trees
-        on mean, largest, smallest and standard deviation of a sequence's tokens, and on how many
-        exceed certain levels, feature by feature).
+        on the number of a sequence's tokens and on their mean, largest, smallest and standard
+        deviation or how many exceed certain levels, feature by feature).
     heads_ : list of Head
         The heads of attention and of the mean token, as in :class:`AttentionClassifier`.
     query_, coef_, intercept_ : ndarray of shape (d,), (d,), float; or (classes, d), ...
