@@ -1,7 +1,7 @@
 """Unlabelled sequences: how near the best possible learner, and never worse than without them.
 
-``python -m benchmarks.robustness unlabelled [PROBLEMS] [SEED]``. Random problems of our model with 20
-to 60 labelled and 300 to 400 unlabelled sequences, six draws each. The error of
+``python -m benchmarks.robustness unlabelled [PROBLEMS] [SEED]``. Random problems of our model with
+20 to 60 labelled and 300 to 400 unlabelled sequences, six draws each. The error of
 ``BayesAttentionClassifier`` is compared with ``theory.optimal`` and with its own error without the
 unlabelled ones.
 """

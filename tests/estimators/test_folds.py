@@ -43,7 +43,7 @@ def test_heavy_tails_are_not_far_out():
     tokens = np.random.default_rng(0).standard_t(2, (200, 10, 5))
     assert not tokens_far_out(MemoryData(as_sequences(tokens)))[0].any()
     rare = tokens * [1.0, 1.0, 1.0, 1.0, 0.0]
-    rare[3, 4, 4] = 1.0  # a feature that a single token has: there are no others to compare with
+    rare[3, 4, 4] = 1.0  # a feature that a single token has
     assert not tokens_far_out(MemoryData(as_sequences(rare)))[0].any()
 
 

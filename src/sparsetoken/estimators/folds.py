@@ -19,7 +19,7 @@ _ENOUGH_NUMBERS = 2**22  # numbers in the tokens that the choice is made on, or
 _ENOUGH_SEQUENCES = 2000  # so many sequences, if these fit into
 _MOST_NUMBERS = 2**25
 _ENOUGH_OF_A_CLASS = 100
-_FAR = 100.0  # times the usual reach of a sequence's tokens
+_FAR = 100.0  # times as far from the median mean token
 _OF_WHICH = 100  # sequences one may be far out
 _ROUNDING = 1e-9  # features whose means differ by less, of their magnitude, do not vary
 
@@ -129,16 +129,15 @@ def tokens_far_out(data: Data) -> tuple[Floats, Indices]:
     """Return how many times as far out as others each sequence has a token, and in what feature.
 
     Zero unless it is more than a hundred times. Others are those that remain without one sequence,
-    or one in a hundred. A token so far out would decide all means and scales.
+    or one in a hundred. A token so far out would decide the scale of all.
     """
     center = np.median(data.per_sample(pooled_features), axis=0)
     reach = data.per_sample(_largest_deviations, center)
+    feature = reach.argmax(axis=1)
+    largest = reach[np.arange(len(reach)), feature]
     rank = 1 + len(reach) // _OF_WHICH
-    usual = -np.partition(-reach, rank, axis=0)[rank]
-    beyond = np.divide(reach, usual, out=np.zeros_like(reach), where=usual > 0)
-    feature = beyond.argmax(axis=1)
-    most = beyond[np.arange(len(reach)), feature]
-    return np.where(most > _FAR, most, 0.0), feature
+    usual = -np.partition(-largest, rank)[rank]
+    return np.where(largest > _FAR * usual, largest / max(usual, 1e-300), 0.0), feature
 
 
 def _largest_deviations(sequences: Sequences, center: Floats) -> Floats:
