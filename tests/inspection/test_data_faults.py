@@ -18,7 +18,7 @@ def faulty(kind):
         return np.repeat(data[:80], 2, axis=0), np.repeat(y[:80], 2)
     if kind == "constant features":
         return np.concatenate([data, np.ones((*data.shape[:2], 2))], axis=2), y
-    data[7, 3] *= 1000.0  # "outlying tokens"
+    data[7, 3] *= 100.0  # "outlying tokens", not yet so far that fit leaves them out
     return data, y
 
 
