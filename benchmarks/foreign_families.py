@@ -115,7 +115,8 @@ def _binary(rng: Rng, y: int) -> Bag:
 
 
 def _counts(rng: Rng, y: int) -> Bag:
-    return rng.poisson(1.0 + 0.35 * y * (np.arange(8) < 2), (int(rng.integers(5, 15)), 8)) * 1.0
+    rates = 1.0 + 0.35 * y * (np.arange(8) < 2)
+    return rng.poisson(rates, (int(rng.integers(5, 15)), 8)).astype(float)
 
 
 def _wrong_labels(rng: Rng, y: int) -> Bag:
