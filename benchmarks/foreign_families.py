@@ -109,9 +109,8 @@ def _longer_and_needle(rng: Rng, y: int) -> Bag:
 
 
 def _binary(rng: Rng, y: int) -> Bag:
-    return (
-        rng.random((int(rng.integers(5, 15)), 20)) < 0.25 + 0.12 * y * (np.arange(20) < 3)
-    ) * 1.0
+    chances = 0.25 + 0.12 * y * (np.arange(20) < 3)
+    return rng.binomial(1, chances, (int(rng.integers(5, 15)), 20)).astype(float)
 
 
 def _counts(rng: Rng, y: int) -> Bag:
