@@ -14,9 +14,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from sparsetoken import SparseTokenClassifier, SparseTokenProblem
+from sparsetoken.models import look
 from sparsetoken.plotting import new_figure, plain_log, save_picture, styled
 from sparsetoken.theory import optimal, two_step_risk
-from sparsetoken.vocabulary import COLORS, MARKERS, look
+from sparsetoken.vocabulary import COLORS, MARKERS
 
 SETS = {
     "needle": "one 9 among\n20 digits",

@@ -18,9 +18,8 @@ from scipy.optimize import minimize
 
 from benchmarks.report import Row, at_most, print_rows
 from sparsetoken import SparseTokenProblem
-from sparsetoken.experiments.models.gradient_descent import descend
-from sparsetoken.experiments.models.joint import gradient
 from sparsetoken.losses import Logistic
+from sparsetoken.models.descent import descend, gradient
 from sparsetoken.sampling import exact_performance, sample_feature_law
 from sparsetoken.sequences.sequences import as_sequences
 from sparsetoken.theory import ConvergenceWarning, joint_risk, training

@@ -22,8 +22,8 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score, roc_curve
 
 import sparsetoken as st
+from sparsetoken.models import look
 from sparsetoken.plotting import styled
-from sparsetoken.vocabulary import MODELS
 
 rng = np.random.default_rng(0)
 images, digits = load_digits(return_X_y=True)
@@ -70,7 +70,7 @@ with styled():
     figure, ax = plt.subplots(figsize=(3.4, 3.0), layout="constrained")
     for name, clf in (("attention", attention), ("pooled", pooled)):
         false, true, _ = roc_curve(y_test, clf.decision_function(X_test))
-        ax.plot(false, true, color=MODELS[name].color, label=name)
+        ax.plot(false, true, color=look(name).color, label=name)
     ax.plot([0, 1], [0, 1], ":", color="0.6", label="chance")
     ax.set(xlabel="share of the bags without a nine flagged")
     ax.set_ylabel("share of the bags with a nine flagged")
@@ -100,9 +100,9 @@ with styled():
         for j, (image, weight) in enumerate(zip(X_test[i], weights[i], strict=True)):
             extent = (j + 0.04, j + 0.96, 0.0, 0.92)
             ax.imshow(image.reshape(8, 8), cmap="gray_r", extent=extent)
-            ax.bar(j + 0.5, weight, bottom=1.0, width=0.8, color=MODELS["attention"].color)
+            ax.bar(j + 0.5, weight, bottom=1.0, width=0.8, color=look("attention").color)
             if j == nine_at[i]:
-                frame = {"edgecolor": MODELS["pooled"].color, "facecolor": "none", "linewidth": 1.4}
+                frame = {"edgecolor": look("pooled").color, "facecolor": "none", "linewidth": 1.4}
                 ax.add_patch(plt.Rectangle((j, -0.04), 1, 1, **frame))
         probability = attention.predict_proba(X_test[i : i + 1])[0, 1]
         kind = "one nine" if y_test[i] else "no nine"

@@ -28,8 +28,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import roc_auc_score
 
 import sparsetoken as st
+from sparsetoken.models import look
 from sparsetoken.plotting import styled
-from sparsetoken.vocabulary import COLORS, MODELS
+from sparsetoken.vocabulary import COLORS
 
 MODULES = """
 argparse ast asyncio calendar codecs collections configparser contextlib csv ctypes datetime decimal
@@ -154,15 +155,15 @@ with styled():
         for word in excerpts[test_rows[i]]:
             if column + len(word) > 92:
                 column, line = 0, line - 1
-            look = {"family": "monospace", "fontsize": 7, "va": "baseline"}
+            style = {"family": "monospace", "fontsize": 7, "va": "baseline"}
             if word in names:
                 word = "_" * 6
             else:
                 shade = min(1.0, next(weight) / 0.5)
-                look["bbox"] = {"facecolor": (*plt.matplotlib.colors.to_rgb(COLORS[0]), shade)}
-                look["bbox"] |= {"edgecolor": "none", "pad": 1.0}
-                look["color"] = "white" if shade > 0.5 else "black"
-            axes.text(10 + column, line, word, **look)
+                style["bbox"] = {"facecolor": (*plt.matplotlib.colors.to_rgb(COLORS[0]), shade)}
+                style["bbox"] |= {"edgecolor": "none", "pad": 1.0}
+                style["color"] = "white" if shade > 0.5 else "black"
+            axes.text(10 + column, line, word, **style)
             column += len(word) + 1
         line -= 1.7
     axes.set(xlim=(0, 104), ylim=(line + 1.0, 1.2), title="excerpts that named an error")
@@ -182,8 +183,8 @@ top = [word for word, _ in share.most_common(12)]
 with styled():
     figure, ax = plt.subplots(figsize=(3.4, 2.7), layout="constrained")
     place = np.arange(len(top))
-    ax.barh(place - 0.2, [share[word] for word in top], 0.4, color=MODELS["attention"].color)
-    ax.barh(place + 0.2, [common[word] for word in top], 0.4, color=MODELS["pooled"].color)
+    ax.barh(place - 0.2, [share[word] for word in top], 0.4, color=look("attention").color)
+    ax.barh(place + 0.2, [common[word] for word in top], 0.4, color=look("pooled").color)
     ax.set_yticks(place, top)
     ax.invert_yaxis()
     ax.set_xlabel("mean share of the weight in a positive excerpt")

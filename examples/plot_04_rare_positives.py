@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
 
 import sparsetoken as st
+from sparsetoken.models import look
 from sparsetoken.plotting import styled
-from sparsetoken.vocabulary import MODELS
 
 problem = st.SparseTokenProblem(n_tokens=12, signal=5.0, positive_rate=0.05)
 dim = 30
@@ -53,7 +53,7 @@ for name, clf in (("attention", attention), ("pooled", pooled)):
 with styled():
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 2.9), layout="constrained")
     for name, p in probability.items():
-        _, _, colour, marker = MODELS[name]
+        _, _, colour, marker = look(name)
         precision, recall, _ = precision_recall_curve(y_test, p)
         left.plot(recall, precision, color=colour, label=name)
         groups = [0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0]
@@ -62,8 +62,8 @@ with styled():
         predicted = [p[which == g].mean() for g in kept]
         share = np.array([y_test[which == g].mean() for g in kept])
         bar = np.sqrt(share * (1 - share) / [(which == g).sum() for g in kept])
-        look = {"fmt": f"{marker}-", "markerfacecolor": "white", "capsize": 2}
-        right.errorbar(predicted, share, bar, color=colour, label=name, **look)
+        style = {"fmt": f"{marker}-", "markerfacecolor": "white", "capsize": 2}
+        right.errorbar(predicted, share, bar, color=colour, label=name, **style)
     left.axhline(y_test.mean(), ls=":", color="0.5", label="chance")
     left.set(xlabel="share of the positives found", ylabel="share of the alarms that are right")
     left.set(ylim=(0, 1.03), title="ranking")
@@ -104,7 +104,7 @@ print(f"never alarm: {miss * y_test.mean():.3f}   always alarm: {1 - y_test.mean
 with styled():
     figure, ax = plt.subplots(figsize=(3.6, 2.6), layout="constrained")
     for name in probability:
-        ax.plot(thresholds, costs[name], color=MODELS[name].color, label=name)
+        ax.plot(thresholds, costs[name], color=look(name).color, label=name)
     ax.axvline(by_theory, ls=":", color="0.5")
     ax.annotate("1/11", (by_theory, 0.2), xytext=(3, 0), textcoords="offset points")
     ax.axhline(miss * y_test.mean(), ls="--", lw=0.8, color="0.5", label="never alarm")

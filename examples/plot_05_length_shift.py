@@ -19,8 +19,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import sparsetoken as st
+from sparsetoken.models import look
 from sparsetoken.plotting import lines_and_points, styled
-from sparsetoken.vocabulary import COLORS, MODELS
+from sparsetoken.vocabulary import COLORS
 
 trained_at, signal, alpha, reg = 20, 6.0, 3.0, 1e-2
 
@@ -98,11 +99,11 @@ print(
 with styled():
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 2.8), layout="constrained")
     for name in theory:
-        _, _, colour, marker = MODELS[name]
+        _, _, colour, marker = look(name)
         left.plot(lengths, shifted[name], color=colour, label=name)
-        look = {"fmt": marker, "color": colour, "markerfacecolor": "white", "capsize": 1.5}
+        style = {"fmt": marker, "color": colour, "markerfacecolor": "white", "capsize": 1.5}
         bar = measured[name].std(axis=0, ddof=1) / np.sqrt(len(measured[name]))
-        left.errorbar(tested, measured[name].mean(axis=0), bar, **look)
+        left.errorbar(tested, measured[name].mean(axis=0), bar, **style)
     lines_and_points(left)
     right.plot(lengths, shifted["attention"], color=COLORS[0], label="trained at 20")
     right.plot(lengths, both_long, "--", color=COLORS[3], label="trained at the tested length")

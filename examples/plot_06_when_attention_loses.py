@@ -21,8 +21,8 @@ import numpy as np
 
 import sparsetoken as st
 from sparsetoken.experiments import compute, make_cell
+from sparsetoken.models import look
 from sparsetoken.plotting import lines_and_points, styled
-from sparsetoken.vocabulary import MODELS
 
 TOKENS = 10
 computed = cache(compute)  # pooling has no query: its cells are the same at every rate
@@ -101,11 +101,11 @@ with styled():
     figure, axes = plt.subplots(1, 3, figsize=(6.8, 2.5), layout="constrained")
     for ax, found in zip(axes, (few, dense, wrong), strict=True):
         for model, (fine, line, coarse, points) in found.items():
-            _, _, colour, marker = MODELS[model]
+            _, _, colour, marker = look(model)
             ax.plot(fine, line, color=colour, label=model)
             values, bars = points, [p.uncertainty for p in points]
-            look = {"fmt": marker, "color": colour, "markerfacecolor": "white", "capsize": 1.5}
-            ax.errorbar(coarse, values, bars, **look)
+            style = {"fmt": marker, "color": colour, "markerfacecolor": "white", "capsize": 1.5}
+            ax.errorbar(coarse, values, bars, **style)
         ax.set_ylim(0, None)
     axes[0].set(xscale="log", xlabel="samples per dimension, α", ylabel="test error")
     axes[0].set_xticks([0.1, 1, 10], ["0.1", "1", "10"])

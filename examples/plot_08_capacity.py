@@ -19,8 +19,9 @@ import numpy as np
 
 import sparsetoken as st
 from sparsetoken.experiments import compute, make_cell
+from sparsetoken.models import look
 from sparsetoken.plotting import styled
-from sparsetoken.vocabulary import COLORS, MODELS
+from sparsetoken.vocabulary import COLORS
 
 problem = st.SparseTokenProblem(n_tokens=10, signal=3.0)
 query = {"cosine": 0.9, "sharpness": 1.0}
@@ -94,9 +95,9 @@ print({model: f"{values[0]:.3f} to {values[-1]:.1f}" for model, values in by_sig
 with styled():
     figure, axes = plt.subplots(1, 3, figsize=(6.8, 2.5), layout="constrained")
     for (model, dim), share in separable.items():
-        _, _, colour, marker = MODELS[model]
-        look = {"color": colour, "marker": marker, "ls": "-" if dim == 60 else ":"}
-        axes[0].plot(ratios, share, label=f"{model}, {dim} dim.", markerfacecolor="white", **look)
+        _, _, colour, marker = look(model)
+        style = {"color": colour, "marker": marker, "ls": "-" if dim == 60 else ":"}
+        axes[0].plot(ratios, share, label=f"{model}, {dim} dim.", markerfacecolor="white", **style)
     axes[0].axvline(1.0, ymin=0.3, color="0.8", lw=3, zorder=0)
     axes[0].set(xlabel="samples, in units of the capacity", ylabel="share separable")
     axes[0].legend(loc="lower left")
@@ -106,8 +107,8 @@ with styled():
         axes[1].plot(alphas, line, color=colour, label=names[quantity])
         points = [m[quantity] for m in curves["simulation"]]
         values, bars = points, [p.uncertainty for p in points]
-        look = {"fmt": "s", "color": colour, "markerfacecolor": "white", "capsize": 1.5}
-        axes[1].errorbar(alphas[1::3], values, bars, **look)
+        style = {"fmt": "s", "color": colour, "markerfacecolor": "white", "capsize": 1.5}
+        axes[1].errorbar(alphas[1::3], values, bars, **style)
     axes[1].axvline(capacity["pooled"], ymax=0.8, color="0.8", lw=3, zorder=0)
     axes[1].set(xscale="log", xlabel="samples per dimension, α", ylabel="error of pooled")
     axes[1].set_xticks([0.5, 1, 2, 5, 10, 20], ["0.5", "1", "2", "5", "10", "20"])
@@ -116,7 +117,7 @@ with styled():
     axes[1].set_title("lines: theory; points: simulation")
     axes[1].legend(loc="upper right")
     for model, values in by_signal.items():
-        axes[2].plot(signals, values, color=MODELS[model].color, label=model)
+        axes[2].plot(signals, values, color=look(model).color, label=model)
     axes[2].set(yscale="log", xlabel="signal θ", ylabel="capacity, samples per dimension")
     axes[2].set_yticks([2, 5, 10, 20], ["2", "5", "10", "20"])
     axes[2].minorticks_off()

@@ -21,8 +21,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import sparsetoken as st
+from sparsetoken.models import look
 from sparsetoken.plotting import lines_and_points, styled
-from sparsetoken.vocabulary import COLORS, MODELS
+from sparsetoken.vocabulary import COLORS
 
 
 class ModifiedHuber:
@@ -118,10 +119,10 @@ with styled():
     axes[0].set(xlabel="score, for a positive sample", ylabel="loss", ylim=(0, 8))
     axes[0].legend(loc="upper right")
     for model, risks in theory.items():
-        _, _, colour, marker = MODELS[model]
+        _, _, colour, marker = look(model)
         axes[1].plot(alphas, [risk.test_error for risk in risks], color=colour, label=model)
-        look = {"fmt": marker, "color": colour, "markerfacecolor": "white", "capsize": 1.5}
-        axes[1].errorbar(alphas, means[model], bars[model], **look)
+        style = {"fmt": marker, "color": colour, "markerfacecolor": "white", "capsize": 1.5}
+        axes[1].errorbar(alphas, means[model], bars[model], **style)
     lines_and_points(axes[1])
     axes[1].set(xscale="log", xlabel="samples per dimension, α", ylabel="test error")
     axes[1].set(title="modified Huber", ylim=(0, None))

@@ -24,8 +24,8 @@ import matplotlib.pyplot as plt
 from dask.distributed import Client, LocalCluster
 
 from sparsetoken.experiments import Grid, Store, Sweep, run
+from sparsetoken.models import look
 from sparsetoken.plotting import curve, lines_and_points, select, styled
-from sparsetoken.vocabulary import MODELS
 
 sweep = Sweep(
     [
@@ -94,7 +94,7 @@ for row in rows[:4]:
 with styled():
     figure, ax = plt.subplots(figsize=(3.6, 2.8), layout="constrained")
     for model in ("two-step", "pooled"):
-        curve(ax, select(rows, model=model), "alpha", *MODELS[model][2:], model)
+        curve(ax, select(rows, model=model), "alpha", *look(model)[2:], model)
     lines_and_points(ax)
     ax.set(xscale="log", xlabel="samples per dimension, α", ylabel="test error", ylim=(0, None))
     ax.set_xticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])

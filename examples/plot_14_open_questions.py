@@ -5,8 +5,7 @@ What the paper left open, and what the numbers say
 The theory of two gradient steps leaves three questions open. Does it survive ordinary training,
 where query and readout move together? What if sequences grow as long as the dimension? Do several
 layers compound the advantage? Equations for all three are in the theory pages; here they stand
-beside simulations. ``sparsetoken figure joint-training`` and ``long-sequences`` draw the first two
-at larger sizes.
+beside simulations.
 """
 
 # %%

@@ -8,10 +8,7 @@ TINY = {
     "alignment": {"signals": [3.0, 8.0], "lines": [1.0, 10.0], "points": [2.0]},
     "attention-map": {"n_sequences": 3, "dim": 20},
     "capacity": {"lines": [0.5, 1.5], "ratios": [0.5, 1.5], "dims": [10, 20]},
-    "joint-training": {"lines": [2.0, 4.0], "points": [2.0, 4.0]},
     "learning-curves": {"lines": [1.0, 4.0], "points": [1.0, 2.0], "vectorized_points": [1.0]},
-    "length-shift": {"lines": [10, 40], "points": [10, 40], "window_points": 1024},
-    "long-sequences": {"ratios": [0.5, 1.0], "dims": [100, 200]},
     "hard-phase": {
         "lengths": [10, 100, 1000],
         "length_points": [30, 300],

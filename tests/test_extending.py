@@ -1,4 +1,4 @@
-"""The worked examples of CONTRIBUTING: a loss, a pooling and a way of training, by name."""
+"""The worked examples of CONTRIBUTING: a loss, a pooling, a model and a member of a stack."""
 
 import re
 from pathlib import Path
@@ -9,9 +9,8 @@ import pytest
 import sparsetoken as st
 from populations import LENGTH_WITH_LABEL
 from sparsetoken import losses, pooling
-from sparsetoken.experiments import Grid, Store, Sweep, collect, compute, make_cell, models
-from sparsetoken.experiments.models import base
-from sparsetoken.vocabulary import look
+from sparsetoken.experiments import Grid, Store, Sweep, collect, compute, make_cell
+from sparsetoken.models import base, look
 
 CONTRIBUTING = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", CONTRIBUTING, flags=re.DOTALL)
@@ -25,7 +24,7 @@ def worked_examples(monkeypatch):
     monkeypatch.setattr(losses, "_KNOWN", dict(losses._KNOWN))
     monkeypatch.setattr(pooling, "_KNOWN", dict(pooling._KNOWN))
     monkeypatch.setattr(base, "KNOWN", dict(base.KNOWN))
-    monkeypatch.setattr(models, "KNOWN", base.KNOWN)
+    monkeypatch.setattr(st.models, "KNOWN", base.KNOWN)
     names = {"__name__": __name__}
     for block in BLOCKS:
         exec(block, names)
@@ -48,7 +47,7 @@ def test_a_new_loss_is_one_class():
     assert risk.converged
     assert risk.test_error == pytest.approx(logistic.test_error, rel=0.3)
     values = {"n_tokens": 5, "signal": 3.0, "alpha": 3.0, "reg": 0.1, "loss": "squared-hinge"}
-    agree("test_error", values | {"dim": 120, "trials": 16, "model": "pooled"})
+    agree("test_error", values | {"dim": 100, "trials": 10, "model": "pooled"})
     X, y = PROBLEM.sample(200, 10, random_state=0)
     clf = st.TwoStepAttentionClassifier(loss="squared-hinge", random_state=0).fit(X, y)
     assert clf.score(X, y) > 0.8
@@ -63,7 +62,7 @@ def test_a_new_pooling_is_one_class():
     assert risk.test_error < pooled.test_error
     assert st.theory.capacity(PROBLEM, "sigmax", **QUERY) > st.theory.capacity(PROBLEM, "pooled")
     values = {"n_tokens": 5, "signal": 3.0, "alpha": 3.0, "reg": 0.1, "model": "sigmax"}
-    agree("test_error", values | QUERY | {"dim": 120, "trials": 16})
+    agree("test_error", values | QUERY | {"dim": 100, "trials": 10})
     assert look("sigmax").color
 
 
@@ -72,8 +71,8 @@ def test_a_new_pooling_is_one_class():
     [{"n_tokens": 5, "signal": 4.0, "positive_rate": 0.3}, {"kinds": LENGTH_WITH_LABEL}],
     ids=["problem", "population"],
 )
-def test_a_new_way_of_training_is_one_class(problem, tmp_path):
-    values = problem | {"model": "class-means", "alpha": 2.0, "dim": 150, "trials": 16}
+def test_a_new_model_is_one_class(problem, tmp_path):
+    values = problem | {"model": "class-means", "alpha": 2.0, "dim": 100, "trials": 10}
     agree("test_error", values)
     assert make_cell("theory", "auc", values) is None
     many = compute(make_cell("theory", "test_error", values | {"alpha": 1e6}))["test_error"]
@@ -87,6 +86,7 @@ def test_a_new_way_of_training_is_one_class(problem, tmp_path):
 
 def test_there_are_four_examples():
     assert len(BLOCKS) == 4
+    assert next(block for block in BLOCKS if "(Model)" in block).count("\n") <= 40
 
 
 def test_a_new_member_is_one_class(worked_examples):

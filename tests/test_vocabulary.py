@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 
 import sparsetoken as st
-from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS, check_parameters, group, look
+from sparsetoken.vocabulary import MEASURED, PARAMETERS, check_parameters, group
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,3 @@ def test_values_are_checked_by_name():
     for wrong in (0, 2.5, True, "3", 1.0):
         with pytest.raises(ValueError, match="n_tokens must be an integer >= 1"):
             check_parameters({"n_tokens": wrong})
-
-
-def test_models_look_different():
-    looks = [look(name) for name in MODELS]
-    assert len({(found.color, found.marker) for found in looks}) == len(looks)
-    assert look("my own").label == "my own"

@@ -19,6 +19,7 @@ __all__ = ["PACKAGES", "api_pages", "command_line_page", "commands", "setup", "w
 PACKAGES = (
     "estimators",
     "theory",
+    "models",
     "planner",
     "sampling",
     "experiments",

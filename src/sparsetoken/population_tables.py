@@ -6,7 +6,7 @@ from typing import Any
 from sparsetoken._validation import shown
 from sparsetoken.population import Population
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.vocabulary import check_known, group, with_names_of_today
+from sparsetoken.vocabulary import check_known, group
 
 FIELDS = ("probability", *group("problem"))
 
@@ -28,7 +28,7 @@ def from_tables(
     if not isinstance(kinds, list) or not all(isinstance(kind, Mapping) for kind in kinds):
         raise ValueError(f"kinds must be tables with {', '.join(FIELDS)}; got {shown(kinds)}")
     probabilities, problems = [], []
-    for kind in map(with_names_of_today, kinds):
+    for kind in map(dict, kinds):
         for name in kind:
             check_known("entry of a kind", name, FIELDS)
         for name in ("probability", "n_tokens", "signal"):

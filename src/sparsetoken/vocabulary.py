@@ -1,18 +1,17 @@
-"""Every quantity once: its name, symbol, words, range and default; and how each model is drawn.
+"""Every quantity once: its name, symbol, words, range and default.
 
 Problem, planner, experiments, figures, command line and explorer read this module, so a symbol, a
-label, a limit or a default is changed here and nowhere else. A loss or a pooling is described by
-its own class (``losses.py``, ``pooling.py``). Nothing heavy is imported: the command line's help
-needs these words before any number is computed.
+label, a limit or a default is changed here and nowhere else. A model, a loss or a pooling is
+described by its own class (``models/``, ``losses.py``, ``pooling.py``). Nothing heavy is imported:
+the command line's help needs these words before any number is computed.
 """
 
 import difflib
 import math
 import unicodedata
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from sparsetoken._validation import check_choice, check_count, check_flag, check_real
 
@@ -20,15 +19,12 @@ __all__ = [
     "COLORS",
     "MARKERS",
     "MEASURED",
-    "MODELS",
     "PARAMETERS",
     "SPEAKS",
-    "Look",
     "Quantity",
     "check_known",
     "check_parameters",
     "group",
-    "look",
     "quantity",
 ]
 
@@ -61,6 +57,8 @@ class Quantity:
         Whether axes and sliders are logarithmic.
     group : str
         What it belongs to.
+    named : bool
+        Whether it is a name, or a table, that whoever uses it checks.
 
     Examples
     --------
@@ -88,6 +86,7 @@ class Quantity:
     slider: tuple[float, float] | None = None
     logarithmic: bool = False
     group: str = ""
+    named: bool = False
 
     @property
     def axis(self) -> str:
@@ -113,14 +112,13 @@ class Quantity:
         if self.whole:
             most = None if math.isinf(self.high) else int(self.high)
             return check_count(self.name, value, int(self.low), most)
-        if self.name in _NAMED:
-            return value  # checked by whoever looks the name up
+        if self.named:
+            return value  # checked by whoever looks it up
         return check_real(
             self.name, value, self.low, self.high, above=self.above, infinite=self.infinite
         )
 
 
-_NAMED = ("model", "loss", "kinds", "label_errors", "test_kinds", "test_label_errors")
 _ALPHA: dict[str, Any] = {"low": 0.0, "above": True, "infinite": True, "logarithmic": True}
 _RATE: dict[str, Any] = {"low": 0.0, "group": "two steps"}
 
@@ -141,11 +139,12 @@ PARAMETERS: dict[str, Quantity] = {
                  group="positions"),
         Quantity("kinds", "kinds of sequences", "",
                  "Kinds of sequences, each with probability, n_tokens, n_signal and signal.",
-                 group="population"),
+                 group="population", named=True),
         Quantity("label_errors", "label errors", "ε",
                  "Chance that a positive is recorded as negative, and the reverse: two numbers.",
-                 group="population"),
-        Quantity("model", "model", "", "The classifier.", default="two-step", group="model"),
+                 group="population", named=True),
+        Quantity("model", "model", "", "The classifier.", default="two-step", group="model",
+                 named=True),
         Quantity("n_samples", "samples", "n", "Number of labelled sequences.", 1, whole=True,
                  logarithmic=True, group="plan"),
         Quantity("dim", "dimension", "d", "Features per token.", 1, default=1000, whole=True,
@@ -168,7 +167,7 @@ PARAMETERS: dict[str, Quantity] = {
         Quantity("reg", "ridge", "λ", "Penalty on the weights of the readout.", 0.0, default=1e-2,
                  slider=(1e-6, 100.0), logarithmic=True, group="training"),
         Quantity("loss", "loss", "", "What training minimizes: logistic, square or hinge.",
-                 default="logistic", group="training"),
+                 default="logistic", group="training", named=True),
         Quantity("beta", "inverse temperature", "β", "Multiplies the scores of the tokens.",
                  default=1.0, slider=(0.1, 10.0), logarithmic=True, **_RATE),
         Quantity("lr_readout", "readout learning rate", "η_w",
@@ -187,8 +186,8 @@ PARAMETERS: dict[str, Quantity] = {
                  "Length of the query times the inverse temperature.", 0.0, slider=(0.01, 100.0),
                  logarithmic=True, group="query"),
         Quantity("center", "centered second step", "",
-                 "1 to subtract the mean slope in the query's step, which long sequences need.",
-                 0, 1, default=0, whole=True, group="training"),
+                 "Subtract the mean slope in the query's step, which long sequences need.",
+                 0, 1, default=False, group="training"),
         Quantity("steps", "steps", "T", "Gradient steps of all parameters together.", 1, default=10,
                  whole=True, slider=(2, 30), group="training"),
         Quantity("batches", "samples of a step", "",
@@ -202,9 +201,6 @@ PARAMETERS: dict[str, Quantity] = {
         Quantity("fpr", "false-positive rate", "", "Fraction of negatives that may raise an alarm.",
                  0.0, 1.0, default=0.01, above=True, slider=(0.001, 0.5), logarithmic=True,
                  group="plan"),
-        Quantity("n_windows", "windows in testing", "M",
-                 "Windows that a test sequence is cut into; the largest score counts.", 1,
-                 whole=True, logarithmic=True, group="testing"),
         Quantity("n_points", "quadrature points", "",
                  "Points per class for the law of the features.", 256, default=16384, whole=True,
                  logarithmic=True, group="numerics"),
@@ -214,23 +210,7 @@ PARAMETERS: dict[str, Quantity] = {
                  slider=(0, 9999), group="simulation"),
     )
 }  # fmt: skip
-PARAMETERS |= {
-    f"test_{name}": replace(
-        q,
-        name=f"test_{name}",
-        label=f"{q.label} in testing",
-        symbol=f"{q.symbol}′",
-        help=f"The same in testing, if it differs from training. {q.help}",
-        default=None,
-        slider=None,
-        group="testing",
-    )
-    for name, q in PARAMETERS.items()
-    if q.group in ("problem", "population")
-}
 """What can be set, by name."""
-
-FORMER = {"centre": "center", "share": "probability"}  # names of 0.2, which go in 0.4
 
 _MEASURED_BY_GROUP: dict[str, list[Quantity]] = {
     "trained": [
@@ -246,24 +226,6 @@ _MEASURED_BY_GROUP: dict[str, list[Quantity]] = {
                  "Probability that a positive scores above a negative.", 0.0, 1.0),
         Quantity("recall", "recall", "",
                  "Fraction of positives found at a fixed false-positive rate.", 0.0, 1.0),
-        Quantity("false_positives", "false-positive rate at the trained threshold", "",
-                 "Fraction of negatives above the threshold that holds the rate fpr in training.",
-                 0.0, 1.0, logarithmic=True),
-        Quantity("trained_bias", "trained bias", "b",
-                 "Bias of the trained classifier."),
-        Quantity("trained_along_query", "trained readout along the query", "w₁",
-                 "Component of the trained readout along the query; 0 without one."),
-        Quantity("trained_along_rest", "trained readout along the rest of the signal", "w₂",
-                 "Component along the part of the signal orthogonal to the query."),
-        Quantity("trained_overlap", "overlap of trained readout and signal", "⟨w, ξ⟩",
-                 "Scalar product of the trained readout and the signal direction."),
-        Quantity("trained_spread", "spread of the trained readout", "τ",
-                 "Length of the trained readout orthogonal to query and signal: learned noise.",
-                 0.0),
-        Quantity("trained_norm", "length of the trained readout", "‖w‖",
-                 "Length of the trained readout.", 0.0),
-        Quantity("trained_step", "step of a training sample", "χ",
-                 "Step of a training sample's score towards its label, per unit of slope.", 0.0),
     ],
     "query": [
         Quantity("cosine", "cosine between query and signal", "γ",
@@ -290,7 +252,7 @@ _MEASURED_BY_GROUP: dict[str, list[Quantity]] = {
         Quantity("iteration_threshold", "samples from which iteration learns", "α",
                  "Samples per dimension from which a quick iteration finds the direction.",
                  0.0, logarithmic=True),
-        Quantity("iteration_law", "the latter in long sequences", "α",
+        Quantity("iteration_law", "iteration threshold, long-sequence law", "α",
                  "The iteration threshold by its law for long sequences.", 0.0, logarithmic=True),
     ],
     "capacity": [
@@ -316,58 +278,6 @@ MEASURED: dict[str, Quantity] = {
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 SPEAKS = {"for": COLORS[0], "against": COLORS[1]}  # tokens, by what they say of a class
-
-
-class Look(NamedTuple):
-    """How a model is called and drawn."""
-
-    label: str
-    help: str
-    color: str
-    marker: str
-
-
-MODELS: dict[str, Look] = {
-    "two-step": Look(
-        "two-step attention",
-        "attention whose query is learned by two gradient steps: the published protocol",
-        COLORS[0],
-        "o",
-    ),
-    "pooled": Look("pooled", "a linear readout of the mean token", COLORS[1], "s"),
-    "vectorized": Look("vectorized", "a linear readout of all tokens in a row", COLORS[2], "^"),
-    "attention": Look(
-        "attention", "softmax attention with a query given by cosine and sharpness", COLORS[5], "P"
-    ),
-    "hardmax": Look(
-        "hardmax", "all the weight on the token with the largest score", COLORS[3], "D"
-    ),
-    "elementwise": Look(
-        "elementwise", "attention whose tokens do not compete for weight", COLORS[4], "v"
-    ),
-    "joint": Look(
-        "joint training",
-        "attention whose parameters are all trained together, to the minimum",
-        COLORS[2],
-        "D",
-    ),
-    "training": Look(
-        "gradient descent", "attention whose parameters all move in every step", COLORS[3], "v"
-    ),
-    "optimal": Look(
-        "best possible", "the best that any learner can do with these samples", COLORS[6], "P"
-    ),
-    "bayes": Look("Bayes", "the best classifier that knows the signal", COLORS[6], "X"),
-}
-"""The models that figures, commands and the explorer call by name."""
-
-
-def look(model: str) -> Look:
-    """Return how a model is drawn; one that has no entry here gets a free color."""
-    if model in MODELS:
-        return MODELS[model]
-    index = sum(map(ord, model)) % len(MARKERS)
-    return Look(model, "", COLORS[index], MARKERS[index])
 
 
 def group(*names: str) -> tuple[str, ...]:
@@ -404,13 +314,6 @@ def _spelled(symbol: str) -> str:
     """Return the name of a Greek letter in the Latin alphabet."""
     letter = unicodedata.name(symbol, "") if len(symbol) == 1 else ""
     return letter.removeprefix("GREEK SMALL LETTER ").lower().replace("lamda", "lambda")
-
-
-def with_names_of_today(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values under their new names, with a FutureWarning for each old one."""
-    for name in FORMER.keys() & values.keys():
-        warnings.warn(f"{name} is called {FORMER[name]} now; it will go in 0.4", FutureWarning, 3)
-    return {FORMER.get(name, name): value for name, value in values.items()}
 
 
 def check_parameters(values: Mapping[str, Any]) -> dict[str, Any]:

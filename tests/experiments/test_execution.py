@@ -10,7 +10,8 @@ from statistical import same_rows
 
 from platforms import unix
 from sparsetoken.experiments import Grid, Store, Sweep, collect, load_sweep, local_processes, run
-from sparsetoken.experiments.computation import compute_or_error, curves
+from sparsetoken.experiments.cell import group_into_tasks
+from sparsetoken.experiments.execution import compute_or_error
 
 AXES = {"alpha0": [0.5, 1.0, 2.0], "signal": [3.0, 5.0]}
 SWEEP = Sweep([Grid(["cosine"], AXES, {"dim": 50, "trials": 3})])
@@ -221,7 +222,7 @@ def test_a_curve_resumed_has_the_numbers_of_a_whole_one(tmp_path):
     with Store(tmp_path / "whole.db") as whole, Store(tmp_path / "part.db") as part:
         rows = collect(sweep, whole)
         part.add(sweep.cells())
-        (curve,) = curves(sweep.cells())
+        (curve,) = group_into_tasks(sweep.cells())
         part.record(curve[1], compute_or_error(curve)[1])
         assert run(sweep, part) == (3, 0, 1)
         assert collect(sweep, part) == rows

@@ -20,16 +20,7 @@ def test_a_figure_with_failed_cells_is_refused(table):
 # For each panel: which rows it shows, and against what.
 PANELS = {
     "alignment": [({"quantity": "cosine"}, "alpha0")],
-    "joint-training": [
-        ({"panel": "steps", "curve": "fresh", "quantity": "test_error"}, "steps"),
-        ({"panel": "steps", "curve": "fresh", "quantity": "cosine"}, "steps"),
-        ({"panel": "minimum", "quantity": "test_error"}, "alpha"),
-    ],
     "learning-curves": [({"quantity": q}, "alpha") for q in ("test_error", "train_loss")],
-    "length-shift": [
-        ({"quantity": q}, "test_n_tokens") for q in ("test_error", "false_positives", "recall")
-    ],
-    "long-sequences": [({"quantity": q}, "dim") for q in ("cosine", "test_error")],
     "residual-error": [({"model": "attention"}, "cosine")],
     "scaling": [
         ({"quantity": "required_signal"}, "n_tokens"),

@@ -9,7 +9,8 @@ from pydantic import BaseModel
 
 from sparsetoken.app.parameters import GROUPS, Values
 from sparsetoken.app.words import per_cent
-from sparsetoken.vocabulary import MODELS, quantity
+from sparsetoken.models import look
+from sparsetoken.vocabulary import quantity
 
 Numbers = list[float]
 
@@ -147,7 +148,7 @@ def model_lines(rows: Iterable[tuple[Any, ...]], suffix: str = "", **looks: Any)
         points.setdefault(model, []).extend([] if y is None else [(float(x), float(y))])
     return [
         Line(
-            name=MODELS[model].label + suffix,
+            name=look(model).label + suffix,
             model=model,
             x=[x for x, _ in pairs],
             y=[y for _, y in pairs],

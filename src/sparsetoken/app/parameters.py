@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 import sparsetoken as st
 from sparsetoken.losses import loss_names
-from sparsetoken.vocabulary import MEASURED, MODELS, PARAMETERS, Quantity, group
+from sparsetoken.models import look, names
+from sparsetoken.vocabulary import MEASURED, PARAMETERS, Quantity, group
 
 Values = dict[str, Any]
 
@@ -109,7 +110,7 @@ PRESETS: dict[str, Values] = {
 def describe(control: Quantity) -> dict[str, Any]:
     """Return what the page needs to show a control."""
     labels = {name: quantity.axis for name, quantity in (PARAMETERS | MEASURED).items()}
-    labels |= {name: look.label for name, look in MODELS.items()} | _LABELS
+    labels |= {name: look(name).label for name in names()} | _LABELS
     fields = asdict(control) | {
         "options": {name: labels.get(name, name) for name in control.options}
     }

@@ -34,7 +34,7 @@ from sparsetoken.app.parameters import CONTROLS, GROUPS, PRESETS, describe, valu
 from sparsetoken.app.pictures import Pictures
 from sparsetoken.app.processes import OvertakenError, RefusedError, refusal
 from sparsetoken.app.views import VIEWS
-from sparsetoken.vocabulary import MODELS
+from sparsetoken.models import look, names
 
 _STATIC = Path(__file__).with_name("static")
 _MOST_STEPS = 100
@@ -146,7 +146,7 @@ def _add_pages(app: FastAPI) -> None:
                 for view in VIEWS.values()
             },
             "presets": PRESETS,
-            "models": {name: look._asdict() for name, look in MODELS.items()},
+            "models": {name: look(name)._asdict() for name in names()},
             "fields": FIELDS,
             "most_bytes": MOST_BYTES,
         }

@@ -9,7 +9,8 @@ import typer
 from sparsetoken.cli.figure import make_figure, print_files
 from sparsetoken.cli.options import AsJson, Workers, option
 from sparsetoken.cli.output import print_json, print_table
-from sparsetoken.vocabulary import MODELS, PARAMETERS, look
+from sparsetoken.models import look, names
+from sparsetoken.vocabulary import PARAMETERS
 
 _NOTES = """\
 The difference, in standard errors, shrinks as dim grows: the theory is its limit.
@@ -73,5 +74,5 @@ def compare(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "difference": gap / error if error else 0.0,
             }
             compared.append(point | numbers)
-    order = list(MODELS)
+    order = names()
     return sorted(compared, key=lambda r: (r["quantity"], order.index(r["model"]), r["alpha"]))

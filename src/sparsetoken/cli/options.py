@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sparsetoken import models
 from sparsetoken._validation import read_toml
 from sparsetoken.cli.output import CommandError, waiting
-from sparsetoken.vocabulary import MODELS, PARAMETERS, Quantity, check_known
+from sparsetoken.vocabulary import PARAMETERS, Quantity, check_known
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -115,7 +116,7 @@ def _option(quantity: Quantity, with_default: bool = True) -> Any:
         return Annotated[bool | None, typer.Option(quantity.option, help=quantity.help)]
     text = f"{quantity.help} ({quantity.symbol})" if quantity.symbol else quantity.help
     if quantity.name == "model":
-        text = f"One of {', '.join(MODELS)}, or the import path of a pooling."
+        text = f"One of {', '.join(models.names())}, or the import path of a pooling."
     word = bool(quantity.options) or isinstance(quantity.default, str)
     kind: type = str if word else int if quantity.whole else float
     metavar = {str: "NAME", int: "INTEGER", float: "NUMBER"}[kind]

@@ -15,7 +15,7 @@ from sparsetoken.cli.output import message, print_result
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
 
 _OTHERS = ("n_samples", "dim", "trials", "random_state")  # of plans, simulations
-_POPULATION = ("kinds", "label_errors", "test_kinds", "test_label_errors")  # not plain numbers
+_POPULATION = ("kinds", "label_errors")  # not plain numbers
 _PARAMETERS = [name for name in PARAMETERS if name not in (*_OTHERS, *_POPULATION)]
 
 

@@ -1,6 +1,4 @@
-from .cell import Cell
-from .cell_values import make_cell
-from .computation import compute
+from .cell import Cell, compute, make_cell
 from .execution import Report, collect, run
 from .figures import draw_figure, figure_names, figure_rows
 from .store import Failure, Store, StoreError

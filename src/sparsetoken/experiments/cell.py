@@ -1,27 +1,40 @@
-"""A cell of a sweep: a pure function of named values, its key and seed hashes of them."""
+"""A cell of a sweep: a model, a source and named values; its numbers, key and seed follow."""
 
 import hashlib
 import json
-from collections.abc import Mapping
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sparsetoken._validation import import_object
+import numpy as np
+
+from sparsetoken import models
+from sparsetoken._validation import check_choice, check_real, import_object, shown
+from sparsetoken.estimate import ConvergenceWarning, Estimate
+from sparsetoken.losses import get_loss
+from sparsetoken.models.base import Size
 from sparsetoken.population import AnyProblem, Population, plain
-from sparsetoken.population_tables import from_tables
+from sparsetoken.population_tables import as_tables, from_tables
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.vocabulary import group
+from sparsetoken.vocabulary import MEASURED, PARAMETERS, check_known, check_parameters, group
 
 SOURCES = ("theory", "simulation")
 
 _SCHEMA = 2  # to be raised when the same values come to mean something else
-PROBLEM = group("problem")
+_PROBLEM = group("problem", "positions", "population")
+_SAMPLES = ("alpha", "alpha0", "alpha1")
+_SIMULATION = group("simulation")
+_ARGUMENTS = {"recall": "fpr", "required_signal": "error"}  # of quantities that need one
+_LEFT_OUT_IF_ZERO = ("center", "contiguous", "unlabelled")
+_MOST_TOGETHER = 12  # cells of a curve that are computed in one task
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A point of a sweep: what to compute there, and how.
+    """A point of a sweep: what to compute there, and how. :func:`make_cell` makes it.
 
     Parameters
     ----------
@@ -30,7 +43,7 @@ class Cell:
     quantities : tuple of str
         What to compute.
     values : dict
-        The named values, those alone on which the quantities depend. ``make_cell`` makes them.
+        Model, problem, samples and settings by name.
     """
 
     source: str
@@ -51,48 +64,265 @@ class Cell:
         return int(_digest([_SCHEMA, _meaning(self.values)])[:32], 16)
 
     @cached_property
-    def problem(self) -> AnyProblem:
-        """The problem to train on."""
-        return _read_problem(self.values)
+    def model(self) -> models.Model:
+        """The model."""
+        return models.get(self.values["model"], self.values)
 
     @cached_property
-    def test_problem(self) -> AnyProblem:
-        """The problem to test on: that of training unless a value ``test_...`` says otherwise."""
-        names = (*PROBLEM, *group("population"))
-        changed = {n: self.values[f"test_{n}"] for n in names if f"test_{n}" in self.values}
-        return _read_problem(self.values | changed) if changed else self.problem
+    def problem(self) -> AnyProblem:
+        """The problem to train and to test on."""
+        errors = self.values.get("label_errors", (0.0, 0.0))
+        if "kinds" in self.values:
+            return plain(from_tables(self.values["kinds"], errors))
+        names = group("problem", "positions")
+        fields = {name: self.values[name] for name in names if name in self.values}
+        return plain(Population([SparseTokenProblem(**fields)], label_errors=errors))
 
     @property
-    def n_windows(self) -> int:
-        """In how many windows a sequence is tested."""
-        return int(self.values.get("n_windows", 1))
+    def size(self) -> Size:
+        """Samples per dimension, as the model takes them.
+
+        The theory gets those of query and readout, so that other splits are points of one curve.
+        """
+        values, splits = self.values, "split" in self.model.settings
+        if "alpha" not in values:
+            return (values.get("alpha0"), values.get("alpha1")) if splits else values.get("alpha1")
+        alpha = float(values["alpha"])
+        if not splits or self.source == "simulation":
+            return alpha
+        split = values["split"]
+        return split * alpha, (1.0 - split) * alpha if split < 1.0 else None
 
     @property
-    def alpha0(self) -> float:
-        """Samples per dimension for the query."""
-        if "alpha" not in self.values:
-            return float(self.values["alpha0"])
-        return float(self.values.get("split", 1.0) * self.values["alpha"])
-
-    @property
-    def alpha1(self) -> float:
-        """Samples per dimension for the readout; of all samples, those not used for the query."""
-        if "alpha" not in self.values:
-            return float(self.values["alpha1"])
-        rest = 1.0 - self.values["split"] if "split" in self.values else 1.0
-        return float(rest * self.values["alpha"])
+    def settings(self) -> dict[str, Any]:
+        """The settings of the model."""
+        return {n: value for n, value in self.values.items() if n in self.model.settings}
 
     def describe(self) -> str:
         """Return the values in one line."""
         return ", ".join(f"{name}={value}" for name, value in self.values.items())
 
 
-def _read_problem(values: Mapping[str, Any]) -> AnyProblem:
-    errors = values.get("label_errors", (0.0, 0.0))
-    if "kinds" in values:
-        return plain(from_tables(values["kinds"], errors))
-    fields = {name: values[name] for name in (*PROBLEM, "contiguous") if name in values}
-    return plain(Population([SparseTokenProblem(**fields)], label_errors=errors))
+def make_cell(
+    source: str, quantities: str | Iterable[str], values: Mapping[str, Any] | None = None
+) -> Cell | None:
+    """Return the cell for the given values, or None if none of the quantities exists there.
+
+    A simulation has no ``capacity``, and a linear model no ``cosine``: such quantities are left
+    out, and so are values that the model does not take.
+
+    Parameters
+    ----------
+    source : {"theory", "simulation"}
+        Where the numbers come from.
+    quantities : str or iterable of str
+        What to compute.
+    values : mapping
+        Values by name; others have their defaults (:data:`sparsetoken.vocabulary.PARAMETERS`).
+        ``model`` is one of :func:`sparsetoken.models.names` or a pooling. Samples per dimension are
+        either ``alpha``, of which the fraction ``split`` goes to the query, or ``alpha0`` for the
+        query and ``alpha1`` for the readout. ``kinds``, a :class:`~sparsetoken.Population` or a
+        list of tables with ``probability``, ``n_tokens``, ``n_signal``, ``signal`` and
+        ``positive_rate``, take the place of these.
+
+    Examples
+    --------
+    >>> from sparsetoken.experiments import compute, make_cell
+    >>> cell = make_cell("theory", ["test_error"], {"model": "pooled", "alpha": 2.0})
+    >>> round(compute(cell)["test_error"], 3)
+    0.293
+    """
+    check_choice("source", source, SOURCES)
+    listed = [quantities] if isinstance(quantities, str) else quantities
+    wanted = {check_known("quantity", quantity, MEASURED) for quantity in listed}
+    described = check_parameters(_describe_problem(dict(values or {})))
+    loss = described.get("loss", PARAMETERS["loss"].default)
+    if not isinstance(loss, str):
+        raise ValueError(f"loss must be a name or an import path, got {loss!r}")
+    get_loss(loss)  # raises ValueError if there is none
+    if "sharpness" in described and "cosine" not in described:
+        raise ValueError("sharpness needs a value for cosine beside it")
+    name = described.setdefault("model", PARAMETERS["model"].default)
+    model = models.get(name, described)
+    wanted &= model.predicted if source == "theory" else model.simulated
+    if not wanted:
+        return None
+    defaults = {n: PARAMETERS[n].default for n in (*_SIMULATION, *_ARGUMENTS.values())}
+    settings = {n: value for n, value in described.items() if n in model.settings}
+    complete = defaults | described | model.complete(settings)
+    names = {"model", *_PROBLEM, *_SAMPLES, *model.settings}
+    names -= set() if "split" in model.settings else {"alpha0"}
+    names |= {argument for quantity, argument in _ARGUMENTS.items() if quantity in wanted}
+    names = names | set(_SIMULATION) if source == "simulation" else names
+    names -= {"n_points"} if source == "simulation" else set()
+    names -= {n for n in _LEFT_OUT_IF_ZERO if not complete.get(n)}
+    kept = {n: complete[n] for n in PARAMETERS if n in names and n in complete}
+    cell = Cell(source, tuple(q for q in MEASURED if q in wanted), kept)
+    _check_samples(cell)
+    model.check(cell.problem, complete, frozenset(wanted))
+    return cell
+
+
+def _check_samples(cell: Cell) -> None:
+    """Raise ValueError if the numbers of samples, or the dimension, are none to compute with."""
+    values, given = cell.values, [name for name in _SAMPLES if name in cell.values]
+    groups = {MEASURED[quantity].group for quantity in cell.quantities}
+    needed = ["alpha0"] * ("split" in cell.model.settings and bool(groups & _NEEDS_QUERY))
+    needed += ["alpha1"] * ("trained" in groups or "separable" in cell.quantities)
+    if "alpha" in given and len(given) > 1:
+        raise ValueError("give either alpha (and split), or alpha0 and alpha1, not both")
+    if "alpha" in given and values.get("split") == 1.0 and "alpha1" in needed:
+        raise ValueError("split must be below 1: it leaves no samples for the readout")
+    missing = [name for name in needed if name not in given and "alpha" not in given]
+    if missing:
+        listed = ", ".join(sorted(cell.quantities))
+        raise ValueError(f"{listed}: a value for {missing[0]} (or alpha) is needed")
+    if cell.source == "simulation":
+        for name in (*given, "unlabelled"):
+            if math.isinf(values.get(name, 0.0)):
+                raise ValueError(f"{name} must be finite in a simulation")
+        if values["dim"] < 2:
+            raise ValueError(f"dim must be at least 2 in a simulation, got {values['dim']}")
+
+
+_NEEDS_QUERY = {"trained", "query", "capacity"}
+
+
+def _describe_problem(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values with the problem's defaults, and a population as plain data."""
+    defaults = {name: PARAMETERS[name].default for name in group("problem")}
+    kinds, errors = values.get("kinds"), values.get("label_errors")
+    if isinstance(kinds, Population):
+        if errors is not None:
+            raise ValueError("label_errors must be left out: the population has its own")
+        errors = kinds.label_errors
+    values.pop("label_errors", None)
+    if errors is not None and any(_check_errors(errors)):
+        values["label_errors"] = _check_errors(errors)
+    if kinds is None:
+        return defaults | values
+    for name in ("n_tokens", "n_signal", "signal", "contiguous"):
+        if name in values:
+            raise ValueError(f"{name} does not go with kinds: each has its own")
+    rate = values.pop("positive_rate", None)
+    if rate is not None and (
+        isinstance(kinds, Population) or all("positive_rate" in kind for kind in kinds)
+    ):
+        raise ValueError("positive_rate must be left out: each kind has its own")
+    if not isinstance(kinds, Population):
+        rate = PARAMETERS["positive_rate"].check(
+            defaults["positive_rate"] if rate is None else rate
+        )
+        kinds = from_tables(kinds, positive_rate=rate)
+    tables = as_tables(kinds)
+    if len(tables) > 1:
+        return values | {"kinds": tables}
+    del values["kinds"]  # the problem that it is: the same numbers, the same key
+    return values | {name: tables[0][name] for name in defaults}
+
+
+def _check_errors(label_errors: Any) -> list[float]:
+    if not isinstance(label_errors, list | tuple) or len(label_errors) != 2:
+        raise ValueError(
+            "label_errors must be two probabilities, that a positive is recorded as negative and "
+            f"the reverse; got {shown(label_errors)}"
+        )
+    return [check_real("label_errors", error, low=0.0, high=1.0) for error in label_errors]
+
+
+def compute(cell: Cell) -> dict[str, Estimate]:
+    """Return the cell's quantities; a result that is not a number raises ArithmeticError.
+
+    A simulation gives the mean over its trials, with its standard error. Linear algebra runs on one
+    thread: as many cells as there are processors run side by side, and sums in another order would
+    give other last digits.
+
+    Examples
+    --------
+    >>> from sparsetoken.experiments import compute, make_cell
+    >>> values = {"alpha0": 2.0, "dim": 200, "trials": 4}
+    >>> theory, simulation = (
+    ...     compute(make_cell(source, "cosine", values))["cosine"]
+    ...     for source in ("theory", "simulation")
+    ... )
+    >>> abs(theory - simulation) < 4 * simulation.uncertainty
+    True
+    """
+    return compute_together([cell])[0]
+
+
+def compute_together(cells: Sequence[Cell]) -> list[dict[str, Estimate]]:
+    """Compute cells that differ in their number of samples only: see :func:`group_into_tasks`."""
+    from sklearn.exceptions import ConvergenceWarning as FitWarning
+
+    from sparsetoken.sequences.threads import one_blas_thread
+
+    first = cells[0]
+    with one_blas_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # kept as a flag on the result
+        warnings.simplefilter("error", FitWarning)
+        if first.source == "simulation":
+            results = [_mean_of_trials(cell) for cell in cells]
+        else:
+            sizes = [cell.size for cell in cells]
+            predicted = first.model.theory(first.problem, sizes, first.settings)
+            results = [_read(*pair) for pair in zip(predicted, cells, strict=True)]
+    for cell, numbers in zip(cells, results, strict=True):
+        for quantity, number in numbers.items():
+            if math.isnan(number):
+                raise ArithmeticError(f"{quantity} is not a number at {cell.describe()}")
+    return results
+
+
+def group_into_tasks(cells: Iterable[Cell]) -> list[tuple[Cell, ...]]:
+    """Gather the cells that are quicker computed together: theory at several numbers of samples."""
+    groups: dict[Any, list[Cell]] = {}
+    for cell in cells:
+        samples = (*_SAMPLES, "split")
+        fixed = {name: value for name, value in cell.values.items() if name not in samples}
+        together = cell.source == "theory"
+        groups.setdefault(repr((cell.quantities, fixed)) if together else cell, []).append(cell)
+    tasks: list[tuple[Cell, ...]] = []
+    for curve in groups.values():
+        ordered = sorted(curve, key=_readout_samples, reverse=True) if len(curve) > 1 else curve
+        tasks += [
+            tuple(ordered[i : i + _MOST_TOGETHER]) for i in range(0, len(curve), _MOST_TOGETHER)
+        ]
+    return tasks
+
+
+def _readout_samples(cell: Cell) -> float:
+    size = cell.size[1] if isinstance(cell.size, tuple) else cell.size
+    return size or 0.0
+
+
+def draw_trial(cell: Cell, rng: np.random.Generator) -> dict[str, Estimate]:
+    """Return the cell's quantities after training on one drawn data set."""
+    arguments = cell.problem, cell.size, cell.values["dim"], cell.settings
+    return _read(cell.model.trial(*arguments, rng), cell)
+
+
+def _mean_of_trials(cell: Cell) -> dict[str, Estimate]:
+    """Return the mean over the cell's trials of each quantity, with its standard error."""
+    seeds = np.random.SeedSequence(cell.seed).spawn(cell.values["trials"])
+    results = [draw_trial(cell, np.random.default_rng(seed)) for seed in seeds]
+    numbers = {}
+    for quantity in cell.quantities:
+        drawn = np.array([float(result[quantity]) for result in results])
+        error = float(drawn.std(ddof=1)) / math.sqrt(drawn.size)
+        numbers[quantity] = Estimate(float(drawn.mean()), error)
+    return numbers
+
+
+def _read(result: Any, cell: Cell) -> dict[str, Estimate]:
+    """Return the cell's quantities of a result of theory or trial."""
+    numbers = {}
+    for quantity in cell.quantities:
+        number = getattr(result, quantity)
+        if quantity in _ARGUMENTS:
+            number = number(cell.values[_ARGUMENTS[quantity]])
+        numbers[quantity] = number if isinstance(number, Estimate) else Estimate(number)
+    return numbers
 
 
 def _meaning(values: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Running a sweep through the concurrent.futures interface, into a store."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -12,13 +12,15 @@ from concurrent.futures import (
 )
 from typing import Any, NamedTuple
 
-from sparsetoken.experiments.cell import Cell
-from sparsetoken.experiments.computation import Outcome, compute_or_error, curves
+from sparsetoken.estimate import Estimate
+from sparsetoken.experiments.cell import Cell, compute_together, group_into_tasks
 from sparsetoken.experiments.store import Store
 from sparsetoken.experiments.sweep import Sweep
 from sparsetoken.experiments.workers import ClusterError, available_workers
 
 Curve = tuple[Cell, ...]
+Outcome = dict[str, Estimate] | str
+"""The numbers of a cell, or its error: as text, for some errors cannot cross processes."""
 
 
 class Report(NamedTuple):
@@ -69,7 +71,7 @@ def run(
     computed = failed = 0
     show = progress or (lambda done, total: None)
     show(finished, len(cells))
-    for cell, outcome in _outcomes(_tasks(store, curves(cells)), executor):
+    for cell, outcome in _outcomes(_tasks(store, group_into_tasks(cells)), executor):
         if isinstance(outcome, str):
             store.record_failure(cell, outcome)
             failed += 1
@@ -152,6 +154,16 @@ def _outcomes(tasks: Iterator[Curve], executor: Executor | None) -> Iterator[tup
                 suspects.extend(curve)
             else:
                 yield from zip(curve, outcomes or ["it ended its worker"], strict=True)
+
+
+def compute_or_error(curve: Sequence[Cell]) -> list[Outcome]:
+    """Compute the cells of a task; should one fail, each by itself."""
+    try:
+        return list(compute_together(curve))
+    except Exception as error:  # whatever it is, it belongs in the store
+        if len(curve) == 1:
+            return [f"{type(error).__name__}: {error}"]
+    return [outcome for cell in curve for outcome in compute_or_error([cell])]
 
 
 def _result(future: "Future[list[Outcome]]") -> list[Outcome] | None:

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._validation import check_choice, check_count, check_real, read_toml
-from sparsetoken.experiments.cell import SOURCES, Cell
-from sparsetoken.experiments.cell_values import make_cell
+from sparsetoken.experiments.cell import SOURCES, Cell, make_cell
 from sparsetoken.vocabulary import (
     PARAMETERS,
     check_known,
     check_parameter,
-    with_names_of_today,
 )
 
 _ENTRIES = {"quantities": list, "sources": list, "fixed": dict, "axes": dict}
@@ -142,9 +140,7 @@ def _grid(top: dict[str, Any], block: dict[str, Any]) -> Grid:
             kind = _ENTRIES[check_known("entry", name, _ENTRIES)]
             if not isinstance(value, kind) or not value:
                 raise ValueError(f"{name} must be a {_WORDS[kind]}, got {value!r}")
-    fixed, axes = (
-        with_names_of_today(top.get(name, {}) | block.get(name, {})) for name in ("fixed", "axes")
-    )
+    fixed, axes = (top.get(name, {}) | block.get(name, {}) for name in ("fixed", "axes"))
     if fixed.keys() & axes.keys():
         raise ValueError(f"{min(fixed.keys() & axes.keys())} is both fixed and an axis")
     lists = {"sources": SOURCES} | top | block

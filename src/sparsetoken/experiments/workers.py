@@ -65,7 +65,7 @@ class RestartingProcesses(Executor):
         self.shutdown(wait=False, cancel_futures=True)
 
     def _start(self) -> ProcessPoolExecutor:
-        context = process_context("sparsetoken.experiments.computation")
+        context = process_context("sparsetoken.experiments.cell")
         return ProcessPoolExecutor(self._workers, context, initializer=end_with_parent)
 
 

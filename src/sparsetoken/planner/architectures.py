@@ -22,6 +22,7 @@ from sparsetoken.estimators import (
     TwoStepAttentionClassifier,
     VectorizedClassifier,
 )
+from sparsetoken.models import look
 from sparsetoken.planner.expectation import (
     cosine_quantiles,
     drawn_shortfall,
@@ -35,7 +36,6 @@ from sparsetoken.theory.curves import solve_along
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
 from sparsetoken.theory.optimal_solution import LearningSolution
 from sparsetoken.theory.two_steps import possible_rates
-from sparsetoken.vocabulary import look
 
 _SEARCH_POINTS = 512
 _ACCURATE_POINTS = 8192

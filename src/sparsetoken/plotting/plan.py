@@ -14,9 +14,10 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
+from sparsetoken.models import look
 from sparsetoken.plotting.picture import one_panel
 from sparsetoken.plotting.style import caption
-from sparsetoken.vocabulary import COLORS, PARAMETERS, look
+from sparsetoken.vocabulary import COLORS, PARAMETERS
 
 _MOST_NAMES = 16  # of numbered layers: more labels would overlap
 _LABEL_HEIGHT = 0.055  # of the axes: labels closer than this would overlap

@@ -9,8 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from sparsetoken.models import look, names
 from sparsetoken.plotting.picture import Picture, with_subscripts
-from sparsetoken.vocabulary import COLORS, MARKERS, MEASURED, MODELS, PARAMETERS, group, look
+from sparsetoken.vocabulary import COLORS, MARKERS, MEASURED, PARAMETERS, group
 
 Rows = Sequence[dict[str, Any]]
 
@@ -103,7 +104,7 @@ def panel(
     """
     shown = select(rows, quantity=y)
     if by == "model":
-        for model in present(shown, by, MODELS):
+        for model in present(shown, by, names()):
             name, _, color, marker = look(model)
             style = {"color": color, "marker": marker, "label": name} | (styles or {}).get(
                 model, {}

@@ -13,7 +13,7 @@ from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Pooling
 from sparsetoken.population import AnyProblem, check_problem
-from sparsetoken.theory.models import DEFAULT_POINTS, Model, get_model
+from sparsetoken.theory.models import DEFAULT_POINTS, FeatureModel, get_model
 from sparsetoken.theory.saddle import ReadoutObjective
 from sparsetoken.theory.solver import solve
 from sparsetoken.theory.trained import RESOLUTION, Risk, any_bias, solve_point
@@ -95,7 +95,7 @@ def risk(  # type: ignore[misc]  # the overloads leave out what does not decide 
 
 def solve_along(
     problem: AnyProblem,
-    places: Iterable[tuple[Model, float]],
+    places: Iterable[tuple[FeatureModel, float]],
     reg: Ridge,
     loss: Any,
 ) -> list[Risk]:
@@ -130,7 +130,7 @@ def check_within(name: str, value: Any, low: float, high: float, limit: float) -
 
 def _best_ridge(
     problem: AnyProblem,
-    model: Model,
+    model: FeatureModel,
     law: FeatureLaw,
     alpha: float,
     loss: Loss,

@@ -17,7 +17,7 @@ _LINEAR = ("vectorized", "pooled")
 
 
 @dataclass(frozen=True)
-class Model:
+class FeatureModel:
     """A linear model, or a pooling with a query at a known cosine and sharpness."""
 
     name: str
@@ -69,7 +69,7 @@ class Model:
 
 def get_model(
     model: str | Pooling, cosine: Any = None, sharpness: Any = None, n_points: Any = DEFAULT_POINTS
-) -> Model:
+) -> FeatureModel:
     """Return the model for a name or a pooling, its arguments checked."""
     check_instance("model", model)
     if isinstance(model, Pooling) or (isinstance(model, str) and ":" in model):
@@ -79,7 +79,7 @@ def get_model(
         for argument, value in (("cosine", cosine), ("sharpness", sharpness)):
             if value is not None:
                 raise ValueError(f"{argument} has no meaning for model {model!r}, got {value!r}")
-        return Model(model, None, 0.0, 0.0, 0)
+        return FeatureModel(model, None, 0.0, 0.0, 0)
     elif isinstance(model, str) and model in pooling_models():
         name, pooling = model, pooling_models()[model]
     elif model == "two-step":
@@ -97,7 +97,7 @@ def get_model(
     if sharpness is None and pooling.sharpened:
         raise ValueError(f"sharpness must be given for model {name!r}: it is β‖q‖")
     sharpness = 1.0 if sharpness is None else sharpness
-    return Model(
+    return FeatureModel(
         name,
         pooling,
         check_real("cosine", cosine, low=-1.0, high=1.0),

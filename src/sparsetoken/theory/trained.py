@@ -16,7 +16,7 @@ from sparsetoken.law import FeatureLaw, Readout, score_mean
 from sparsetoken.losses import Loss
 from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
 from sparsetoken.population import AnyProblem, check_problem
-from sparsetoken.theory.models import Model
+from sparsetoken.theory.models import FeatureModel
 from sparsetoken.theory.saddle import ReadoutObjective, assemble
 from sparsetoken.theory.separation import law_capacity
 from sparsetoken.theory.solver import LARGEST, Saddle, fits_perfectly, solve, solve_scaled
@@ -44,7 +44,7 @@ class Risk(Performance):
     )
 
     problem: AnyProblem
-    model: Model
+    model: FeatureModel
     alpha: float
     reg: float
     train_loss: Estimate
@@ -178,7 +178,7 @@ class Risk(Performance):
 
 def solve_point(
     problem: AnyProblem,
-    model: Model,
+    model: FeatureModel,
     law: FeatureLaw,
     alpha: float,
     reg: float,

@@ -11,8 +11,9 @@ from sparsetoken.app.views.alignment import align
 from sparsetoken.app.views.learning import models
 from sparsetoken.app.views.phase import along
 from sparsetoken.app.words import samples
+from sparsetoken.models import look
 from sparsetoken.theory import capacity
-from sparsetoken.vocabulary import MEASURED, MODELS
+from sparsetoken.vocabulary import MEASURED
 
 _HIGHEST = 1000.0  # of what is shown
 _GRID = 17
@@ -62,7 +63,7 @@ def draw(values: Values) -> Iterator[Content]:
         yield Content(
             panels=[panel_against(name, values, y, model_lines(rows))],
             sentence=_sentence(values, now),
-            facts={f"capacity of {MODELS[model].label}": _text(now[model]) for model in now},
+            facts={f"capacity of {look(model).label}": _text(now[model]) for model in now},
             table=by_column(("model", name, "capacity"), rows),
             python=script(values, _PYTHON, n_points=n_points, linear=linear),
             command=theory_command("capacity", values, "alpha0"),

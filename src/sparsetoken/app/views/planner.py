@@ -20,8 +20,9 @@ from sparsetoken.app.data import pilot_content
 from sparsetoken.app.parameters import Values, select
 from sparsetoken.app.scripts import keywords
 from sparsetoken.app.words import per_cent
+from sparsetoken.models import look
 from sparsetoken.planner import read_curve
-from sparsetoken.vocabulary import MODELS, PARAMETERS, group
+from sparsetoken.vocabulary import PARAMETERS, group
 
 _CLASSIFIERS = ("two-step", "pooled", "vectorized", "optimal")
 _FROM_CURVE = """\
@@ -75,7 +76,7 @@ def _plan_by_theory(values: Values, send: Callable[[Progress], None]) -> None:
     rows: list[tuple[str, float, float]] = []
     others = [model for model in _CLASSIFIERS if model != plan.model]
     for done, model in enumerate([plan.model, *others], 1):
-        report(done, f"drawing {MODELS[model].label}", _content(values, plan, rows, {}))
+        report(done, f"drawing {look(model).label}", _content(values, plan, rows, {}))
         budget = asked | {"n_samples": plan.n_samples, "error": None, "model": model}
         curve = (plan if model == plan.model else st.plan(**budget)).curve
         rows += [(model, n, float(e)) for n, e in zip(curve.values, curve.errors, strict=True)]
@@ -93,7 +94,7 @@ def _content(values: Values, plan: Any, rows: Any, alternatives: dict[str, float
     return Content(
         panels=[_panel(values, plan, rows, alternatives.get("bayes", 0.0))],
         sentence=_sentence(values, plan, alternatives),
-        facts={"samples": str(plan.n_samples), "classifier": MODELS[plan.model].label} | settings,
+        facts={"samples": str(plan.n_samples), "classifier": look(plan.model).label} | settings,
         table=by_column(("model", "n_samples", "test_error"), table),
     )
 
@@ -112,14 +113,14 @@ def _panel(values: Values, plan: Any, rows: Any, floor: float) -> Panel:
 
 
 def _sentence(values: Values, plan: Any, alternatives: dict[str, float]) -> str:
-    name = "The best learner" if plan.model == "optimal" else MODELS[plan.model].label.capitalize()
+    name = "The best learner" if plan.model == "optimal" else look(plan.model).label.capitalize()
     sentence = (
         f"{name} needs {plan.n_samples} labelled sequences for an error of "
         f"{per_cent(plan.error)}; no learner does with fewer than {plan.least_samples}"
     )
     if alternatives:
         listed = " and ".join(
-            f"{per_cent(error)} with {MODELS[model].label}"
+            f"{per_cent(error)} with {look(model).label}"
             for model, error in alternatives.items()
             if model not in ("bayes", "optimal")
         )

@@ -10,7 +10,7 @@ from sparsetoken.app.parameters import Values, slider
 from sparsetoken.app.scripts import ATTENTION, script, theory_command
 from sparsetoken.app.views.learning import curve, models
 from sparsetoken.app.words import per_cent, samples
-from sparsetoken.vocabulary import MODELS
+from sparsetoken.models import look
 
 _PYTHON = f"""{ATTENTION}\
 print(attention.recall(fpr={{fpr!r}}))
@@ -33,9 +33,9 @@ def draw(values: Values) -> Iterator[Content]:
         at_fpr = {model: recall for model, x, recall in rows if x == fpr}
         chance = Line(name="chance", look="dot", x=rates, y=rates)
         y = axis("recall", ends=(0.0, 1.02))
-        facts = {f"recall of {MODELS[m].label}": _text(recall) for m, recall in at_fpr.items()}
+        facts = {f"recall of {look(m).label}": _text(recall) for m, recall in at_fpr.items()}
         if step:
-            facts |= {f"AUC of {MODELS[m].label}": _text(risk.auc) for m, risk in risks.items()}
+            facts |= {f"AUC of {look(m).label}": _text(risk.auc) for m, risk in risks.items()}
         yield Content(
             panels=[panel_against("fpr", values, y, [*model_lines(rows), chance])],
             sentence=_sentence(values, at_fpr),

@@ -7,9 +7,9 @@ import numpy as np
 from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
+from sparsetoken.models import look
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.theory import capacity
-from sparsetoken.vocabulary import look
 
 _PROBLEM: dict[str, Any] = {"n_tokens": 5, "n_signal": 1, "signal": 2.0, "positive_rate": 0.5}
 _MODELS = ("vectorized", "pooled", "attention")

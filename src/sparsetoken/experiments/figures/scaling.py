@@ -8,8 +8,8 @@ import numpy as np
 from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows, figure, query_rate
 from sparsetoken.experiments.sweep import Grid, Sweep
+from sparsetoken.models import look
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.vocabulary import look
 
 _CLOSED = ("pooled", "vectorized", "hardmax")
 _TRAINED = ("pooled", "two-step", "vectorized")

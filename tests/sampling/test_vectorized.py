@@ -5,49 +5,9 @@ import pytest
 from statistical import assert_same_law
 
 import sparsetoken as st
-from agreement import assert_theory_agrees
-from populations import LENGTH_WITH_LABEL, STRENGTHS, TWO_LENGTHS
 from sparsetoken.estimators.readout import fit_readout
-from sparsetoken.experiments import make_cell
-from sparsetoken.experiments.models.linear import sample_vectorized, vectorized_performance
 from sparsetoken.losses import Logistic
-
-PROBLEM = {"n_tokens": 6, "signal": 3.0, "positive_rate": 0.4, "reg": 0.1}
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"model": "pooled", "alpha": 3.0},
-        {"model": "pooled", "alpha": 3.0, "test_n_tokens": 20},
-        {"model": "pooled", "alpha": 3.0, "label_errors": [0.1, 0.05]},
-        {"model": "pooled", "alpha": 3.0, "test_n_tokens": 12, "n_windows": 2},
-        {"model": "pooled", "alpha": 3.0, "test_kinds": TWO_LENGTHS},
-        {"model": "vectorized", "alpha": 2.0},
-        {"model": "vectorized", "alpha": 6.0, "n_tokens": 4, "n_signal": 2, "dim": 80},
-    ],
-    ids=lambda values: "-".join(f"{v}" for v in values.values() if isinstance(v, str | int)),
-)
-def test_simulation_agrees_with_theory(values):
-    found = assert_theory_agrees(PROBLEM | values)
-    assert "cosine" not in found  # there is no query
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"model": "pooled", "kinds": LENGTH_WITH_LABEL},
-        {"model": "vectorized", "kinds": STRENGTHS},
-    ],
-    ids=["pooled", "vectorized"],
-)
-def test_simulation_of_populations_agrees_with_theory(values):
-    assert_theory_agrees(values | {"alpha": 3.0, "reg": 0.1})
-
-
-def test_sequences_of_several_lengths_cannot_be_vectorized():
-    with pytest.raises(ValueError, match="one length, got lengths 4, 14"):
-        make_cell("theory", "auc", {"kinds": TWO_LENGTHS, "model": "vectorized", "alpha": 2.0})
+from sparsetoken.sampling.vectorized import sample_vectorized, vectorized_performance
 
 
 def test_reduced_vectorized_features_have_the_law_of_dense_ones():

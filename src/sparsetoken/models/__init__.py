@@ -1,0 +1,93 @@
+"""Models, one file each: what a classifier is called, predicted to do, and does.
+
+A new one is a file of this folder with a subclass of :class:`~sparsetoken.models.base.Model`,
+listed in ``_FILES``; outside of the package, the class alone will do. Names and looks are known
+without numerics.
+"""
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from sparsetoken._validation import check_choice
+from sparsetoken.models.base import KNOWN, Look, Model, OneClassError
+from sparsetoken.vocabulary import COLORS, MARKERS
+
+__all__ = ["Look", "Model", "OneClassError", "get", "look", "names"]
+
+# In the order in which they are listed and drawn. The default classifier will be the first.
+_FILES = (
+    *("two_step", "pooled", "vectorized", "attention", "joint", "training", "optimal", "bayes"),
+)
+
+
+def _models() -> dict[str, type[Model]]:
+    for file in _FILES:
+        importlib.import_module(f"{__name__}.{file}")
+    order = {file.replace("_", "-"): index for index, file in enumerate(_FILES)}
+    return dict(sorted(KNOWN.items(), key=lambda item: order.get(item[0], len(order))))
+
+
+def names() -> list[str]:
+    """Return the names of the models.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> st.models.names()[:3]
+    ['two-step', 'pooled', 'vectorized']
+    """
+    from sparsetoken.models.attention import POOLINGS
+
+    return [*_models(), *POOLINGS]
+
+
+def get(name: str, settings: Mapping[str, Any] | None = None) -> Model:
+    """Return a model by its name, or raise ValueError.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`, or a pooling by its name or import path. Such a model learns its query
+        by two steps, unless it is given.
+    settings : mapping, optional
+        A ``cosine`` among them says that the query of a pooling is given.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+    >>> pooled = st.models.get("pooled")
+    >>> [round(result.test_error, 3) for result in pooled.theory(problem, [1.0, 2.0], {})]
+    [0.329, 0.293]
+    >>> rng = np.random.default_rng(0)
+    >>> round(pooled.trial(problem, 2.0, dim=200, settings={}, rng=rng).test_error, 2)
+    0.3
+    """
+    if not isinstance(name, str):
+        raise ValueError(f"model must be a name or an import path, got {name!r}")
+    known = _models()
+    if name in known:
+        return known[name]()
+    from sparsetoken.models.attention import Attention
+    from sparsetoken.models.two_step import TwoStepAttention
+    from sparsetoken.pooling import get_pooling, pooling_models
+
+    if ":" in name:
+        get_pooling(name)  # raises ValueError if there is none
+    else:
+        check_choice("model", name, dict.fromkeys([*known, *pooling_models()]))
+    return (Attention if "cosine" in (settings or {}) else TwoStepAttention)(name)
+
+
+def look(name: str) -> Look:
+    """Return how a model is called and drawn; a pooling of the user's gets a free color."""
+    from sparsetoken.models.attention import POOLINGS
+
+    known = _models()
+    if name in known and hasattr(known[name], "look"):
+        return known[name].look
+    if name in POOLINGS:
+        return POOLINGS[name]
+    index = sum(map(ord, name)) % len(MARKERS)
+    return Look(name, "", COLORS[index], MARKERS[index])

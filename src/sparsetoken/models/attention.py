@@ -1,0 +1,139 @@
+"""Tokens pooled by a query of given angle to the signal, and a readout of their sum."""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sparsetoken.models.base import Look, Size, TrainingSet, count_samples, measured, one_size
+from sparsetoken.models.readout import ReadoutModel
+from sparsetoken.vocabulary import COLORS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from sparsetoken.performance import Performance
+    from sparsetoken.pooling import Pooling
+    from sparsetoken.population import AnyProblem
+
+POOLINGS = {
+    "hardmax": Look(
+        "hardmax", "all the weight on the token with the largest score", COLORS[3], "D"
+    ),
+    "elementwise": Look(
+        "elementwise", "attention whose tokens do not compete for weight", COLORS[4], "v"
+    ),
+}
+"""How models with another pooling than softmax look; they are called by the pooling's name."""
+
+
+class Attention(ReadoutModel):
+    """Attention with a query of given ``cosine`` and ``sharpness``.
+
+    Parameters
+    ----------
+    pooling : str, default="attention"
+        The pooling by its name or import path; "attention" is softmax.
+    """
+
+    name = "attention"
+    look = Look(
+        "attention", "softmax attention with a query given by cosine and sharpness", COLORS[5], "P"
+    )
+    settings: ClassVar[tuple[str, ...]] = ("cosine", "sharpness", "reg", "loss", "n_points")
+
+    def __init__(self, pooling: str = "attention") -> None:
+        self._pooling = pooling
+        if pooling != "attention":
+            self.name = pooling
+            if ":" in pooling:  # its best weights are not known
+                self.predicted = self.predicted - measured("oracle")  # type: ignore[misc]
+
+    @property
+    def architecture(self) -> str:
+        """What the theory calls it."""
+        return self._pooling
+
+    @property
+    def pooling(self) -> "Pooling":
+        """How scores become weights."""
+        from sparsetoken.pooling import get_pooling, pooling_models
+
+        named = pooling_models().get(self._pooling)
+        return get_pooling(self._pooling) if named is None else named
+
+    def draw_query(
+        self,
+        problem: "AnyProblem",
+        size: Size,
+        dim: int,
+        settings: dict[str, Any],
+        rng: "np.random.Generator",
+    ) -> Any:
+        """Make a query of the given length, at the given angle to a random signal."""
+        import numpy as np
+
+        from sparsetoken.problem import random_direction
+        from sparsetoken.sampling import LearnedQuery
+
+        self.check_query(settings)
+        direction, other = (random_direction(dim, rng) for _ in range(2))
+        other -= (other @ direction) * direction
+        other /= np.linalg.norm(other)
+        cosine, sharpness = settings["cosine"], settings.get("sharpness", 1.0)
+        query = sharpness * (cosine * direction + math.sqrt(1.0 - cosine**2) * other)
+        return LearnedQuery(query, np.zeros_like(query), 0.0, direction, 1.0)
+
+    def check(
+        self, problem: "AnyProblem", values: Mapping[str, Any], quantities: frozenset[str]
+    ) -> None:
+        """Refuse a query that is not given, unless nothing is asked about it."""
+        if not quantities <= measured("oracle"):
+            self.check_query(values)
+
+    def check_query(self, settings: Mapping[str, Any]) -> None:
+        """Raise ValueError unless the query is given."""
+        for name in ("cosine", "sharpness") if self.pooling.sharpened else ("cosine",):
+            if name not in settings:
+                raise ValueError(
+                    f"model {self.name!r} needs a value for {name}: its query is given"
+                )
+
+    def readout_samples(self, size: Size, dim: int, settings: Mapping[str, Any]) -> int:
+        """Return how many samples train the readout."""
+        return count_samples(one_size(self, size), dim)
+
+    def draw_training(
+        self,
+        problem: "AnyProblem",
+        size: Size,
+        dim: int,
+        settings: dict[str, Any],
+        rng: "np.random.Generator",
+        query: Any,
+    ) -> TrainingSet:
+        """Draw the features that the query makes of fresh samples."""
+        from sparsetoken.sampling import sample_features
+
+        features, y = sample_features(
+            problem,
+            self.readout_samples(size, dim, settings),
+            query.query,
+            query.direction,
+            pooling=self.pooling,
+            beta=query.beta,
+            random_state=rng,
+        )
+        return TrainingSet(features, 2.0 * y - 1.0, query.direction, query)
+
+    def judge(
+        self,
+        problem: "AnyProblem",
+        training: TrainingSet,
+        settings: dict[str, Any],
+        rng: "np.random.Generator",
+    ) -> "Performance":
+        """Return the performance of query and readout on fresh points of their law."""
+        from sparsetoken.models.readout_trial import judge_attention
+
+        query, readout = training.query, training.readout
+        return judge_attention(problem, query, readout, settings, rng, self.pooling)

@@ -1,0 +1,192 @@
+"""What a model is. Nothing here, or at the top of a model's file, imports numerics."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from sparsetoken.vocabulary import MEASURED, PARAMETERS, check_known, check_parameters, group
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from sparsetoken._types import Array
+    from sparsetoken.population import AnyProblem
+
+Size = float | tuple[float | None, float | None] | None
+"""Samples per dimension. For a model with a ``split`` also a pair: for query and for readout."""
+
+KNOWN: "dict[str, type[Model]]" = {}
+
+
+class Look(NamedTuple):
+    """How a model is called and drawn."""
+
+    label: str
+    help: str
+    color: str
+    marker: str
+
+
+class OneClassError(ValueError):
+    """A trial drew training samples of one class only."""
+
+
+class Model:
+    """A classifier with its theory and its simulation, for all who compute, plan or draw it.
+
+    A subclass with a ``name`` can be asked for by that name in sweeps, figures, plans, on the
+    command line and by :func:`sparsetoken.models.get`. Theory and trial are independent: each
+    imports what it needs where it needs it, and a trial never uses the theory's points.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    look : Look
+        Its label, one line of help, color and marker.
+    settings : tuple of str
+        What can be set beside problem and samples: names of
+        :data:`sparsetoken.vocabulary.PARAMETERS`, which has the defaults. Theory and trial take the
+        same; one that does not matter to them is ignored.
+    predicted, simulated : frozenset of str
+        Which numbers the results of :meth:`theory` and of :meth:`trial` have, by their names in
+        :data:`sparsetoken.vocabulary.MEASURED`.
+    search_space : mapping
+        For the planner: the range of each setting worth searching, or the words to choose among.
+    """
+
+    name: str
+    look: ClassVar[Look]
+    settings: ClassVar[tuple[str, ...]] = ()
+    predicted: ClassVar[frozenset[str]] = frozenset()
+    simulated: ClassVar[frozenset[str]] = frozenset()
+    search_space: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        if "name" in vars(cls):
+            KNOWN[cls.name] = cls
+
+    def theory(
+        self, problem: "AnyProblem", sizes: Sequence[Size], settings: Mapping[str, Any]
+    ) -> list[Any]:
+        """Return what the theory says at each number of samples.
+
+        Parameters
+        ----------
+        problem : SparseTokenProblem or Population
+            The model of the data.
+        sizes : sequence of float
+            Samples per dimension, one result for each; None leaves a result only what does not
+            depend on them. See :data:`Size`.
+        settings : mapping
+            Some of the ``settings``; the others have their defaults.
+
+        Returns
+        -------
+        results : list
+            Objects with the names of ``predicted`` as attributes, each computed when it is first
+            asked for: an :class:`~sparsetoken.estimate.Estimate`. ``recall(fpr)`` and
+            ``required_signal(error)`` are methods.
+        """
+        raise NotImplementedError
+
+    def trial(
+        self,
+        problem: "AnyProblem",
+        size: Size,
+        dim: int,
+        settings: Mapping[str, Any],
+        rng: "np.random.Generator",
+    ) -> Any:
+        """Train on one drawn data set.
+
+        Parameters
+        ----------
+        problem, size, settings
+            As in :meth:`theory`, of one size.
+        dim : int
+            Features per token.
+        rng : numpy.random.Generator
+            Source of randomness; it is read when a number is first asked for.
+
+        Returns
+        -------
+        result : object
+            With the names of ``simulated`` as attributes, which are floats, and the same methods.
+            Training samples of one class raise OneClassError.
+        """
+        raise NotImplementedError
+
+    def classifier(self, settings: Mapping[str, Any]) -> Any:
+        """Return the unfitted estimator with these settings."""
+        raise ValueError(f"model {self.name!r} is theory and simulation: it has no classifier")
+
+    def check(
+        self, problem: "AnyProblem", values: Mapping[str, Any], quantities: frozenset[str]
+    ) -> None:
+        """Raise ValueError if theory or trial cannot have these numbers.
+
+        ``values`` has all that was given to a cell of a sweep, also what this model does not take.
+        """
+
+    def complete(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings with the defaults of the others, or raise ValueError.
+
+        Numerics have no default here: theory and trial have their own.
+        """
+        for name in settings:
+            check_known(f"setting of model {self.name!r}", name, self.settings)
+        entries = (PARAMETERS[name] for name in self.settings)
+        defaults = {
+            entry.name: entry.default
+            for entry in entries
+            if entry.default is not None and entry.group != "numerics"
+        }
+        return defaults | check_parameters(settings)
+
+
+def measured(*groups: str) -> frozenset[str]:
+    """Return the names of the quantities of some groups of the vocabulary."""
+    return frozenset(name for name, quantity in MEASURED.items() if quantity.group in groups)
+
+
+QUERY = measured("query")
+"""Numbers of a learned query."""
+TWO_STEPS = ("loss", "center", *group("two steps"))
+"""Settings that a query learned by two steps depends on."""
+
+
+def count_samples(size: float, dim: int) -> int:
+    """Return the number of samples, at least two."""
+    return max(2, round(size * dim))
+
+
+def one_size(model: Model, size: Size) -> float:
+    """Return the samples per dimension of a model that has no split, or raise ValueError."""
+    if size is None or isinstance(size, tuple):
+        raise ValueError(f"model {model.name!r} needs alpha, one number of samples per dimension")
+    return float(size)
+
+
+class TrainingSet(NamedTuple):
+    """Training features with their labels, and the geometry behind them."""
+
+    features: "Array"
+    sign: "Array"
+    direction: "Array"
+    """Unit vector of the signal."""
+    query: Any = None
+    """The drawn query, a LearnedQuery; None without one."""
+    readout: Any = None
+    """The LinearReadout, if it is trained already."""
+
+    def margins(self, readout: Any) -> "Array":
+        """Return the scores times the signs of the labels."""
+        return self.sign * (self.features @ readout.coef + readout.intercept)
+
+    def check_classes(self) -> None:
+        """Raise OneClassError unless there are samples of both classes."""
+        if abs(self.sign.sum()) == self.sign.size:
+            raise OneClassError(
+                f"a trial drew only one class among {self.sign.size} training samples: "
+                "raise dim, alpha or positive_rate"
+            )

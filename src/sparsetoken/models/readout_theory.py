@@ -1,0 +1,137 @@
+"""What the theory says about a trained readout."""
+
+from functools import cached_property
+from typing import Any
+
+from sparsetoken.estimate import Estimate
+from sparsetoken.models.base import QUERY, TWO_STEPS
+from sparsetoken.population import AnyProblem
+from sparsetoken.theory import Risk, alignment, capacity, oracle_error, required_signal
+from sparsetoken.theory.curves import solve_along
+from sparsetoken.theory.models import get_model
+
+
+class OracleTheory:
+    """The best weights of an architecture, chosen with the signal known: nothing is trained.
+
+    Parameters
+    ----------
+    problem : SparseTokenProblem or Population
+        The model of the data.
+    architecture : str
+        Whose weights they are.
+    settings : dict
+        ``n_points``, if the theory's own number is not to be taken.
+    """
+
+    def __init__(self, problem: AnyProblem, architecture: str, settings: dict[str, Any]) -> None:
+        self.problem, self.architecture = problem, architecture
+        self.points = {name: settings[name] for name in ("n_points",) if name in settings}
+
+    @cached_property
+    def oracle_error(self) -> Estimate:
+        """Error of the best weights."""
+        return oracle_error(self.problem, self.architecture, **self.points)
+
+    def required_signal(self, error: float) -> Estimate:
+        """Return the signal at which the best weights reach an error."""
+        return required_signal(self.problem, self.architecture, error=error, **self.points)
+
+
+class ReadoutTheory(OracleTheory):
+    """A trained readout; each number is computed when it is first asked for.
+
+    All that :class:`~sparsetoken.theory.Risk` has can be asked for: ``test_error``, ``recall(fpr)``
+    and so on.
+
+    Parameters
+    ----------
+    model : ReadoutModel
+        The model.
+    problem : SparseTokenProblem or Population
+        The model of the data.
+    alpha : float or None
+        Samples per dimension that train the readout.
+    settings : dict
+        The settings of the model, complete.
+    curve : list of ReadoutTheory
+        Results at other numbers of samples, to be solved together.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        problem: AnyProblem,
+        alpha: float | None,
+        settings: dict[str, Any],
+        curve: list[Any],
+    ) -> None:
+        super().__init__(problem, model.architecture, settings)
+        self.alpha, self.settings, self.curve = alpha, settings, curve
+
+    @property
+    def query_arguments(self) -> dict[str, Any]:
+        """Cosine and sharpness of the query, and the points, as arguments of the theory."""
+        query = {n: self.settings[n] for n in ("cosine", "sharpness") if n in self.settings}
+        return query | self.points
+
+    @cached_property
+    def risk(self) -> Risk:
+        """The solved readout. Those of the curve with many samples come first: half the work."""
+        unknown = [one for one in self.curve if one.alpha is None]
+        if unknown:
+            raise ValueError("a value for alpha1 (or alpha) is needed: samples of the readout")
+        ordered = sorted(self.curve, key=lambda one: -one.alpha)
+        places = [
+            (get_model(one.architecture, **one.query_arguments), one.alpha) for one in ordered
+        ]
+        reg, loss = self.settings["reg"], self.settings["loss"]
+        for one, risk in zip(ordered, solve_along(self.problem, places, reg, loss), strict=True):
+            one.__dict__["risk"] = risk
+        return self.__dict__["risk"]
+
+    @cached_property
+    def capacity(self) -> Estimate:
+        """Samples per dimension that can be separated perfectly."""
+        return capacity(self.problem, self.architecture, **self.query_arguments)
+
+    @property
+    def separable(self) -> Estimate:
+        """Whether these samples can be separated perfectly."""
+        return Estimate((self.alpha or 0.0) < self.capacity, 0.0, self.capacity.converged)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.risk, name)
+
+
+class TwoStepTheory(ReadoutTheory):
+    """A readout of attention whose query two gradient steps teach, from ``alpha0`` samples.
+
+    ``cosine``, ``sharpness``, ``query_norm``, ``bias`` and the other numbers of
+    :class:`~sparsetoken.theory.Alignment` are those after the two steps; the trained readout's are
+    in ``risk``.
+    """
+
+    def __init__(self, *arguments: Any, alpha0: float | None) -> None:
+        super().__init__(*arguments)
+        self.alpha0 = alpha0
+
+    @cached_property
+    def query(self) -> Any:
+        """What the two steps teach."""
+        if self.alpha0 is None:
+            raise ValueError("a value for alpha0 (or alpha) is needed: samples of the query")
+        steps = {name: self.settings[name] for name in TWO_STEPS}
+        return alignment(self.problem, alpha=self.alpha0, **steps)
+
+    @property
+    def query_arguments(self) -> dict[str, Any]:
+        """Cosine and sharpness of the query, and the points, as arguments of the theory."""
+        return {"cosine": self.query.cosine, "sharpness": self.query.sharpness} | self.points
+
+    def __getattr__(self, name: str) -> Any:
+        if name in QUERY:
+            return getattr(self.query, name)
+        return super().__getattr__(name)

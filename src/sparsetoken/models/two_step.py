@@ -1,0 +1,113 @@
+"""The published protocol: two gradient steps teach the query, then the readout is trained.
+
+Any pooling that is not given a query learns it in the same way.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sparsetoken.models.attention import Attention
+from sparsetoken.models.base import QUERY, TWO_STEPS, Look, Size, count_samples
+from sparsetoken.models.readout import REGS
+from sparsetoken.vocabulary import COLORS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from sparsetoken.population import AnyProblem
+
+
+class TwoStepAttention(Attention):
+    """Attention whose query is learned by two gradient steps on samples of its own.
+
+    The fraction ``split`` of the samples teaches the query. A size may also be a pair, samples per
+    dimension of the query and of the readout; the latter None if the query alone is asked for.
+    """
+
+    name = "two-step"
+    look = Look(
+        "two-step attention",
+        "attention whose query is learned by two gradient steps: the published protocol",
+        COLORS[0],
+        "o",
+    )
+    settings = ("split", *TWO_STEPS, "reg", "n_points")
+    predicted = Attention.predicted | QUERY
+    simulated = Attention.simulated | (QUERY - {"misalignment"})
+    search_space: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+        "split": (0.02, 0.98),
+        "sharpness": (0.02, 30.0),
+        "reg": REGS,
+        "loss": ("square", "logistic"),
+    }
+
+    def classifier(self, settings: Mapping[str, Any]) -> Any:
+        """Return a TwoStepAttentionClassifier."""
+        from sparsetoken.estimators import TwoStepAttentionClassifier
+
+        complete = self.complete(settings)
+        complete.pop("n_points", None)
+        return TwoStepAttentionClassifier(**complete)
+
+    def check(
+        self, problem: "AnyProblem", values: Mapping[str, Any], quantities: frozenset[str]
+    ) -> None:
+        """Refuse a query that is given."""
+        if "cosine" in values:
+            raise ValueError(
+                f"model {self.name!r} learns its query; 'attention' has a given cosine"
+            )
+
+    def theory(
+        self, problem: "AnyProblem", sizes: Sequence[Size], settings: Mapping[str, Any]
+    ) -> list[Any]:
+        """Return the readouts, which are solved for together, with what the two steps teach."""
+        from sparsetoken.models.readout_theory import TwoStepTheory
+
+        complete, curve = self.complete(settings), list[Any]()
+        for size in sizes:
+            alpha0, alpha1 = _shares(size, complete["split"])
+            arguments = self, problem, alpha1, complete, curve
+            curve.append(TwoStepTheory(*arguments, alpha0=alpha0))
+        return curve
+
+    def draw_query(
+        self,
+        problem: "AnyProblem",
+        size: Size,
+        dim: int,
+        settings: dict[str, Any],
+        rng: "np.random.Generator",
+    ) -> Any:
+        """Draw the query that the two steps learn."""
+        from sparsetoken.losses import get_loss
+        from sparsetoken.sampling import sample_query
+
+        steps = {name: settings[name] for name in TWO_STEPS}
+        steps["loss"] = get_loss(steps["loss"])
+        n_samples = _counts(size, dim, settings["split"])[0]
+        return sample_query(problem, n_samples, dim, random_state=rng, **steps)
+
+    def readout_samples(self, size: Size, dim: int, settings: Mapping[str, Any]) -> int:
+        """Return how many samples train the readout."""
+        return _counts(size, dim, settings["split"])[1]
+
+
+def _shares(size: Size, split: float) -> tuple[float | None, float | None]:
+    """Return the samples per dimension of query and readout."""
+    if size is None or isinstance(size, tuple):
+        return size or (None, None)
+    if split == 1.0:
+        return size, None  # nothing is left for the readout
+    return split * size, (1.0 - split) * size
+
+
+def _counts(size: Size, dim: int, split: float) -> tuple[int, int]:
+    """Return the numbers of samples of query and readout."""
+    if isinstance(size, tuple):
+        return count_samples(size[0] or 0.0, dim), count_samples(size[1] or 0.0, dim)
+    if size is None:
+        raise ValueError("model 'two-step' needs alpha, or alpha0 and alpha1")
+    every = max(3, round(size * dim))
+    first = min(max(round(split * every), 1), every - 2)
+    return first, every - first

@@ -1,0 +1,71 @@
+"""A readout of all tokens in a row."""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sparsetoken.models.base import Look, Size, TrainingSet, count_samples, one_size
+from sparsetoken.models.readout import ReadoutModel
+from sparsetoken.vocabulary import COLORS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from sparsetoken.performance import Performance
+    from sparsetoken.population import AnyProblem
+
+
+class Vectorized(ReadoutModel):
+    """A linear readout of all tokens in a row: a weight for each place and feature."""
+
+    name = "vectorized"
+    look = Look("vectorized", "a linear readout of all tokens in a row", COLORS[2], "^")
+
+    def check(
+        self, problem: "AnyProblem", values: Mapping[str, Any], quantities: frozenset[str]
+    ) -> None:
+        """Refuse sequences of several lengths, and runs, which are rare at the ends."""
+        from sparsetoken.population import only_length
+
+        if any(kind.contiguous for kind in problem.kinds):
+            raise ValueError("contiguous: model 'vectorized' knows signals at any places only")
+        only_length(problem, "model 'vectorized' needs")
+
+    def classifier(self, settings: Mapping[str, Any]) -> Any:
+        """Return a VectorizedClassifier."""
+        from sparsetoken.estimators import VectorizedClassifier
+
+        return VectorizedClassifier(**self.complete(settings))
+
+    def draw_training(
+        self,
+        problem: "AnyProblem",
+        size: Size,
+        dim: int,
+        settings: dict[str, Any],
+        rng: "np.random.Generator",
+        query: Any,
+    ) -> TrainingSet:
+        """Draw reduced features; the signal is spread evenly over the tokens."""
+        import numpy as np
+
+        from sparsetoken.population import lengths
+        from sparsetoken.sampling.vectorized import sample_vectorized
+
+        n_samples, (n_tokens,) = count_samples(one_size(self, size), dim), lengths(problem)
+        features, y = sample_vectorized(problem, n_samples, dim, rng)
+        along = np.arange(features.shape[1]) < n_tokens
+        return TrainingSet(features, 2.0 * y - 1.0, along / math.sqrt(n_tokens))
+
+    def judge(
+        self,
+        problem: "AnyProblem",
+        training: TrainingSet,
+        settings: dict[str, Any],
+        rng: "np.random.Generator",
+    ) -> "Performance":
+        """Return the readout's performance, averaged over the places of the signal."""
+        from sparsetoken.sampling.vectorized import vectorized_performance
+
+        coef, intercept = training.readout
+        return vectorized_performance(problem, coef, intercept, rng, loss=settings["loss"])
