@@ -89,7 +89,7 @@ def test_the_page_learns_its_controls_from_the_vocabulary(server):
             assert quantity.slider is None or [control["low"], control["high"]] == [
                 *quantity.slider
             ]
-    assert found["models"]["pooled"]["color"] == st.vocabulary.MODELS["pooled"].color
+    assert found["models"]["pooled"]["color"] == st.models.look("pooled").color
     used = {name for view in found["views"].values() for name in view["controls"]}
     assert (
         used == set(found["controls"]) == {n for names in found["groups"].values() for n in names}
