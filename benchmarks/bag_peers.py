@@ -6,15 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
-from sklearn.decomposition import PCA
-from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import roc_auc_score
-from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.mixture import GaussianMixture
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from sparsetoken import Sequences
@@ -37,7 +33,6 @@ class Embedded(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Sequences, y: Labels) -> "Embedded":
         """Fit the classifier; by default logistic regression with its ridge by inner folds."""
-        self.learn(X)
         scores = {"Cs": 10, "cv": 5, "max_iter": 5000, "scoring": "roc_auc"}
         extra = {"l1_ratios": (0.0,), "use_legacy_attributes": False}
         ridge = make_pipeline(StandardScaler(), LogisticRegressionCV(**scores, **extra))
@@ -51,9 +46,6 @@ class Embedded(BaseEstimator):  # type: ignore[misc]
         if hasattr(self.model_, "decision_function"):
             return self.model_.decision_function(rows)
         return self.model_.predict_proba(rows)[:, 1] - 0.5
-
-    def learn(self, X: Sequences) -> None:
-        """Learn what the embedding needs: nothing."""
 
     def embed(self, X: Sequences) -> Floats:
         """Return the mean token."""
@@ -79,67 +71,6 @@ class Quantiles(Embedded):
         """Return seven quantiles from the smallest to the largest."""
         levels = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
         return np.stack([np.quantile(bag, levels, axis=0).ravel() for bag in X])
-
-
-class FisherVectors(Embedded):
-    """miFV: how a bag would change the means and deviations of a small Gaussian mixture."""
-
-    components = 4
-
-    def learn(self, X: Sequences) -> None:
-        """Fit principal components and the mixture to all tokens."""
-        variance = make_pipeline(StandardScaler(), PCA(0.9, svd_solver="full"))
-        self.axes_ = variance.fit(X.tokens.astype(float))
-        mixture = GaussianMixture(self.components, covariance_type="diag", random_state=0)
-        self.mixture_ = mixture.fit(self.axes_.transform(X.tokens))
-
-    def embed(self, X: Sequences) -> Floats:
-        """Return Fisher vectors: square roots of entries, then of unit length."""
-        tokens = self.axes_.transform(X.tokens)
-        chances = self.mixture_.predict_proba(tokens)
-        entries = []
-        for k, weight in enumerate(self.mixture_.weights_):
-            z = (tokens - self.mixture_.means_[k]) / np.sqrt(self.mixture_.covariances_[k])
-            chance = chances[:, k : k + 1] / np.sqrt(weight)
-            entries += [bag_means(chance * z, X), bag_means(chance * (z**2 - 1) / np.sqrt(2), X)]
-        vectors = np.concatenate(entries, axis=1)
-        return Normalizer().transform(np.sign(vectors) * np.sqrt(np.abs(vectors)))
-
-
-class SetKernel(BaseEstimator):  # type: ignore[misc]
-    """The normalized set kernel with a support vector machine.
-
-    The kernel of two bags is the mean rbf kernel of their pairs of tokens, scaled to one for equal
-    bags: the product of mean Nyström features of the tokens, exact up to 1000 tokens. Its width and
-    C are chosen by inner folds.
-    """
-
-    def fit(self, X: Sequences, y: Labels) -> "SetKernel":
-        """Choose the width, and fit."""
-        self.scaler_ = StandardScaler().fit(X.tokens.astype(float))
-        tokens = self.scaler_.transform(X.tokens)
-        sample = tokens[:: max(1, len(tokens) // 500)]
-        width = 1.0 / np.median(euclidean_distances(sample, squared=True))
-        best: Any = None
-        for factor in (0.25, 1.0, 4.0):
-            landmarks = min(1000, len(tokens))
-            nystroem = Nystroem(gamma=factor * width, n_components=landmarks, random_state=0)
-            self.map_ = nystroem.fit(tokens)
-            machine = SVC(kernel="linear", class_weight="balanced")
-            search = GridSearchCV(machine, {"C": (1.0, 10.0, 100.0)}, scoring="roc_auc")
-            search.fit(self._embed(X), y)
-            if best is None or search.best_score_ > best[0]:
-                best = search.best_score_, self.map_, search
-        _, self.map_, self.model_ = best
-        return self
-
-    def decision_function(self, X: Sequences) -> Floats:
-        """Return the machine's score."""
-        return self.model_.decision_function(self._embed(X))
-
-    def _embed(self, X: Sequences) -> Floats:
-        features = self.map_.transform(self.scaler_.transform(X.tokens))
-        return Normalizer().transform(bag_means(features, X))
 
 
 class MaxProbe(BaseEstimator):  # type: ignore[misc]

@@ -15,7 +15,6 @@ calibrated ones would show for so few bags.
 
 import argparse
 import importlib.util
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -26,25 +25,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.datasets import load_digits
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from benchmarks.bag_networks import AttentionProbe, EmbeddedABMIL
 from benchmarks.bag_peers import (
     Embedded,
-    FisherVectors,
     InstanceMachine,
     MaxProbe,
     Quantiles,
-    SetKernel,
     Statistics,
 )
-from benchmarks.bag_trees import CountingTrees
+from benchmarks.report import Kept, Table, mean_and_error
 from sparsetoken import (
     AttentionClassifier,
     BayesAttentionClassifier,
@@ -66,13 +59,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "mean": Embedded,
     "extra": lambda: Statistics(ExtraTreesClassifier(500, random_state=0)),
     "forest": lambda: Statistics(RandomForestClassifier(500, random_state=0)),
-    "boosting": lambda: Statistics(
-        HistGradientBoostingClassifier(min_samples_leaf=5, random_state=0)
-    ),
     "quantiles": lambda: Quantiles(ExtraTreesClassifier(500, random_state=0)),
-    "counting": CountingTrees,
-    "setkernel": SetKernel,
-    "fisher": FisherVectors,
     "misvm": InstanceMachine,
     "multimax": MaxProbe,
     "rolling": lambda: MaxProbe(heads=1, window=10),
@@ -114,27 +101,7 @@ class Fit(NamedTuple):
     auc: float
     seconds: float
     scores: Sequence[float] = ()
-    """Of the bags tested on; none in stores of 0.2."""
-
-
-class Store:
-    """Fits by name, kept in a file of one line each if there is one."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self.fits: dict[str, Fit] = {}
-        if path is not None and path.exists():
-            lines = map(json.loads, path.read_text().splitlines())
-            self.fits = {name: Fit(*fit) for name, fit in lines}
-
-    def get(self, name: str, compute: Callable[[], Fit]) -> Fit:
-        """Return the fit of that name, computed if there is none yet."""
-        if name not in self.fits:
-            self.fits[name] = compute()
-            if self.path is not None:
-                with self.path.open("a") as file:
-                    file.write(json.dumps([name, self.fits[name]]) + "\n")
-        return self.fits[name]
+    """Of the bags tested on."""
 
 
 Split = tuple[str, Labels, Labels]
@@ -159,9 +126,9 @@ def splits_of(y: Labels, size: int, repeats: int) -> Iterator[Split]:
 
 
 def fit_all(
-    name: str, X: Sequences, y: Labels, model: str, splits: Iterable[Split], store: Store
+    name: str, X: Sequences, y: Labels, model: str, splits: Iterable[Split], store: Kept
 ) -> list[Fit]:
-    def fit(train: Labels, test: Labels) -> Fit:
+    def fit(train: Labels, test: Labels) -> Any:
         start = time.process_time()
         fitted = MODELS[model]().fit(X[train], y[train])
         took = time.process_time() - start
@@ -170,7 +137,7 @@ def fit_all(
         return Fit(accuracy, float(roc_auc_score(y[test], scores)), took, scores.tolist())
 
     return [
-        store.get(f"{name}, {model}, {split}", partial(fit, train, test))
+        Fit(*store.get(f"{name}, {model}, {split}", partial(fit, train, test)))
         for split, train, test in splits
     ]
 
@@ -214,13 +181,6 @@ def judge(fits: list[Fit], tests: list[Labels], y: Labels, folds: int = 10) -> J
     return Judged(*np.mean(rows, axis=0).tolist())
 
 
-def mean_and_error(values: Floats, independent: int = 10) -> tuple[float, float]:
-    """Return mean and standard error; of the splits so many share no test bag."""
-    if len(values) < 2:
-        return float(values.mean()), float("nan")
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(independent))
-
-
 def sets(folder: Path | None, names: list[str]) -> Iterator[tuple[str, Sequences, Labels]]:
     if "needle" in names:
         yield "needle", *needle_digits()
@@ -238,28 +198,23 @@ def sets(folder: Path | None, names: list[str]) -> Iterator[tuple[str, Sequences
             yield f"noise{number}", X, np.random.default_rng(number).permutation(y)
 
 
-HEAD = (
-    f"{'set':<13} {'model':<11} {'n':>4} {'accuracy':>15} {'AUC':>15} {'less the first:':>19} "
-    f"{'AUC':>17} {'best: fold':>10} {'round':>6} {'off':>5} {'(calibrated)':>12} {'CPU s':>7}"
+COLUMNS = (
+    *("set:13", "model:11", "n:4d", "accuracy:15s", "AUC:15s", "less the first:16s", "AUC:16s"),
+    *("best of a fold:5.3f", "of a round:5.3f", "off:5.3f", "if calibrated:5.3f", "CPU s:7.2f"),
 )
 
 
 def row(
     name: str, model: str, size: int, fits: list[Fit], first: list[Fit], judged: Judged | None
-) -> str:
-    """Return a line of the table; ``first`` has the fits of the first model to the same bags."""
-    columns = [f"{name:<13} {model:<11} {size:>4}"]
+) -> list[Any]:
+    """Return a row of the table; ``first`` has the fits of the first model to the same bags."""
     values, others = (np.array([fit[:3] for fit in some]).T for some in (fits, first))
-    for column in (0, 1):
-        columns.append("{:.3f} ± {:.3f}".format(*mean_and_error(values[column])).rjust(15))
-    for column in (0, 1):
-        difference = mean_and_error(values[column] - others[column])
-        columns.append("{:+.3f} ± {:.3f}".format(*difference).rjust(19 - 2 * column))
-    best = "" if judged is None else f"{judged.best_fold:.3f} {judged.best_round:>6.3f}"
-    columns.append(best.rjust(17))
-    off = "" if judged is None else f"{judged.calibration:.3f} {judged.if_calibrated:>12.3f}"
-    columns.append((off if model in OURS else "").rjust(18))
-    return " ".join(columns) + f" {values[2].mean():>7.2f}"
+    means = ["{:.3f} ± {:.3f}".format(*mean_and_error(values[k], 10)) for k in (0, 1)]
+    gaps = ["{:+.3f} ± {:.3f}".format(*mean_and_error(values[k] - others[k], 10)) for k in (0, 1)]
+    figures: list[Any] = [""] * 4 if judged is None else list(judged)
+    if model not in OURS:
+        figures[2:] = "", ""
+    return [name, model, size, *means, *gaps, *figures, values[2].mean()]
 
 
 def verdict(name: str, fits: dict[str, list[Fit]]) -> str:
@@ -271,7 +226,7 @@ def verdict(name: str, fits: dict[str, list[Fit]]) -> str:
     for column, measure in enumerate(("accuracy", "AUC")):
         means = {peer: measured[peer][:, column].mean() for peer in peers}
         best = max(means, key=means.__getitem__)
-        mean, error = mean_and_error((measured[ours] - measured[best])[:, column])
+        mean, error = mean_and_error((measured[ours] - measured[best])[:, column], 10)
         parts.append(f"{measure} {mean:+.3f} ± {error:.3f} against {best}")
     return f"{name}: {ours} less the best peer: {', '.join(parts)}"
 
@@ -285,13 +240,13 @@ def main() -> None:
     parser.add_argument("--curves", type=int, default=0, help="learning curves of so many splits")
     parser.add_argument("--store", type=Path, help="file that keeps the result of every fit")
     options = parser.parse_args()
-    store = Store(options.store)
+    store = Kept(options.store)
     models = options.models.split(",")
     for name, needs in (("probe", "torch"), ("abmil", "torchmil")):
         if name in models and importlib.util.find_spec(needs) is None:
             print(f"{name}: skipped, {needs} is not installed")
             models.remove(name)
-    print(HEAD)
+    table = Table(*COLUMNS)
     verdicts = []
     for name, X, y in sets(options.data, options.sets.split(",")):
         sizes = [size for size in (20, 40, 80, 160) if size <= 0.85 * len(y)]
@@ -304,7 +259,7 @@ def main() -> None:
                 tests = [test for _, _, test in splits]
                 scored = not options.curves and all(fit.scores for fit in fits[model])
                 judged = judge(fits[model], tests, y) if scored else None
-                print(row(name, model, size, fits[model], fits[models[0]], judged), flush=True)
+                table.add(*row(name, model, size, fits[model], fits[models[0]], judged))
         if any(model not in OURS for model in models[1:]):
             verdicts.append(verdict(name, fits))
     print("\n".join(verdicts))

@@ -25,7 +25,6 @@ from scipy.special import expit
 from benchmarks.bags import (
     MODELS,
     STORED,
-    Store,
     best_accuracy,
     calibration_error,
     fit_all,
@@ -33,6 +32,7 @@ from benchmarks.bags import (
     sets,
 )
 from benchmarks.pilot_truth import Simulated, families, generator
+from benchmarks.report import Kept, Table, mean_and_error
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -126,7 +126,7 @@ def fit_and_judge(setting: Setting, family: Simulated, model: str, repeats: int)
     return judged
 
 
-def judge_bags(name: str, X: Any, y: Labels, model: str, seeds: int, store: Store) -> list[Judged]:
+def judge_bags(name: str, X: Any, y: Labels, model: str, seeds: int, store: Kept) -> list[Judged]:
     """Return what was seen of all bags, each when it was held out, in each round of ten folds."""
     splits = list(folds_of(y, seeds))
     fits = fit_all(name, X, y, model, splits, store)
@@ -139,16 +139,16 @@ def judge_bags(name: str, X: Any, y: Labels, model: str, seeds: int, store: Stor
     return judged
 
 
-HEAD = f"{'set':<14} positive    n  accuracy  at the best    gap ± s.e.  by chance     off"
+COLUMNS = (
+    *("set:14", "positive:8.0%", "n:5d", "accuracy:9.3f", "at the best:11.3f", "gap ± s.e.:13s"),
+    *("by chance:9.3f", "off:6.3f"),
+)
 
 
-def row(name: str, rate: float, size: int, judged: list[Judged]) -> str:
+def row(name: str, rate: float, size: int, judged: list[Judged]) -> list[Any]:
     right, best, off, by_chance = np.array([one[:4] for one in judged]).T
-    error = np.std(best - right, ddof=1) / np.sqrt(len(judged)) if len(judged) > 1 else np.nan
-    return (
-        f"{name:<14} {rate:>7.0%} {size:>5} {right.mean():>9.3f} {best.mean():>12.3f} "
-        f"{(best - right).mean():>7.3f} ± {error:.3f} {by_chance.mean():>10.3f} {off.mean():>7.3f}"
-    )
+    gap = "{:.3f} ± {:.3f}".format(*mean_and_error(best - right))
+    return [name, rate, size, right.mean(), best.mean(), gap, by_chance.mean(), off.mean()]
 
 
 def summary(name: str, settings: list[list[Judged]]) -> str:
@@ -158,8 +158,8 @@ def summary(name: str, settings: list[list[Judged]]) -> str:
     counts = sum(np.sum([one.counts for one in judged], axis=0) for judged in settings)
     n, predicted, positives = counts
     lines = [
-        f"\n{name}: gap {gaps.mean():.4f} ± {gaps.std(ddof=1) / np.sqrt(len(gaps)):.4f}, "
-        f"by chance {means[:, 3].mean():.4f}, largest {gaps.max():.3f}; "
+        "\n{}: gap {:.4f} ± {:.4f}, ".format(name, *mean_and_error(gaps))
+        + f"by chance {means[:, 3].mean():.4f}, largest {gaps.max():.3f}; "
         f"off {means[:, 2].mean():.3f}",
         "predicted " + " ".join(f"{value:.3f}" for value in predicted / n),
         "observed  " + " ".join(f"{value:.3f}" for value in positives / n),
@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--store", type=Path, help="file that keeps the result of every such fit")
     options = parser.parse_args()
     by_name = families(None)
-    print(HEAD)
+    table = Table(*COLUMNS)
     summaries = []
     halves = {"for choosing": FOR_CHOOSING, "for reporting": FOR_REPORTING}
     for part, names in halves.items() if options.repeats else ():
@@ -185,14 +185,14 @@ def main() -> None:
         for setting in settings(names):
             family = by_name[setting.family]
             judged.append(fit_and_judge(setting, family, options.model, options.repeats))
-            print(row(*setting, judged[-1]), flush=True)
+            table.add(*row(*setting, judged[-1]))
         summaries.append(summary(part, judged))
     if options.data is not None:
         judged = []
         for name, X, y in sets(options.data, ["needle", *STORED]):
-            store = Store(options.store)
+            store = Kept(options.store)
             judged.append(judge_bags(name, X, y, options.model, options.seeds, store))
-            print(row(name, float(y.mean()), len(y), judged[-1]), flush=True)
+            table.add(*row(name, float(y.mean()), len(y), judged[-1]))
         summaries.append(summary("development sets", judged))
     print("\n".join(summaries))
 

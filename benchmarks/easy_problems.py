@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import expit
 
 from benchmarks.bags import best_accuracy, calibration_error
+from benchmarks.report import Table
 from sparsetoken import AttentionClassifier, SparseTokenClassifier, SparseTokenProblem
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import as_sequences
@@ -67,7 +68,8 @@ def judge(model: Any, problem: Problem) -> Judged:
     start = time.process_time()
     model.fit(X, y)
     seconds = time.process_time() - start
-    members = model.stack_.member_scores(MemoryData(as_sequences(new)))[..., 0]
+    data = MemoryData(as_sequences(new))
+    members = np.concatenate([one.scores(data) for one in model.stack_.members], axis=1)[..., 0]
     scores = model.decision_function(new)
     return Judged(
         float(np.mean((scores > 0) == y_new)),
@@ -91,15 +93,14 @@ def main(n_problems: int = 100, seed: int = 0) -> None:
             if one.best - one.accuracy > BOUND or one.one_class:
                 print(f"#{index} {name} {one.accuracy:.3f}, best {one.best:.3f}: {problem}")
                 print(f"    {one}", flush=True)
-    print(f"{'':<22} within {BOUND}  shortfall: mean  largest  one class  attention leads  "
-          f"accuracy  off  CPU s")  # fmt: skip
+    table = Table("classifier:22", f"within {BOUND}:5.0%", "shortfall:9.4f", "largest:7.3f",
+                  "one class:5d", "attention leads:5.0%", "accuracy:8.3f", "off:5.3f",
+                  "CPU s:6.2f")  # fmt: skip
     for name, each in judged.items():
         short = np.array([one.best - one.accuracy for one in each])
-        one_class = sum(one.one_class for one in each)
         leads = np.mean([one.leader == "attention" for one in each])
-        accuracy, off, seconds = np.mean(
-            [(one.accuracy, one.calibration, one.seconds) for one in each], axis=0
+        means = np.mean([(one.accuracy, one.calibration, one.seconds) for one in each], axis=0)
+        one_class = sum(one.one_class for one in each)
+        table.add(
+            name, np.mean(short <= BOUND), short.mean(), short.max(), one_class, leads, *means
         )
-        print(f"{name:<22} {np.mean(short <= BOUND):>10.0%} {short.mean():>16.4f} "
-              f"{short.max():>8.3f} {one_class:>10} {leads:>16.0%} "
-              f"{accuracy:>9.3f} {off:>4.3f} {seconds:>6.2f}")  # fmt: skip

@@ -17,6 +17,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.bags import needle_digits, stored_bags
+from benchmarks.report import Table
 from sparsetoken import BayesAttentionClassifier, Sequences, SparseTokenClassifier
 
 MODELS: dict[str, Any] = {
@@ -61,7 +62,8 @@ def main() -> None:
     sets = {"needle": nines()}
     if options.data is not None and (options.data / "comments.npz").exists():
         sets["comments"] = comments(options.data / "comments.npz")
-    print(f"{'set':<10} {'model':<12} strongest  recall of 3  most attention  chance  positives")
+    table = Table("set:10", "model:12", "strongest:9.3f", "recall of 3:9.3f",
+                  "most attention:9.3f", "chance:6.3f", "positives:9d")  # fmt: skip
     for name, (X, y, evidence) in sets.items():
         for label, make in MODELS.items():
             rows: list[tuple[float, ...]] = []
@@ -71,12 +73,7 @@ def main() -> None:
                 bounds = [slice(*X.offsets[i : i + 2]) for i in range(len(X))]
                 marked = [i for i in test if y[i] == 1 and evidence[bounds[i]].any()]
                 rows += hits(model, X[marked], [evidence[bounds[i]] for i in marked])
-            strongest, recall, attention, chance = np.mean(rows, axis=0)
-            print(
-                f"{name:<10} {label:<12} {strongest:>9.3f} {recall:>12.3f} {attention:>15.3f} "
-                f"{chance:>7.3f} {len(rows):>10}",
-                flush=True,
-            )
+            table.add(name, label, *np.mean(rows, axis=0), len(rows))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.report import Table, mean_and_error
 from sparsetoken import AttentionClassifier, SparseTokenClassifier
 
 Floats = NDArray[np.float64]
@@ -92,7 +93,9 @@ def alarms(model: Any, kind: str, n_streams: int, rng: np.random.Generator) -> i
 def main(n_streams: int = 500, seed: int = 0) -> None:
     """Print the rate of any alarm for every kind of stream and both classifiers."""
     print(f"rate of any alarm, asked {RATE:.0%}; kept if within a factor {FACTOR}")
-    print(f"{'':<16} {'':<22} rate %  ± s.e.  of each training set %")
+    table = Table(
+        "streams:16", "classifier:22", "rate:6.1%", "± s.e.:6.1%", "of each training set:20s"
+    )
     kept = 0
     for kind in STREAMS:
         for name, make in KINDS.items():
@@ -101,10 +104,8 @@ def main(n_streams: int = 500, seed: int = 0) -> None:
                 rng = np.random.default_rng([seed, number])
                 model = make().fit(*training_set(kind, rng))
                 rates.append(alarms(model, kind, n_streams, rng) / n_streams)
-            rate = float(np.mean(rates))
-            error = np.std(rates, ddof=1) / np.sqrt(SETS)
+            rate, error = mean_and_error(rates)
             kept += RATE / FACTOR <= rate <= RATE * FACTOR
             each = ", ".join(f"{100 * one:.1f}" for one in rates)
-            print(f"{kind:<16} {name:<22} {100 * rate:>6.1f} {100 * error:>7.1f}  {each}",
-                  flush=True)  # fmt: skip
+            table.add(kind, name, rate, error, each)
     print(f"within a factor {FACTOR}: {kept} of {len(STREAMS) * len(KINDS)}")

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.bag_peers import MaxProbe
+from benchmarks.report import Table
 from sparsetoken import (
     AttentionClassifier,
     PooledClassifier,
@@ -109,12 +110,11 @@ def recalls(kind: str, seed: int) -> dict[str, list[float]]:
 def main(repeats: int = 5) -> None:
     """Print the recall of all ways, kinds and lengths."""
     by_kind = {kind: [recalls(kind, seed) for seed in range(repeats)] for kind in KINDS}
-    print(f"recall at {RATE:.0%} false positives, in %; trained at {SHORT} tokens")
-    print(" " * 34 + "".join(f"{kind:>18}" for kind in KINDS))
-    print(" " * 34 + "".join(f"{n:>6}" for _ in KINDS for n in LENGTHS))
+    print(f"recall at {RATE:.0%} false positives; trained at {SHORT} tokens")
+    table = Table("way to read:34", *(f"{kind}, {n}:5.0%" for kind in KINDS for n in LENGTHS))
     names = list(next(iter(by_kind.values()))[0])
     for name in names:
         means = [np.mean([one[name] for one in found], axis=0) for found in by_kind.values()]
-        print(f"{name:<34}" + "".join(f"{100 * value:>6.0f}" for value in np.concatenate(means)))
+        table.add(name, *np.concatenate(means))
     spread = [np.std([one[names[0]] for one in found], axis=0).max() for found in by_kind.values()]
     print(f"standard error of a number: at most {100 * max(spread) / np.sqrt(repeats):.0f}")

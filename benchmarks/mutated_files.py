@@ -25,6 +25,7 @@ from pyarrow import csv, feather, parquet
 from safetensors.numpy import save_file
 from scipy.io import savemat
 
+from benchmarks.report import Table
 from sparsetoken import AttentionClassifier, Sequences, load, read_dataset, save
 
 X = np.random.default_rng(0).standard_normal((8, 5, 3)).astype(np.float32)
@@ -97,7 +98,7 @@ FORMATS: dict[str, Callable[[Path], None]] = {
     "saved_to_disk": write_saved_to_disk,
     "model.npz": write_model,
 }
-CHECKED = ("x.npz", "x.pt", "x.pth", "x.mat", "x.csv.gz", "sequences", "model.npz")
+CHECKED = ("x.npz", "x.pt", "x.pth", "x.mat", "x.csv.gz", "model.npz")
 
 
 def content(path: Path) -> list[Any]:
@@ -156,7 +157,7 @@ VERDICTS = ("same data", "refused", "other data", "no name", "bare error", "cras
 
 def main(n_files: int = 300, seed: int = 0) -> None:
     """Read so many mutants of every format."""
-    print(f"{'':<14} {'checksums':>9} " + " ".join(f"{verdict:>10}" for verdict in VERDICTS))
+    table = Table("format:14", "checksums:9", *(f"{verdict}:5d" for verdict in VERDICTS))
     wrong = 0
     for name in FORMATS:
         counts: Counter[str] = Counter()
@@ -172,8 +173,7 @@ def main(n_files: int = 300, seed: int = 0) -> None:
             messages.update(result for result in results if result[1])
         checked = name in CHECKED
         wrong += counts["bare error"] + counts["crash"] + checked * counts["other data"]
-        columns = " ".join(f"{counts[verdict]:>10}" for verdict in VERDICTS)
-        print(f"{name:<14} {'yes' if checked else 'no':>9} {columns}", flush=True)
+        table.add(name, "yes" if checked else "no", *(counts[verdict] for verdict in VERDICTS))
         for verdict in ("no name", "bare error", "crash"):
             if counts[verdict]:
                 print(f"    {verdict}: {messages[verdict]}", flush=True)

@@ -1,9 +1,12 @@
-"""Timing, peak memory, and one table format for all benchmarks."""
+"""Timing, peak memory, tables, and results that are kept, for all benchmarks."""
 
+import json
+import re
 import statistics
 import time
 import tracemalloc
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 
@@ -67,6 +70,59 @@ def print_rows(topic: str, rows: Iterable[Row]) -> None:
             flush=True,
         )
     print()
+
+
+class Table:
+    """A table that is printed row by row, as it is measured.
+
+    Columns are written ``name:format``, such as ``set:14`` or ``error:9.3f``. A text in a column of
+    numbers, such as a mean with its error, keeps the column's width.
+    """
+
+    def __init__(self, *columns: str) -> None:
+        self._formats, self._widths, names = [], [], []
+        for column in columns:
+            name, _, how = column.rpartition(":")
+            names.append(name)
+            self._formats.append(how)
+            self._widths.append(max(len(name), int(re.findall(r"\d+", how)[0])))
+        self.add(*names)
+
+    def add(self, *values: Any) -> None:
+        """Print a row; texts of the first columns are aligned to the left."""
+        cells = []
+        for value, how, width in zip(values, self._formats, self._widths, strict=True):
+            if how.isdecimal():
+                cells.append(str(value).ljust(width))
+            else:
+                cells.append((value if isinstance(value, str) else format(value, how)).rjust(width))
+        print(" ".join(cells).rstrip(), flush=True)
+
+
+class Kept:
+    """Results by name, kept in a file of one line each, so that a run that was stopped goes on."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        lines = path.read_text().splitlines() if path is not None and path.exists() else []
+        self.results: dict[str, Any] = dict(map(json.loads, lines))
+
+    def get(self, name: str, compute: Callable[[], Any]) -> Any:
+        """Return the result of that name, computed if there is none yet."""
+        if name not in self.results:
+            self.results[name] = compute()
+            if self._path is not None:
+                with self._path.open("a") as file:
+                    file.write(json.dumps([name, self.results[name]]) + "\n")
+        return self.results[name]
+
+
+def mean_and_error(values: Any, independent: int | None = None) -> tuple[float, float]:
+    """Return the mean and its standard error, of so many independent values if not of all."""
+    each = [float(value) for value in values]
+    if len(each) < 2:
+        return each[0], float("nan")
+    return statistics.fmean(each), statistics.stdev(each) / (independent or len(each)) ** 0.5
 
 
 def _once(call: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:

@@ -10,8 +10,8 @@ alone, by another quadrature than the solver's. It must also agree with half the
 more than their error bars. Two processors, or two versions, must agree.
 
 ``python -m benchmarks.robustness oracles [SETTINGS] [SEED]`` compares what each architecture can
-reach with the floor for any classifier. ``stack``, ``memory``, ``streams`` and ``files``, also with
-a number and a seed, try the classifiers on random easy problems, from folders with little memory
+reach with the floor for any classifier. ``stack``, ``streams`` and ``files``, also with
+a number and a seed, try the classifiers on random easy problems
 and on harmless streams, and the readers on damaged files; ``unlabelled`` and ``families`` try them
 with unlabelled sequences beside the optimum, and on bags unlike our model beside simple baselines.
 Each has a module of its own.
@@ -46,7 +46,6 @@ RIDGELESS = 1e-10  # what stands for the limit of no ridge
 NUMBERS = ("test_error", "train_loss", "auc", "train_error", "test_loss")
 TRIALS = {
     "stack": "easy_problems",
-    "memory": "memory_limits",
     "streams": "harmless_streams",
     "files": "mutated_files",
     "families": "foreign_families",

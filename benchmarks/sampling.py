@@ -1,22 +1,29 @@
-"""The samplers against the cost of drawing their random numbers."""
+"""The samplers against drawing their random numbers and against tokens; workers of a sweep."""
 
+import tempfile
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.report import Row, at_least, at_most, peak_bytes, ratio, seconds
 from sparsetoken import SparseTokenProblem
+from sparsetoken.estimators.readout import fit_readout
+from sparsetoken.experiments import Grid, Store, Sweep, local_processes, run
 from sparsetoken.losses import Logistic
+from sparsetoken.pooling import Softmax
+from sparsetoken.problem import random_direction
 from sparsetoken.sampling import sample_features, sample_query
 
 L, DIM, N = 10, 1000, 5000
 PROBLEM = SparseTokenProblem(L, 1, 5.0)
+TRIAL_DIM = 200
 
 
-def dense_query() -> Any:
-    """Draw the tokens and take the two gradient steps on them."""
-    X, y = PROBLEM.sample(2 * DIM, DIM, random_state=0)
+def dense_query(X: Any, y: Any) -> Any:
+    """Take the two gradient steps on tokens."""
     sign, loss = 2.0 * y - 1.0, Logistic()
     pooled = X.mean(axis=1)
     residual = loss.derivative(np.zeros(len(y)), sign)
@@ -24,63 +31,94 @@ def dense_query() -> Any:
     slope = loss.derivative(pooled @ readout - residual.mean(), sign)
     scores = X @ readout
     scores -= scores.mean(axis=1, keepdims=True)
-    return -20.0 / (len(y) * L) * np.tensordot(slope[:, np.newaxis] * scores, X, axes=2)
+    return -20.0 / X[..., 0].size * np.tensordot(slope[:, np.newaxis] * scores, X, axes=2)
 
 
-def _rows_for(dtype: Any, query: Any, direction: Any) -> Iterator[Row]:
+def reduced_samples(problem: SparseTokenProblem, n: int, dim: int) -> Any:
+    """Draw query and training features without tokens."""
+    rng = np.random.default_rng(0)
+    learned = sample_query(problem, n, dim, loss=Logistic(), random_state=rng)
+    return sample_features(problem, n, learned.query, learned.direction, random_state=rng)
+
+
+def dense_samples(problem: SparseTokenProblem, n: int, dim: int) -> Any:
+    """Draw the tokens of both stages, take the two steps and pool the features."""
+    rng = np.random.default_rng(0)
+    direction = random_direction(dim, rng)
+    query = dense_query(*problem.sample(n, dim, direction=direction, random_state=rng))
+    X, y = problem.sample(n, dim, direction=direction, random_state=rng)
+    return np.einsum("nl,nld->nd", Softmax().weights(X @ query), X), y
+
+
+def samples_of_a_trial(samples: Any, problem: SparseTokenProblem) -> Any:
+    return samples(problem, 2 * TRIAL_DIM, TRIAL_DIM)
+
+
+def whole_trial(samples: Any, problem: SparseTokenProblem) -> Any:
+    features, y = samples_of_a_trial(samples, problem)
+    return fit_readout(features, 2.0 * y - 1.0, 1e-2, Logistic())
+
+
+def sweep_seconds(workers: int) -> float:
+    """Time of 40 cells, the start of the workers included."""
+    axes = {"alpha": np.linspace(1.0, 3.0, 40).tolist()}
+    fixed = {"model": "pooled", "dim": 400, "trials": 6}
+    sweep = Sweep([Grid(["test_error"], axes, fixed, ["simulation"])])
+
+    def once() -> None:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Store(Path(folder, "results.db")) as store,
+            local_processes(workers) as processes,
+        ):
+            run(sweep, store, processes)
+
+    return seconds(once, repeats=1)
+
+
+def _rows_for(dtype: Any) -> Iterator[Row]:
+    query, direction = np.eye(DIM)[0] * 0.9 + np.eye(DIM)[1] * 0.4, np.eye(DIM)[0]
+
     def normals(*shape: int) -> Any:
         return np.random.default_rng(0).standard_normal(shape, dtype=dtype)
 
     def features() -> Any:
         return sample_features(PROBLEM, N, query, direction, dtype=dtype, random_state=0)
 
-    def dense() -> Any:
-        return PROBLEM.sample(N // L, DIM, dtype=dtype, random_state=0)
-
-    yield at_most(
-        f"features, L=10 d=1000 n=5000, {dtype}: time / drawing n·d normals",
-        ratio(features, lambda: normals(N, DIM)),
-        1.5,
-    )
-    yield at_most(
-        f"features, {dtype}: peak memory / feature matrix",
-        peak_bytes(features) / (N * DIM * dtype.itemsize),
-        1.2,
-    )
-    yield at_most(
-        f"dense sampling, {dtype}: time / drawing n·L·d normals",
-        ratio(dense, lambda: normals(N // L, L, DIM)),
-        1.3,
-    )
+    what = f"features, L=10 d=1000 n=5000, {dtype}"
+    cost = ratio(features, lambda: normals(N, DIM))
+    yield at_most(f"{what}: time / drawing n·d normals", cost, 1.5)
+    memory = peak_bytes(features) / (N * DIM * dtype.itemsize)
+    yield at_most(f"{what}: peak memory / feature matrix", memory, 1.2)
+    for problem in (PROBLEM, SparseTokenProblem(L, L, 5.0, 1.0)):
+        dense = partial(problem.sample, N // L, DIM, dtype=dtype, random_state=0)
+        what = f"dense sampling, {problem.n_signal} signal tokens of {L}, {dtype}"
+        cost = ratio(dense, lambda: normals(N // L, L, DIM))
+        yield at_most(f"{what}: time / drawing n·L·d normals", cost, 1.3)
 
 
 def rows() -> Iterator[Row]:
-    query = np.eye(DIM)[0] * 0.9 + np.eye(DIM)[1] * 0.4
-    direction = np.eye(DIM)[0]
     for dtype in (np.float64, np.float32):
-        yield from _rows_for(np.dtype(dtype), query, direction)
-    crowded = SparseTokenProblem(L, L, 5.0, 1.0)
-    yield at_most(
-        "dense sampling, every token carries signal: time / drawing the normals",
-        ratio(
-            lambda: crowded.sample(N // L, DIM, random_state=0),
-            lambda: np.random.default_rng(0).standard_normal((N // L, L, DIM)),
-        ),
-        1.3,
+        yield from _rows_for(np.dtype(dtype))
+    cost = ratio(
+        lambda: dense_query(*PROBLEM.sample(2 * DIM, DIM, random_state=0)),
+        lambda: sample_query(PROBLEM, 2 * DIM, DIM, loss=Logistic(), random_state=0),
+        repeats=5,
     )
-    yield at_least(
-        "query stage, L=10 d=1000 alpha=2: dense time / reduced time",
-        ratio(
-            dense_query,
-            lambda: sample_query(PROBLEM, 2 * DIM, DIM, loss=Logistic(), random_state=0),
-            repeats=5,
-        ),
-        100,
-    )
+    yield at_least("query stage, L=10 d=1000 alpha=2: dense time / reduced time", cost, 100)
     long = SparseTokenProblem(10_000, 1, 5.0)
-
-    def long_query() -> Any:
-        return sample_query(long, 20_000, 10_000, loss=Logistic(), random_state=0)
-
-    yield at_most("query stage, L=10,000 d=10,000 n=20,000: seconds", seconds(long_query), 1.0, "s")
-    yield at_most("query stage, L=10,000: peak memory", peak_bytes(long_query) / 1e9, 1.0, "GB")
+    query = partial(sample_query, long, 20_000, 10_000, loss=Logistic(), random_state=0)
+    yield at_most("query stage, L=10,000 d=10,000 n=20,000: seconds", seconds(query), 1.0, "s")
+    yield at_most("query stage, L=10,000: peak memory", peak_bytes(query) / 1e9, 1.0, "GB")
+    for n_tokens in (10, 100):
+        problem = SparseTokenProblem(n_tokens, 1, 5.0)
+        what = f"L={n_tokens} d={TRIAL_DIM}: dense time / reduced time"
+        for part, bound in ((samples_of_a_trial, 0.7 * n_tokens), (whole_trial, 1.0)):
+            dense, reduced = (partial(part, s, problem) for s in (dense_samples, reduced_samples))
+            yield at_least(
+                f"{part.__name__.replace('_', ' ')}, {what}",
+                ratio(dense, reduced, repeats=5),
+                bound,
+            )
+    faster = sweep_seconds(1) / sweep_seconds(2)
+    yield at_least("sweep of 40 cells: time of one worker / of two", faster, 1.7)

@@ -26,6 +26,7 @@ from sklearn.datasets import load_digits
 
 from benchmarks import length_shift
 from benchmarks.harmless_streams import SIGNAL, STREAMS
+from benchmarks.report import Table
 from sparsetoken import AttentionClassifier, SparseTokenClassifier, SparseTokenProblem
 from sparsetoken.estimate import ConvergenceWarning
 
@@ -133,17 +134,23 @@ def within(rates: Any) -> Any:
     return (rates >= RATE / FACTOR) & (rates <= RATE * FACTOR)
 
 
-def row(results: list[Served]) -> str:
+COLUMNS = (
+    *("set:14", "model:12", "samples:7d", "tokens:6d", "window:6s", "rate %, median (range):22s"),
+    *("within:6.0%", "promised:8.0%", "failures told:9s", "interval:8.0%", "recall:6.1%"),
+    *("by quantile:6.0%", "by shape:6.0%"),
+)
+
+
+def row(results: list[Served]) -> list[Any]:
     rates, recalls, promised, in_interval, by_quantile, by_shape = map(
         np.array, zip(*results, strict=True)
     )
     right = within(rates)
-    flagged = f"{np.sum(~right & ~promised)} of {np.sum(~right)}"
-    return (
-        f"{100 * np.median(rates):>6.2f} ({100 * rates.min():.2f}…{100 * rates.max():.2f}) "
-        f"{right.mean():>7.0%} {promised.mean():>9.0%} {flagged:>10} {in_interval.mean():>9.0%} "
-        f"{100 * np.median(recalls):>7.1f} % {by_quantile.mean():>9.0%} {by_shape.mean():>6.0%}"
-    )
+    median, low, high = 100 * np.array([np.median(rates), rates.min(), rates.max()])
+    told = f"{np.sum(~right & ~promised)} of {np.sum(~right)}"
+    figures = [right.mean(), promised.mean(), told, in_interval.mean(), np.median(recalls)]
+    spread = f"{median:.2f} ({low:.2f}…{high:.2f})"
+    return [spread, *figures, by_quantile.mean(), by_shape.mean()]
 
 
 def main() -> None:
@@ -156,10 +163,7 @@ def main() -> None:
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--no-windows", action="store_true", help="whole sequences only")
     options = parser.parse_args()
-    print(
-        f"{'set':<14} {'model':<12} samples tokens window  rate %: median (range)  within "
-        " promised  failures  interval  recall  quantile  shape"
-    )
+    table = Table(*COLUMNS)
     for name, label in product(options.sets.split(","), options.models.split(",")):
         for size in map(int, options.samples.split(",")):
             models = [
@@ -174,11 +178,8 @@ def main() -> None:
                         serve(model, its_scores, y, n_tokens, window)
                         for model, its_scores in zip(models, scores, strict=True)
                     ]
-                    print(
-                        f"{name:<14} {label:<12} {size:>7} {n_tokens:>6} "
-                        f"{window or 'none':>6} {row(served)}",
-                        flush=True,
-                    )
+                    shown = str(window or "none")
+                    table.add(name, label, size, n_tokens, shown, *row(served))
 
 
 SETS: dict[str, Draw] = {

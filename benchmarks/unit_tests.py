@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 from tests.evidence_bags import UNIT_TESTS
 
 from benchmarks.bags import MODELS
+from benchmarks.report import Table
 from sparsetoken import Sequences
 
 N_TRAIN, N_TEST = 200, 400
@@ -36,13 +37,14 @@ def main() -> None:
     torch = {"probe", "abmil"} if importlib.util.find_spec("torchmil") is None else set()
     parser.add_argument("--models", default=",".join(name for name in MODELS if name not in torch))
     options = parser.parse_args()
-    print(f"{'':<12}" + "".join(f"{test + ': train':>25} {'test':>6}" for test in UNIT_TESTS))
+    columns = (f"{test}: {part}:6.3f" for test in UNIT_TESTS for part in ("train", "test"))
+    table = Table("model:12", *columns)
     for model in options.models.split(","):
-        columns = []
-        for test in UNIT_TESTS:
-            train, new = np.mean([aucs(model, test, s) for s in range(options.seeds)], axis=0)
-            columns.append(f"{train:>25.3f} {new:>6.3f}")
-        print(f"{model:<12}" + "".join(columns), flush=True)
+        found = [
+            np.mean([aucs(model, test, seed) for seed in range(options.seeds)], axis=0)
+            for test in UNIT_TESTS
+        ]
+        table.add(model, *np.concatenate(found))
 
 
 if __name__ == "__main__":
