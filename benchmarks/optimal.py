@@ -35,7 +35,7 @@ from sparsetoken.theory import (
     training,
     two_step_risk,
 )
-from sparsetoken.theory.likelihood import log_likelihood_ratio
+from sparsetoken.theory.token_scores import log_likelihood_ratio
 
 LENGTHS = (1, 10, 5000, 100_000)
 LEARNERS = {

@@ -25,6 +25,7 @@ CORE = {
     "population_tables",
     "losses",
     "pooling",
+    "places",
     "law",
     "performance",
 }
@@ -37,6 +38,7 @@ MAY_IMPORT = {
     "problem": {"_types", "_validation", "vocabulary"},
     "losses": {"_njit", "_types", "_validation"},
     "pooling": {"_njit", "_types", "_validation"},
+    "places": {"_njit", "_types"},
     "estimate": set(),
     "population": {"_validation", "problem"},
     "population_tables": {"_validation", "vocabulary", "problem", "population"},
@@ -57,6 +59,7 @@ MAY_IMPORT = {
         "_validation",
         "estimate",
         "losses",
+        "places",
         "pooling",
         "vocabulary",
         "sequences",

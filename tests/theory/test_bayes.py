@@ -10,7 +10,7 @@ from statistical import Z_LIMIT, standard_score
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.population import map_kinds
 from sparsetoken.theory import oracle_error
-from sparsetoken.theory.likelihood import log_likelihood_ratio
+from sparsetoken.theory.token_scores import log_likelihood_ratio
 
 RUNS = SparseTokenProblem(12, 3, 1.5, 0.4, contiguous=True)
 

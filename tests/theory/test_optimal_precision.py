@@ -10,8 +10,8 @@ from statistical import Z_LIMIT, standard_score
 
 from populations import TWO_LENGTHS
 from sparsetoken.theory import optimal
-from sparsetoken.theory.likelihood import log_likelihood_ratio
 from sparsetoken.theory.optimal_precision import tabulate_precision
+from sparsetoken.theory.token_scores import log_likelihood_ratio
 from theory.learned import PROBLEMS
 
 

@@ -14,7 +14,7 @@ from populations import LABEL_ERRORS, POPULATIONS, STRENGTHS, TWO_LENGTHS
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.population import map_kinds
 from sparsetoken.theory import alignment, capacity, oracle_error, required_signal, risk
-from sparsetoken.theory.likelihood import log_likelihood_ratio
+from sparsetoken.theory.token_scores import log_likelihood_ratio
 
 CHECKED = json.loads((Path(__file__).parent / "checked_values.json").read_text())["oracle"]
 MODELS = ("pooled", "vectorized", "attention", "hardmax", "elementwise", "bayes")

@@ -5,8 +5,8 @@ import pytest
 from statistical import Z_LIMIT, standard_score
 
 from sparsetoken import SparseTokenProblem
-from sparsetoken.theory.likelihood import log_likelihood_ratio
 from sparsetoken.theory.single_token import SingleTokenRatio, single_token_precision
+from sparsetoken.theory.token_scores import log_likelihood_ratio
 
 
 @pytest.mark.parametrize("prior", [1.0, 0.3])

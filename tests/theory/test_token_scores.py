@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sparsetoken.theory.token_scores import (
     draw_positives,
     error_bar,
     error_terms,
+    log_likelihood_ratio,
     same_lengths,
     token_scores,
 )
@@ -57,3 +59,13 @@ def test_the_noise_of_runs_is_in_place():
     for rows in (first, placed):
         assert rows.noise[rows.marked].mean() == pytest.approx(0.0, abs=0.1)
     assert np.sort(placed.noise, axis=1) == pytest.approx(np.sort(first.noise, axis=1))
+
+
+@pytest.mark.parametrize("contiguous", [False, True])
+def test_likelihood_ratio_against_enumeration(contiguous):
+    problem = SparseTokenProblem(6, 3, 1.5, contiguous=contiguous)
+    x = np.random.default_rng(0).normal(0, 3, (20, 6))
+    subsets = [s for s in combinations(range(6), 3) if not contiguous or s[-1] - s[0] == 2]
+    shifts = np.array([[1.5 * (i in subset) for i in range(6)] for subset in subsets])
+    ratios = np.exp(x @ shifts.T - 0.5 * (shifts**2).sum(axis=1)).mean(axis=1)
+    assert log_likelihood_ratio(x, problem) == pytest.approx(np.log(ratios), rel=1e-10)

@@ -16,10 +16,10 @@ from scipy.special import softmax
 from sparsetoken._types import Bools, Floats
 from sparsetoken._validation import check_choice, check_count
 from sparsetoken.estimate import Estimate, Record
+from sparsetoken.places import weigh_places
 from sparsetoken.population import AnyProblem, check_problem
 from sparsetoken.problem import RandomState, SparseTokenProblem, prepare_sample
 from sparsetoken.sampling.hidden_noise import HiddenNoise
-from sparsetoken.sampling.places import weigh_places
 
 __all__ = ["PosteriorMean", "sample_posterior_mean"]
 _TOLERANCE = 1e-6  # of the squared length, between two iterations
@@ -135,7 +135,7 @@ class _Block(NamedTuple):
         terms = np.tile(logs[:, np.newaxis], len(scores))
         weights = []
         for kind, term in zip(self.kinds, terms, strict=False):
-            log_mean, chances = weigh_places(kind.signal * scores, kind)
+            log_mean, chances = weigh_places(kind.signal * scores, kind.n_signal, kind.contiguous)
             term += log_mean - 0.5 * overlap * kind.n_signal * kind.signal**2
             weights.append(chances)
         terms = softmax(terms, axis=0)

@@ -7,7 +7,7 @@ tabulated once for a problem, as a function of √M.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -15,16 +15,16 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import expit, log_softmax, logsumexp
 
-from sparsetoken._types import Bools, Floats
+from sparsetoken._types import Floats
+from sparsetoken.places import weigh_places
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.likelihood import log_mean_over_places
 from sparsetoken.theory.points import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, single_token_precision
 from sparsetoken.theory.token_scores import draw_positives, same_lengths
 
 _TOLERANCE = 3e-5  # of the interpolation, relative: it converges by a factor of 16 a step
-_TILT = 1e-3  # of the signal's tokens, to see how likely they are chosen
+_MOST_NUMBERS = 500_000  # tokens of all points at most; long sequences get fewer points
 _MOST_KNOTS = 400
 
 
@@ -157,6 +157,7 @@ class _Points:
     def __init__(self, length: SeenLength, n_points: int) -> None:
         self.length = length
         in_place = any(kind.in_runs for kind in length.kinds)
+        n_points = min(n_points, max(256, _MOST_NUMBERS // length.kinds[0].n_tokens))
         each = max(n_points // len(length.kinds), min(n_points, 256))
         self.rows = [
             [
@@ -176,11 +177,11 @@ class _Points:
             x = noise + root * kind.signal * marked
             logs, amounts = [], []
             for other, likelihood in zip(kinds, weights, strict=True):
-                log_ratio, n_chosen = _posterior(
-                    x, marked, replace(other, signal=root * other.signal)
-                )
+                strength = root * other.signal
+                log_mean, chances = weigh_places(strength * x, other.n_signal, other.contiguous)
+                log_ratio = log_mean - 0.5 * other.n_signal * strength**2
                 logs.append(math.log(likelihood) + log_ratio)
-                amounts.append(other.signal * n_chosen)
+                amounts.append(other.signal * (chances * marked).sum(axis=1))
             likely = np.exp(log_softmax(np.stack(logs), axis=0))
             amount = kind.signal * (likely * np.stack(amounts)).sum(axis=0)
             with np.errstate(divide="ignore"):
@@ -188,15 +189,3 @@ class _Points:
             carries = expit(np.add.outer(odds, np.asarray(logsumexp(np.stack(logs), axis=0))))
             total += weight * priors * (carries * amount).mean(axis=1)
         return total
-
-
-def _posterior(x: Floats, marked: Bools, seen: SparseTokenProblem) -> tuple[Floats, Floats]:
-    """Return the log likelihood ratio, and how many marked tokens the posterior takes for signal.
-
-    The latter is the derivative of the former by a tilt of these tokens.
-    """
-    high, low = (
-        log_mean_over_places(seen.signal * x + tilt * marked, seen) for tilt in (_TILT, -_TILT)
-    )
-    log_ratio = 0.5 * (high + low) - 0.5 * seen.n_signal * seen.signal**2
-    return log_ratio, (high - low) / (2.0 * _TILT)

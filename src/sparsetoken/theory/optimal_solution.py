@@ -24,6 +24,7 @@ from sparsetoken.theory.bayes import BayesRule, bayes_rule
 from sparsetoken.theory.optimal_precision import Precision, tabulate_precision
 
 _SCAN = 4001  # places where signs are compared, so that no pair of solutions is missed
+_FEW = 256  # points that tell how a number changes with the overlap
 _RELATIVE = 1e-6  # of the tabulated precision
 
 
@@ -80,12 +81,12 @@ class LearningSolution(Record):
 
     @cached_property
     def _rule(self) -> BayesRule:
-        return self._rule_at(self.overlap)
+        return self._rule_at(self.overlap, self.n_points)
 
-    def _rule_at(self, overlap: float) -> BayesRule:
+    def _rule_at(self, overlap: float, n_points: int) -> BayesRule:
         root = math.sqrt(overlap)
         seen = map_kinds(self.problem, lambda kind: replace(kind, signal=root * kind.signal))
-        return bayes_rule(seen, self.n_points)
+        return bayes_rule(seen, n_points)
 
     def _number(self, number: Callable[[BayesRule], Estimate]) -> Estimate:
         """Return a number of the rule, its error bar with that of the overlap."""
@@ -94,7 +95,7 @@ class LearningSolution(Record):
         if bar <= 10.0 * LEAST_UNCERTAINTY:
             return value
         ends = max(self.overlap - bar, 0.0), min(self.overlap + bar, 1.0)
-        low, high = (number(self._rule_at(end)) for end in ends)
+        low, high = (number(self._rule_at(end, _FEW)) for end in ends)  # of the same points
         return Estimate(value, math.hypot(value.uncertainty, 0.5 * abs(high - low)))
 
 

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from sparsetoken._types import Bools, Floats
 from sparsetoken.estimate import standard_error
+from sparsetoken.places import log_mean_over_places
 from sparsetoken.population import AnyProblem
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.theory.likelihood import log_likelihood_ratio
 from sparsetoken.theory.points import BATCHES, token_noise
 
 _SEED = 20260901
@@ -96,6 +96,15 @@ def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Floats]
             rows += [noise + kind.signal * marked, noise]
         scores.append(np.concatenate(rows))
     return scores
+
+
+def log_likelihood_ratio(x: Floats, kind: SparseTokenProblem) -> Floats:
+    """Log of the mean of exp(θ Σ x_l − Rθ²/2) over the places of the signal, for each row of x.
+
+    Tokens must be in place if the signal is in runs.
+    """
+    log_mean = log_mean_over_places(kind.signal * x, kind.n_signal, kind.contiguous)
+    return log_mean - 0.5 * kind.n_signal * kind.signal**2
 
 
 def error_terms(problem: AnyProblem, scores: list[Floats]) -> tuple[Floats, Floats]:

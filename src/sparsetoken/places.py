@@ -1,0 +1,246 @@
+"""Where the signal may be: means over its places, and each token's chance to be in one.
+
+A sequence of L tokens carries the signal in R of them: any R, or R neighbors. With an exponent for
+each token, a place weighs exp(sum of its tokens' exponents). What is asked for is the log of the
+mean weight over the places, and for each token the part of the weight that is in places with it.
+
+The sum over all subsets is the elementary symmetric polynomial of the e^a. If token l is taken with
+probability p = re^a/(1 + re^a), independently of the others, it is Π(1 + re^a)/r^R times the
+probability that R are taken. With r such that about R are expected, all numbers on the way are of
+moderate size, however large the exponents.
+"""
+
+import math
+
+import numpy as np
+
+from sparsetoken._njit import njit
+from sparsetoken._types import Floats
+
+_MANY = 100.0  # variance of a count from which on its law is known well enough by its cumulants
+
+
+def weigh_places(
+    exponents: Floats, n_signal: int, contiguous: bool = False
+) -> tuple[Floats, Floats]:
+    """Return the log of the mean weight over the places, and the tokens' chances, in each row."""
+    chances = np.empty(exponents.shape)
+    return _weigh_rows(np.ascontiguousarray(exponents), n_signal, contiguous, chances), chances
+
+
+def log_mean_over_places(exponents: Floats, n_signal: int, contiguous: bool = False) -> Floats:
+    """Return the log of the mean weight over the places, in each row."""
+    unasked = np.empty((len(exponents), 0))
+    rows = np.ascontiguousarray(exponents)
+    result: Floats = _weigh_rows(rows, n_signal, contiguous, unasked)
+    return result
+
+
+@njit(error_model="numpy")
+def _weigh_rows(exponents, n_signal, contiguous, chances):  # type: ignore[no-untyped-def]
+    result = np.empty(exponents.shape[0])
+    for row in range(result.size):
+        result[row] = weigh_row(exponents[row], n_signal, contiguous, chances[row])
+    return result
+
+
+@njit(error_model="numpy")
+def weigh_row(exponents, n_signal, contiguous, chances):  # type: ignore[no-untyped-def]
+    """Return the log mean weight of one sequence; fill ``chances`` unless it is empty.
+
+    Compiled, for kernels that go through sequences of their own. A sequence of fewer than
+    ``n_signal`` tokens has the signal in all of them.
+    """
+    n_tokens = exponents.size
+    if n_signal >= n_tokens:
+        chances[:] = 1.0
+        return exponents.sum()
+    if contiguous or n_signal == 1:
+        return _weigh_runs(exponents, n_signal, chances)
+    log_places = math.lgamma(n_tokens + 1.0) - math.lgamma(n_signal + 1.0)
+    log_places -= math.lgamma(n_tokens - n_signal + 1.0)
+    if 2 * n_signal <= n_tokens:
+        return _weigh_subsets(exponents, n_signal, chances) - log_places
+    # Leave out L − R tokens instead of choosing R.
+    total = _weigh_subsets(-exponents, n_tokens - n_signal, chances) + exponents.sum()
+    chances[:] = 1.0 - chances
+    return total - log_places
+
+
+@njit(error_model="numpy")
+def _weigh_runs(exponents, size, chances):  # type: ignore[no-untyped-def]
+    """Weigh the windows of ``size`` neighbors."""
+    n_places = exponents.size - size + 1
+    weights = exponents.copy()
+    if size > 1:
+        sums = np.cumsum(exponents)
+        weights = sums[size - 1 :].copy()
+        weights[1:] -= sums[:-size]
+    top = weights.max()
+    total = 0.0
+    for place in range(n_places):
+        weights[place] = np.exp(weights[place] - top)
+        total += weights[place]
+    if chances.size:
+        inside = 0.0  # weight of the windows that a token is in
+        for token in range(exponents.size):
+            if token < n_places:
+                inside += weights[token]
+            if token >= size:
+                inside -= weights[token - size]
+            chances[token] = weights[token] / total if size == 1 else max(inside, 0.0) / total
+    return top + np.log(total / n_places)
+
+
+@njit(error_model="numpy")
+def _weigh_subsets(exponents, degree, chances):  # type: ignore[no-untyped-def]
+    """Weigh the subsets of ``degree`` tokens; returns the log of their sum, not of their mean."""
+    taken = np.empty(exponents.size)
+    log_r, gap, variance = _balance(exponents, degree, taken)
+    # Π(1 + re^a) as 1/(1 − p) or re^a/p, factors between one and two.
+    total, product = -degree * log_r, 1.0
+    for token in range(exponents.size):
+        p = taken[token]
+        if p > 0.5:
+            total += exponents[token] + log_r
+            product *= p
+        else:
+            product *= 1.0 - p
+        if product < 1e-250:
+            total -= np.log(product)
+            product = 1.0
+    if variance > _MANY:
+        probability = _expand(taken, variance, chances)
+    else:
+        probability = _count(taken, degree, gap, variance, chances)
+    return total - np.log(product) + np.log(probability)
+
+
+@njit(error_model="numpy")
+def _balance(a, degree, taken):  # type: ignore[no-untyped-def]
+    """Find log r at which about ``degree`` tokens are expected; fill the tokens' probabilities.
+
+    Exponentials are computed once, for a first guess of r, and again only if that was far off.
+    """
+    top = a.max()
+    reach = 40.0 + np.log(a.size)
+    low, high = -top - reach, -a.min() + reach
+    odds = np.exp(a - top)
+    log_r = min(max(np.log(degree / odds.sum()) - top, low), high)
+    at = -top  # of these odds
+    for _ in range(200):
+        if abs(log_r - at) > 30.0:
+            at = log_r
+            for token in range(a.size):
+                odds[token] = np.exp(min(a[token] + at, 700.0))
+        factor = np.exp(log_r - at)
+        expected = variance = 0.0
+        for token in range(a.size):
+            p = odds[token] * factor
+            p = p / (1.0 + p)
+            taken[token] = p
+            expected += p
+            variance += p * (1.0 - p)
+        gap = expected - degree
+        if abs(gap) <= (1e-10 * degree if variance > _MANY else 0.3 + 0.5 * np.sqrt(variance)):
+            break
+        if gap > 0.0:
+            high = log_r
+        else:
+            low = log_r
+        log_r -= gap / max(variance, 1e-300)
+        if variance < 0.1 or not low < log_r < high:
+            log_r = 0.5 * (low + high)
+    return log_r, gap, variance
+
+
+@njit(error_model="numpy")
+def _count(taken, degree, gap, variance, chances):  # type: ignore[no-untyped-def]
+    """Return the probability that exactly ``degree`` are taken; fill the chances given that.
+
+    Of the numbers taken so far only those are followed that lie within nine deviations of what is
+    expected on the way to ``degree``.
+    """
+    n_tokens = taken.size
+    width = min(degree, 2 * int(9.0 * np.sqrt(0.25 * variance)) + 32) + 1
+    rows = n_tokens + 1 if chances.size else 1
+    lows = np.zeros(n_tokens + 1, dtype=np.int64)  # the smallest number followed
+    before = np.zeros((rows, width))  # probability of each number before a token
+    now = np.zeros(width + 1)
+    now[0] = 1.0
+    expected = spread = 0.0
+    for token in range(n_tokens):
+        p = taken[token]
+        if chances.size:
+            before[token] = now[:width]
+        expected += p
+        spread += p * (1.0 - p)
+        passed = spread / max(variance, 1e-300)
+        middle = expected - gap * passed
+        reach = 9.0 * np.sqrt(max(spread * (1.0 - passed), 0.0)) + 14.0
+        low = max(lows[token], int(middle - reach), degree - (n_tokens - token - 1))
+        low = min(low, lows[token] + 1)
+        step = low - lows[token]
+        lows[token + 1] = low
+        if step == 0:
+            for j in range(width - 1, 0, -1):
+                now[j] = (1.0 - p) * now[j] + p * now[j - 1]
+            now[0] *= 1.0 - p
+        else:
+            for j in range(width):
+                now[j] = (1.0 - p) * now[j + 1] + p * now[j]
+    probability = now[degree - lows[n_tokens]]
+    if chances.size:
+        _look_back(taken, degree, lows, before, probability, chances)
+    return probability
+
+
+@njit(error_model="numpy")
+def _look_back(taken, degree, lows, before, probability, chances):  # type: ignore[no-untyped-def]
+    """Fill each token's chance: those before it and after it make up ``degree`` with it."""
+    width = before.shape[1]
+    after = np.zeros(width + 1)  # probability that the rest is taken, by the number before it
+    after[degree - lows[taken.size]] = 1.0
+    for token in range(taken.size - 1, -1, -1):
+        p, step = taken[token], lows[token + 1] - lows[token]
+        chance = 0.0
+        for j in range(width):  # of numbers before the token
+            with_it = after[j + 1 - step] if j + 1 - step < width else 0.0
+            chance += before[token, j] * with_it
+        chances[token] = min(chance * p / probability, 1.0)
+        if step == 0:
+            for j in range(width):
+                after[j] = (1.0 - p) * after[j] + p * after[j + 1]
+        else:
+            for j in range(width - 1, 0, -1):
+                after[j] = (1.0 - p) * after[j - 1] + p * after[j]
+            after[0] *= p
+    return
+
+
+@njit(error_model="numpy")
+def _expand(taken, variance, chances):  # type: ignore[no-untyped-def]
+    """Do the same if the number taken varies much, by its cumulants.
+
+    The first two terms of the expansion; the next is of the order of 1/(288 variance²). A chance is
+    the derivative of the log of the sum by the token's exponent, with log r in balance.
+    """
+    third = fourth = fifth = 0.0
+    for p in taken:
+        s = p * (1.0 - p)
+        third += s * (1.0 - 2.0 * p)
+        fourth += s * (1.0 - 6.0 * s)
+        fifth += s * (1.0 - 2.0 * p) * (1.0 - 12.0 * s)
+    v = variance
+    correction = fourth / (8.0 * v**2) - 5.0 * third**2 / (24.0 * v**3)
+    for token in range(chances.size):
+        p = taken[token]
+        s = p * (1.0 - p)
+        by_second = s * (1.0 - 2.0 * p) - third * s / v
+        by_third = s * (1.0 - 6.0 * s) - fourth * s / v
+        by_fourth = s * (1.0 - 2.0 * p) * (1.0 - 12.0 * s) - fifth * s / v
+        change = by_fourth / (8.0 * v**2) - fourth * by_second / (4.0 * v**3)
+        change -= 5.0 * third * by_third / (12.0 * v**3)
+        change += 5.0 * third**2 * by_second / (8.0 * v**4)
+        chances[token] = p - 0.5 * by_second / v + change / (1.0 + correction)
+    return (1.0 + correction) / np.sqrt(2.0 * np.pi * v)
