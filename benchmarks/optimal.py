@@ -25,7 +25,6 @@ from sparsetoken import (
     SparseTokenClassifier,
     SparseTokenProblem,
 )
-from sparsetoken.population import lengths
 from sparsetoken.sampling import sample_posterior_mean
 from sparsetoken.theory import (
     joint_risk,
@@ -143,7 +142,7 @@ def rivals(problem: Any, alpha: float, rng: np.random.Generator) -> Iterator[tup
             problem, steps=3, alpha=samples, batches=batches, n_points=1024, **rates
         ).test_error
         yield f"training, {batches}", min(steps)
-    if max(lengths(problem)) <= 4 and rng.random() < 0.2:  # it takes minutes
+    if max(problem.lengths) <= 4 and rng.random() < 0.2:  # it takes minutes
         ridge = 10.0 ** rng.uniform(-1.5, -0.5)
         joint = joint_risk(problem, alpha=alpha, reg_query=ridge, reg_readout=ridge, n_points=256)
         if joint.stable:

@@ -34,7 +34,7 @@ import numpy as np
 
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Hinge, Loss, Square
-from sparsetoken.population import AnyProblem
+from sparsetoken.problem import Problem
 from sparsetoken.sampling.features import draw_token_sums
 from sparsetoken.theory import ConvergenceWarning, Risk, oracle_error, risk
 
@@ -68,7 +68,7 @@ def random_setting(rng: np.random.Generator, models: Any = MODELS) -> dict[str, 
     rate = log_uniform(1e-4, 0.05) if rng.random() < 0.2 else float(rng.uniform(0.05, 0.95))
     rate = 1.0 - rate if rng.random() < 0.2 else 0.5 if rng.random() < 0.2 else rate
     model = str(rng.choice(models))
-    problem: AnyProblem
+    problem: Problem
     problem = single = SparseTokenProblem(n_tokens, n_signal, signal, rate)
     if rng.random() < 0.25:
         problem = random_population(single, rng, one_length=model == "vectorized")

@@ -6,7 +6,6 @@ from statistical import Z_LIMIT, standard_score
 
 from populations import POPULATIONS, TWO_LENGTHS
 from sparsetoken import Population, SparseTokenProblem
-from sparsetoken.population import lengths, map_kinds
 
 SHORT, LONG = SparseTokenProblem(4, 1, 4.0, 0.3), SparseTokenProblem(9, 2, 2.0, 0.6)
 
@@ -19,11 +18,11 @@ def test_kinds_and_shares():
     assert hash(population) == hash(Population([SHORT, LONG]))
     assert pickle.loads(pickle.dumps(population)) == population
     assert Population([SHORT, LONG], [1.0, 0.0]) == Population([SHORT])
-    assert lengths(population) == (4, 9)
+    assert population.lengths == (4, 9)
     assert population.positive_rate == pytest.approx(0.45)
     errors = Population([SHORT], label_errors=(0.1, 0.2))
     assert errors.positive_rate == pytest.approx(0.3 * 0.9 + 0.7 * 0.2)
-    doubled = map_kinds(errors, lambda k: SparseTokenProblem(2 * k.n_tokens, 1, k.signal, 0.3))
+    doubled = errors.map(lambda k: SparseTokenProblem(2 * k.n_tokens, 1, k.signal, 0.3))
     assert doubled.kinds == (SparseTokenProblem(8, 1, 4.0, 0.3),)
     assert doubled.label_errors == (0.1, 0.2)
 
@@ -40,7 +39,7 @@ def test_sample(name):
     population = POPULATIONS[name]
     n, dim = 8000, 3
     X, y, truth = population.sample(n, dim, random_state=0, return_truth=True)
-    assert isinstance(X, list) == (len(lengths(population)) > 1)
+    assert isinstance(X, list) == (len(population.lengths) > 1)
     for group in population.groups:
         chosen = (truth.positive == group.positive) & (y == (group.label > 0))
         index = population.kinds.index(group.kind)
@@ -123,3 +122,64 @@ def test_bad_spread_is_named():
         Population.spread(SHORT, signal=3.0)
     with pytest.raises(ValueError, match="uniform signal must be"):
         Population.spread(SHORT, signal=("uniform", 3.0, 2.0))
+
+
+@pytest.mark.parametrize("name", ["two lengths", "strengths"])
+def test_tables_and_back(name):
+    population = POPULATIONS[name]
+    again = Population.from_tables(population.to_tables(), population.label_errors)
+    assert again.kinds == population.kinds
+    assert again.shares == pytest.approx(population.shares, rel=1e-15)
+    assert again.label_errors == population.label_errors
+    assert Population.from_tables(SHORT.to_tables()).plain() == SHORT
+
+
+def test_what_a_table_leaves_out_has_a_default():
+    kind = {"probability": 1, "n_tokens": 6, "signal": 4.0}
+    found = Population.from_tables([kind], positive_rate=0.3)
+    assert found.kinds == (SparseTokenProblem(6, 1, 4.0, 0.3),)
+    with pytest.raises(ValueError, match="a kind needs n_tokens"):
+        Population.from_tables([{"probability": 1}])
+    with pytest.raises(ValueError, match="kinds must be tables"):
+        Population.from_tables([3])
+
+
+def test_tables_do_not_lose_runs():
+    with pytest.raises(ValueError, match="kinds as tables have no runs"):
+        Population([SparseTokenProblem(9, 3, 2.0, 0.4, contiguous=True)]).to_tables()
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_what_is_known_of_a_length(name):
+    """Chances by Bayes' rule from the groups."""
+    population = POPULATIONS[name]
+    for length in population.by_length:
+        n_tokens = length.kinds[0].n_tokens
+        for row, label in enumerate((1.0, -1.0, None)):
+            of_length = [
+                group
+                for group in population.groups
+                if group.kind.n_tokens == n_tokens and label in (None, group.label)
+            ]
+            mass = sum(group.probability for group in of_length)
+            assert length.masses[row] == pytest.approx(mass)
+            carrying = sum(group.probability for group in of_length if group.positive)
+            assert length.priors[row].sum() * mass == pytest.approx(carrying)
+
+
+def test_another_rate_keeps_the_samples_of_each_label():
+    population = Population([SHORT, LONG], [0.4, 0.6], (0.1, 0.2))
+    other = population.with_rate(0.25)
+    assert other.positive_rate == pytest.approx(0.25)
+    ratio = {True: 0.25 / population.positive_rate, False: 0.75 / (1 - population.positive_rate)}
+    for group, same in zip(population.groups, other.groups, strict=True):
+        assert same.probability == pytest.approx(group.probability * ratio[group.label > 0])
+    assert SHORT.with_rate(0.1).positive_rate == 0.1
+
+
+def test_signals_scaled_and_windows():
+    population = Population([SHORT, SparseTokenProblem(4, 2, 1.0)], [0.4, 0.6])
+    assert [kind.signal for kind in population.scaled(2.0).kinds] == [8.0, 2.0]
+    assert SHORT.scaled(0.5).signal == 2.0
+    assert population.windows(2).lengths == (2,)
+    assert population.windows(1) is population

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from statistical import Z_LIMIT, standard_score
 
-from sparsetoken import SparseTokenProblem
+from sparsetoken import Population, SparseTokenProblem
 
 
 def test_is_a_comparable_printable_record():
@@ -154,3 +154,30 @@ def test_signal_of_runs_is_where_the_truth_says():
     along = X @ truth.direction
     assert abs(standard_score(along[truth.positions], 2.0)) < Z_LIMIT
     assert abs(standard_score(along[~truth.positions], 0.0)) < Z_LIMIT
+
+
+def test_training_and_test_sequences_have_one_direction():
+    problem = SparseTokenProblem(4, 4, 3.0)
+    X, X_test, y, y_test = problem.sample_train_test(300, 200, 20, random_state=0)
+    assert (X.shape, X_test.shape, y.shape, y_test.shape) == (
+        (300, 4, 20), (200, 4, 20), (300,), (200,)
+    )  # fmt: skip
+    means = [x[t == 1].mean(axis=(0, 1)) for x, t in ((X, y), (X_test, y_test))]
+    assert means[0] @ means[1] == pytest.approx(9.0, rel=0.1)  # of one direction
+    again = problem.sample_train_test(300, 200, 20, random_state=0)
+    assert np.array_equal(X_test, again[1])
+    given = problem.sample_train_test(5, 5, 3, direction=[1.0, 0.0, 0.0], dtype="float32")
+    assert given[0].dtype == np.float32
+    with pytest.raises(ValueError, match="n_test must be"):
+        problem.sample_train_test(300, 0, 20)
+
+
+def test_ragged_training_and_test_sequences():
+    population = Population([SparseTokenProblem(2), SparseTokenProblem(5)])
+    X, X_test, y, y_test = population.sample_train_test(6, 3, 2, random_state=0)
+    assert (len(X), len(X_test), len(y), len(y_test)) == (6, 3, 6, 3)
+
+
+def test_the_first_line_about_samples_warns_of_new_directions():
+    first = SparseTokenProblem.sample.__doc__.splitlines()[0]
+    assert "new signal direction unless one is given" in first

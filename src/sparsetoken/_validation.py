@@ -62,6 +62,14 @@ def check_real(
     return number
 
 
+def check_within(name: str, value: Any, low: float, high: float, limit: float) -> float:
+    """Return a number between bounds that arithmetic can do with, or the limit beyond them."""
+    number = check_real(name, value, low=0.0, infinite=True)
+    if number != limit and not low <= number <= high:
+        raise ValueError(f"{name} must be {limit:g} or in [{low:g}, {high:g}], got {value!r}")
+    return number
+
+
 def is_several(value: Any) -> bool:
     """Whether a number is asked for several values at once: a list, an array, a range, ..."""
     numbers = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)

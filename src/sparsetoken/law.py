@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetoken._types import Bools, Floats
-from sparsetoken.population import AnyProblem
+from sparsetoken.problem import Problem
 
 
 class Points(NamedTuple):
@@ -194,7 +194,7 @@ class FeatureLaw:
         return np.repeat(self.signal, self.sizes)
 
 
-def linear_law(problem: AnyProblem, n_tokens: int) -> FeatureLaw:
+def linear_law(problem: Problem, n_tokens: int) -> FeatureLaw:
     """Law of the mean token, exact by one point each; √n_tokens times the mean is the unit.
 
     For sequences of ``n_tokens`` the noise is then one. It is the law of a vectorized model's

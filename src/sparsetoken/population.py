@@ -2,20 +2,19 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from sparsetoken._validation import check_choice, check_count, check_real, shown
-from sparsetoken.problem import Sampled, SparseTokenProblem
-
-_LARGEST_SIGNAL = 1e9  # what squares and sums of it leave finite
+from sparsetoken.problem import Problem, SparseTokenProblem
+from sparsetoken.vocabulary import check_known, group
 
 
 @dataclass(frozen=True, init=False)
-class Population(Sampled):
+class Population(Problem):
     """A mixture of kinds of samples, with labels that may be recorded wrongly.
 
     Each sample draws its kind, then its class with the positive rate of that kind, then its
@@ -131,89 +130,54 @@ class Population(Sampled):
         """Iterate over pairs of kind and share."""
         return iter(zip(self.kinds, self.shares, strict=True))
 
-    @property
-    def positive_rate(self) -> float:
-        """Probability that a sample is recorded as positive."""
-        return math.fsum(group.probability for group in self.groups if group.label > 0)
+    def map(self, change: Callable[[SparseTokenProblem], SparseTokenProblem]) -> Problem:
+        """Return the population with each kind changed."""
+        return Population(map(change, self.kinds), self.shares, self.label_errors)
 
+    def with_rate(self, positive_rate: float) -> Problem:
+        """Return the population when another fraction of it is recorded as positive."""
+        more = positive_rate / self.positive_rate
+        fewer = (1.0 - positive_rate) / (1.0 - self.positive_rate)
+        missed, invented = self.label_errors
+        positive = more * (1.0 - missed) + fewer * missed  # how many more true positives there are
+        negative = fewer * (1.0 - invented) + more * invented
+        kinds, weights = [], []
+        for kind, weight in self:
+            rate = kind.positive_rate
+            total = rate * positive + (1.0 - rate) * negative
+            kinds.append(replace(kind, positive_rate=min(rate * positive / total, 1.0)))
+            weights.append(weight * total)
+        weights = [weight / sum(weights) for weight in weights]
+        return Population(kinds, weights, (fewer * missed / positive, more * invented / negative))
 
-AnyProblem = SparseTokenProblem | Population
+    @classmethod
+    def from_tables(
+        cls, kinds: Any, label_errors: Iterable[float] = (0.0, 0.0), positive_rate: float = 0.5
+    ) -> "Population":
+        """Return the population that tables describe, as :meth:`to_tables` returns them.
 
-
-def check_problem(problem: Any) -> AnyProblem:
-    """Return a problem or population whose numbers can be computed, or raise ValueError."""
-    if not isinstance(problem, SparseTokenProblem | Population):
-        raise ValueError(
-            f"problem must be a SparseTokenProblem or a Population, got {shown(problem)}"
-        )
-    for kind in problem.kinds:
-        check_real("signal", kind.signal, low=0.0, high=_LARGEST_SIGNAL)
-    return problem
-
-
-def lengths(problem: AnyProblem) -> tuple[int, ...]:
-    """Return the different numbers of tokens of a problem's sequences."""
-    return tuple(sorted({kind.n_tokens for kind in problem.kinds}))
-
-
-def only_length(problem: AnyProblem, who: str) -> int:
-    """Return the number of tokens of all sequences, or raise ValueError that ``who`` needs one."""
-    length, *others = lengths(problem)
-    if others:
-        listed = ", ".join(map(str, (length, *others)))
-        raise ValueError(f"{who} sequences of one length, got lengths {listed}")
-    return length
-
-
-def map_kinds(
-    problem: AnyProblem, change: Callable[[SparseTokenProblem], SparseTokenProblem]
-) -> AnyProblem:
-    """Return the problem or population with each kind changed."""
-    if isinstance(problem, SparseTokenProblem):
-        return change(problem)
-    return Population(map(change, problem.kinds), problem.shares, problem.label_errors)
-
-
-def plain(problem: AnyProblem) -> AnyProblem:
-    """Return the problem that a population of one kind without label errors is."""
-    if isinstance(problem, SparseTokenProblem) or any(problem.label_errors):
-        return problem
-    return problem.kinds[0] if len(problem.kinds) == 1 else problem
-
-
-def windows(problem: AnyProblem, n_windows: int) -> AnyProblem:
-    """Return the problem of one of several equal windows, that with all of the signal if any."""
-    if n_windows == 1:
-        return problem
-    length = only_length(problem, "windows need")
-    if length % n_windows:
-        raise ValueError(
-            f"n_windows must divide the number of tokens, got {n_windows} windows of "
-            f"{length} tokens"
-        )
-    return map_kinds(problem, lambda kind: replace(kind, n_tokens=length // n_windows))
-
-
-def with_rate(problem: AnyProblem, positive_rate: float) -> AnyProblem:
-    """Return what the samples are like when another fraction of them is recorded as positive.
-
-    The samples of each recorded label stay as they are; only there are more or fewer of them.
-    """
-    if isinstance(problem, SparseTokenProblem):
-        return replace(problem, positive_rate=positive_rate)
-    more = positive_rate / problem.positive_rate
-    fewer = (1.0 - positive_rate) / (1.0 - problem.positive_rate)
-    missed, invented = problem.label_errors
-    positive = more * (1.0 - missed) + fewer * missed  # how many more true positives there are
-    negative = fewer * (1.0 - invented) + more * invented
-    kinds, weights = [], []
-    for kind, weight in problem:
-        rate = kind.positive_rate
-        total = rate * positive + (1.0 - rate) * negative
-        kinds.append(replace(kind, positive_rate=min(rate * positive / total, 1.0)))
-        weights.append(weight * total)
-    weights = [weight / sum(weights) for weight in weights]
-    return Population(kinds, weights, (fewer * missed / positive, more * invented / negative))
+        Parameters
+        ----------
+        kinds : list of dict
+            For each kind its ``probability``, and the numbers of its problem.
+        label_errors : (float, float), default=(0.0, 0.0)
+            As of a population.
+        positive_rate : float, default=0.5
+            Of kinds that have none of their own.
+        """
+        names = ("probability", *group("problem"))
+        if not isinstance(kinds, list) or not all(isinstance(kind, Mapping) for kind in kinds):
+            raise ValueError(f"kinds must be tables with {', '.join(names)}; got {shown(kinds)}")
+        probabilities, problems = [], []
+        for kind in map(dict, kinds):
+            for name in kind:
+                check_known("entry of a kind", name, names)
+            for name in ("probability", "n_tokens", "signal"):
+                if name not in kind:
+                    raise ValueError(f"a kind needs {name}, got {shown(kind)}")
+            probabilities.append(kind.pop("probability"))
+            problems.append(SparseTokenProblem(**({"positive_rate": positive_rate} | kind)))
+        return cls(problems, probabilities, label_errors)
 
 
 def _nodes(name: str, distribution: Any, n_nodes: int) -> list[tuple[float, float]]:

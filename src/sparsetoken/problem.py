@@ -1,7 +1,8 @@
 """The statistical model: a weak signal in a few tokens of a long sequence."""
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +13,15 @@ from sparsetoken._validation import (
     check_count,
     check_float_type,
     check_random_state,
+    check_real,
     check_unit_vector,
+    shown,
 )
-from sparsetoken.vocabulary import PARAMETERS
+from sparsetoken.vocabulary import PARAMETERS, group
 
 RandomState = int | np.random.Generator | None
+
+_LARGEST_SIGNAL = 1e9  # what squares and sums of it leave finite
 
 
 class Truth(NamedTuple):
@@ -64,12 +69,122 @@ class Group(NamedTuple):
     """Probability that a sample is in the group."""
 
 
-class Sampled:
-    """What problems and populations have in common: kinds of samples, which can be drawn."""
+class LengthGroup(NamedTuple):
+    """The samples of one length, which can be seen; of which kind they are cannot."""
+
+    kinds: tuple["SparseTokenProblem", ...]
+    """Those that differ in more than their positive rate."""
+    positive: Floats
+    """Probability of a sample that is of each kind and carries the signal."""
+    negative: float
+    """Probability of a sample of this length that does not carry it."""
+    label_errors: tuple[float, float]
+
+    @property
+    def masses(self) -> Floats:
+        """Probabilities of samples recorded as positive, recorded as negative, and of both."""
+        missed, invented = self.label_errors
+        carrying = float(self.positive.sum()) * np.array([1.0 - missed, missed, 1.0])
+        return carrying + self.negative * np.array([invented, 1.0 - invented, 1.0])
+
+    @property
+    def priors(self) -> Floats:
+        """Chances to be a positive of each kind, if recorded so or so, and if not recorded: (3, K).
+
+        What is known of a sample before its tokens are seen.
+        """
+        missed, _ = self.label_errors
+        carrying = np.multiply.outer([1.0 - missed, missed, 1.0], self.positive)
+        chances: Floats = carrying / np.maximum(self.masses, 1e-300)[:, np.newaxis]
+        return chances
+
+
+class Problem:
+    """What problems and populations have in common: kinds of samples, which can be drawn.
+
+    Wherever a problem is asked for, either will do.
+    """
 
     kinds: Any
     shares: tuple[float, ...] = (1.0,)
     label_errors: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def positive_rate(self) -> float:
+        """Probability that a sample is recorded as positive."""
+        return math.fsum(group.probability for group in self.groups if group.label > 0)
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The different numbers of tokens of the sequences, in order."""
+        return tuple(sorted({kind.n_tokens for kind in self.kinds}))
+
+    def only_length(self, who: str) -> int:
+        """Return the number of tokens of all sequences; ValueError that ``who`` one, if several."""
+        length, *others = self.lengths
+        if others:
+            listed = ", ".join(map(str, (length, *others)))
+            raise ValueError(f"{who} sequences of one length, got lengths {listed}")
+        return length
+
+    def map(self, change: Callable[["SparseTokenProblem"], "SparseTokenProblem"]) -> "Problem":
+        """Return the same with each kind changed."""
+        raise NotImplementedError
+
+    def with_rate(self, positive_rate: float) -> "Problem":
+        """Return the same when another fraction of the samples is recorded as positive.
+
+        Class-conditional samples stay the same; only the class frequencies change.
+        """
+        raise NotImplementedError
+
+    def scaled(self, factor: float) -> "Problem":
+        """Return the same with all signals multiplied by a factor."""
+        return self.map(lambda kind: replace(kind, signal=factor * kind.signal))
+
+    def windows(self, n_windows: int) -> "Problem":
+        """Return the problem of the window that holds the signal, of several equal ones."""
+        if n_windows == 1:
+            return self
+        length = self.only_length("windows need")
+        if length % n_windows:
+            raise ValueError(
+                f"n_windows must divide the number of tokens, got {n_windows} windows of "
+                f"{length} tokens"
+            )
+        return self.map(lambda kind: replace(kind, n_tokens=length // n_windows))
+
+    def plain(self) -> "Problem":
+        """Return the problem that a population of one kind without label errors is."""
+        single = len(self.kinds) == 1 and not any(self.label_errors)
+        return self.kinds[0] if single else self
+
+    def to_tables(self) -> list[dict[str, Any]]:
+        """Return a table for each kind, as TOML and JSON have them: probability and numbers."""
+        if any(kind.contiguous for kind in self.kinds):
+            raise ValueError(f"kinds as tables have no runs (contiguous), got {shown(self)}")
+        return [
+            {"probability": share} | {name: getattr(kind, name) for name in group("problem")}
+            for kind, share in zip(self.kinds, self.shares, strict=True)
+        ]
+
+    @property
+    def by_length(self) -> tuple[LengthGroup, ...]:
+        """The samples by their length."""
+        positive: dict[int, dict[SparseTokenProblem, float]] = {}
+        negative: dict[int, float] = {}
+        for kind, share in zip(self.kinds, self.shares, strict=True):
+            length, rate = kind.n_tokens, kind.positive_rate
+            alike = replace(kind, positive_rate=0.5)
+            kinds = positive.setdefault(length, {})
+            kinds[alike] = kinds.get(alike, 0.0) + share * rate
+            negative[length] = negative.get(length, 0.0) + share * (1.0 - rate)
+        return tuple(
+            LengthGroup(
+                tuple(kinds), np.array(list(kinds.values())), negative[length], self.label_errors
+            )
+            for length, kinds in positive.items()
+        )
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -107,7 +222,10 @@ class Sampled:
         dtype: DTypeLike = np.float64,
         return_truth: bool = False,
     ) -> Any:
-        """Draw labelled sequences, tokens and all.
+        """Draw labelled sequences; every call draws a new signal direction unless one is given.
+
+        A classifier trained on the sequences of one call is at chance on those of another. Draw
+        training and test sequences of one direction by :meth:`sample_train_test`.
 
         Parameters
         ----------
@@ -117,7 +235,7 @@ class Sampled:
             Source of randomness; the same seed gives the same sample.
         direction : array-like of shape (dim,), optional
             The signal's unit vector; drawn uniformly unless given. Pass ``truth.direction`` to draw
-            more samples of the same kind.
+            more sequences later on.
         dtype : {float64, float32}, default=float64
             Type of the tokens.
         return_truth : bool, default=False
@@ -149,9 +267,49 @@ class Sampled:
             return X, drawn.label, Truth(setting.direction, positions, drawn.positive, drawn.kind)
         return X, drawn.label
 
+    def sample_train_test(
+        self,
+        n_train: int,
+        n_test: int,
+        dim: int,
+        *,
+        random_state: RandomState = None,
+        **options: Any,
+    ) -> Any:
+        """Draw training and test sequences of one signal direction.
+
+        Parameters
+        ----------
+        n_train, n_test : int
+            Number of sequences of each.
+        dim : int
+            Features per token.
+        random_state : int, Generator or None, default=None
+            Source of randomness.
+        **options : Any
+            ``direction`` and ``dtype``, as in :meth:`sample`.
+
+        Returns
+        -------
+        X_train, X_test, y_train, y_test : ndarray
+            In the order of scikit-learn's ``train_test_split``.
+
+        Examples
+        --------
+        >>> import sparsetoken as st
+        >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
+        >>> X, X_test, y, y_test = problem.sample_train_test(200, 500, dim=20, random_state=0)
+        >>> st.PooledClassifier(reg=0.1).fit(X, y).score(X_test, y_test) > 0.7
+        True
+        """
+        check_count("n_train", n_train)
+        check_count("n_test", n_test)
+        X, y = self.sample(n_train + n_test, dim, random_state=random_state, **options)
+        return X[:n_train], X[n_train:], y[:n_train], y[n_train:]
+
 
 @dataclass(frozen=True, repr=False)
-class SparseTokenProblem(Sampled):
+class SparseTokenProblem(Problem):
     """Sparse-token classification: find a signal present in a few tokens of the positive sequences.
 
     A sample is a sequence of ``n_tokens`` tokens with independent standard Gaussian entries. In a
@@ -225,6 +383,14 @@ class SparseTokenProblem(Sampled):
         """The problem itself: a population of one kind."""
         return (self,)
 
+    def map(self, change: Callable[["SparseTokenProblem"], "SparseTokenProblem"]) -> Problem:
+        """Return the changed problem."""
+        return change(self)
+
+    def with_rate(self, positive_rate: float) -> Problem:
+        """Return the problem with another positive rate."""
+        return replace(self, positive_rate=positive_rate)
+
     def sample_tokens(self, positive: Bools, setting: SampleSetting) -> tuple[Bools, Array]:
         """Draw the positions of the signal and the tokens of samples of the given classes."""
         positions = self.draw_positions(positive.size, setting.rng) & positive[:, np.newaxis]
@@ -242,6 +408,17 @@ class SparseTokenProblem(Sampled):
             after = tokens - rng.integers(last, endpoint=True, size=(n_samples, 1))
             return (after >= 0) & (after < self.n_signal)
         return rng.permuted(np.tile(tokens < self.n_signal, (n_samples, 1)), axis=1)
+
+
+def check_problem(problem: Any) -> Problem:
+    """Return a problem or population whose numbers can be computed, or raise ValueError."""
+    if not isinstance(problem, Problem):
+        raise ValueError(
+            f"problem must be a SparseTokenProblem or a Population, got {shown(problem)}"
+        )
+    for kind in problem.kinds:
+        check_real("signal", kind.signal, low=0.0, high=_LARGEST_SIGNAL)
+    return problem
 
 
 def prepare_sample(

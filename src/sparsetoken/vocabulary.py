@@ -252,8 +252,6 @@ _MEASURED_BY_GROUP: dict[str, list[Quantity]] = {
         Quantity("iteration_threshold", "samples from which iteration learns", "α",
                  "Samples per dimension from which a quick iteration finds the direction.",
                  0.0, logarithmic=True),
-        Quantity("iteration_law", "iteration threshold, long-sequence law", "α",
-                 "The iteration threshold by its law for long sequences.", 0.0, logarithmic=True),
     ],
     "capacity": [
         Quantity("capacity", "capacity", "α*",

@@ -46,7 +46,7 @@ def test_cells_are_the_theory():
 
 
 def test_thresholds_need_no_samples():
-    names = ("information_threshold", "iteration_threshold", "iteration_law")
+    names = ("information_threshold", "iteration_threshold")
     values = {"model": "optimal", "n_tokens": 20, "signal": 6.0}
     numbers = compute(make_cell("theory", names, values))
     thresholds = st.theory.learning_thresholds(st.SparseTokenProblem(20, 1, 6.0))

@@ -66,7 +66,7 @@ def test_no_learner_does_with_fewer(metric):
     assert 1 < least < 200
 
     def shortfall(n_samples):
-        best = st.theory.optimal(plan.problem, n_samples / POOLED["dim"], n_points=1024)
+        best = st.theory.optimal(plan.problem, n_samples / POOLED["dim"])
         reached = {"error": best.test_error, "auc": 1 - best.auc, "recall": 1 - best.recall(0.01)}
         return reached[metric]
 

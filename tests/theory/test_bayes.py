@@ -8,7 +8,6 @@ import pytest
 from statistical import Z_LIMIT, standard_score
 
 from sparsetoken import Population, SparseTokenProblem
-from sparsetoken.population import map_kinds
 from sparsetoken.theory import oracle_error
 from sparsetoken.theory.token_scores import log_likelihood_ratio
 
@@ -64,4 +63,4 @@ def test_bayes_error_of_runs_against_simulation(problem):
     found = oracle_error(problem, "bayes")
     noise = wrong.std() / math.sqrt(wrong.size)
     assert abs(wrong.mean() - found) < Z_LIMIT * math.hypot(noise, found.uncertainty)
-    assert found < oracle_error(map_kinds(problem, scattered), "bayes")
+    assert found < oracle_error(problem.map(scattered), "bayes")

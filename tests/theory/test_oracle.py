@@ -12,7 +12,6 @@ from statistical import Z_LIMIT, standard_score
 
 from populations import LABEL_ERRORS, POPULATIONS, STRENGTHS, TWO_LENGTHS
 from sparsetoken import Population, SparseTokenProblem
-from sparsetoken.population import map_kinds
 from sparsetoken.theory import alignment, capacity, oracle_error, required_signal, risk
 from sparsetoken.theory.token_scores import log_likelihood_ratio
 
@@ -198,7 +197,7 @@ def test_one_kind_has_the_oracles_of_the_problem():
 def test_required_factor_of_a_population():
     for model in ("pooled", "hardmax"):
         factor = required_signal(TWO_LENGTHS, model, error=0.06, n_points=2048)
-        strong = map_kinds(TWO_LENGTHS, lambda k, f=factor: replace(k, signal=f * k.signal))
+        strong = TWO_LENGTHS.map(lambda k, f=factor: replace(k, signal=f * k.signal))
         assert oracle_error(strong, model, n_points=2048) == pytest.approx(0.06, abs=1e-5)
         assert 0 < factor.uncertainty < 0.01 * factor
     with pytest.raises(ValueError, match=r"error must be reachable: hardmax stays above 0\.01"):

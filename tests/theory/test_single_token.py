@@ -5,7 +5,7 @@ import pytest
 from statistical import Z_LIMIT, standard_score
 
 from sparsetoken import SparseTokenProblem
-from sparsetoken.theory.single_token import SingleTokenRatio, single_token_precision
+from sparsetoken.theory.single_token import SingleTokenRatio, single_token_information
 from sparsetoken.theory.token_scores import log_likelihood_ratio
 
 
@@ -19,7 +19,7 @@ def test_precision_against_simulation(n_tokens, strength, prior):
     x[positive, 0] += strength
     terms = prior * np.exp(strength * x - 0.5 * strength**2) / n_tokens
     weights = terms / (terms.sum(axis=1) + 1.0 - prior)[:, np.newaxis]
-    expected = single_token_precision(
+    expected = single_token_information(
         n_tokens, np.array([strength]), np.ones(1), np.ones(1), np.array([prior])
     )[0]
     assert abs(standard_score(positive * weights[:, 0], expected)) < Z_LIMIT

@@ -16,7 +16,6 @@ from sparsetoken.theory.token_scores import (
     error_bar,
     error_terms,
     log_likelihood_ratio,
-    same_lengths,
     token_scores,
 )
 
@@ -24,7 +23,7 @@ from sparsetoken.theory.token_scores import (
 def test_kinds_that_differ_in_their_rate_only_are_one_of_their_length():
     kind = SparseTokenProblem(6, 1, 3.0, 0.2)
     others = [replace(kind, positive_rate=0.6), replace(kind, signal=4.0), SparseTokenProblem(4)]
-    first, second = same_lengths(Population([kind, *others], [0.4, 0.3, 0.2, 0.1]))
+    first, second = Population([kind, *others], [0.4, 0.3, 0.2, 0.1]).by_length
     assert [kind.signal for kind in first.kinds] == [3.0, 4.0]
     assert first.positive == pytest.approx([0.4 * 0.2 + 0.3 * 0.6, 0.2 * 0.2])
     assert first.negative == pytest.approx(0.4 * 0.8 + 0.3 * 0.4 + 0.2 * 0.8)

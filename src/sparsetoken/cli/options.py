@@ -141,13 +141,13 @@ def read_population(file: Path | None) -> dict[str, Any]:
 
 
 def _check_population(content: dict[str, Any]) -> dict[str, Any]:
-    from sparsetoken.population_tables import from_tables
+    from sparsetoken.population import Population
 
     for name in content:
         check_known("entry", name, ("kinds", "label_errors"))
     if "kinds" not in content:
         raise ValueError("it has no kinds, written [[kinds]]")
-    from_tables(**content)
+    Population.from_tables(**content)
     return content
 
 

@@ -188,20 +188,19 @@ def _of_problem(quantities: dict[str, Any], solve_for: str | None) -> dict[str, 
 
 def _of_population(quantities: dict[str, Any], many: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a plan for a population."""
-    from sparsetoken.population import plain
-    from sparsetoken.population_tables import from_tables
+    from sparsetoken.population import Population
 
     for name in ("n_tokens", "n_signal", "signal"):
         if quantities[name] is not None:
             raise ValueError(f"{_dashed(name)} must be left out: each kind has its own")
     rate = quantities["positive_rate"]
-    problem = from_tables(
+    problem = Population.from_tables(
         many["kinds"],
         many.get("label_errors", (0.0, 0.0)),
         PARAMETERS["positive_rate"].default if rate is None else rate,
     )
     asked = {name: quantities[name] for name in ("n_samples", "dim", "error")}
-    return asked | {"problem": plain(problem)}
+    return asked | {"problem": problem.plain()}
 
 
 def _dashed(name: str) -> str:

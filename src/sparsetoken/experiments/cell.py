@@ -16,9 +16,8 @@ from sparsetoken._validation import check_choice, check_real, import_object, sho
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.losses import get_loss
 from sparsetoken.models.base import Size
-from sparsetoken.population import AnyProblem, Population, plain
-from sparsetoken.population_tables import as_tables, from_tables
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.population import Population
+from sparsetoken.problem import Problem, SparseTokenProblem
 from sparsetoken.vocabulary import MEASURED, PARAMETERS, check_known, check_parameters, group
 
 SOURCES = ("theory", "simulation")
@@ -69,14 +68,14 @@ class Cell:
         return models.get(self.values["model"], self.values)
 
     @cached_property
-    def problem(self) -> AnyProblem:
+    def problem(self) -> Problem:
         """The problem to train and to test on."""
         errors = self.values.get("label_errors", (0.0, 0.0))
         if "kinds" in self.values:
-            return plain(from_tables(self.values["kinds"], errors))
+            return Population.from_tables(self.values["kinds"], errors).plain()
         names = group("problem", "positions")
         fields = {name: self.values[name] for name in names if name in self.values}
-        return plain(Population([SparseTokenProblem(**fields)], label_errors=errors))
+        return Population([SparseTokenProblem(**fields)], label_errors=errors).plain()
 
     @property
     def size(self) -> Size:
@@ -213,8 +212,8 @@ def _describe_problem(values: dict[str, Any]) -> dict[str, Any]:
         rate = PARAMETERS["positive_rate"].check(
             defaults["positive_rate"] if rate is None else rate
         )
-        kinds = from_tables(kinds, positive_rate=rate)
-    tables = as_tables(kinds)
+        kinds = Population.from_tables(kinds, positive_rate=rate)
+    tables = kinds.to_tables()
     if len(tables) > 1:
         return values | {"kinds": tables}
     del values["kinds"]  # the problem that it is: the same numbers, the same key

@@ -27,8 +27,8 @@ from sklearn.covariance import ledoit_wolf
 
 from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken._validation import check_count
-from sparsetoken.population import AnyProblem, Population
-from sparsetoken.problem import RandomState, SparseTokenProblem
+from sparsetoken.population import Population
+from sparsetoken.problem import Problem, RandomState, SparseTokenProblem
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
 _GROUPS = 20
@@ -44,7 +44,7 @@ class PilotWarning(UserWarning):
 class PilotEstimate:
     """What pilot data say about the problem; made by :func:`estimate_problem`."""
 
-    problem: AnyProblem
+    problem: Problem
     """The problem to plan with: ``n_signal`` rounded, and the signal given that number.
 
     Where the strengths vary, a population of kinds with their mean and variance.
@@ -143,7 +143,7 @@ def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> 
     by_mean = np.sqrt(mean) * n_tokens / count
     by_second = np.sqrt(second * n_tokens / count / (1.0 + variance))
     planned = np.where(has_signal, np.sqrt(by_mean * by_second), 0.0)
-    problem: AnyProblem = SparseTokenProblem(whole, count, float(planned[0]), rate)
+    problem: Problem = SparseTokenProblem(whole, count, float(planned[0]), rate)
     if varies:
         median, deviation = planned[0] / np.sqrt(1.0 + spread[0]), np.sqrt(np.log1p(spread[0]))
         law = ("lognormal", float(median), float(deviation))

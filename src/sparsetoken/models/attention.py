@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sparsetoken.performance import Performance
     from sparsetoken.pooling import Pooling
-    from sparsetoken.population import AnyProblem
+    from sparsetoken.problem import Problem
 
 POOLINGS = {
     "hardmax": Look(
@@ -63,7 +63,7 @@ class Attention(ReadoutModel):
 
     def draw_query(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         size: Size,
         dim: int,
         settings: dict[str, Any],
@@ -84,7 +84,7 @@ class Attention(ReadoutModel):
         return LearnedQuery(query, np.zeros_like(query), 0.0, direction, 1.0)
 
     def check(
-        self, problem: "AnyProblem", values: Mapping[str, Any], quantities: frozenset[str]
+        self, problem: "Problem", values: Mapping[str, Any], quantities: frozenset[str]
     ) -> None:
         """Refuse a query that is not given, unless nothing is asked about it."""
         if not quantities <= measured("oracle"):
@@ -104,7 +104,7 @@ class Attention(ReadoutModel):
 
     def draw_training(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         size: Size,
         dim: int,
         settings: dict[str, Any],
@@ -127,7 +127,7 @@ class Attention(ReadoutModel):
 
     def judge(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         training: TrainingSet,
         settings: dict[str, Any],
         rng: "np.random.Generator",

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from sparsetoken._types import Array
-    from sparsetoken.population import AnyProblem
+    from sparsetoken.problem import Problem
 
 Size = float | tuple[float | None, float | None] | None
 """Samples per dimension. For a model with a ``split`` also a pair: for query and for readout."""
@@ -66,7 +66,7 @@ class Model:
             KNOWN[cls.name] = cls
 
     def theory(
-        self, problem: "AnyProblem", sizes: Sequence[Size], settings: Mapping[str, Any]
+        self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
     ) -> list[Any]:
         """Return what the theory says at each number of samples.
 
@@ -91,7 +91,7 @@ class Model:
 
     def trial(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         size: Size,
         dim: int,
         settings: Mapping[str, Any],
@@ -121,7 +121,7 @@ class Model:
         raise ValueError(f"model {self.name!r} is theory and simulation: it has no classifier")
 
     def check(
-        self, problem: "AnyProblem", values: Mapping[str, Any], quantities: frozenset[str]
+        self, problem: "Problem", values: Mapping[str, Any], quantities: frozenset[str]
     ) -> None:
         """Raise ValueError if theory or trial cannot have these numbers.
 

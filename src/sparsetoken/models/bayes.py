@@ -7,7 +7,7 @@ from sparsetoken.models.base import Look, Model, Size, measured
 from sparsetoken.vocabulary import COLORS
 
 if TYPE_CHECKING:
-    from sparsetoken.population import AnyProblem
+    from sparsetoken.problem import Problem
 
 
 class BayesRule(Model):
@@ -19,7 +19,7 @@ class BayesRule(Model):
     predicted = measured("oracle")
 
     def theory(
-        self, problem: "AnyProblem", sizes: Sequence[Size], settings: Mapping[str, Any]
+        self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
     ) -> list[Any]:
         """Return the least error, or the signal that it needs, whatever the samples."""
         from sparsetoken.models.readout_theory import OracleTheory

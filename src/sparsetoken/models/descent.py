@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from sparsetoken._types import Array
 from sparsetoken.estimators.readout import LinearReadout
 from sparsetoken.losses import Loss
-from sparsetoken.population import AnyProblem
+from sparsetoken.problem import Problem
 from sparsetoken.sampling import LearnedQuery
 from sparsetoken.sequences.passes import attention_weights
 from sparsetoken.sequences.sequences import Sequences, as_sequences
@@ -18,7 +18,7 @@ _MOST_STEPS = 500
 
 
 def descend(
-    problem: AnyProblem,
+    problem: Problem,
     n_samples: int,
     dim: int,
     *,

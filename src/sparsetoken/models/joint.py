@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from sparsetoken.estimate import Estimate
-    from sparsetoken.population import AnyProblem
+    from sparsetoken.problem import Problem
 
 
 class JointTraining(Attention):
@@ -34,7 +34,7 @@ class JointTraining(Attention):
     simulated = Attention.simulated | (QUERY - {"misalignment"})
 
     def check(
-        self, problem: "AnyProblem", values: Mapping[str, Any], quantities: frozenset[str]
+        self, problem: "Problem", values: Mapping[str, Any], quantities: frozenset[str]
     ) -> None:
         """Refuse a query that is given."""
         if "cosine" in values:
@@ -43,7 +43,7 @@ class JointTraining(Attention):
             )
 
     def theory(
-        self, problem: "AnyProblem", sizes: Sequence[Size], settings: Mapping[str, Any]
+        self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
     ) -> list[Any]:
         """Return the minimum, marked as not converged where it cannot be trusted."""
         complete = self.complete(settings)
@@ -54,7 +54,7 @@ class JointTraining(Attention):
 
     def draw_training(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         size: Size,
         dim: int,
         settings: dict[str, Any],
@@ -93,7 +93,7 @@ class JointTraining(Attention):
 class Minimum:
     """The joint minimum by theory; all that :class:`~sparsetoken.theory.JointRisk` has."""
 
-    def __init__(self, problem: "AnyProblem", alpha: float, settings: dict[str, Any]) -> None:
+    def __init__(self, problem: "Problem", alpha: float, settings: dict[str, Any]) -> None:
         self.problem, self.alpha, self.settings = problem, alpha, settings
 
     @cached_property

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from sparsetoken._types import Bools, Floats
-    from sparsetoken.population import AnyProblem
+    from sparsetoken.problem import Problem
 
 _LEARNED = frozenset({"test_error", "auc", "recall", "cosine"})
 _NUMBERS = 2_000_000  # tokens drawn to judge one learner, within these numbers of samples
@@ -40,7 +40,7 @@ class BestLearner(Model):
         return BayesAttentionClassifier()
 
     def theory(
-        self, problem: "AnyProblem", sizes: Sequence[Size], settings: Mapping[str, Any]
+        self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
     ) -> list[Any]:
         """Return the optimum, or what is reached from the given start; and the thresholds."""
         complete = self.complete(settings)
@@ -48,7 +48,7 @@ class BestLearner(Model):
 
     def trial(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         size: Size,
         dim: int,
         settings: Mapping[str, Any],
@@ -65,7 +65,7 @@ class OptimalTheory:
     All that :class:`~sparsetoken.theory.Optimal` has can be asked for.
     """
 
-    def __init__(self, problem: "AnyProblem", size: Size, settings: dict[str, Any]) -> None:
+    def __init__(self, problem: "Problem", size: Size, settings: dict[str, Any]) -> None:
         self.problem, self.size, self.settings = problem, size, settings
         self.points = {name: settings[name] for name in ("n_points",) if name in settings}
 
@@ -95,11 +95,6 @@ class OptimalTheory:
         """Samples per dimension from which the quick iteration finds it."""
         return self._thresholds.iteration
 
-    @property
-    def iteration_law(self) -> Any:
-        """The same by its law for long sequences."""
-        return self._thresholds.iteration_law
-
     @cached_property
     def oracle_error(self) -> Any:
         """Error of the best classifier that knows the signal."""
@@ -124,7 +119,7 @@ class OptimalTrial:
 
     def __init__(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         n_samples: int,
         dim: int,
         settings: dict[str, Any],

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from sparsetoken.performance import Performance
-    from sparsetoken.population import AnyProblem
+    from sparsetoken.problem import Problem
 
 
 class Pooled(ReadoutModel):
@@ -28,7 +28,7 @@ class Pooled(ReadoutModel):
 
     def draw_training(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         size: Size,
         dim: int,
         settings: dict[str, Any],
@@ -50,7 +50,7 @@ class Pooled(ReadoutModel):
 
     def judge(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         training: TrainingSet,
         settings: dict[str, Any],
         rng: "np.random.Generator",

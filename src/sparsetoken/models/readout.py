@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from sparsetoken.performance import Performance
-    from sparsetoken.population import AnyProblem
+    from sparsetoken.problem import Problem
 
 TRAINED = measured("trained")
 REGS = (1e-5, 10.0)
@@ -34,7 +34,7 @@ class ReadoutModel(Model):
         return self.name
 
     def theory(
-        self, problem: "AnyProblem", sizes: Sequence[Size], settings: Mapping[str, Any]
+        self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
     ) -> list[Any]:
         """Return the readouts, which are solved for together, each from the last."""
         from sparsetoken.models.readout_theory import ReadoutTheory
@@ -47,7 +47,7 @@ class ReadoutModel(Model):
 
     def trial(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         size: Size,
         dim: int,
         settings: Mapping[str, Any],
@@ -60,7 +60,7 @@ class ReadoutModel(Model):
 
     def draw_query(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         size: Size,
         dim: int,
         settings: dict[str, Any],
@@ -71,7 +71,7 @@ class ReadoutModel(Model):
 
     def draw_training(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         size: Size,
         dim: int,
         settings: dict[str, Any],
@@ -83,7 +83,7 @@ class ReadoutModel(Model):
 
     def judge(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         training: TrainingSet,
         settings: dict[str, Any],
         rng: "np.random.Generator",

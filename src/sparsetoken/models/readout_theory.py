@@ -5,7 +5,7 @@ from typing import Any
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.models.base import QUERY, TWO_STEPS
-from sparsetoken.population import AnyProblem
+from sparsetoken.problem import Problem
 from sparsetoken.theory import Risk, alignment, capacity, oracle_error, required_signal
 from sparsetoken.theory.curves import solve_along
 from sparsetoken.theory.models import get_model
@@ -24,7 +24,7 @@ class OracleTheory:
         ``n_points``, if the theory's own number is not to be taken.
     """
 
-    def __init__(self, problem: AnyProblem, architecture: str, settings: dict[str, Any]) -> None:
+    def __init__(self, problem: Problem, architecture: str, settings: dict[str, Any]) -> None:
         self.problem, self.architecture = problem, architecture
         self.points = {name: settings[name] for name in ("n_points",) if name in settings}
 
@@ -61,7 +61,7 @@ class ReadoutTheory(OracleTheory):
     def __init__(
         self,
         model: Any,
-        problem: AnyProblem,
+        problem: Problem,
         alpha: float | None,
         settings: dict[str, Any],
         curve: list[Any],

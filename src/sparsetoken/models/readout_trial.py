@@ -13,7 +13,7 @@ from sparsetoken.losses import Hinge, get_loss
 from sparsetoken.models.base import QUERY, Size, TrainingSet
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Pooling
-from sparsetoken.population import AnyProblem, lengths
+from sparsetoken.problem import Problem
 from sparsetoken.sampling import LearnedQuery, exact_performance, sample_feature_law
 
 # The hinge loss with a ridge that matters only to separators as long as √(2/(n·ridge)).
@@ -39,7 +39,7 @@ class ReadoutTrial:
     def __init__(
         self,
         model: Any,
-        problem: AnyProblem,
+        problem: Problem,
         size: Size,
         dim: int,
         settings: dict[str, Any],
@@ -116,7 +116,7 @@ class ReadoutTrial:
 
 
 def judge_attention(
-    problem: AnyProblem,
+    problem: Problem,
     query: LearnedQuery,
     readout: LinearReadout,
     settings: dict[str, Any],
@@ -124,7 +124,7 @@ def judge_attention(
     pooling: Pooling,
 ) -> Performance:
     """Return the performance of query and readout on freshly drawn points of their law."""
-    affordable = _NUMBERS // max(lengths(problem)) // len(problem.kinds)
+    affordable = _NUMBERS // max(problem.lengths) // len(problem.kinds)
     n_points = settings.get("n_points", min(max(affordable, _LEAST_POINTS), _MOST_POINTS))
     law = sample_feature_law(
         problem,

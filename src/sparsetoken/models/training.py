@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from sparsetoken.estimate import Estimate
-    from sparsetoken.population import AnyProblem
+    from sparsetoken.problem import Problem
 
 DESCENT = frozenset(
     {"test_error", "train_loss", "cosine", "sharpness", "query_norm", "readout_norm", "bias"}
@@ -30,7 +30,7 @@ class GradientDescent(Model):
     predicted = simulated = DESCENT
 
     def theory(
-        self, problem: "AnyProblem", sizes: Sequence[Size], settings: Mapping[str, Any]
+        self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
     ) -> list[Any]:
         """Return the state after the last step."""
         complete = self.complete(settings)
@@ -38,7 +38,7 @@ class GradientDescent(Model):
 
     def trial(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         size: Size,
         dim: int,
         settings: Mapping[str, Any],
@@ -52,7 +52,7 @@ class GradientDescent(Model):
 class LastStep:
     """The state after the last step by theory, each number an Estimate."""
 
-    def __init__(self, problem: "AnyProblem", alpha: float, settings: dict[str, Any]) -> None:
+    def __init__(self, problem: "Problem", alpha: float, settings: dict[str, Any]) -> None:
         self.problem, self.alpha, self.settings = problem, alpha, settings
 
     @cached_property
@@ -84,7 +84,7 @@ class Descent:
 
     def __init__(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         n_samples: int,
         dim: int,
         settings: dict[str, Any],

@@ -14,7 +14,7 @@ from sparsetoken.vocabulary import COLORS
 if TYPE_CHECKING:
     import numpy as np
 
-    from sparsetoken.population import AnyProblem
+    from sparsetoken.problem import Problem
 
 
 class TwoStepAttention(Attention):
@@ -50,7 +50,7 @@ class TwoStepAttention(Attention):
         return TwoStepAttentionClassifier(**complete)
 
     def check(
-        self, problem: "AnyProblem", values: Mapping[str, Any], quantities: frozenset[str]
+        self, problem: "Problem", values: Mapping[str, Any], quantities: frozenset[str]
     ) -> None:
         """Refuse a query that is given."""
         if "cosine" in values:
@@ -59,7 +59,7 @@ class TwoStepAttention(Attention):
             )
 
     def theory(
-        self, problem: "AnyProblem", sizes: Sequence[Size], settings: Mapping[str, Any]
+        self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
     ) -> list[Any]:
         """Return the readouts, which are solved for together, with what the two steps teach."""
         from sparsetoken.models.readout_theory import TwoStepTheory
@@ -73,7 +73,7 @@ class TwoStepAttention(Attention):
 
     def draw_query(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         size: Size,
         dim: int,
         settings: dict[str, Any],

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from sparsetoken.performance import Performance
-    from sparsetoken.population import AnyProblem
+    from sparsetoken.problem import Problem
 
 
 class Vectorized(ReadoutModel):
@@ -22,14 +22,12 @@ class Vectorized(ReadoutModel):
     look = Look("vectorized", "a linear readout of all tokens in a row", COLORS[2], "^")
 
     def check(
-        self, problem: "AnyProblem", values: Mapping[str, Any], quantities: frozenset[str]
+        self, problem: "Problem", values: Mapping[str, Any], quantities: frozenset[str]
     ) -> None:
         """Refuse sequences of several lengths, and runs, which are rare at the ends."""
-        from sparsetoken.population import only_length
-
         if any(kind.contiguous for kind in problem.kinds):
             raise ValueError("contiguous: model 'vectorized' knows signals at any places only")
-        only_length(problem, "model 'vectorized' needs")
+        problem.only_length("model 'vectorized' needs")
 
     def classifier(self, settings: Mapping[str, Any]) -> Any:
         """Return a VectorizedClassifier."""
@@ -39,7 +37,7 @@ class Vectorized(ReadoutModel):
 
     def draw_training(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         size: Size,
         dim: int,
         settings: dict[str, Any],
@@ -49,17 +47,16 @@ class Vectorized(ReadoutModel):
         """Draw reduced features; the signal is spread evenly over the tokens."""
         import numpy as np
 
-        from sparsetoken.population import lengths
         from sparsetoken.sampling.vectorized import sample_vectorized
 
-        n_samples, (n_tokens,) = count_samples(one_size(self, size), dim), lengths(problem)
+        n_samples, (n_tokens,) = count_samples(one_size(self, size), dim), problem.lengths
         features, y = sample_vectorized(problem, n_samples, dim, rng)
         along = np.arange(features.shape[1]) < n_tokens
         return TrainingSet(features, 2.0 * y - 1.0, along / math.sqrt(n_tokens))
 
     def judge(
         self,
-        problem: "AnyProblem",
+        problem: "Problem",
         training: TrainingSet,
         settings: dict[str, Any],
         rng: "np.random.Generator",

@@ -30,16 +30,15 @@ from sparsetoken.planner.expectation import (
     has_few_samples,
 )
 from sparsetoken.planner.request import Case, Progress
-from sparsetoken.population import AnyProblem, lengths, with_rate
+from sparsetoken.problem import Problem
 from sparsetoken.theory import Alignment, Risk, alignment, best_bias_rate, optimal, risk
 from sparsetoken.theory.curves import solve_along
+from sparsetoken.theory.learning.optimal import LearningSolution
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
-from sparsetoken.theory.optimal_solution import LearningSolution
 from sparsetoken.theory.two_steps import possible_rates
 
 _SEARCH_POINTS = 512
 _ACCURATE_POINTS = 8192
-OPTIMAL_POINTS = 1024  # where several tokens carry the signal: a table of more takes long to make
 _REGS = (1e-5, 10.0)
 """Ridges considered, in units of a feature's variance. For the error the best is below 1, or the
 noise of the bias decides; an AUC may want more, but gains nothing beyond."""
@@ -79,9 +78,9 @@ class Architecture:
         """What it is called in a sentence."""
         return look(self.name).label
 
-    def supports(self, problem: AnyProblem) -> bool:
+    def supports(self, problem: Problem) -> bool:
         """Whether it can be trained on such sequences; a vectorized model needs one length."""
-        return self.name != "vectorized" or len(lengths(problem)) == 1
+        return self.name != "vectorized" or len(problem.lengths) == 1
 
     def first_choice(self, case: Case) -> Choice:
         """Return a good choice from scratch; the only one where nothing is free."""
@@ -224,7 +223,7 @@ class TwoStep(Architecture):
         if math.isinf(case.n_samples):
             return _readouts(case, choice, [learned.cosine], n_points)
         sampled = possible_rates(case.problem.positive_rate, choice.split * case.n_samples)
-        cases = [case._replace(problem=with_rate(case.problem, rate)) for rate in sampled]
+        cases = [case._replace(problem=case.problem.with_rate(rate)) for rate in sampled]
         at_rates = [_learned(moved, choice, rates) for moved in cases]
         return _readouts(case, choice, cosine_quantiles(learned, at_rates, case.dim), n_points)
 
@@ -278,7 +277,7 @@ class OptimalLearner(Architecture):
 
     def limit(self, case: Case, choice: Choice) -> LearningSolution:
         """Return what the iteration reaches."""
-        return optimal(case.problem, case.alpha, n_points=OPTIMAL_POINTS).from_nothing
+        return optimal(case.problem, case.alpha).from_nothing
 
     def expected(self, case: Case, choice: Choice) -> Estimate:
         """Return the limit."""

@@ -7,10 +7,11 @@ from typing import Any
 from scipy.optimize import brentq
 
 from sparsetoken.estimate import Estimate
-from sparsetoken.planner.architectures import ARCHITECTURES, OPTIMAL_POINTS, Architecture
+from sparsetoken.planner.architectures import ARCHITECTURES, Architecture
 from sparsetoken.planner.metric import Metric
 from sparsetoken.planner.request import Case, Request
-from sparsetoken.population import AnyProblem, Population
+from sparsetoken.population import Population
+from sparsetoken.problem import Problem
 from sparsetoken.theory import optimal, required_signal
 
 _ENDS = 1e-9, 1e9  # samples per dimension
@@ -34,13 +35,13 @@ def floor(architecture: Architecture, case: Case) -> Estimate:
     return case.metric.shortfall(architecture.limit(case, architecture.first_choice(case)))
 
 
-def least_shortfall(problem: AnyProblem, alpha: float, metric: Metric) -> Estimate:
+def least_shortfall(problem: Problem, alpha: float, metric: Metric) -> Estimate:
     """Return the least shortfall of any learner with these samples per dimension, quick or not."""
-    return metric.shortfall(optimal(problem, alpha, n_points=OPTIMAL_POINTS))
+    return metric.shortfall(optimal(problem, alpha))
 
 
 def least_alpha(
-    problem: AnyProblem, metric: Metric, shortfall: float, ends: tuple[float, float] = _ENDS
+    problem: Problem, metric: Metric, shortfall: float, ends: tuple[float, float] = _ENDS
 ) -> float:
     """Return the samples per dimension below which no learner reaches the shortfall.
 

@@ -11,9 +11,9 @@ from sparsetoken._types import Floats
 from sparsetoken._validation import check_choice, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.performance import Performance
-from sparsetoken.population import AnyProblem
+from sparsetoken.problem import Problem
 from sparsetoken.theory import oracle_error
-from sparsetoken.theory.optimal_solution import LearningSolution
+from sparsetoken.theory.learning.optimal import LearningSolution
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
 
 DEFAULT_FPR: float = PARAMETERS["fpr"].default
@@ -54,7 +54,7 @@ class Metric(ABC):
         """Whether the trained bias matters: always predicting one class can then do well."""
         return self.name == "error"
 
-    def bayes(self, problem: AnyProblem) -> Estimate | None:
+    def bayes(self, problem: Problem) -> Estimate | None:
         """Return the least shortfall of any classifier whatever, if the theory knows it."""
         return oracle_error(problem, "bayes") if self.name == "error" else None
 

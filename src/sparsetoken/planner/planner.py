@@ -8,7 +8,7 @@ from sparsetoken.planner.pilot import plan_from_curve, plan_from_pilot
 from sparsetoken.planner.request import DEFAULTS, Progress, make_request, silent
 from sparsetoken.planner.solve import solve_best
 from sparsetoken.planner.theory_plan import Plan
-from sparsetoken.population import AnyProblem
+from sparsetoken.problem import Problem
 from sparsetoken.vocabulary import PARAMETERS
 
 
@@ -51,7 +51,7 @@ class Planner:
         model: str = PARAMETERS["model"].default,
         metric: str = "error",
         fpr: float = DEFAULT_FPR,
-        problem: AnyProblem | None = None,
+        problem: Problem | None = None,
         progress: Progress = silent,
     ) -> Plan:
         """Solve for the one quantity that is None.

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.planner.metric import Metric
-from sparsetoken.population import AnyProblem, Population, check_problem, map_kinds, plain
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.population import Population
+from sparsetoken.problem import Problem, SparseTokenProblem, check_problem
 from sparsetoken.vocabulary import PARAMETERS, group
 
 Progress = Callable[[str], object]
@@ -34,7 +34,7 @@ def silent(doing: str) -> None:
 class Case(NamedTuple):
     """What a model is judged on; samples and dimension are infinite for its floor."""
 
-    problem: AnyProblem
+    problem: Problem
     n_samples: float
     dim: float
     metric: Metric
@@ -53,29 +53,29 @@ class Request:
     """Of a population ``signal`` is a factor on the strengths of all its kinds."""
     unknown: str
     metric: Metric
-    base: AnyProblem | None
+    base: Problem | None
     """The problem or population asked about, if not described by its quantities."""
 
     def at(self, value: Any) -> Case:
         """Return the case in which the unknown has this value."""
         values = {**self.values, self.unknown: value}
-        problem: AnyProblem
+        problem: Problem
         if isinstance(self.base, Population):
             factor = values["signal"]
-            problem = map_kinds(self.base, lambda kind: replace(kind, signal=factor * kind.signal))
+            problem = self.base.scaled(factor)
         else:
             problem = self.base or SparseTokenProblem(**{name: values[name] for name in _PROBLEM})
         return Case(problem, values["n_samples"], values["dim"], self.metric)
 
 
-def make_request(metric: Metric, problem: AnyProblem | None, quantities: dict[str, Any]) -> Request:
+def make_request(metric: Metric, problem: Problem | None, quantities: dict[str, Any]) -> Request:
     """Check the quantities, exactly one of which is None; a problem replaces those it has."""
     if problem is not None:
         for name, default in DEFAULTS.items():
             if quantities[name] != default:
                 wrong = quantities[name]
                 raise ValueError(f"{name} must be left out: the problem has it; got {wrong!r}")
-        problem = plain(check_problem(problem))
+        problem = check_problem(problem).plain()
         if isinstance(problem, Population):
             quantities = _of_population(quantities, problem)
         else:

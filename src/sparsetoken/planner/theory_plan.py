@@ -26,9 +26,8 @@ from sparsetoken.planner.request import (
 )
 from sparsetoken.planner.result import PlanResult, Sections
 from sparsetoken.population import Population
-from sparsetoken.population_tables import as_tables
 from sparsetoken.theory import Risk
-from sparsetoken.theory.optimal_solution import LearningSolution
+from sparsetoken.theory.learning.optimal import LearningSolution
 from sparsetoken.vocabulary import PARAMETERS
 
 _POINTS = 9
@@ -237,7 +236,7 @@ class Plan(PlanResult):
         data = {"reachable": True} | {name: getattr(self, name) for name in (*words, *more)}
         data |= self._planned_with()
         if isinstance(problem, Population):
-            data["kinds"] = as_tables(problem)
+            data["kinds"] = problem.to_tables()
             data["label_errors"] = list(problem.label_errors)
         return data | {
             "label": self._metric.label,

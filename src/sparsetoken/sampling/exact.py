@@ -11,15 +11,14 @@ from sparsetoken.law import FeatureLaw, Part, Readout, linear_law
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Pooling, get_pooling
-from sparsetoken.population import AnyProblem
-from sparsetoken.problem import RandomState
+from sparsetoken.problem import Problem, RandomState
 from sparsetoken.sampling.features import draw_token_sums, query_geometry
 
 _BATCHES = 8
 
 
 def sample_feature_law(
-    problem: AnyProblem,
+    problem: Problem,
     n_points: int,
     *,
     cosine: float,
@@ -103,7 +102,7 @@ def exact_performance(
 
 
 def pooled_performance(
-    problem: AnyProblem,
+    problem: Problem,
     readout: ArrayLike,
     bias: float,
     direction: ArrayLike,

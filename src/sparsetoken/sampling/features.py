@@ -10,8 +10,7 @@ from sparsetoken._njit import njit
 from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken._validation import check_count, check_float_type, check_real, check_unit_vector
 from sparsetoken.pooling import Pooling, get_pooling
-from sparsetoken.population import AnyProblem, lengths
-from sparsetoken.problem import RandomState, SparseTokenProblem
+from sparsetoken.problem import Problem, RandomState, SparseTokenProblem
 
 _BLOCK = 1 << 17  # numbers in flight at once: small enough to stay in the cache
 
@@ -73,7 +72,7 @@ def draw_token_sums(
 
 
 def sample_features(
-    problem: AnyProblem,
+    problem: Problem,
     n_samples: int,
     query: ArrayLike,
     direction: ArrayLike,
@@ -131,7 +130,7 @@ def sample_features(
     drawn = problem.draw(n_samples, rng)
     features = np.empty((n_samples, dim), dtype=check_float_type("dtype", dtype))
     axes = np.stack([direction, unit]).astype(features.dtype)
-    rows = max(1, _BLOCK // max(dim, *lengths(problem)))
+    rows = max(1, _BLOCK // max(dim, *problem.lengths))
     for start in range(0, n_samples, rows):
         block = slice(start, start + rows)
         sums = TokenSums(*np.empty((3, len(features[block]))))

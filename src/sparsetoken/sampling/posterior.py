@@ -17,8 +17,13 @@ from sparsetoken._types import Bools, Floats
 from sparsetoken._validation import check_choice, check_count
 from sparsetoken.estimate import Estimate, Record
 from sparsetoken.places import weigh_places
-from sparsetoken.population import AnyProblem, check_problem
-from sparsetoken.problem import RandomState, SparseTokenProblem, prepare_sample
+from sparsetoken.problem import (
+    Problem,
+    RandomState,
+    SparseTokenProblem,
+    check_problem,
+    prepare_sample,
+)
 from sparsetoken.sampling.hidden_noise import HiddenNoise
 
 __all__ = ["PosteriorMean", "sample_posterior_mean"]
@@ -45,7 +50,7 @@ class PosteriorMean(Record):
 
     columns = ("cosine", "norm", "overlap", "n_iterations", "converged")
 
-    problem: AnyProblem
+    problem: Problem
     mean: Floats
     direction: Floats
     overlap: float
@@ -147,7 +152,7 @@ class _Block(NamedTuple):
 
 
 def sample_posterior_mean(
-    problem: AnyProblem,
+    problem: Problem,
     n_samples: int,
     dim: int,
     *,
@@ -202,7 +207,7 @@ def sample_posterior_mean(
 
 
 def iterate(
-    problem: AnyProblem,
+    problem: Problem,
     blocks: list[_Block],
     noise: HiddenNoise,
     direction: Floats,
@@ -238,28 +243,25 @@ def iterate(
 
 
 def _draw_blocks(
-    problem: AnyProblem, n_samples: int, rng: np.random.Generator, labelled: bool
+    problem: Problem, n_samples: int, rng: np.random.Generator, labelled: bool
 ) -> list[_Block]:
     """Draw samples but for their noise, by length and, if it is seen, by recorded label."""
     drawn, kinds = problem.draw(n_samples, rng), problem.kinds
     lengths = np.array([kind.n_tokens for kind in kinds])
-    labels = (True, False) if labelled else (None,)
+    labels = ((0, True), (1, False)) if labelled else ((2, None),)
     blocks = []
-    for length, label in itertools.product(dict.fromkeys(lengths.tolist()), labels):
+    for group, (row, label) in itertools.product(problem.by_length, labels):
+        length = group.kinds[0].n_tokens
         seen = lengths[drawn.kind] == length
         if label is not None:
             seen &= drawn.label == label
-        total, chances = 0.0, dict.fromkeys(kinds, 0.0)
-        for kind, positive, recorded, probability in problem.groups:
-            if kind.n_tokens == length and label in (None, recorded > 0):
-                total += probability
-                chances[kind] += probability * positive
-        possible = tuple(kind for kind in kinds if chances[kind] > 0.0)
         signal = np.zeros((int(seen.sum()), length))
         for index, kind in enumerate(kinds):
             rows = (drawn.kind[seen] == index) & drawn.positive[seen]
             if rows.any():
                 signal[rows] = kind.signal * kind.draw_positions(int(rows.sum()), rng)
-        priors = np.array([chances[kind] for kind in possible]) / max(total, 1e-300)
-        blocks.append(_Block(possible, priors, signal, drawn.label[seen] == 1))
+        likely = np.flatnonzero(group.priors[row])
+        possible = tuple(group.kinds[i] for i in likely)
+        chances = group.priors[row][likely]
+        blocks.append(_Block(possible, chances, signal, drawn.label[seen] == 1))
     return blocks

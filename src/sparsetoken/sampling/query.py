@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from sparsetoken._types import Floats
 from sparsetoken._validation import check_real
 from sparsetoken.estimate import Record
-from sparsetoken.population import AnyProblem
-from sparsetoken.problem import RandomState, prepare_sample
+from sparsetoken.problem import Problem, RandomState, prepare_sample
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,7 +79,7 @@ class LearnedQuery(Record):
 
 
 def sample_query(
-    problem: AnyProblem,
+    problem: Problem,
     n_samples: int,
     dim: int,
     *,
@@ -154,7 +153,7 @@ class _Samples(NamedTuple):
     """Strength of the signal; zero for a negative."""
 
 
-def _draw_samples(problem: AnyProblem, n_samples: int, rng: np.random.Generator) -> _Samples:
+def _draw_samples(problem: Problem, n_samples: int, rng: np.random.Generator) -> _Samples:
     drawn = problem.draw(n_samples, rng)
     length, n_signal, signal = (
         np.array([getattr(kind, name) for kind in problem.kinds], dtype=float)[drawn.kind]

@@ -17,18 +17,17 @@ from sparsetoken._types import Floats, Indices
 from sparsetoken.law import FeatureLaw, Part, Readout
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import Performance
-from sparsetoken.population import AnyProblem, lengths
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.problem import Problem, SparseTokenProblem
 
 _MOST_POSITIONS = 20_000
 
 
 def sample_vectorized(
-    problem: AnyProblem, n_samples: int, dim: int, rng: np.random.Generator
+    problem: Problem, n_samples: int, dim: int, rng: np.random.Generator
 ) -> tuple[Floats, Indices]:
     """Draw features that stand for vec(X), the coordinates along the signal first, and labels."""
     drawn = problem.draw(n_samples, rng)
-    (n_tokens,) = lengths(problem)
+    (n_tokens,) = problem.lengths
     n_noise = n_tokens * (dim - 1)
     features = np.zeros((n_samples, n_tokens + min(n_noise, n_samples)))
     n_signal = np.array([kind.n_signal for kind in problem.kinds])[drawn.kind]
@@ -49,7 +48,7 @@ def sample_vectorized(
 
 
 def vectorized_performance(
-    problem: AnyProblem,
+    problem: Problem,
     coef: Floats,
     intercept: float,
     rng: np.random.Generator,

@@ -8,12 +8,8 @@ from sparsetoken.theory.curves import risk
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.train import training
 from sparsetoken.theory.joint import JointRisk, joint_risk
-from sparsetoken.theory.optimal_learning import (
-    LearningThresholds,
-    Optimal,
-    learning_thresholds,
-    optimal,
-)
+from sparsetoken.theory.learning.optimal import Optimal, optimal
+from sparsetoken.theory.learning.thresholds import LearningThresholds, learning_thresholds
 from sparsetoken.theory.oracle import oracle_error, required_signal
 from sparsetoken.theory.protocol import two_step_risk
 from sparsetoken.theory.separation import capacity

@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy.integrate import trapezoid
@@ -16,29 +15,28 @@ from scipy.optimize import brentq
 
 from sparsetoken._types import Floats
 from sparsetoken.estimate import Estimate
-from sparsetoken.population import AnyProblem
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.problem import Problem, SparseTokenProblem
 from sparsetoken.theory.points import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, SingleTokenRatio
-from sparsetoken.theory.token_scores import error_bar, error_terms, same_lengths, token_scores
+from sparsetoken.theory.token_scores import error_bar, error_terms, token_scores
 
 _EXACT = 1e-10  # accuracy of the probabilities of a single signal token
 _GRID = 129  # thresholds over which an area is integrated
 
 
-def bayes_rule(problem: AnyProblem, n_points: int) -> "BayesRule":
+def bayes_rule(problem: Problem, n_points: int) -> "BayesRule":
     """Return the best rule if the direction is known, exact where possible.
 
     The score of a sequence is the log odds that it is recorded as positive. The problem must have
     both classes.
     """
     lengths = []
-    for kinds, positive, negative in same_lengths(problem):
+    for kinds, positive, negative, _ in problem.by_length:
         laws = {_exact_law(kind) for kind in kinds}
         law, total = laws.pop(), float(positive.sum())
         if law is None or laws or min(total, negative) == 0.0:
             return _PointRule(problem, n_points)
-        lengths.append(_Length(law, total, negative))
+        lengths.append((law, total, negative))
     if sum(problem.label_errors) >= 1.0:
         return _PointRule(problem, n_points)
     return _ExactRule(tuple(lengths), problem.label_errors)
@@ -52,20 +50,12 @@ def _exact_law(kind: SparseTokenProblem) -> SingleTokenRatio | None:
     return None
 
 
-class _Length(NamedTuple):
-    """The sequences of one length."""
-
-    law: SingleTokenRatio
-    positive: float
-    """Probability that a sample is one of these and carries the signal."""
-    negative: float
-
-
 @dataclass(frozen=True)
 class _ExactRule:
     """From the law of the likelihood ratio."""
 
-    lengths: tuple[_Length, ...]
+    lengths: tuple[tuple[SingleTokenRatio, float, float], ...]
+    """For each length the law, and the probabilities of samples with the signal and without."""
     label_errors: tuple[float, float]
 
     @cached_property
@@ -160,7 +150,7 @@ def _span_of(law: SingleTokenRatio) -> tuple[float, float]:
 class _PointRule:
     """From points: what each adds to the recorded positives and to the recorded negatives."""
 
-    def __init__(self, problem: AnyProblem, n_points: int) -> None:
+    def __init__(self, problem: Problem, n_points: int) -> None:
         drawn = [
             error_terms(problem, token_scores(problem, n_points, batch)) for batch in range(BATCHES)
         ]

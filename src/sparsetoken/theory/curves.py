@@ -6,13 +6,13 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from sparsetoken._validation import as_list, check_real, is_several
+from sparsetoken._validation import as_list, check_real, check_within, is_several
 from sparsetoken.estimate import warn_not_converged
 from sparsetoken.law import FeatureLaw, Readout
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Pooling
-from sparsetoken.population import AnyProblem, check_problem
+from sparsetoken.problem import Problem, check_problem
 from sparsetoken.theory.models import DEFAULT_POINTS, FeatureModel, get_model
 from sparsetoken.theory.saddle import ReadoutObjective
 from sparsetoken.theory.solver import solve
@@ -27,14 +27,14 @@ Ridge = float | Literal["best"]
 
 @overload
 def risk(
-    problem: AnyProblem, model: str | Pooling, *, alpha: float, reg: Ridge, **options: Any
+    problem: Problem, model: str | Pooling, *, alpha: float, reg: Ridge, **options: Any
 ) -> Risk: ...
 @overload
 def risk(
-    problem: AnyProblem, model: str | Pooling, *, alpha: Iterable[float], reg: Ridge, **options: Any
+    problem: Problem, model: str | Pooling, *, alpha: Iterable[float], reg: Ridge, **options: Any
 ) -> list[Risk]: ...
 def risk(  # type: ignore[misc]  # the overloads leave out what does not decide the type
-    problem: AnyProblem,
+    problem: Problem,
     model: str | Pooling,
     *,
     alpha: float | Iterable[float],
@@ -94,7 +94,7 @@ def risk(  # type: ignore[misc]  # the overloads leave out what does not decide 
 
 
 def solve_along(
-    problem: AnyProblem,
+    problem: Problem,
     places: Iterable[tuple[FeatureModel, float]],
     reg: Ridge,
     loss: Any,
@@ -120,16 +120,8 @@ def solve_along(
     return results
 
 
-def check_within(name: str, value: Any, low: float, high: float, limit: float) -> float:
-    """Return a number between bounds that arithmetic can do with, or the limit beyond them."""
-    number = check_real(name, value, low=0.0, infinite=True)
-    if number != limit and not low <= number <= high:
-        raise ValueError(f"{name} must be {limit:g} or in [{low:g}, {high:g}], got {value!r}")
-    return number
-
-
 def _best_ridge(
-    problem: AnyProblem,
+    problem: Problem,
     model: FeatureModel,
     law: FeatureLaw,
     alpha: float,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sparsetoken.theory.curves import risk
-from sparsetoken.theory.optimal_learning import Optimal, optimal
+from sparsetoken.theory.learning.optimal import Optimal, optimal
 from sparsetoken.theory.protocol import two_step_risk
 from sparsetoken.theory.trained import Risk
 

@@ -12,8 +12,7 @@ from sparsetoken._types import Floats
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import ConvergenceWarning, Estimate, Record, standard_error
 from sparsetoken.losses import Loss, get_loss
-from sparsetoken.population import AnyProblem, check_problem, lengths
-from sparsetoken.problem import Group, SparseTokenProblem
+from sparsetoken.problem import Group, Problem, SparseTokenProblem, check_problem
 from sparsetoken.theory.dynamics.averages import signal_tokens
 from sparsetoken.theory.dynamics.fresh import NewSamples, Parameters, observe
 from sparsetoken.theory.dynamics.train import check_smooth
@@ -68,7 +67,7 @@ class JointRisk(Record):
 
 
 def joint_risk(
-    problem: AnyProblem,
+    problem: Problem,
     *,
     alpha: float,
     reg_query: float,
@@ -122,7 +121,7 @@ def joint_risk(
     beta = check_real("beta", beta, low=0.0, above=True)
     n_points = check_count("n_points", n_points, minimum=256)
     smooth = check_smooth(get_loss(loss))
-    if max(lengths(problem)) == 1:
+    if max(problem.lengths) == 1:
         raise ValueError(
             'n_tokens must be at least 2, got 1: without attention it is risk of "pooled"'
         )
@@ -210,7 +209,7 @@ class _Cohort:
         return Objective(precision, self.group.label, order.parameters.bias, beta, loss)
 
 
-def _draw(problem: AnyProblem, rows: int, scrambling: int) -> list[_Cohort]:
+def _draw(problem: Problem, rows: int, scrambling: int) -> list[_Cohort]:
     """Draw the samples of each group; classes of one kind share their normals."""
     drawn: dict[SparseTokenProblem, Floats] = {}
     cohorts = []

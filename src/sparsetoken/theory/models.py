@@ -7,7 +7,7 @@ from typing import Any
 from sparsetoken._validation import check_count, check_instance, check_real
 from sparsetoken.law import FeatureLaw, linear_law
 from sparsetoken.pooling import Pooling, get_pooling, pooling_models
-from sparsetoken.population import AnyProblem, lengths, only_length, windows
+from sparsetoken.problem import Problem
 from sparsetoken.theory.points import attention_law
 from sparsetoken.vocabulary import quantity
 
@@ -26,31 +26,31 @@ class FeatureModel:
     sharpness: float
     n_points: int
 
-    def law(self, problem: AnyProblem) -> FeatureLaw:
+    def law(self, problem: Problem) -> FeatureLaw:
         """Law of the model's features; a linear model's are rescaled to unit noise."""
         if self.pooling is None:
             return linear_law(problem, self._length(problem))
         return attention_law(problem, self.pooling, self.cosine, self.sharpness, self.n_points)
 
-    def ratio(self, problem: AnyProblem, alpha: float) -> float:
+    def ratio(self, problem: Problem, alpha: float) -> float:
         """Return the samples per weight: a vectorized readout has L weights per dimension."""
         return alpha / self._length(problem) if self.name == "vectorized" else alpha
 
-    def ridge(self, problem: AnyProblem, reg: float) -> float:
+    def ridge(self, problem: Problem, reg: float) -> float:
         """Ridge on the rescaled weights."""
         return reg * self.readout_scale(problem) ** 2
 
-    def readout_scale(self, problem: AnyProblem) -> float:
+    def readout_scale(self, problem: Problem) -> float:
         """Original weights over rescaled ones: pooled features have noise 1/√L."""
         return math.sqrt(self._length(problem)) if self.name == "pooled" else 1.0
 
-    def _length(self, problem: AnyProblem) -> int:
+    def _length(self, problem: Problem) -> int:
         """Return the length whose pooled noise is the unit: the only one of a vectorized model."""
         if self.name == "vectorized":
-            return only_length(problem, "model 'vectorized' needs")
-        return lengths(problem)[0]
+            return problem.only_length("model 'vectorized' needs")
+        return problem.lengths[0]
 
-    def law_on(self, problem: AnyProblem, trained: AnyProblem) -> FeatureLaw:
+    def law_on(self, problem: Problem, trained: Problem) -> FeatureLaw:
         """Law under another problem, in the units of the one the readout was trained on."""
         if self.pooling is not None:
             return self.law(problem)
@@ -62,9 +62,9 @@ class FeatureModel:
             )
         return linear_law(problem, length)
 
-    def window_law(self, problem: AnyProblem, trained: AnyProblem, n_windows: int) -> FeatureLaw:
+    def window_law(self, problem: Problem, trained: Problem, n_windows: int) -> FeatureLaw:
         """Law of one of several equal windows, the one with all of the signal if there is one."""
-        return self.law_on(windows(problem, n_windows), trained)
+        return self.law_on(problem.windows(n_windows), trained)
 
 
 def get_model(

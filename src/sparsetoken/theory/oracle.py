@@ -16,17 +16,16 @@ from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.performance import LEAST_UNCERTAINTY
 from sparsetoken.pooling import Elementwise, Pooling, Softmax
-from sparsetoken.population import AnyProblem, check_problem, lengths, map_kinds, only_length
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.problem import Problem, SparseTokenProblem, check_problem
 from sparsetoken.theory.bayes import bayes_rule
 from sparsetoken.theory.models import DEFAULT_POINTS
 from sparsetoken.theory.points import BATCHES
-from sparsetoken.theory.token_scores import error_bar, error_terms, same_lengths, token_scores
+from sparsetoken.theory.token_scores import error_bar, error_terms, token_scores
 
 _LARGEST_SIGNAL = 1e6
 
 
-def oracle_error(problem: AnyProblem, model: str, *, n_points: int = DEFAULT_POINTS) -> Estimate:
+def oracle_error(problem: Problem, model: str, *, n_points: int = DEFAULT_POINTS) -> Estimate:
     """Return the least error of an architecture whose weights are chosen with the signal known.
 
     No amount of data brings a trained classifier below it. The readout is along the signal, the
@@ -64,12 +63,12 @@ def oracle_error(problem: AnyProblem, model: str, *, n_points: int = DEFAULT_POI
     if min(problem.positive_rate, 1.0 - problem.positive_rate) == 0.0:
         return Estimate(0.0)
     if model not in _SEE_POSITIONS:
-        problem = map_kinds(problem, lambda kind: replace(kind, contiguous=False))
+        problem = problem.map(lambda kind: replace(kind, contiguous=False))
     return _ORACLES[model](problem, n_points)
 
 
 def required_signal(
-    problem: AnyProblem, model: str, *, error: float, n_points: int = DEFAULT_POINTS
+    problem: Problem, model: str, *, error: float, n_points: int = DEFAULT_POINTS
 ) -> Estimate:
     """Return the signal at which an architecture can reach a given error.
 
@@ -113,7 +112,7 @@ def required_signal(
     base = replace(problem, signal=1.0) if isinstance(problem, SparseTokenProblem) else problem
 
     def reached(factor: float) -> Estimate:
-        strong = map_kinds(base, lambda kind: replace(kind, signal=factor * kind.signal))
+        strong = base.scaled(factor)
         return oracle_error(strong, model, n_points=n_points)
 
     high = 1.0
@@ -135,7 +134,7 @@ def required_signal(
 Tails = Callable[[SparseTokenProblem, bool, Floats], tuple[Floats, Floats]]
 
 
-def _best_threshold(problem: AnyProblem, tails: Tails, low: float, high: float) -> float:
+def _best_threshold(problem: Problem, tails: Tails, low: float, high: float) -> float:
     """Return the least error of a common threshold between ``low`` and ``high``."""
 
     def error(threshold: Floats) -> Floats:
@@ -156,8 +155,8 @@ def _best_threshold(problem: AnyProblem, tails: Tails, low: float, high: float) 
     return min(float(least.fun), float(values[best]), rate, 1.0 - rate)
 
 
-def _pooled(problem: AnyProblem, n_points: int) -> Estimate:
-    longest = lengths(problem)[-1]  # its noise is the unit
+def _pooled(problem: Problem, n_points: int) -> Estimate:
+    longest = problem.lengths[-1]  # its noise is the unit
 
     def tails(kind: SparseTokenProblem, positive: bool, threshold: Floats) -> tuple[Floats, Floats]:
         z = threshold * math.sqrt(kind.n_tokens / longest) - positive * kind.snr
@@ -167,9 +166,9 @@ def _pooled(problem: AnyProblem, n_points: int) -> Estimate:
     return Estimate(_best_threshold(problem, tails, -top if len(problem.kinds) > 1 else -9.0, top))
 
 
-def _vectorized(problem: AnyProblem, n_points: int) -> Estimate:
+def _vectorized(problem: Problem, n_points: int) -> Estimate:
     """Best even spread over some number of tokens: a mixture, by how many of them carry signal."""
-    n_tokens = only_length(problem, "model 'vectorized' needs")
+    n_tokens = problem.only_length("model 'vectorized' needs")
     best = math.inf
     for count in np.unique(np.geomspace(1, n_tokens, 60).round().astype(int)):
 
@@ -207,7 +206,7 @@ def _signal_among(count: int, n_tokens: int, n_signal: int, in_runs: bool) -> tu
     return counts, chance / chance.sum()
 
 
-def _hardmax(problem: AnyProblem, n_points: int) -> Estimate:
+def _hardmax(problem: Problem, n_points: int) -> Estimate:
     """All the weight on the largest token: the law of a maximum, in closed form."""
 
     def tails(kind: SparseTokenProblem, positive: bool, threshold: Floats) -> tuple[Floats, Floats]:
@@ -220,8 +219,8 @@ def _hardmax(problem: AnyProblem, n_points: int) -> Estimate:
     return Estimate(_best_threshold(problem, tails, -9.0, top + 9.0))
 
 
-def _pooling_oracle(pooling: Pooling) -> Callable[[AnyProblem, int], Estimate]:
-    def oracle(problem: AnyProblem, n_points: int) -> Estimate:
+def _pooling_oracle(pooling: Pooling) -> Callable[[Problem, int], Estimate]:
+    def oracle(problem: Problem, n_points: int) -> Estimate:
         """Search the sharpness on a quarter of the points, which hardly moves it; then use all."""
         quarter, every = (_WeightedSamples(problem, n) for n in (max(256, n_points // 4), n_points))
 
@@ -254,13 +253,13 @@ def _pooling_oracle(pooling: Pooling) -> Callable[[AnyProblem, int], Estimate]:
 class _WeightedSamples:
     """Points of both classes, drawn equally often, and what each adds to the error of a rule."""
 
-    def __init__(self, problem: AnyProblem, n_points: int) -> None:
+    def __init__(self, problem: Problem, n_points: int) -> None:
         self.problem, self.n_points = problem, n_points
         batches = [self._tokens(batch) for batch in range(BATCHES)]
         both = [error_terms(problem, tokens) for tokens in batches]
         self.missed, self.alarm = (np.stack(terms) for terms in zip(*both, strict=True))
         # The last points are negatives of one kind.
-        self.n_noise = len(batches[0][-1]) // (2 * len(same_lengths(problem)[-1].kinds))
+        self.n_noise = len(batches[0][-1]) // (2 * len(problem.by_length[-1].kinds))
 
     def _tokens(self, batch: int) -> list[Floats]:
         return token_scores(self.problem, self.n_points, batch)
@@ -302,14 +301,14 @@ class _WeightedSamples:
         return Estimate(value, bar, sharpness=sharpness)
 
 
-def _bayes(problem: AnyProblem, n_points: int) -> Estimate:
+def _bayes(problem: Problem, n_points: int) -> Estimate:
     """Take the likelihood ratio's error; rules whose error is known exactly bound it from above."""
     bounds = [_pooled(problem, 0), _hardmax(problem, 0)]
     estimate = bayes_rule(problem, n_points).error
     return Estimate(min(estimate, *bounds), estimate.uncertainty)
 
 
-_ORACLES: dict[str, Callable[[AnyProblem, int], Any]] = {
+_ORACLES: dict[str, Callable[[Problem, int], Any]] = {
     "pooled": _pooled,
     "vectorized": _vectorized,
     "attention": _pooling_oracle(Softmax()),

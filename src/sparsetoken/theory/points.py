@@ -22,8 +22,7 @@ from scipy.stats import qmc
 from sparsetoken._types import Floats
 from sparsetoken.law import FeatureLaw, Part
 from sparsetoken.pooling import Pooling
-from sparsetoken.population import AnyProblem
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.problem import Problem, SparseTokenProblem
 
 BATCHES = 8
 _SOBOL_COLUMNS = 64  # the largest tokens; the others are drawn at random
@@ -36,7 +35,7 @@ _SEED = 20250925
 
 @lru_cache(maxsize=16)
 def attention_law(
-    problem: AnyProblem, pooling: Pooling, cosine: float, sharpness: float, n_points: int
+    problem: Problem, pooling: Pooling, cosine: float, sharpness: float, n_points: int
 ) -> FeatureLaw:
     """Law of pooled features for a query at the given cosine and sharpness.
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, overload
 
 from sparsetoken._validation import as_list, is_several
-from sparsetoken.population import AnyProblem
+from sparsetoken.problem import Problem
 from sparsetoken.theory.curves import Ridge, solve_along
 from sparsetoken.theory.models import DEFAULT_POINTS, LARGEST_SHARPNESS, get_model
 from sparsetoken.theory.trained import Risk
@@ -13,11 +13,11 @@ from sparsetoken.theory.two_steps import alignment
 
 @overload
 def two_step_risk(
-    problem: AnyProblem, *, alpha0: float, alpha1: float, reg: Ridge, **options: Any
+    problem: Problem, *, alpha0: float, alpha1: float, reg: Ridge, **options: Any
 ) -> Risk: ...
 @overload
 def two_step_risk(
-    problem: AnyProblem,
+    problem: Problem,
     *,
     alpha0: float | Iterable[float],
     alpha1: float | Iterable[float],
@@ -25,7 +25,7 @@ def two_step_risk(
     **options: Any,
 ) -> list[Risk]: ...
 def two_step_risk(  # type: ignore[misc]  # the overloads leave out what does not decide the type
-    problem: AnyProblem,
+    problem: Problem,
     *,
     alpha0: float | Iterable[float],
     alpha1: float | Iterable[float],

@@ -9,12 +9,12 @@ from sparsetoken._types import Floats
 from sparsetoken.estimate import Estimate, standard_error, warn_not_converged
 from sparsetoken.law import FeatureLaw, Points
 from sparsetoken.pooling import Pooling
-from sparsetoken.population import AnyProblem, check_problem
+from sparsetoken.problem import Problem, check_problem
 from sparsetoken.theory.models import DEFAULT_POINTS, get_model
 
 
 def capacity(
-    problem: AnyProblem,
+    problem: Problem,
     model: str | Pooling,
     *,
     cosine: float | None = None,

@@ -36,7 +36,7 @@ def _noise(strength: float) -> tuple[Floats, Floats]:
     return nodes, step / _ROOT * np.exp(-0.5 * nodes**2)
 
 
-def single_token_precision(
+def single_token_information(
     n_tokens: int, strengths: Floats, signals: Floats, weights: Floats, priors: Floats
 ) -> Floats:
     """Return E Σ a_l â_l for each prior, where a is the signal of a sequence's tokens.

@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,38 +10,10 @@ from numpy.typing import ArrayLike
 from sparsetoken._types import Bools, Floats
 from sparsetoken.estimate import standard_error
 from sparsetoken.places import log_mean_over_places
-from sparsetoken.population import AnyProblem
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.problem import Problem, SparseTokenProblem
 from sparsetoken.theory.points import BATCHES, token_noise
 
 _SEED = 20260901
-
-
-class SameLength(NamedTuple):
-    """The sequences of one length, which can be seen; their kinds cannot."""
-
-    kinds: tuple[SparseTokenProblem, ...]
-    """Those that differ in more than their positive rate."""
-    positive: Floats
-    """Probability of a sample that is of each kind and carries the signal."""
-    negative: float
-    """Probability of a sample of this length that does not carry it."""
-
-
-def same_lengths(problem: AnyProblem) -> list[SameLength]:
-    """Return the sequences of a problem by their length."""
-    positive: dict[int, dict[SparseTokenProblem, float]] = {}
-    negative: dict[int, float] = {}
-    for kind, weight in zip(problem.kinds, problem.shares, strict=True):
-        length, rate = kind.n_tokens, kind.positive_rate
-        alike = replace(kind, positive_rate=0.5)
-        kinds = positive.setdefault(length, {})
-        kinds[alike] = kinds.get(alike, 0.0) + weight * rate
-        negative[length] = negative.get(length, 0.0) + weight * (1.0 - rate)
-    return [
-        SameLength(tuple(kinds), np.array(list(kinds.values())), negative[length])
-        for length, kinds in positive.items()
-    ]
 
 
 def error_bar(batches: ArrayLike, rate: float, n_points: int) -> float:
@@ -76,15 +47,15 @@ def draw_positives(
     return Positives(placed, marked)
 
 
-def token_scores(problem: AnyProblem, n_points: int, batch: int) -> list[Floats]:
+def token_scores(problem: Problem, n_points: int, batch: int) -> list[Floats]:
     """Return tokens along the signal, one row per sample, for each length.
 
     Of each kind positives come first, then as many negatives. The columns of the signal tokens come
     first, unless signals of that length come in runs.
     """
-    by_length = same_lengths(problem)
+    by_length = problem.by_length
     scores = []
-    for kinds, _, _ in by_length:
+    for kinds, *_ in by_length:
         rows = []
         each = max(n_points // (len(by_length) * len(kinds)), min(n_points, 256))
         drawn: Counter[int] = Counter()
@@ -107,7 +78,7 @@ def log_likelihood_ratio(x: Floats, kind: SparseTokenProblem) -> Floats:
     return log_mean - 0.5 * kind.n_signal * kind.signal**2
 
 
-def error_terms(problem: AnyProblem, scores: list[Floats]) -> tuple[Floats, Floats]:
+def error_terms(problem: Problem, scores: list[Floats]) -> tuple[Floats, Floats]:
     """Return what each sample adds to the mean error if it is called negative, and if positive.
 
     With m₊ and m₋ the densities of samples of a length recorded as positive and as negative, the
@@ -117,7 +88,7 @@ def error_terms(problem: AnyProblem, scores: list[Floats]) -> tuple[Floats, Floa
     missed, invented = problem.label_errors
     total = sum(map(len, scores))
     if_negative, if_positive = [], []
-    for (kinds, positive, negative), x in zip(same_lengths(problem), scores, strict=True):
+    for (kinds, positive, negative, _), x in zip(problem.by_length, scores, strict=True):
         logs = np.stack([np.zeros(len(x)), *(log_likelihood_ratio(x, kind) for kind in kinds)])
         ratios = np.exp(logs - logs.max(axis=0))
         density = 0.5 * ratios[0] + 0.5 * ratios[1:].mean(axis=0)

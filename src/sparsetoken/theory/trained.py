@@ -15,7 +15,7 @@ from sparsetoken.estimate import Estimate, standard_error
 from sparsetoken.law import FeatureLaw, Readout, score_mean
 from sparsetoken.losses import Loss
 from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
-from sparsetoken.population import AnyProblem, check_problem
+from sparsetoken.problem import Problem, check_problem
 from sparsetoken.theory.models import FeatureModel
 from sparsetoken.theory.saddle import ReadoutObjective, assemble
 from sparsetoken.theory.separation import law_capacity
@@ -43,7 +43,7 @@ class Risk(Performance):
         *("test_loss", "train_loss", "train_error", "bias", "readout_norm", "converged"),
     )
 
-    problem: AnyProblem
+    problem: Problem
     model: FeatureModel
     alpha: float
     reg: float
@@ -142,7 +142,7 @@ class Risk(Performance):
         deviation = np.maximum(p.scale * readout.norm_rest, 1e-300)
         return p.average(ndtr(-margin / deviation))
 
-    def on(self, problem: AnyProblem) -> Performance:
+    def on(self, problem: Problem) -> Performance:
         """Return the performance of the same classifier on another problem.
 
         Parameters
@@ -177,7 +177,7 @@ class Risk(Performance):
 
 
 def solve_point(
-    problem: AnyProblem,
+    problem: Problem,
     model: FeatureModel,
     law: FeatureLaw,
     alpha: float,

@@ -11,7 +11,7 @@ from sparsetoken._types import Floats
 from sparsetoken._validation import check_real
 from sparsetoken.estimate import Record
 from sparsetoken.losses import Loss, get_loss
-from sparsetoken.population import AnyProblem, check_problem, with_rate
+from sparsetoken.problem import Problem, check_problem
 from sparsetoken.theory.smoothing import envelope_moments
 
 _LARGEST = 1e12  # rate or inverse temperature: products of them stay finite
@@ -48,7 +48,7 @@ class Alignment(Record):
 
 
 def alignment(
-    problem: AnyProblem,
+    problem: Problem,
     *,
     alpha: float,
     loss: Any = "logistic",
@@ -139,7 +139,7 @@ class _Steps(NamedTuple):
 
 
 def _two_steps(
-    problem: AnyProblem,
+    problem: Problem,
     loss: Loss,
     alpha: float,
     lr_readout: float,
@@ -187,7 +187,7 @@ def _two_steps(
 
 
 def best_bias_rate(
-    problem: AnyProblem,
+    problem: Problem,
     *,
     alpha: float,
     loss: Any = "logistic",
@@ -229,7 +229,7 @@ def best_bias_rate(
     if calibrated is not None and any_rate:
         return calibrated
     rates = possible_rates(problem.positive_rate, n_samples)
-    problems = [problem] if math.isinf(n_samples) else [with_rate(problem, r) for r in rates]
+    problems = [problem] if math.isinf(n_samples) else [problem.with_rate(r) for r in rates]
 
     def cosine(rates: Floats) -> Floats:
         total = np.zeros(rates.size)

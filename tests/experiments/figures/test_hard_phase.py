@@ -46,7 +46,7 @@ def test_hard_phase_shows_each_simulation_in_its_half():
         half = {100: "left", 400: "right"}[row["dim"]]
         shade = float(halves[row["alpha"], row["n_tokens"], half])
         assert shade == pytest.approx(1.0 - row["value"], abs=1e-3)
-    for name in ("information_threshold", "iteration_threshold", "iteration_law"):
+    for name in ("information_threshold", "iteration_threshold"):
         for row in select(rows, quantity=name):
             assert (round(row["value"], 9), row["n_tokens"]) in points_on(axes[0])
     assert_shown(axes[1], select(rows, panel="curve"), "alpha")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sparsetoken.experiments.store import Store
     from sparsetoken.experiments.sweep import Sweep
     from sparsetoken.plotting import Picture
-    from sparsetoken.population import AnyProblem
+    from sparsetoken.problem import Problem
 
     Drawing = Callable[["Rows", list[Axes]], list[str]]
 
@@ -185,7 +185,7 @@ def draw_figure(
         return finish(drawn, title=title, letters=letters)
 
 
-def query_rate(problem: "AnyProblem", alpha0: float, sharpness: float, **steps: Any) -> float:
+def query_rate(problem: "Problem", alpha0: float, sharpness: float, **steps: Any) -> float:
     """Return the learning rate that gives the query this sharpness, to three digits.
 
     With one rate for all lengths, the sharpness would fall as 1/L².

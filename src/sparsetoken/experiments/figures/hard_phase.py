@@ -10,7 +10,7 @@ from sparsetoken.experiments.figures import Rows, figure
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.vocabulary import COLORS, MARKERS
 
-_THRESHOLDS = ("information_threshold", "iteration_threshold", "iteration_law")
+_THRESHOLDS = ("information_threshold", "iteration_threshold")
 _HALVES = ("left", "right")
 
 
@@ -72,16 +72,16 @@ def draw(rows: Rows, axes: Any) -> list[str]:
     small, large = plotting.present(rows, "dim")
     return [
         "Impossible: the samples tell little of the direction. Hard: they tell it, but the "
-        "iteration from nothing does not find it. Dashed: the law of long sequences",
+        "iteration from nothing does not find it",
         f"Circles: mean cosine of message passing, white 0 to black 1; left half d = {small}, "
         f"right half d = {large}",
     ]
 
 
 def _draw_phases(ax: Any, rows: Rows) -> None:
-    """Draw regions, law and circles with two halves, as dark as the cosine."""
+    """Draw regions and circles with two halves, as dark as the cosine."""
     lengths = plotting.present(plotting.select(rows, quantity=_THRESHOLDS[0]), "n_tokens")
-    information, iteration, law = (  # numbers of samples, at each length
+    information, iteration = (  # numbers of samples, at each length
         [plotting.select(rows, quantity=name, n_tokens=length)[0]["value"] for length in lengths]
         for name in _THRESHOLDS
     )
@@ -102,7 +102,6 @@ def _draw_phases(ax: Any, rows: Rows) -> None:
         words.set_zorder(4)
     ax.plot(information, lengths, color=COLORS[1], lw=1.0)
     ax.plot(iteration, lengths, color=COLORS[0], lw=1.0)
-    ax.plot(law, lengths, "--", color="black", lw=0.8)
     _, large = plotting.present(simulated, "dim")
     for row in simulated:
         half = _HALVES[row["dim"] == large]

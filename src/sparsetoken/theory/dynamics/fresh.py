@@ -7,8 +7,7 @@ from scipy.integrate import RK45
 
 from sparsetoken._types import Floats
 from sparsetoken.losses import Loss
-from sparsetoken.population import AnyProblem
-from sparsetoken.problem import Group
+from sparsetoken.problem import Group, Problem
 from sparsetoken.theory.dynamics.averages import Averages, Projections, gaussian_averages
 from sparsetoken.theory.dynamics.schedule import Schedule, too_large
 from sparsetoken.theory.points import token_noise
@@ -39,7 +38,7 @@ class NewSamples(NamedTuple):
 
     @classmethod
     def draw(
-        cls, problem: AnyProblem, beta: float, loss: Loss, n_points: int, batch: int
+        cls, problem: Problem, beta: float, loss: Loss, n_points: int, batch: int
     ) -> "NewSamples":
         """Take the noise of one scrambling."""
         noise = [token_noise(group.kind, n_points, batch) for group in problem.groups]

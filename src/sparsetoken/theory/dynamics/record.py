@@ -8,7 +8,7 @@ from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import check_choice
 from sparsetoken.estimate import Record, standard_error
 from sparsetoken.losses import Loss
-from sparsetoken.population import AnyProblem
+from sparsetoken.problem import Problem
 from sparsetoken.theory.dynamics.schedule import Schedule
 
 _LARGEST_ERROR = 0.05  # of cosine or test error, for a result to count as converged
@@ -27,7 +27,7 @@ class Training(Record):
         "test_error",
     )
 
-    problem: AnyProblem
+    problem: Problem
     batches: str
     schedule: Schedule
     loss: Loss
@@ -49,7 +49,7 @@ class Training(Record):
     @classmethod
     def from_runs(
         cls,
-        problem: AnyProblem,
+        problem: Problem,
         batches: str,
         schedule: Schedule,
         loss: Loss,

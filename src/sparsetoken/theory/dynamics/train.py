@@ -8,7 +8,7 @@ from sparsetoken._types import Floats
 from sparsetoken._validation import check_choice, check_count
 from sparsetoken.estimate import ConvergenceWarning
 from sparsetoken.losses import Loss, get_loss
-from sparsetoken.population import AnyProblem, check_problem
+from sparsetoken.problem import Problem, check_problem
 from sparsetoken.theory.dynamics.fresh import NewSamples, run_fresh, run_online
 from sparsetoken.theory.dynamics.record import Training
 from sparsetoken.theory.dynamics.reused import MOST_STEPS, run_reused
@@ -23,7 +23,7 @@ Rate = float | Sequence[float]
 
 
 def training(
-    problem: AnyProblem,
+    problem: Problem,
     *,
     steps: int,
     alpha: float,
@@ -106,7 +106,7 @@ def training(
 
 
 def follow_training(
-    problem: AnyProblem, batches: str, schedule: Schedule, loss: Loss, n_points: int
+    problem: Problem, batches: str, schedule: Schedule, loss: Loss, n_points: int
 ) -> Training:
     """Run each scrambling of the points on its own; their spread gives the error bars."""
 

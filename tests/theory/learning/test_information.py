@@ -10,7 +10,7 @@ from statistical import Z_LIMIT, standard_score
 
 from populations import TWO_LENGTHS
 from sparsetoken.theory import optimal
-from sparsetoken.theory.optimal_precision import tabulate_precision
+from sparsetoken.theory.learning.information import information_curve
 from sparsetoken.theory.token_scores import log_likelihood_ratio
 from theory.learned import PROBLEMS
 
@@ -31,14 +31,14 @@ def test_free_entropy_is_the_information_in_the_tokens(name):
         ] + [np.full(len(y), math.log(1.0 - problem.positive_rate))])  # fmt: skip
         logs.append(np.logaddexp.reduce(terms, axis=0))
     # per sample log evidence against noise alone
-    information = 0.5 * tabulate_precision(problem, 4096).integral(overlap)[1]
+    information = 0.5 * information_curve(problem, 4096).integral(overlap)[1]
     assert abs(standard_score(np.concatenate(logs), information)) < Z_LIMIT
 
 
 def test_kinds_of_different_lengths_add_up():
     """The equation itself, solved from what each length adds."""
     alpha, found = 1.5, optimal(TWO_LENGTHS, 1.5)
-    tables = [tabulate_precision(kind, 4096) for kind in TWO_LENGTHS.kinds]
+    tables = [information_curve(kind, 4096) for kind in TWO_LENGTHS.kinds]
 
     def excess(overlap):
         shares = TWO_LENGTHS.shares

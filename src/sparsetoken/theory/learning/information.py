@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -17,46 +16,18 @@ from scipy.special import expit, log_softmax, logsumexp
 
 from sparsetoken._types import Floats
 from sparsetoken.places import weigh_places
-from sparsetoken.population import AnyProblem
-from sparsetoken.problem import SparseTokenProblem
+from sparsetoken.problem import LengthGroup, Problem, SparseTokenProblem
 from sparsetoken.theory.points import BATCHES
-from sparsetoken.theory.single_token import STRONGEST, single_token_precision
-from sparsetoken.theory.token_scores import draw_positives, same_lengths
+from sparsetoken.theory.single_token import STRONGEST, single_token_information
+from sparsetoken.theory.token_scores import draw_positives
 
 _TOLERANCE = 3e-5  # of the interpolation, relative: it converges by a factor of 16 a step
 _MOST_NUMBERS = 500_000  # tokens of all points at most; long sequences get fewer points
 _MOST_KNOTS = 400
 
 
-class SeenLength(NamedTuple):
-    """The sequences of one length: what can be known of them before their tokens are seen."""
-
-    kinds: tuple[SparseTokenProblem, ...]
-    weights: Floats
-    """Fractions of the positives that are of each kind."""
-    priors: Floats
-    """Chance to carry the signal if recorded as positive, as negative, and if not labelled."""
-    masses: Floats
-    """Probability of a labelled sample recorded as positive, as negative; of an unlabelled one."""
-
-
-def seen_lengths(problem: AnyProblem) -> list[SeenLength]:
-    """Return the sequences of each length that may carry the signal."""
-    missed, invented = problem.label_errors
-    seen = []
-    for kinds, positive, negative in same_lengths(problem):
-        likely, total = np.flatnonzero(positive), float(positive.sum())
-        if total > 0.0:
-            carrying = total * np.array([1.0 - missed, missed, 1.0])
-            masses = carrying + negative * np.array([invented, 1.0 - invented, 1.0])
-            priors = carrying / np.maximum(masses, 1e-300)
-            kept = tuple(kinds[index] for index in likely)
-            seen.append(SeenLength(kept, positive[likely] / total, priors, masses))
-    return seen
-
-
 @dataclass(frozen=True, eq=False)
-class Precision:
+class InformationCurve:
     """What labelled and unlabelled samples add to the precision, per sample and dimension.
 
     Both columns of each array: labelled, unlabelled.
@@ -75,6 +46,14 @@ class Precision:
     def _deviations(self) -> CubicSpline:
         mean = np.maximum(self.batches.mean(axis=1, keepdims=True), 1e-300)
         return CubicSpline(self.roots, self.batches / mean - 1.0)
+
+    def slope(self, overlap: Floats | float) -> Floats:
+        """Return the derivative of the log of what a sample adds, by √M."""
+        return np.asarray(self._log_mean(np.sqrt(overlap), 1))
+
+    def batch(self, index: int) -> "InformationCurve":
+        """Return the curve of one batch of points alone."""
+        return InformationCurve(self.roots, self.batches[:, [index]])
 
     @cached_property
     def _integral(self) -> CubicSpline:
@@ -98,14 +77,15 @@ class Precision:
 
 
 @lru_cache(maxsize=32)
-def tabulate_precision(problem: AnyProblem, n_points: int) -> Precision:
+def information_curve(problem: Problem, n_points: int) -> InformationCurve:
     """Tabulate, with more knots until a spline agrees with what is computed between them."""
-    lengths = [(length, _precision_of(length, n_points)) for length in seen_lengths(problem)]
+    carrying = [group for group in problem.by_length if group.positive.any()]
+    lengths = [(group.masses, _information_of(group, n_points)) for group in carrying]
 
     def compute(root: float) -> Floats:
         total = np.zeros((BATCHES, 2))
-        for length, precision in lengths:
-            by_prior = length.masses * precision(root)
+        for masses, information in lengths:
+            by_prior = masses * information(root)
             total[:, 0] += by_prior[..., 0] + by_prior[..., 1]
             total[:, 1] += by_prior[..., 2]
         return total
@@ -128,41 +108,50 @@ def tabulate_precision(problem: AnyProblem, n_points: int) -> Precision:
     return _table(values)
 
 
-def _table(values: dict[float, Floats]) -> Precision:
+def _table(values: dict[float, Floats]) -> InformationCurve:
     roots = sorted(values)
-    return Precision(np.array(roots), np.stack([values[root] for root in roots]))
+    return InformationCurve(np.array(roots), np.stack([values[root] for root in roots]))
 
 
-def _precision_of(length: SeenLength, n_points: int) -> Callable[[float], Floats]:
+def _information_of(group: LengthGroup, n_points: int) -> Callable[[float], Floats]:
     """Return the function of √M: for each batch (or for all) and prior, what a sample adds."""
-    kinds, weights, priors, _ = length
+    kinds, weights, priors = _positives(group)
     signals = np.array([kind.signal for kind in kinds])
     n_tokens = kinds[0].n_tokens
     if len(kinds) == 1 and kinds[0].n_signal == n_tokens:  # as good as one token
         n_tokens, signals = 1, signals * math.sqrt(n_tokens)
     elif any(kind.n_signal > 1 for kind in kinds) or (len(kinds) > 1 and signals.max() > STRONGEST):
-        return _Points(length, n_points)
+        return _Points(group, n_points)
 
     @lru_cache(maxsize=1)  # for strong signals, which are all alike
     def exact(*strengths: float) -> Floats:
-        precision = single_token_precision(n_tokens, np.array(strengths), signals, weights, priors)
-        return precision[np.newaxis]
+        information = single_token_information(
+            n_tokens, np.array(strengths), signals, weights, priors
+        )
+        return information[np.newaxis]
 
     return lambda root: exact(*np.minimum(root * signals, STRONGEST).tolist())
+
+
+def _positives(group: LengthGroup) -> tuple[tuple[SparseTokenProblem, ...], Floats, Floats]:
+    """Return the kinds that may carry the signal, their fractions, and the chances to be one."""
+    likely = np.flatnonzero(group.positive)
+    fractions = group.positive[likely] / group.positive.sum()
+    return tuple(group.kinds[i] for i in likely), fractions, group.priors.sum(axis=1)
 
 
 class _Points:
     """What samples add, from points of their tokens along the signal: those of the Bayes rule."""
 
-    def __init__(self, length: SeenLength, n_points: int) -> None:
-        self.length = length
-        in_place = any(kind.in_runs for kind in length.kinds)
-        n_points = min(n_points, max(256, _MOST_NUMBERS // length.kinds[0].n_tokens))
-        each = max(n_points // len(length.kinds), min(n_points, 256))
+    def __init__(self, group: LengthGroup, n_points: int) -> None:
+        self.kinds, self.weights, self.priors = _positives(group)
+        in_place = any(kind.in_runs for kind in self.kinds)
+        n_points = min(n_points, max(256, _MOST_NUMBERS // self.kinds[0].n_tokens))
+        each = max(n_points // len(self.kinds), min(n_points, 256))
         self.rows = [
             [
                 draw_positives(kind, each, batch + index * BATCHES, in_place)
-                for index, kind in enumerate(length.kinds)
+                for index, kind in enumerate(self.kinds)
             ]
             for batch in range(BATCHES)
         ]
@@ -171,7 +160,7 @@ class _Points:
         return np.stack([self._batch(root, batch) for batch in range(BATCHES)])
 
     def _batch(self, root: float, batch: int) -> Floats:
-        kinds, weights, priors, _ = self.length
+        kinds, weights, priors = self.kinds, self.weights, self.priors
         total = np.zeros(priors.size)
         for kind, weight, (noise, marked) in zip(kinds, weights, self.rows[batch], strict=True):
             x = noise + root * kind.signal * marked
