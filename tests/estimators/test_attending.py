@@ -45,11 +45,11 @@ def test_three_classes(kind, tmp_path):
     assert np.mean(model.attention(new).argmax(axis=1) == positions[180:]) > 0.8
     for i, label in enumerate(model.classes_):
         found = model.explain(new, top=6, label=label)
-        assert [e.label for e in found] == [label] * 60
+        assert [e.speaks_for for e in found] == [label] * 60
         assert [e.score for e in found] == pytest.approx(scores[:, i])
         sums = [e.contributions.sum() + e.baseline + e.whole for e in found]
         assert sums == pytest.approx(scores[:, i])
-    assert [e.label for e in model.explain(new)] == model.predict(new).tolist()
+    assert [e.speaks_for for e in model.explain(new)] == model.predict(new).tolist()
     assert model.query_.shape == (3, 8)
     assert model.diagnose(data, labels).p_value < 1e-4
     assert np.isfinite(model.threshold(0.1, label="owl"))
@@ -67,7 +67,8 @@ def test_explanations_of_two_classes_name_what_they_speak_for():
     for_zero = fitted.explain(X[:5], top=12, label=0)
     scores = fitted.decision_function(X[:5])
     for score, one, zero in zip(scores, for_one, for_zero, strict=True):
-        assert (one.label, zero.label) == (1, 0)
+        assert (one.speaks_for, zero.speaks_for) == (1, 0)
+        assert one.predicted == zero.predicted == int(score > 0)
         assert one.contributions.sum() + one.baseline + one.whole == pytest.approx(score)
         assert zero.contributions == pytest.approx(-one.contributions)
         assert zero.score == pytest.approx(-one.score)

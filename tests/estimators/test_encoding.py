@@ -25,7 +25,7 @@ def test_whatever_is_learned_is_stored(tmp_path):
     classifier = fitted()
     classifier.heads_ = [{"weight": 0.5, "query": np.arange(3.0)}, {"query": np.ones(2)}]
     classifier.reading_ = {"by": "bag", "features": ["a", "b"], "ignore": (), "group": None}
-    classifier.members_ = {"pooled": (0.25, fitted(reg=2.0)), 3: None}
+    classifier.parts_ = {"pooled": (0.25, fitted(reg=2.0)), 3: None}
     classifier.found_ = HeadSpec(1.0, None, 0.1)
     classifier.empty_ = np.empty((0, 4), dtype=np.float32)
     classifier.ordered_ = np.asfortranarray(np.arange(6).reshape(2, 3))
@@ -35,8 +35,8 @@ def test_whatever_is_learned_is_stored(tmp_path):
     assert again.heads_[0]["query"].tolist() == [0.0, 1.0, 2.0]
     assert again.heads_[1]["query"].tolist() == [1.0, 1.0]
     assert again.reading_ == classifier.reading_
-    weight, member = again.members_["pooled"]
-    assert (weight, again.members_[3]) == (0.25, None)
+    weight, member = again.parts_["pooled"]
+    assert (weight, again.parts_[3]) == (0.25, None)
     assert np.array_equal(member.decision_function(X), fitted(reg=2.0).decision_function(X))
     assert again.found_ == classifier.found_
     assert isinstance(again.found_, HeadSpec)

@@ -150,7 +150,7 @@ def scaler():
         (lambda h: h["content"]["learned"].update(n_features_in_=5), "not a valid"),
         (lambda h: h["content"]["learned"].update(n_features_in_=10**12), "1000000000000 features"),
         (lambda h: h["content"]["learned"].pop("classes_"), "not a valid"),
-        (lambda h: h["content"]["learned"].update(classes_={"objects": ["a"]}), "other scores"),
+        (lambda h: h["content"]["learned"].update(classes_={"objects": ["a"]}), "not a valid"),
         (lambda h: h.update(scores=[0.0, 1.0]), "it gives other scores with sparsetoken"),
         (
             lambda h: h["content"]["learned"].update(own_={"record": "Sequences", "fields": {}}),

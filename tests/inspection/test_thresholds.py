@@ -6,13 +6,8 @@ from scipy.stats import expon, norm
 
 import sparsetoken as st
 from sparsetoken.estimate import ConvergenceWarning
-from sparsetoken.inspection.thresholds import (
-    Scoring,
-    TailResampler,
-    drawn_threshold,
-    held_out_threshold,
-    upper_quantile,
-)
+from sparsetoken.estimators.stack import Stack
+from sparsetoken.inspection.thresholds import _with_rate, upper_quantile
 
 SHORT = st.SparseTokenProblem(20, 1, 5.0)
 LONG = st.SparseTokenProblem(100, 1, 5.0)
@@ -66,7 +61,7 @@ def test_windows_take_the_largest_score(model):
 def test_the_bar_of_a_quantile_is_its_scatter():
     rng = np.random.default_rng(0)
     for rate in (0.2, 0.01):  # among 300 scores, and beyond what they can show
-        found = [upper_quantile(rng.standard_normal(300), rate) for _ in range(400)]
+        found = [upper_quantile(rng.standard_normal(300), rate, 300) for _ in range(400)]
         bar = np.mean([quantile.uncertainty for quantile in found])
         assert bar == pytest.approx(np.std(found), rel=0.3)
         assert np.mean(found) == pytest.approx(norm.isf(rate), abs=0.05)
@@ -82,37 +77,18 @@ def test_thresholds_survive_files(model, tmp_path):
 def test_quantiles_and_their_tail():
     rng = np.random.default_rng(0)
     large = rng.standard_normal(100_000)
-    assert upper_quantile(large, 0.01) == pytest.approx(norm.isf(0.01), abs=0.05)
-    beyond = [upper_quantile(rng.standard_normal(200), 0.001) for _ in range(200)]
-    assert np.mean(beyond) == pytest.approx(norm.isf(0.001), abs=0.1)
+    assert upper_quantile(large, 0.01, len(large)) == pytest.approx(norm.isf(0.01), abs=0.05)
+    beyond = [upper_quantile(rng.standard_normal(200), 0.001, 200) for _ in range(200)]
+    assert 0.001 / 1.6 < np.mean(norm.sf(beyond)) < 1.6 * 0.001
+    pooled = np.repeat(rng.standard_normal(60), 50)  # counts as 60 scores, not as 3000
+    assert upper_quantile(pooled, 0.01, 60) > upper_quantile(pooled, 0.01, 3000)
 
 
 @pytest.mark.statistical
-def test_rare_tokens_are_drawn_at_least_as_often_as_they_occur():
-    """Among 2000 tokens none is as rare as one in 20,000; among 200,000 drawn there are ten.
-
-    Or some more: whether a tail is normal is not known, so the steeper of two slopes is taken.
-    """
-    rng = np.random.default_rng(0)
-    direction = np.array([1.0, 0.0, 0.0])
-    beyond = []
-    for _ in range(30):
-        tokens = st.Sequences(rng.standard_normal((2000, 3)), np.arange(0, 2001, 10))
-        drawn = TailResampler(tokens, direction).draw(200_000, rng)
-        beyond.append(np.mean(drawn[:, 0] > norm.isf(5e-5)) / 5e-5)
-    assert 1.0 < np.mean(beyond) < 3.0
-    assert drawn.std(axis=0) == pytest.approx(np.ones(3), abs=0.06)
-    few = rng.standard_normal((40, 3))
-    seen = st.Sequences(np.repeat(few, 50, axis=0), np.arange(0, 2001, 10))
-    source = TailResampler(seen, direction)  # every token was seen before
-    assert set(source.draw(5000, rng)[:, 0]) <= set(few[:, 0])
-
-
-@pytest.mark.statistical
-def test_scores_of_tokens_seen_in_fit_are_corrected():
+def test_tokens_are_scored_by_fits_that_have_not_seen_them(monkeypatch):
     """With as many features as samples, what was fitted says nothing about new sequences."""
     problem = st.SparseTokenProblem(10, 1, 3.0)
-    corrected, plain = [], []
+    unseen, plain = [], []
     for seed in range(8):
         tokens, y, truth = problem.sample(80, 60, random_state=seed, return_truth=True)
         fitted = st.AttentionClassifier(random_state=0, refine_steps=15).fit(tokens, y)
@@ -120,11 +96,12 @@ def test_scores_of_tokens_seen_in_fit_are_corrected():
         scores = fitted.decision_function(new[labels == 0])
         threshold = fitted.threshold(0.1, n_tokens=10)
         assert threshold.uncertainty > 0.0
-        corrected.append(np.mean(scores > threshold))
-        fitted.reference_.kept_folds[:] = -1
-        plain.append(np.mean(scores > fitted.threshold(0.1, n_tokens=10)))
-    assert 0.1 / 1.35 < np.exp(np.mean(np.log(corrected))) < 1.35 * 0.1
-    assert np.mean(plain) > np.mean(corrected) + 0.02
+        unseen.append(np.mean(scores > threshold))
+        with monkeypatch.context() as patch:
+            patch.setattr(Stack, "without_fold", lambda stack, _: stack)
+            plain.append(np.mean(scores > fitted.threshold(0.1, n_tokens=10)))
+    assert 0.1 / 1.35 < np.exp(np.mean(np.log(unseen))) < 1.35 * 0.1
+    assert np.mean(plain) > np.mean(unseen) + 0.02
 
 
 def test_any_rate_has_a_threshold(model):
@@ -134,22 +111,6 @@ def test_any_rate_has_a_threshold(model):
     for threshold, fpr in zip(thresholds, (1e-300, 1e-20, 1e-6, 0.01, 0.5, 0.99), strict=True):
         low, high = threshold.rate_interval
         assert low <= fpr <= high <= 1.0
-
-
-def test_long_sequences_are_not_drawn_by_the_thousand(model):
-    lengths = []
-
-    class Long(Scoring):
-        n_scored = 2**20
-
-        def scores(self, stack, data):
-            lengths.extend(data.lengths)
-            return super().scores(stack, data)
-
-    scoring = Long(0, model.query_, 50)
-    drawn_threshold(model.stack_, model.reference_, np.array([True, False]), scoring, 0.2)
-    assert set(lengths) == {50}
-    assert len(lengths) <= 3 * 100  # of all folds, and by the stacks with and without them
 
 
 def test_bad_arguments(model):
@@ -189,7 +150,7 @@ def test_rates_hold_for_normal_and_for_heavier_tails(law):
         rates, covered = [], []
         for _ in range(300):
             scores = law.rvs(size=n_scores, random_state=rng)
-            threshold = held_out_threshold(scores, 0.01)
+            threshold = _with_rate(scores, 0.01, n_scores)
             low, high = threshold.rate_interval
             rates.append(law.sf(float(threshold)))
             covered.append(low <= rates[-1] <= high)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
-from sparsetoken.estimators import Explanation
+from sparsetoken.inspection import Explanation
 from sparsetoken.plotting import explanation
 from sparsetoken.vocabulary import SPEAKS
 
@@ -12,8 +12,9 @@ EXPLAINED = Explanation(
     contributions=np.array([2.0, -0.5, 0.25]),
     score=1.0,
     baseline=-1.0,
-    label="ill",
     whole=0.5,
+    speaks_for="ill",
+    predicted="ill",
 )
 
 

@@ -39,12 +39,15 @@ def test_a_recall_that_is_not_shown_says_why(tmp_path):
     assert gather(CLF, NEW, NEW_Y, fpr=0.1, plan=False).no_recall == ""
 
 
-def test_a_model_without_attention_shows_no_strips(tmp_path):
-    st.report(CLF, NEW, NEW_Y, tmp_path / "page.html", plan=False)
-    text = (tmp_path / "page.html").read_text()
-    assert 'class="strip"' not in text
-    assert "attention it gets" not in text
-    assert "does not weigh tokens" in text
+def test_every_classifier_explains_itself(tmp_path):
+    for clf in (CLF, st.VectorizedClassifier().fit(X, Y)):
+        evidence = st.report(clf, NEW, NEW_Y, tmp_path / "page.html", plan=False)
+        text = (tmp_path / "page.html").read_text()
+        shown = [*evidence.right, *evidence.wrong]
+        assert text.count('class="strip"') == len(shown) > 0
+        for one in shown:
+            assert f"heaviest token: {one.weights.argmax()}<" in text  # counted from 0
+    assert "No problem" in evidence.findings[0] or evidence.findings[0].count(":")
 
 
 def test_three_classes(tmp_path):

@@ -172,10 +172,11 @@ def test_a_fit_is_that_in_memory(folder, name):
     opened = st.Sequences.open(folder)
     clf.fit(opened, opened.labels)
     assert np.array_equal(clf.decision_function(opened), scores)
-    if hasattr(clf, "threshold"):
-        windows = clf.decision_function(opened, window=5)
-        assert np.array_equal(windows, clf.decision_function(X, window=5))
-        assert clf.explain(opened[:5])[0].score == pytest.approx(scores[0], abs=1e-5)
+    windows = clf.decision_function(opened, window=5)
+    assert np.array_equal(windows, clf.decision_function(X, window=5))
+    attention = np.concatenate(clf.attention(opened))
+    assert attention == pytest.approx(np.concatenate(clf.attention(X)), abs=1e-9)
+    assert clf.explain(opened[:5])[0].score == pytest.approx(scores[0], abs=1e-5)
 
 
 @pytest.mark.parametrize("name", STACKED)

@@ -224,7 +224,7 @@ def _tokens(explanation: Any) -> Panel:
     """Return the weights of a sequence's tokens as bars, colored by what each speaks for."""
     agrees = explanation.contributions >= 0
     sides = {
-        f"speaks {side} {explanation.label}": (SPEAKS[side], mask)
+        f"speaks {side} {explanation.speaks_for}": (SPEAKS[side], mask)
         for side, mask in (("for", agrees), ("against", ~agrees))
     }
     return weight_panel("token", explanation.weights, sides)

@@ -51,8 +51,6 @@ def predict(
         if path is not None:
             check_output(path, [".csv", ".parquet"], name, others)
     classifier: Any = st.load(model)
-    if tokens is not None and not hasattr(classifier, "explain"):
-        raise ValueError(f"--tokens needs a model with attention, {model} has none")
     dataset = read_as_in_fit(data, model, reading)
     with waiting("predicting"):
         rows, measures = _predictions(classifier, dataset, top)
@@ -97,7 +95,7 @@ def _predictions(classifier: Any, dataset: "Dataset", top: int) -> "tuple[Rows, 
             "score": float(scores[i] if two else scores[i, shown]),
         }
         rows.append(row)
-    if top and hasattr(classifier, "explain"):
+    if top:
         for row, explanation in zip(rows, classifier.explain(X, top=top), strict=True):
             pairs = zip(explanation.tokens.tolist(), explanation.weights.tolist(), strict=True)
             row["top_tokens"] = [{"token": token, "weight": weight} for token, weight in pairs]
@@ -154,7 +152,7 @@ def _token_columns(classifier: Any, dataset: "Dataset") -> dict[str, list[Any]]:
     two = [str(name) for name in classifier.classes_]
     for explanation in classifier.explain(dataset.sequences, top=int(lengths.max())):
         _, weights, contributions, *_ = explanation.by_position()
-        label = str(explanation.label)
+        label = str(explanation.speaks_for)
         other = two[0] if len(two) == 2 and label == two[1] else f"not {label}"
         table["weight"] += weights.tolist()
         table["contribution"] += contributions.tolist()

@@ -16,11 +16,11 @@ from sparsetoken.estimators.attention import AttentionClassifier
 from sparsetoken.estimators.attention_heads import Head
 from sparsetoken.estimators.bayes_attention import BayesAttentionClassifier
 from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
+from sparsetoken.estimators.model_fit import ModelFit
 from sparsetoken.estimators.probe import export, to_torch
 from sparsetoken.estimators.sparse_token import SparseTokenClassifier
 from sparsetoken.estimators.storage import load, save
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
-from sparsetoken.inspection import Diagnosis, Explanation, Finding, ScoreStream
 from sparsetoken.sequences.checks import EmptySequenceWarning, OneTokenWarning, PaddingWarning
 from sparsetoken.sequences.folder import SequenceWriter
 from sparsetoken.sequences.per_token import PerToken
@@ -29,16 +29,13 @@ from sparsetoken.sequences.sequences import Sequences
 __all__ = [
     "AttentionClassifier",
     "BayesAttentionClassifier",
-    "Diagnosis",
     "EmptySequenceWarning",
-    "Explanation",
-    "Finding",
     "Head",
+    "ModelFit",
     "OneTokenWarning",
     "PaddingWarning",
     "PerToken",
     "PooledClassifier",
-    "ScoreStream",
     "SequenceWriter",
     "Sequences",
     "SparseTokenClassifier",

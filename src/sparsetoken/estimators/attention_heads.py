@@ -32,7 +32,7 @@ from sparsetoken.estimators.members import (
     join_exponentials,
 )
 from sparsetoken.estimators.minimize import minimize_many
-from sparsetoken.inspection.measures import mean_auc
+from sparsetoken.estimators.reference import mean_auc
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import pooled_features
 from sparsetoken.sequences.sequences import Sequences

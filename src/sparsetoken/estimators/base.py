@@ -1,7 +1,12 @@
-"""What all the classifiers share: checked input, labels, scores and probabilities."""
+"""What all the classifiers share: checked input, labels, scores, and the questions they answer.
 
+Questions are answered by ``sparsetoken.inspection``, which imports the classifiers: it is imported
+when the first one is asked, in one place here.
+"""
+
+import importlib
 import warnings
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +16,10 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sparsetoken._types import Array, Floats, Indices
-from sparsetoken._validation import check_real, shown
+from sparsetoken._validation import check_count, check_real, shown
+from sparsetoken.estimate import Estimate
+from sparsetoken.estimators.folds import selection_rows
+from sparsetoken.estimators.reference import Reference
 from sparsetoken.estimators.stack import Stack
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.sequences.chunks import chunks_of_array, is_dask
@@ -22,22 +30,29 @@ from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 from sparsetoken.sequences.threads import one_blas_thread
 
+if TYPE_CHECKING:
+    from sparsetoken.inspection import Diagnosis, Explanation, ScoreStream
+
 _REMEMBERED = 2**20  # sequences; of more, a model's file would be too large
 
 
 class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of the classifiers: a fitted one is a stack of members, which ``_stack()`` returns.
+    """Base of the classifiers: a fitted one is a stack of members, which ``as_stack()`` returns.
 
-    A subclass of two classes gives ``_fit(data, sign, weights)``.
+    A subclass of two classes gives ``_fit(data, sign, weights)``. One that holds samples out in
+    ``fit`` sets ``reference_``, from which thresholds are found.
     """
 
     _multi_class = False
+    reference_: Reference | None = None
+    half_auc_: float | None = None
+    query_reliability_ = 0.0
     loss: Any
     reg: Any
     coef_: Floats
     intercept_: float
     feature_names_in_: Array
-    fingerprints_: NDArray[np.uint64]
+    fingerprints_: NDArray[np.uint64] | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to sequences and their labels.
@@ -67,10 +82,27 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weight = align_labels(X, sample_weight, "sample_weight")
         return float(super().score(X, align_labels(X, y), weight))
 
-    def decision_function(self, X: Any) -> Floats:
-        """Return the score ⟨w, features⟩ + b of each sequence; positive means ``classes_[1]``."""
-        check_is_fitted(self)
-        return self._decide(self._check_data(X, reset=False))
+    def decision_function(self, X: Any, window: int | None = None) -> Floats:
+        """Return the score of each sequence.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            The sequences.
+        window : int, optional
+            Cut each sequence into windows of at most this many tokens, and return the largest score
+            of its windows: for sequences much longer than those of ``fit``.
+
+        Returns
+        -------
+        scores : ndarray of shape (n,), or (n, classes) for more than two
+            Positive scores mean ``classes_[1]``; they are log-odds if the loss is logistic. Of
+            several classes, each one's score.
+        """
+        window = None if window is None else check_count("window", window)
+        data = self._checked(X)
+        scores = self.as_stack().scores(data, window)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> Array:
         """Return the predicted label of each sequence."""
@@ -89,16 +121,176 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         positive = get_loss(self.loss).probability(self.decision_function(X))
         return np.stack([1.0 - positive, positive], axis=1)
 
+    def attention(self, X: Any, label: Any = None) -> Any:
+        """Return the weight of every token; the weights of a sequence sum to one.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            The sequences.
+        label : optional
+            The class to look at, if there are more than two; by default the one that is predicted
+            for the sequence.
+
+        Returns
+        -------
+        weights : ndarray of shape (n, L), or list of ndarrays of shape (L_i,)
+            An array if ``X`` is one, also of Dask, and a list if ``X`` is a list or Sequences.
+            With several heads it is their weighted average.
+        """
+        data = self._checked(X)
+        weights = _inspection().attention(self.as_stack(), data, self.classes_, label)
+        if is_ragged(X):
+            return np.split(weights, np.cumsum(data.lengths)[:-1])
+        return weights.reshape(len(data), -1)
+
+    def explain(self, X: Any, top: int = 3, label: Any = None) -> "list[Explanation]":
+        """Return the tokens that matter most in each sequence.
+
+        Parameters
+        ----------
+        X : as in ``fit``, but not a Dask array
+            The sequences.
+        top : int, default=3
+            How many tokens of each sequence, at most.
+        label : optional
+            The class to explain: positive contributions speak for it. By default ``classes_[1]``
+            of two classes, and of more the one that is predicted for the sequence.
+
+        Returns
+        -------
+        explanations : list of Explanation
+            One per sequence: positions, attention weights and contributions to the score.
+        """
+        data, top = self._checked(X), check_count("top", top)
+        if not isinstance(data, MemoryData):
+            raise ValueError("explain needs X in memory, got a Dask array; pass X[:100].compute()")
+        explained: list[Explanation] = _inspection().explain(
+            self.as_stack(), data, self.classes_, top, label
+        )
+        return explained
+
+    def diagnose(self, X: Any, y: Any) -> "Diagnosis":
+        """Say whether anything beats chance, what kind of signal it is, and what is wrong.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+            Labelled sequences; for a fair verdict, ones that ``fit`` has not seen.
+
+        Returns
+        -------
+        diagnosis : Diagnosis
+            ``diagnosis.problems`` lists what was found, each with what to do; ``print`` it.
+        """
+        data = self._checked(X)
+        y, labels = column_or_1d(np.asarray(align_labels(X, y))), self.classes_.tolist()
+        if len(y) != len(data) or set(y.tolist()) != set(labels):
+            raise ValueError(
+                f"y must hold {len(data)} labels, all of {labels}, "
+                f"got {len(y)} of {np.unique(y).tolist()}"
+            )
+        index = np.searchsorted(self.classes_, y)
+        if data.size > data.memory_budget:  # a random part tells as much
+            rng = np.random.default_rng(0)
+            rows, _ = selection_rows(data, index, np.arange(len(index)), rng)
+            data, index = data.take(rows), index[rows]
+        found: Diagnosis = _inspection().diagnose(self, data, index)
+        return found
+
+    def threshold(
+        self, fpr: float, n_tokens: int | None = None, window: int | None = None, label: Any = None
+    ) -> Estimate:
+        """Return the score that a fraction ``fpr`` of the negative sequences exceeds.
+
+        Parameters
+        ----------
+        fpr : float
+            The false-positive rate to hold, in (0, 1).
+        n_tokens : int, optional
+            The length of the sequences to be scored. By default they are like those of ``fit``,
+            and the threshold is a quantile of the scores of negatives that were held out. For
+            another length, sequences of that many tokens are made of negatives of ``fit``, one
+            after the other, so that tokens which belong together stay together.
+        window : int, optional
+            The window of :meth:`decision_function` that the threshold is for. A stream looks at
+            more windows than these: :meth:`stream` has a threshold of its own.
+        label : optional
+            The class whose scores it is for; needed for more than two classes. Of two it is
+            ``classes_[1]``.
+
+        Returns
+        -------
+        threshold : Estimate
+            A float to compare with :meth:`decision_function`. Its ``uncertainty`` is the standard
+            error: from the number of negatives and, for another length, from how much the folds of
+            ``fit`` differ. Where fewer than ten negatives score higher, the tail of their scores is
+            continued as that of a normal law.
+            The true false-positive rate lies between the two numbers of ``rate_interval`` in 8 of
+            10 cases. ``converged`` is False if it may be off by more than a factor of 1.5. To be
+            that sure takes about ``10 / fpr`` negatives, and for sequences k times as long as those
+            of ``fit`` k times as many. If there are 40 times too few, a warning says how many would
+            be enough.
+        """
+        check_is_fitted(self)
+        found: Estimate = _inspection().threshold(self, fpr, n_tokens, window, label)
+        return found
+
+    def stream(
+        self, *, fpr: float | None = None, n_tokens: int | None = None, window: int | None = None
+    ) -> "ScoreStream":
+        """Return an object that takes one sequence token by token, and knows its score.
+
+        Parameters
+        ----------
+        fpr : float, optional
+            With it, ``stream.alarm`` becomes True for this fraction of harmless sequences of
+            ``n_tokens`` tokens, at any time. The score is looked at up to 32 times, evenly spaced,
+            or at least twice a window, and not before there are as many tokens as in the shortest
+            tenth of the training sequences, or the window is full.
+        n_tokens : int, optional
+            The length of a whole sequence; needed with ``fpr``.
+        window : int, optional
+            Score only the last ``window`` tokens, and keep only these in memory.
+
+        Examples
+        --------
+        >>> import sparsetoken as st
+        >>> X, y = st.SparseTokenProblem(n_tokens=10, signal=5.0).sample(200, 20, random_state=0)
+        >>> clf = st.AttentionClassifier(random_state=0).fit(X, y)
+        >>> stream = clf.stream(fpr=0.05, n_tokens=10)
+        >>> for token in X[y == 1][0]:
+        ...     score = stream.update(token)
+        >>> stream.alarm
+        True
+        """
+        check_is_fitted(self)
+        made: ScoreStream = _inspection().stream(self, fpr, n_tokens, window)
+        return made
+
     def _fit(self, data: Data, sign: Floats, weights: Floats) -> None:
         raise NotImplementedError
 
-    def _stack(self) -> Stack:
+    def as_stack(self) -> Stack:
         """Return the fitted classifier as a stack of members."""
         raise NotImplementedError
 
-    def _decide(self, data: Data) -> Floats:
-        score = self._stack().scores(data)
-        return score[:, 0] if score.shape[1] == 1 else score
+    def leading_query(self) -> Floats:
+        """Return what the leading head scores tokens by, (1 or classes, d); zero if by nothing."""
+        return np.zeros((1, self.n_features_in_))
+
+    @property
+    def members_(self) -> dict[str, float]:
+        """The weight of each member, of sum one."""
+        totals: dict[str, float] = {}
+        for member, weights, _ in self.as_stack().parts():
+            totals[member.name] = totals.get(member.name, 0.0) + float(weights.sum())
+        return totals
+
+    def _checked(self, X: Any) -> Data:
+        """Return sequences for a fitted classifier."""
+        check_is_fitted(self)
+        return self._check_data(X, reset=False)
 
     def _check_objective(self) -> tuple[Loss, float]:
         return get_loss(self.loss), check_real("reg", self.reg, low=0.0, above=True)
@@ -201,6 +393,11 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.classifier_tags.multi_class = self._multi_class
         tags.input_tags.three_d_array = True
         return tags
+
+
+def _inspection() -> Any:
+    """Return the package that answers questions about fitted classifiers."""
+    return importlib.import_module("sparsetoken.inspection")
 
 
 def _column_names(X: Any) -> Array | None:

@@ -8,9 +8,9 @@ from sklearn.utils import column_or_1d
 from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import check_flag
 from sparsetoken.estimators.members import Member, TrainingSamples
+from sparsetoken.estimators.model_fit import ModelFit, describe_fit
 from sparsetoken.estimators.posterior_heads import PosteriorHeads
 from sparsetoken.estimators.stack_classifier import StackClassifier
-from sparsetoken.inspection.model_fit import ModelFit, describe_fit
 
 _UNLABELLED = -1
 _OPERATIONS, _LEAST_TOKENS = 2**31, 1000  # to look at the tokens' noise

@@ -32,10 +32,10 @@ RECORDS = {
     "AttentionHeads": f"{OURS}.attention_heads",
     "HeadSpec": f"{OURS}.attention_heads",
     "KernelHeads": f"{OURS}.kernel_heads",
-    "ModelFit": "sparsetoken.inspection.model_fit",
+    "ModelFit": f"{OURS}.model_fit",
     "PooledHeads": f"{OURS}.attention_heads",
     "PosteriorHeads": f"{OURS}.posterior_heads",
-    "Reference": "sparsetoken.inspection.thresholds",
+    "Reference": f"{OURS}.reference",
     "Stack": f"{OURS}.stack",
     "Trees": f"{OURS}.trees",
 }

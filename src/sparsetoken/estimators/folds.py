@@ -183,5 +183,19 @@ def halves(
     return columns / columns.sum(axis=0)
 
 
+def reliability(queries: Floats, fraction: float) -> float:
+    """Estimate the cosine between a query and the one that unlimited data would give.
+
+    Queries learned on two halves are the limit plus independent errors, so that their cosine is
+    1/(1 + t) with t the squared error over the squared length of the limit. The fit has 1/fraction
+    times the samples of a half, and t falls by that factor. ``queries`` are (2, classes, d).
+    """
+    norms = np.linalg.norm(queries, axis=2).prod(axis=0)
+    products = (queries[0] * queries[1]).sum(axis=1)
+    cosines = np.divide(products, norms, out=np.zeros_like(norms), where=norms > 0)
+    agree = np.maximum(cosines, 1e-300)
+    return float(np.mean((cosines > 0) / np.sqrt(1.0 + fraction * (1.0 / agree - 1.0))))
+
+
 def _misses_a_class(fold: Fold, index: Indices, weights: Floats, n_classes: int) -> bool:
     return np.unique(index[fold.rows][weights[fold.rows] > 0]).size < n_classes

@@ -1,23 +1,21 @@
 """Linear classifiers of a whole sequence: of its mean token, or of all its tokens in a row."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._types import Array, Floats
 from sparsetoken.estimators.base import SequenceClassifier
-from sparsetoken.estimators.members import LinearHead
+from sparsetoken.estimators.members import LinearHead, TokenPart
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.estimators.stack import Stack, single
-from sparsetoken.inspection import ScoreStream
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.passes import pooled_features
 from sparsetoken.sequences.sequences import Sequences
 
 
 class _LinearClassifier(SequenceClassifier):
-    """A readout of features; as a head its query is zero, so that all tokens weigh the same."""
+    """A readout of features; as a head it has no query."""
 
     def __init__(self, reg: float = 1e-2, loss: Any = "logistic") -> None:
         self.reg = reg
@@ -30,9 +28,6 @@ class _LinearClassifier(SequenceClassifier):
         loss, reg = self._check_objective()
         features = self._features(data)
         self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, weights)
-
-    def _stack(self) -> Stack:
-        return single(LinearHead(np.zeros_like(self.coef_), self.coef_, self.intercept_))
 
 
 class PooledClassifier(_LinearClassifier):
@@ -53,6 +48,8 @@ class PooledClassifier(_LinearClassifier):
         The readout w.
     intercept_ : float
         The bias b.
+    members_ : dict
+        The weight of each member of the score: one of weight one, "pooled" here.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn; a positive score means ``classes_[1]``.
     fingerprints_ : ndarray of int
@@ -71,10 +68,10 @@ class PooledClassifier(_LinearClassifier):
     def _features(self, data: Data) -> Floats:
         return data.per_sample(pooled_features)
 
-    def stream(self, *, window: int | None = None) -> ScoreStream:
-        """Return an object that scores one sequence token by token, or its last ``window``."""
-        check_is_fitted(self)
-        return ScoreStream(self._stack(), self.n_features_in_, window)
+    def as_stack(self) -> Stack:
+        """Return the fitted classifier as a stack of one head: all tokens weigh the same."""
+        head = MeanHead(np.zeros_like(self.coef_), self.coef_, self.intercept_)
+        return single(head, self.n_features_in_)
 
 
 class VectorizedClassifier(_LinearClassifier):
@@ -91,6 +88,8 @@ class VectorizedClassifier(_LinearClassifier):
         The readout w; ``coef_.reshape(L, d)`` has one row per token.
     n_tokens_ : int
         The length L of the sequences.
+    members_ : dict
+        One member of weight one, "position".
     intercept_, classes_, n_features_in_, feature_names_in_, fingerprints_
         As in :class:`PooledClassifier`.
 
@@ -120,13 +119,50 @@ class VectorizedClassifier(_LinearClassifier):
     def _features(self, data: Data) -> Floats:
         return data.per_sample(_all_tokens)
 
-    def _decide(self, data: Data) -> Floats:
-        if data.n_tokens != self.n_tokens_:
+    def as_stack(self) -> Stack:
+        """Return the fitted classifier as a stack of one head: a readout for each position."""
+        head = PositionHead(np.zeros_like(self.coef_), self.coef_, self.intercept_)
+        return single(head, self.n_features_in_)
+
+
+class MeanHead(LinearHead):
+    """A readout of the mean token."""
+
+    name: ClassVar[str] = "pooled"
+
+
+class PositionHead(LinearHead):
+    """A readout of all tokens in a row."""
+
+    name: ClassVar[str] = "position"
+
+    def scores(self, data: Data) -> Floats:
+        """Return the scores (n, 1, 1) of sequences."""
+        n_tokens = len(self.coef) // data.dim
+        if data.n_tokens != n_tokens:
             raise ValueError(
-                f"X must have sequences of {self.n_tokens_} tokens, as in fit, got "
+                f"X must have sequences of {n_tokens} tokens, as in fit, got "
                 f"{'different lengths' if data.n_tokens is None else data.n_tokens}"
             )
-        return data.per_sample(_vectorized_scores, self.coef_) + self.intercept_
+        scores = data.per_sample(_vectorized_scores, self.coef) + self.intercept
+        return scores[:, np.newaxis, np.newaxis]
+
+    def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
+        """Return the size of each position's readout as attention, and what each token adds."""
+        readouts = self.coef.reshape(-1, sequences.dim)
+        sizes = np.linalg.norm(readouts, axis=1)
+        weights = sizes / sizes.sum() if sizes.any() else np.full(len(sizes), 1.0 / len(sizes))
+        tokens = (sequences.tokens - center).reshape(len(sequences), *readouts.shape)
+        contributions = np.einsum("nld,ld->nl", tokens, readouts).ravel()
+        baseline = np.array([float((readouts @ center).sum()) + self.intercept])
+        attention = np.tile(weights, len(sequences))
+        return TokenPart(attention[:, np.newaxis], contributions[:, np.newaxis], baseline)
+
+    def summarize(self, token: Array) -> Any:
+        """Refuse: a readout for each position needs all of them."""
+        raise ValueError(
+            "VectorizedClassifier needs whole sequences and has no stream; the others have"
+        )
 
 
 def _all_tokens(sequences: Sequences) -> Array:

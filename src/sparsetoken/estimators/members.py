@@ -14,8 +14,8 @@ import numpy as np
 from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.folds import Fold
 from sparsetoken.estimators.head_passes import evidence_tokens
+from sparsetoken.estimators.reference import class_signs
 from sparsetoken.estimators.standardize import Standard
-from sparsetoken.inspection.measures import class_signs
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.passes import attention_features, pooled_features
 from sparsetoken.sequences.sequences import Sequences

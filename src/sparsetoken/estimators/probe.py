@@ -166,12 +166,12 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:
         kind = type(classifier).__name__
         raise ValueError(f"classifier must be one of sparsetoken's classifiers, got {kind}")
     check_is_fitted(classifier)
-    stack = classifier._stack().weighty()
+    stack = classifier.as_stack().weighty()
     heads = [_heads_of(member, weights.sum()) for member, weights, _ in stack.parts()]
     parts = map(np.concatenate, zip(*heads, strict=True))
     queries, readouts, temperatures, n_signal, biases = parts
     # Around the mean few digits are needed, so that single precision will do.
-    mean = getattr(classifier, "token_mean_", np.zeros(queries.shape[-1]))
+    mean = np.resize(stack.center, queries.shape[-1])  # of tokens in a row, where they are read so
     scale = getattr(classifier, "token_scale_", np.ones(queries.shape[-1]))
     deviation = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
     tensors = {

@@ -13,7 +13,7 @@ from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.losses import Logistic
-from sparsetoken.sequences.data import Data
+from sparsetoken.sequences.data import Data, MemoryData
 
 # Tuned on needle digits, tiger, fox and musk1 in 0.2.
 _SHIFT = 0.35  # prior deviation of a shift between equal classes, in log-odds
@@ -36,7 +36,9 @@ class Stack:
     shift : ndarray of shape (C,)
         Added to the score; an entry for each class, or one for two classes.
     limits : ndarray of shape (2, K)
-        Scores of a member beyond these count as these: a rare token may have any score.
+        Scores are clipped to these limits: a rare token can score arbitrarily high.
+    center : ndarray of shape (d,)
+        The token that contributions of tokens are counted from.
     """
 
     members: list[Member]
@@ -44,6 +46,7 @@ class Stack:
     scales: Any
     shift: Any
     limits: Any
+    center: Any
 
     def parts(self) -> Iterator[tuple[Member, Floats, Floats]]:
         """Yield each member, with the weights and the scales of its scores."""
@@ -55,8 +58,8 @@ class Stack:
         rows = self.split(np.arange(len(self.weights)))
         kept = [k for k, one in enumerate(rows) if self.weights[one].any()]
         members, used = [self.members[k] for k in kept], np.concatenate([rows[k] for k in kept])
-        limits = self.limits[:, used]
-        return Stack(members, self.weights[used], self.scales[used], self.shift, limits)
+        weights, scales, limits = self.weights[used], self.scales[used], self.limits[:, used]
+        return replace(self, members=members, weights=weights, scales=scales, limits=limits)
 
     def combine(self, raw: Floats) -> Floats:
         """Return the scores (..., C) of all members together, given theirs, (..., K, C)."""
@@ -64,8 +67,10 @@ class Stack:
         calibrated = np.clip(raw, low, high) * self.scales[:, np.newaxis] + self.shift
         return np.einsum("...kc,k->...c", calibrated, self.weights)
 
-    def scores(self, data: Data) -> Floats:
-        """Return the scores (n, C) of sequences."""
+    def scores(self, data: Data, window: int | None = None) -> Floats:
+        """Return the scores (n, C) of sequences, or the largest over windows of so many tokens."""
+        if window is not None:
+            return _windowed_scores(self, data, window)
         stack = self.weighty()
         raw = np.concatenate([member.scores(data) for member in stack.members], axis=1)
         return stack.combine(raw)
@@ -79,10 +84,23 @@ class Stack:
         return np.split(values, np.cumsum([len(m.describe()) for m in self.members])[:-1])
 
 
-def single(member: Member) -> Stack:
+def single(member: Member, n_features: int) -> Stack:
     """Return the stack of one member with one score, as it is."""
-    one = np.ones(1)
-    return Stack([member], one, one, np.zeros(1), np.array([[-np.inf], [np.inf]]))
+    one, limits = np.ones(1), np.array([[-np.inf], [np.inf]])
+    return Stack([member], one, one, np.zeros(1), limits, np.zeros(n_features))
+
+
+def _windowed_scores(stack: Stack, data: Data, window: int) -> Floats:
+    if not isinstance(data, MemoryData):
+        raise ValueError("window needs X in memory or in a folder, got a Dask array")
+    counts, ends = -(-data.lengths // window), np.cumsum(data.lengths)
+    first = np.cumsum(counts) - counts
+    within = np.arange(counts.sum()) - np.repeat(first, counts)
+    lengths, starts, parts = (
+        np.repeat(a, counts) for a in (data.lengths, ends - data.lengths, counts)
+    )
+    cuts = np.append(starts + within * lengths // parts, ends[-1])
+    return np.maximum.reduceat(stack.scores(data.cut(cuts)), first)
 
 
 def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, Floats]:
@@ -101,7 +119,7 @@ def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, 
     limits = score_limits(scores, training.index)
     clipped = np.clip(scores, *limits[..., np.newaxis, np.newaxis])
     weights, scales, shift = weigh(clipped, training.index, training.weights, prior)
-    stack = Stack(members, weights, scales, shift, limits)
+    stack = Stack(members, weights, scales, shift, limits, training.mean)
     return stack, stack.combine(scores.swapaxes(0, 1))
 
 

@@ -75,7 +75,7 @@ def save(
     if kind not in CLASSIFIERS:
         raise ValueError(f"classifier must be one of {', '.join(CLASSIFIERS)}, got {kind}")
     check_is_fitted(classifier)
-    if not tokens and hasattr(classifier, "reference_"):
+    if not tokens and classifier.reference_ is not None:
         classifier = copy(classifier)
         classifier.reference_ = replace(classifier.reference_, tokens=None)
     arrays: Arrays = {}
@@ -214,9 +214,8 @@ def _trial_scores(classifier: Any, size: float) -> Floats:
         classifier.predict(X)
         numbers = [classifier.decision_function(X), classifier.predict_proba(X)]
         numbers.append(np.shape(classifier.classes_))
-        if hasattr(classifier, "attention"):
-            numbers += classifier.attention(X)
-            classifier.explain(X)
+        numbers += classifier.attention(X)
+        classifier.explain(X)
     scores = np.concatenate([np.ravel(one) for one in numbers])
     if not np.isfinite(scores).all():
         raise ValueError("its scores are not finite")

@@ -7,19 +7,18 @@ import numpy as np
 
 from sparsetoken._types import Floats
 from sparsetoken._validation import check_real
-from sparsetoken.estimators.attending import AttendingClassifier
-from sparsetoken.estimators.folds import generator, halves
+from sparsetoken.estimators.base import SequenceClassifier
+from sparsetoken.estimators.folds import generator, halves, reliability
 from sparsetoken.estimators.head_passes import query_gradients
 from sparsetoken.estimators.members import LinearHead
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.estimators.stack import Stack, single
-from sparsetoken.inspection.explain import reliability
 from sparsetoken.losses import Loss
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import attention_features, pooled_features
 
 
-class TwoStepAttentionClassifier(AttendingClassifier):
+class TwoStepAttentionClassifier(SequenceClassifier):
     """Attention whose query is learned by two gradient steps, exactly as in the theory.
 
     From zero, on the fraction ``split`` of the samples: one step on readout and bias, one on the
@@ -60,7 +59,7 @@ class TwoStepAttentionClassifier(AttendingClassifier):
         The samples of the two steps, in increasing order; the readout saw the others.
     train_loss_ : float
         Mean loss of the readout over its own samples, without the ridge.
-    classes_, n_features_in_, feature_names_in_, fingerprints_
+    members_, classes_, n_features_in_, feature_names_in_, fingerprints_
         As in :class:`PooledClassifier`.
 
     Examples
@@ -139,8 +138,14 @@ class TwoStepAttentionClassifier(AttendingClassifier):
         score = features @ self.coef_ + self.intercept_
         self.train_loss_ = float(weights @ loss.value(score, sign))
 
-    def _stack(self) -> Stack:
-        return single(LinearHead(self.beta * self.query_, self.coef_, self.intercept_))
+    def as_stack(self) -> Stack:
+        """Return the fitted classifier as a stack of one head."""
+        head = LinearHead(self.beta * self.query_, self.coef_, self.intercept_)
+        return single(head, self.n_features_in_)
+
+    def leading_query(self) -> Floats:
+        """Return what tokens are scored by, (1, d): the query times beta."""
+        return self.beta * self.query_[np.newaxis]
 
 
 def two_gradient_steps(

@@ -5,20 +5,24 @@ of a stack (``scores``, ``without_fold``, ``members``), not how it learns.
 """
 
 from sparsetoken.inspection.data_faults import Finding
-from sparsetoken.inspection.diagnose import Diagnosis
-from sparsetoken.inspection.explain import Explanation
+from sparsetoken.inspection.diagnosis import Diagnosis, diagnose
+from sparsetoken.inspection.explanations import Explanation, attention, explain
 from sparsetoken.inspection.measures import Measure, fraction, hold_out, judge
-from sparsetoken.inspection.model_fit import ModelFit
-from sparsetoken.inspection.stream import ScoreStream
+from sparsetoken.inspection.streams import ScoreStream, stream
+from sparsetoken.inspection.thresholds import threshold
 
 __all__ = [
     "Diagnosis",
     "Explanation",
     "Finding",
     "Measure",
-    "ModelFit",
     "ScoreStream",
+    "attention",
+    "diagnose",
+    "explain",
     "fraction",
     "hold_out",
     "judge",
+    "stream",
+    "threshold",
 ]

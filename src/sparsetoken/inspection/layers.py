@@ -11,11 +11,10 @@ from sparsetoken._types import Array, Floats
 from sparsetoken._validation import shown
 from sparsetoken.estimators.attention import AttentionClassifier
 from sparsetoken.estimators.folds import check_groups, generator, held_out, split
+from sparsetoken.estimators.reference import auc_influence, class_signs
 from sparsetoken.inspection.measures import (
     Measure,
-    auc_influence,
     auc_measure,
-    class_signs,
     difference_measure,
 )
 from sparsetoken.sequences.grouping import align_labels

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
 from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 
 from sparsetoken._types import Array, Bools, Floats, Indices
+from sparsetoken.estimators.reference import auc_influence
 
 _Z = 1.959963984540054
 _RESAMPLES = 1000
@@ -158,31 +158,6 @@ def fraction(name: str, hits: Bools) -> Measure:
     return Measure(name, float(hits.mean()), *_wilson(float(hits.mean()), len(hits)))
 
 
-def auc_influence(scores: Floats, signs: Floats) -> tuple[float, Floats]:
-    """Return the AUC, averaged over columns, and how far each sample moves it.
-
-    The squares of the latter sum to the variance of the AUC, estimated from the placements of the
-    samples (DeLong); of two classifiers, the squares of the differences do to that of the
-    difference. A class of one sample moves nothing.
-
-    Parameters
-    ----------
-    scores, signs : ndarray of shape (n, C)
-        The scores, and labels ±1, both of which occur in each column.
-    """
-    aucs, influence = [], np.zeros(len(scores))
-    for score, positive in zip(scores.T, signs.T > 0, strict=True):
-        m, n = int(positive.sum()), int((~positive).sum())
-        ranks = rankdata(score)
-        above = (ranks[positive] - rankdata(score[positive])) / n
-        below = 1.0 - (ranks[~positive] - rankdata(score[~positive])) / m
-        aucs.append(float(above.mean()))
-        if min(m, n) > 1:
-            influence[positive] += (above - aucs[-1]) / np.sqrt(m * (m - 1))
-            influence[~positive] += (below - aucs[-1]) / np.sqrt(n * (n - 1))
-    return float(np.mean(aucs)), influence / len(aucs)
-
-
 def auc_measure(name: str, auc: float, influence: Floats, fewest: float) -> Measure:
     """Return an AUC with its interval.
 
@@ -221,16 +196,3 @@ def _recall(name: str, positive: Floats, negative: Floats, fpr: float) -> Measur
 def _recall_of(positive: Floats, negative: Floats, fpr: float) -> float:
     place = len(negative) - 1 - int(fpr * len(negative) + 1e-9)
     return float((positive > np.partition(negative, place)[place]).mean())
-
-
-def class_signs(index: Indices) -> Floats:
-    """Return labels ±1: one column for two classes, else one for each."""
-    n_classes = int(index.max()) + 1
-    columns = np.arange(1, 2) if n_classes == 2 else np.arange(n_classes)
-    return np.where(index[:, np.newaxis] == columns, 1.0, -1.0)
-
-
-def mean_auc(scores: Floats, signs: Floats) -> float:
-    """Return the AUC, averaged over the columns in which both signs occur."""
-    both = np.ptp(signs, axis=0) > 0
-    return auc_influence(scores[:, both], signs[:, both])[0] if both.any() else 0.5

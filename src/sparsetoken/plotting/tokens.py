@@ -52,7 +52,7 @@ def explanation(explained: Any, texts: Sequence[str] | None = None) -> Figure:
         contributions.xaxis.set_major_locator(MaxNLocator(integer=True))
         if texts is not None:
             contributions.set_xticks(tokens, [texts[token] for token in tokens], rotation=90)
-        title = f"Blue tokens speak for {explained.label!r}, orange ones against it"
+        title = f"Blue tokens speak for {explained.speaks_for!r}, orange ones against it"
         caption(figure, [], title, [_sum(explained)])
         return finish(figure, title=True)
 

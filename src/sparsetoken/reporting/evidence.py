@@ -10,8 +10,9 @@ from sklearn.metrics import confusion_matrix, roc_curve
 from sparsetoken import planner
 from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken.estimators import Sequences
+from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.folds import check_groups, held_out, natural_order, split
-from sparsetoken.inspection.diagnose import diagnose
+from sparsetoken.inspection.diagnosis import diagnose
 from sparsetoken.inspection.measures import Measure, fraction, judge, why_no_recall
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.fingerprints import seen_in_fit
@@ -31,7 +32,7 @@ class Shown(NamedTuple):
     predicted: str
     probability: float
     weights: Floats
-    """Attention on each token; empty for a model that does not explain itself."""
+    """Attention on each token."""
     contributions: Floats
     """What each token adds to the score of the predicted class."""
 
@@ -77,7 +78,7 @@ class Evidence:
 
 
 def gather(
-    classifier: Any,
+    classifier: SequenceClassifier,
     X: Any,
     y: Any,
     *,
@@ -119,7 +120,7 @@ def gather(
         confusion=confusion_matrix(labels, predicted, labels=classes),
         calibration=_binned(probability, correct),
         by_length=_binned(lengths.astype(float), ~correct),
-        members=dict(getattr(classifier, "members_", {})),
+        members=classifier.members_,
         findings=_findings(classifier, sequences, labels, scores if n_refits else None, plan),
         right=show(surest[correct[surest]]),
         wrong=show(surest[~correct[surest]]),
@@ -128,7 +129,7 @@ def gather(
 
 
 def _score(
-    classifier: Any, X: Sequences, y: Array, groups: Any, random_state: int
+    classifier: SequenceClassifier, X: Sequences, y: Array, groups: Any, random_state: int
 ) -> tuple[Indices, Floats, Floats, int, str]:
     """Score new sequences by the model; if there are too few, all of them by refits.
 
@@ -184,11 +185,9 @@ def _binned(x: Floats, hits: Bools) -> list[Step]:
 
 
 def _findings(
-    classifier: Any, X: Sequences, y: Array, refitted: Floats | None, plan: bool
+    classifier: SequenceClassifier, X: Sequences, y: Array, refitted: Floats | None, plan: bool
 ) -> list[str]:
     """Return the diagnosis line by line; what more samples bring is left to the plan, if any."""
-    if not hasattr(classifier, "diagnose"):
-        return []
     index = np.searchsorted(classifier.classes_, y)
     if np.bincount(index, minlength=len(classifier.classes_)).min() < 2:
         return ["A diagnosis needs two sequences of each class."]
@@ -197,12 +196,15 @@ def _findings(
 
 
 def _describe(
-    classifier: Any, X: Sequences, i: int, label: Any, predicted: Any, probability: float
+    classifier: SequenceClassifier,
+    X: Sequences,
+    i: int,
+    label: Any,
+    predicted: Any,
+    probability: float,
 ) -> Shown:
-    """Return a sequence with what its tokens say of the predicted class, if anything."""
+    """Return a sequence with what its tokens say of the predicted class."""
     name = str(i if X.ids is None else X.ids[i])
-    weights = contributions = np.empty(0)
-    if hasattr(classifier, "explain"):
-        (explanation,) = classifier.explain(X[[i]], top=int(X.lengths[i]), label=predicted)
-        _, weights, contributions, *_ = explanation.by_position()
+    (explanation,) = classifier.explain(X[[i]], top=int(X.lengths[i]), label=predicted)
+    _, weights, contributions, *_ = explanation.by_position()
     return Shown(name, str(label), str(predicted), float(probability), weights, contributions)

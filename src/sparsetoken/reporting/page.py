@@ -15,6 +15,7 @@ _MEANING = {
     "posterior": "a few tokens decide, as in the sparse-token model",
     "pooled": "all tokens together decide",
     "statistics": "the spread and extremes of all tokens decide",
+    "position": "each position has a readout of its own",
 }
 _CLASS_COLORS = (*COLORS[:-1], "var(--ink)")  # black would vanish in the dark
 _MAIN, _OTHER = SPEAKS["for"].lower(), SPEAKS["against"].lower()
@@ -122,13 +123,11 @@ def _kind(evidence: Evidence) -> str:
 
 
 def _sequences(evidence: Evidence, texts: dict[str, list[str]]) -> str:
-    note = "This classifier does not weigh tokens."
-    if any(one.weights.size for one in (*evidence.right, *evidence.wrong)):
-        model = "the model itself, which was trained on them" if evidence.n_refits else "the model"
-        note = (
-            f"One box a token: its height is the attention it gets from {model}. Blue speaks for "
-            "the predicted class, orange against it."
-        )
+    model = "the model itself, which was trained on them" if evidence.n_refits else "the model"
+    note = (
+        f"One box a token, counted from 0: its height is the attention it gets from {model}. Blue "
+        "speaks for the predicted class, orange against it."
+    )
     right, wrong = (
         "".join(_sequence(one, texts.get(one.name)) for one in shown) or "<p>None.</p>"
         for shown in (evidence.right, evidence.wrong)
@@ -140,17 +139,14 @@ def _sequences(evidence: Evidence, texts: dict[str, list[str]]) -> str:
 
 
 def _sequence(one: Shown, texts: list[str] | None) -> str:
-    verdict, tokens = f"is {escape(one.label)}", ""
+    verdict, heaviest = f"is {escape(one.label)}", int(np.argmax(one.weights))
     if one.label != one.predicted:
         verdict += f', <span class="wrong">said {escape(one.predicted)}</span>'
-    if one.weights.size:
-        tokens = strip(one.weights.tolist(), one.contributions.tolist(), texts)
-        if texts is not None:
-            heaviest = escape(texts[int(np.argmax(one.weights))])
-            tokens += f'<p class="soft">heaviest token: {heaviest}</p>'
+    tokens = strip(one.weights.tolist(), one.contributions.tolist(), texts)
+    text = "" if texts is None else f" {escape(texts[heaviest])}"
     return (
         f'<div class="sequence"><b>{escape(one.name)}</b> {verdict}, with probability '
-        f"{one.probability:.2f}{tokens}</div>"
+        f'{one.probability:.2f}{tokens}<p class="soft">heaviest token: {heaviest}{text}</p></div>'
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -10,6 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 from sparsetoken._types import Bools, Floats, Indices
+from sparsetoken.estimators.base import SequenceClassifier
+from sparsetoken.estimators.reference import auc_influence, class_signs, mean_auc
 from sparsetoken.inspection.data_faults import (
     Finding,
     constant,
@@ -18,7 +20,6 @@ from sparsetoken.inspection.data_faults import (
     outlying,
     token_spread,
 )
-from sparsetoken.inspection.measures import class_signs, mean_auc
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.fingerprints import fingerprints_of
 from sparsetoken.sequences.passes import attention_features, pooled_features
@@ -28,6 +29,7 @@ _CROSS_VALIDATED = 1.5  # so much more an AUC of noise scatters, as the fits sha
 _CONVINCING = 0.9  # AUC of held-out samples: whatever finds these few tokens has found the query
 _CONVINCING_NEGATIVES, _CLEARLY = 0.97, 0.04  # AUC of heads for them, and ahead of the others
 _LOW_RELIABILITY = 0.7
+_SHIFTED, _LEAST_SHIFT = 3.0, 0.05  # standard errors, and AUC, that new scores lie below held-out
 
 
 @dataclass(frozen=True)
@@ -80,43 +82,73 @@ class Diagnosis:
         return "\n".join(lines)
 
 
-def diagnose(model: Any, data: Data, index: Indices, refitted: Floats | None = None) -> Diagnosis:
+class _Evidence(NamedTuple):
+    """What findings about a model are made from."""
+
+    auc: dict[str, float]
+    above: dict[str, float]
+    """How many standard errors of chance each AUC is above one half."""
+    kind: str
+    error: float
+    """Standard error of a pooled AUC."""
+    shifted: bool
+    """Whether new sequences are told apart clearly worse than those held out in fit."""
+
+
+def diagnose(
+    model: SequenceClassifier, data: Data, index: Indices, refitted: Floats | None = None
+) -> Diagnosis:
     """Look at the scores, at simple readouts of the tokens, and at the data themselves.
 
-    ``model`` is a fitted classifier that attends to tokens; ``refitted`` are scores of the data by
-    refits that did not see them, if there were any.
+    ``refitted`` are scores of the data by refits that did not see them, if there were any.
     """
     counts = np.bincount(index)
     if counts.min() < 2:
         raise ValueError("diagnose needs at least two samples of each class")
-    signs = class_signs(index)
+    signs, reference = class_signs(index), model.reference_
     scores, seen = _held_out_scores(model, data)
     if refitted is not None:
         scores, seen = refitted.reshape(len(data), -1), np.ones(len(data), dtype=bool)
     auc = {"model": mean_auc(scores, signs), **_simple_aucs(model, data, signs)}
-    held_out_counts = counts
-    if hasattr(model, "reference_"):
-        reference = model.reference_
+    held_out_counts, shifted = counts, False
+    if reference is not None and np.isfinite(reference.scores).all(axis=1).any():
         rows = np.isfinite(reference.scores).all(axis=1)
-        if rows.any():
-            of_class = class_signs(reference.classes)[rows]
-            auc["held out"] = mean_auc(reference.scores[rows], of_class)
-            held_out_counts = np.bincount(reference.classes[rows], minlength=len(counts))
+        held_out = reference.scores[rows], class_signs(reference.classes)[rows]
+        auc["held out"] = mean_auc(*held_out)
+        held_out_counts = np.bincount(reference.classes[rows], minlength=len(counts))
+        shifted = _is_below((scores[~seen], signs[~seen]), held_out)
     error = float(np.sqrt(max(auc["pooled"] * (1.0 - auc["pooled"]), 0.01) / counts.min()))
     above = _above_chance(auc, counts, held_out_counts, bool(seen.any()))
     kind = _kind(model, auc, error) if above["model"] > _CERTAIN else "nothing found"
+    shifted = shifted and above["reversed"] <= _CERTAIN
+    evidence = _Evidence(auc, above, kind, error, shifted)
     findings = (
         duplicated(data),
         few_samples(counts, model.classes_),
         outlying(data),
-        *_faults_of_the_model(model, auc, above, kind, error),
+        *_faults_of_the_scores(evidence),
+        *_faults_of_the_model(model, evidence),
         constant(data),
     )
-    half = getattr(model, "half_auc_", None)
+    half = model.half_auc_
     more = None if half is None else bool(auc.get("held out", half) - half > 0.5 * error)
     if not more and any(finding.found and finding.asks_for_samples for finding in findings):
         more = None
     return Diagnosis(findings, auc, float(ndtr(-above["model"])), kind, more)
+
+
+def _is_below(new: tuple[Floats, Floats], held_out: tuple[Floats, Floats]) -> bool:
+    """Return whether the AUC of new scores, with their signs, is clearly below the held-out one."""
+    aucs, variance = [], 0.0
+    for scores, signs in (new, held_out):
+        fewest = min(((signs > 0).sum(axis=0)).min(), ((signs < 0).sum(axis=0)).min(), np.inf)
+        if len(signs) == 0 or fewest < 2:
+            return False
+        auc, influence = auc_influence(scores, signs)
+        aucs.append(auc)
+        variance += max(float(influence @ influence), 0.01 / float(fewest))
+    below = aucs[1] - aucs[0]
+    return bool(below > _LEAST_SHIFT and below > _SHIFTED * np.sqrt(variance))
 
 
 def _above_chance(
@@ -136,9 +168,9 @@ def _above_chance(
     }
 
 
-def _simple_aucs(model: Any, data: Data, signs: Floats) -> dict[str, float]:
+def _simple_aucs(model: SequenceClassifier, data: Data, signs: Floats) -> dict[str, float]:
     """Return the AUC of simple readouts: of the mean token, attended ones, spread and length."""
-    queries = np.atleast_2d(model.query_) * getattr(model, "beta", 1.0)
+    queries = model.leading_query()
     attended, reversed_ = (
         _readout_auc([data.per_sample(attention_features, sign * q) for q in queries], signs)
         for sign in (1.0, -1.0)
@@ -158,14 +190,14 @@ def _chance_error(counts: Indices) -> float:
     return float(np.sqrt((n_samples + 1) / (12.0 * smaller * (n_samples - smaller))))
 
 
-def _held_out_scores(model: Any, data: Data) -> tuple[Floats, Bools]:
+def _held_out_scores(model: SequenceClassifier, data: Data) -> tuple[Floats, Bools]:
     """Return scores, and a mask of the samples whose score comes from a fold without them."""
     seen = np.zeros(len(data), dtype=bool)
-    scores = model._decide(data).reshape(len(data), -1)
-    trained = getattr(model, "fingerprints_", np.empty(0))
-    if not hasattr(model, "reference_") or len(trained) != len(model.reference_.scores):
+    scores = model.as_stack().scores(data)
+    trained, reference = model.fingerprints_, model.reference_
+    if reference is None or trained is None or len(trained) != len(reference.scores):
         return scores, seen
-    held_out, marks, order = model.reference_.scores, fingerprints_of(data), np.argsort(trained)
+    held_out, marks, order = reference.scores, fingerprints_of(data), np.argsort(trained)
     place = order[np.minimum(np.searchsorted(trained, marks, sorter=order), len(trained) - 1)]
     seen = (trained[place] == marks) & np.isfinite(held_out[place]).all(axis=1)
     scores[seen] = held_out[place[seen]]
@@ -193,20 +225,19 @@ def _scaled(features: Floats) -> Floats:
     return (features - features.mean(axis=0)) / np.where(deviation > 1e-9, deviation, np.inf)
 
 
-def _kind(model: Any, auc: dict[str, float], error: float) -> str:
+def _kind(model: SequenceClassifier, auc: dict[str, float], error: float) -> str:
     """Say what decides: the member of largest weight, or attention if it beats pooling."""
-    if not hasattr(model, "members_"):
-        sparse = model.query_.any() and auc["attention"] > auc["pooled"] + error
+    if model.reference_ is None:  # nothing was weighed by samples held out
+        sparse = model.leading_query().any() and auc["attention"] > auc["pooled"] + error
         return "a few tokens" if sparse else "the mean token"
     names = {"pooled": "the mean token", "statistics": "the sequence as a whole"}
-    return names.get(max(model.members_, key=lambda name: model.members_[name]), "a few tokens")
+    members = model.members_
+    return names.get(max(members, key=lambda name: members[name]), "a few tokens")
 
 
-def _faults_of_the_model(
-    model: Any, auc: dict[str, float], above: dict[str, float], kind: str, error: float
-) -> Iterator[Finding]:
-    """Yield what may be wrong with a model; ``error`` is the standard error of a pooled AUC."""
-    members, attends = getattr(model, "members_", None), bool(np.any(model.query_))
+def _faults_of_the_scores(evidence: _Evidence) -> Iterator[Finding]:
+    """Yield what the scores tell of the data that were given."""
+    auc, above, *_, shifted = evidence
     yield Finding(
         "length predicts the label",
         above["length"] > _CERTAIN + 1.0 and abs(auc["length"] - 0.5) > 0.15,
@@ -219,42 +250,38 @@ def _faults_of_the_model(
         f"High scores go with the other class (AUC {auc['model']:.3f}).",
         "Check which label is which: they seem to be swapped here.",
     )
+    yield Finding(
+        "other data than those of training",
+        shifted,
+        f"These sequences differ from the training data: their scores have AUC {auc['model']:.3f}, "
+        f"those of samples held out in fit {auc.get('held out', np.nan):.3f}.",
+        "Compare how both were collected, scaled and labelled; fit to sequences like these.",
+    )
     held_out = f", of samples held out in fit {auc['held out']:.3f}" if "held out" in auc else ""
     yield Finding(
         "nothing beats chance",
-        max(above.values()) <= _CERTAIN,
+        not shifted and max(above.values()) <= _CERTAIN,
         f"Neither the model (AUC {auc['model']:.3f}{held_out}) nor the mean, the spread or the "
         "number of tokens tells the classes apart.",
         "Check that each label belongs to its sequence. If so, try other features or many more "
         "samples.",
         asks_for_samples=True,
     )
-    yield Finding(
-        "anti-aligned query",
-        attends
-        and (members is None or kind == "a few tokens")
-        and auc["reversed"] > auc["attention"] + 2.0 * error,
-        f"Attention to the opposite tokens classifies better (AUC {auc['reversed']:.3f} "
-        f"instead of {auc['attention']:.3f}).",
-        "Match the bias step to the class prior, lower lr_readout, or use AttentionClassifier, "
-        "whose start weighs both classes equally.",
-    )
-    first, second = map(str, model.classes_.tolist()[:2])
-    for_first, for_second = (_sharp_auc(model, turn) for turn in (-1.0, 1.0))
-    yield Finding(
-        "tokens of the negatives decide",
-        for_first > _CONVINCING_NEGATIVES and for_first > for_second + _CLEARLY,
-        f"Tokens that speak for {first} tell the classes apart better (AUC {for_first:.3f}) than "
-        f"those that speak for {second} ({for_second:.3f}).",
-        f"If only {second} should be recognized by its tokens, a sequence that lacks something is "
-        "mistaken for it: use SparseTokenClassifier(monotone=True).",
-    )
+
+
+def _faults_of_the_model(model: SequenceClassifier, evidence: _Evidence) -> Iterator[Finding]:
+    """Yield what may be wrong with a model; other data than those of training do not accuse it."""
+    auc, above, kind, error, shifted = evidence
+    members, attends = model.members_, bool(np.any(model.leading_query()))
+    yield _anti_aligned(model, evidence, attends)
+    yield _tokens_of_the_negatives(model)
     least = min(auc["model"], auc.get("held out", auc["attention"]))
     yield Finding(
         "spread tells more than the model",
-        above["spread"] > _CERTAIN and auc["spread"] > least + 2.0 * error,
+        not shifted and above["spread"] > _CERTAIN and auc["spread"] > least + 2.0 * error,
         f"Deviations and extremes of the tokens have AUC {auc['spread']:.3f}.",
-        "The signal is not a shifted mean: use SparseTokenClassifier.",
+        "The signal is not a shifted mean: "
+        + _use(model, ("SparseTokenClassifier",), "add such statistics to the features."),
     )
     reliability = model.query_reliability_
     doubtful = reliability < _LOW_RELIABILITY and auc.get("held out", 0.5) < _CONVINCING
@@ -266,23 +293,60 @@ def _faults_of_the_model(
         "not rely on the weights of single tokens.",
         asks_for_samples=True,
     )
+    no_better = not attends or auc["attention"] <= auc["pooled"] + error
     yield Finding(
         "attention no better than pooling",
-        "statistics" not in (members or ())
-        and (not attends or auc["attention"] <= auc["pooled"] + error),
+        not shifted and "attention" in members and "statistics" not in members and no_better,
         f"The mean token classifies as well (AUC {auc['pooled']:.3f}, attention "
         f"{auc['attention']:.3f}).",
-        "Use SparseTokenClassifier or PooledClassifier, or give attention more samples.",
+        f"U{_use(model, ('SparseTokenClassifier', 'PooledClassifier'))[1:]} Or give attention more "
+        "samples.",
         asks_for_samples=True,
     )
 
 
-def _sharp_auc(model: Any, temperature: float) -> float:
+def _use(model: SequenceClassifier, names: tuple[str, ...], else_do: str = "") -> str:
+    """Return advice to use other classifiers than this one."""
+    others = [name for name in names if name != type(model).__name__]
+    return f"use {' or '.join(others)}." if others else else_do
+
+
+def _anti_aligned(model: SequenceClassifier, evidence: _Evidence, attends: bool) -> Finding:
+    auc, _, kind, error, shifted = evidence
+    decides = model.reference_ is None or kind == "a few tokens"
+    advice = "Give it more samples, or another random_state."
+    if model.reference_ is None:
+        advice = (
+            "Match the bias step to the class prior, lower lr_readout, or use "
+            "AttentionClassifier, whose start weighs both classes equally."
+        )
+    return Finding(
+        "anti-aligned query",
+        attends and decides and not shifted and auc["reversed"] > auc["attention"] + 2.0 * error,
+        f"Attention to the opposite tokens classifies better (AUC {auc['reversed']:.3f} "
+        f"instead of {auc['attention']:.3f}).",
+        advice,
+    )
+
+
+def _tokens_of_the_negatives(model: SequenceClassifier) -> Finding:
+    first, second = map(str, model.classes_.tolist()[:2])
+    for_first, for_second = (_sharp_auc(model, sign) for sign in (-1.0, 1.0))
+    return Finding(
+        "tokens of the negatives decide",
+        for_first > _CONVINCING_NEGATIVES and for_first > for_second + _CLEARLY,
+        f"Tokens that speak for {first} tell the classes apart better (AUC {for_first:.3f}) than "
+        f"those that speak for {second} ({for_second:.3f}).",
+        f"If only {second} should be recognized by its tokens, a sequence that lacks something is "
+        "mistaken for it: use SparseTokenClassifier(monotone=True).",
+    )
+
+
+def _sharp_auc(model: SequenceClassifier, temperature: float) -> float:
     """Return the best AUC, on held-out samples, of sharp heads for one of two classes."""
-    members = model.stack_.members if hasattr(model, "stack_") else []
     aucs = [
         about["auc"] or 0.0
-        for member in members
+        for member in model.as_stack().members
         for about in member.describe()
         if about.get("model") == "attention" and about["temperature"] == temperature
     ]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
-from sparsetoken.inspection.explain import reliability
+from sparsetoken.estimators.folds import reliability
 
 PROBLEM = st.SparseTokenProblem(10, 1, 5.0)
 X, Y, TRUTH = PROBLEM.sample(300, 20, random_state=0, return_truth=True)
@@ -80,3 +80,34 @@ def test_bad_arguments():
     model = st.TwoStepAttentionClassifier(random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="top must be an integer >= 1"):
         model.explain(X, top=0)
+
+
+def test_every_classifier_attends_and_explains():
+    """Pooling weighs all tokens the same, a readout in a row weighs them by position."""
+    pooled, in_a_row = (c.fit(X, Y) for c in (st.PooledClassifier(), st.VectorizedClassifier()))
+    assert pooled.attention(NEW[:3]) == pytest.approx(np.full((3, 10), 0.1))
+    assert [len(weights) for weights in pooled.attention([NEW[0, :4], NEW[1]])] == [4, 10]
+    sizes = np.linalg.norm(in_a_row.coef_.reshape(10, -1), axis=1)
+    assert in_a_row.attention(NEW[:2]) == pytest.approx(np.tile(sizes / sizes.sum(), (2, 1)))
+    for clf in (pooled, in_a_row):
+        for explained, score in zip(
+            clf.explain(NEW[:5], top=10), clf.decision_function(NEW[:5]), strict=True
+        ):
+            total = explained.contributions.sum() + explained.baseline + explained.whole
+            assert total == pytest.approx(score)
+            assert explained.whole == pytest.approx(0.0, abs=1e-9)
+    assert (pooled.members_, in_a_row.members_) == ({"pooled": 1.0}, {"position": 1.0})
+    with pytest.raises(ValueError, match="PooledClassifier holds no samples out in fit"):
+        pooled.threshold(0.1)
+    with pytest.raises(ValueError, match="needs whole sequences and has no stream"):
+        in_a_row.stream().update(NEW[0, 0])
+
+
+def test_an_explanation_says_what_is_predicted_and_is_readable():
+    model = st.TwoStepAttentionClassifier(random_state=0).fit(X, np.where(Y == 1, "ill", "well"))
+    for one, said in zip(model.explain(NEW[:20]), model.predict(NEW[:20]), strict=True):
+        assert (one.speaks_for, one.predicted) == ("well", said)
+        assert max(map(len, repr(one).replace("=", ",").split(","))) < 20
+        assert f"predicted='{said}'" in repr(one)
+    with pytest.warns(FutureWarning, match="label is called speaks_for now"):
+        assert one.label == "well"

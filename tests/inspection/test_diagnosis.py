@@ -1,5 +1,7 @@
 """What is wrong with a model or its data is found, and nothing else."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -166,3 +168,34 @@ def test_tokens_of_the_negatives():
         assert not found(*problem.sample(120, 10, random_state=0)).found
     mean = rng.standard_normal((100, 6, 5))
     assert not found(mean, (mean.mean(axis=(1, 2)) > 0).astype(int)).found
+
+
+@pytest.mark.parametrize("kind", [st.AttentionClassifier, st.SparseTokenClassifier])
+def test_sequences_unlike_those_of_training(kind):
+    """Good scores when held out, chance on what was collected otherwise: not the model's fault."""
+    data, y, new, y_new = needle()
+    quick = {"n_trees": 10} if kind is st.SparseTokenClassifier else {}
+    model = kind(random_state=0, cv=3, refine_steps=15, **quick).fit(data, y)
+    assert "other data than those of training" not in names(model.diagnose(new, y_new))
+    assert "other data than those of training" not in names(model.diagnose(data, y))
+    found = model.diagnose(new[:, :, ::-1], y_new)  # features in another order
+    assert found.problems[0].name == "other data than those of training"
+    assert found.auc["held out"] > 0.85
+    assert f"use {kind.__name__}" not in str(found)
+    assert "nothing beats chance" not in names(found)
+
+
+def test_no_classifier_is_told_to_use_itself():
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    parts = rng.standard_normal((120, 8, 4))
+    parts[y == 1, 0] *= 4.0
+    for model in (
+        st.SparseTokenClassifier(random_state=0, cv=2, refine_steps=5, n_trees=10),
+        st.AttentionClassifier(random_state=0, cv=2, refine_steps=5),
+        st.PooledClassifier(),
+        st.TwoStepAttentionClassifier(random_state=0),
+    ):
+        for finding in model.fit(parts, y).diagnose(parts, y).findings:
+            said = finding.advice.replace("SparseTokenClassifier(monotone=True)", "")
+            assert not re.search(rf"[Uu]se .*\b{type(model).__name__}", said)

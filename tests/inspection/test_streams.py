@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
-from sparsetoken.inspection.stream import stream_checks
+from sparsetoken.inspection.streams import stream_checks
 from sparsetoken.inspection.thresholds import stream_scores
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import as_sequences
@@ -102,8 +102,23 @@ def test_thresholds_are_of_what_a_stream_sees(window, monkeypatch):
     model, texts = MODELS["sparse-token"], np.stack([LONG, LONG[::-1]])
     checks = stream_checks(len(LONG), 5, window)
     data = MemoryData(as_sequences(texts))
-    largest = stream_scores(model.stack_.scores, data, window, checks)
+    largest = stream_scores(model.stack_, data, window, checks)
     for row, text in zip(largest, texts, strict=True):
         stream = model.stream(window=window)
         scores = [stream.update(token) for token in text]
         assert row == pytest.approx(np.max(np.array(scores)[checks - 1]), abs=1e-5)
+
+
+def test_a_stream_that_goes_on_is_still_looked_at_and_says_so():
+    stream = MODELS["attention"].stream(fpr=0.05, n_tokens=20)
+    harmless = np.full(6, 3.0)
+    for _ in range(20):
+        stream.update(harmless)
+    assert not stream.alarm
+    with pytest.warns(UserWarning, match=r"more than the 20 tokens .*n_tokens="):
+        stream.update(harmless)
+    for token in X[Y == 1].reshape(-1, 6):
+        stream.update(token)  # a second warning would be an error
+    assert stream.alarm
+    stream.reset()
+    assert not stream.alarm

@@ -1,11 +1,18 @@
 """Scores of sequences whose tokens come one by one, and alarms that hold a false-positive rate."""
 
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from sparsetoken._types import Indices
-from sparsetoken._validation import check_count
+from sparsetoken._types import Floats, Indices
+from sparsetoken._validation import check_count, check_real
+from sparsetoken.estimate import Estimate
+from sparsetoken.estimators.base import SequenceClassifier
+from sparsetoken.estimators.stack import Stack
+from sparsetoken.inspection.thresholds import joined_threshold, reference_of, stream_scores
+from sparsetoken.sequences.data import MemoryData
 
 
 class _Window:
@@ -15,7 +22,7 @@ class _Window:
     oldest leaves by being dropped. When none is left, the newer tokens become the older.
     """
 
-    def __init__(self, size: int, join: Any) -> None:
+    def __init__(self, size: int, join: Callable[[Any, Any], Any]) -> None:
         self.size, self.join = size, join
         self.older: list[Any] = []
         self.newer: list[Any] = []
@@ -61,16 +68,16 @@ class ScoreStream:
 
     def __init__(
         self,
-        stack: Any,
-        n_features: int,
+        stack: Stack,
         window: int | None,
-        threshold: Any = None,
-        checks: Any = (),
+        threshold: Estimate | None = None,
+        checks: Sequence[int] | Indices = (),
     ) -> None:
         self.threshold, self.checks = threshold, np.asarray(checks, dtype=int)
-        self._stack, self._n_features = stack.weighty(), n_features
+        self._stack, self._n_features = stack.weighty(), len(stack.center)
         self._check_now = set(self.checks.tolist())
-        self._window_size = None if window is None else check_count("window", window)
+        self._window_size = window
+        self._warned = False
         self.reset()
 
     def reset(self) -> None:
@@ -104,13 +111,53 @@ class ScoreStream:
         raw = np.concatenate([member.scores_of(summary, count) for member, summary in members])
         score = self._stack.combine(raw)
         self.score = float(score[0]) if len(score) == 1 else score
-        if self.n_tokens in self._check_now and self.score > self.threshold:
+        if self.threshold is not None and self._looks_now() and self.score > self.threshold:
             self.alarm = True
         return self.score
+
+    def _looks_now(self) -> bool:
+        """Return whether the score is compared now; after the last check, as often as before."""
+        last = int(self.checks[-1])
+        if self.n_tokens <= last:
+            return self.n_tokens in self._check_now
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"this stream has more than the {last} tokens that it was made for: it is still "
+                "looked at, but a harmless one raises an alarm more often than fpr; ask for "
+                "stream(fpr=..., n_tokens=...) with the length of the longest sequence",
+                UserWarning,
+                stacklevel=3,
+            )
+        step = int(self.checks[-1] - self.checks[-2]) if len(self.checks) > 1 else last
+        return (self.n_tokens - last) % step == 0
 
     def _join(self, earlier: list[Any], later: list[Any]) -> list[Any]:
         members = zip(self._stack.members, earlier, later, strict=True)
         return [member.join(before, after) for member, before, after in members]
+
+
+def stream(classifier: SequenceClassifier, fpr: Any, n_tokens: Any, window: Any) -> ScoreStream:
+    """Return a stream of a fitted classifier; with ``fpr``, one that raises alarms."""
+    window, stack = None if window is None else check_count("window", window), classifier.as_stack()
+    if fpr is None:
+        return ScoreStream(stack, window)
+    if n_tokens is None:
+        raise ValueError("n_tokens must be given with fpr: how long a whole sequence is")
+    if len(classifier.classes_) > 2:
+        raise ValueError("fpr needs a classifier of two classes; compare stream.score yourself")
+    fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
+    length, reference = check_count("n_tokens", n_tokens), reference_of(classifier)
+    warm_up = max(2, round(reference.lengths[1])) if window is None else window
+    checks = stream_checks(length, warm_up, window)
+    n_scored = int(np.minimum(checks, window or length).sum())
+
+    def score(stack: Stack, data: MemoryData) -> Floats:
+        return stream_scores(stack, data, window, checks)[:, 0]
+
+    negative = np.array([True, False])
+    threshold = joined_threshold(stack, reference, negative, fpr, length, score, n_scored)
+    return ScoreStream(stack, window, threshold, checks)
 
 
 def stream_checks(n_tokens: int, warm_up: int, window: int | None) -> Indices:
