@@ -31,11 +31,7 @@ app.command()(serve.serve)
 
 # Typer brings its own copy of click, or takes the installed one: the class is known by its child.
 _UsageError: Any = typer.BadParameter.__base__
-_EXPECTED = (
-    *(_UsageError, CommandError, ValueError, ArithmeticError, RuntimeError),
-    *(MemoryError, OSError),
-)
-_OURS = ("StoreError", "ClusterError")  # imported only by those who can raise them
+_EXPECTED = (_UsageError, ValueError, ArithmeticError, RuntimeError, MemoryError, OSError)
 # Arguments of ``read_dataset`` in a message, with or without a value: options here.
 _ARGUMENT = re.compile(r"\b(by|label|labels|features|ignore|group|layer)=('[^']*'|[0-9]+)?")
 
@@ -73,12 +69,10 @@ def _run(arguments: list[str] | None) -> int:
         return app(arguments, standalone_mode=False) or 0
     except KeyboardInterrupt:
         return 130
-    except Exception as error:
+    except _EXPECTED as error:
         if type(error).__name__ == "NoArgsIsHelpError":
-            error.show()  # type: ignore[attr-defined]
+            error.show()  # type: ignore[union-attr]
             return 2
-        if not isinstance(error, _EXPECTED) and type(error).__name__ not in _OURS:
-            raise
         message(f"sparsetoken: {_one_line(_sentence(error))}")
         if isinstance(error, CommandError):
             return error.code

@@ -17,7 +17,7 @@ from sparsetoken._validation import import_extra
 _PATIENCE = 2.0  # seconds before anything is shown
 
 
-class CommandError(Exception):
+class CommandError(RuntimeError):
     """Something failed that is not a wrong argument: one line on stderr, and an exit code."""
 
     def __init__(self, text: str, code: int = 1) -> None:

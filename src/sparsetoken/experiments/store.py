@@ -23,7 +23,7 @@ _HEADER = {"store": "sparsetoken", "version": 3}
 _NUMBERS = ("value", "uncertainty", "converged")
 
 
-class StoreError(Exception):
+class StoreError(RuntimeError):
     """The file cannot serve as a store; the message says why."""
 
 

@@ -17,7 +17,7 @@ from sparsetoken._validation import check_count, import_extra
 _PATIENCE = 5.0  # seconds to wait for a scheduler
 
 
-class ClusterError(Exception):
+class ClusterError(RuntimeError):
     """There is no Dask scheduler at the address, or it has gone."""
 
 
