@@ -67,7 +67,7 @@ try:
         run(sweep, store, executor, progress=pull_the_plug)
 except PowerCutError:
     with Store(path) as store:
-        print("after the power cut:", store.counts())
+        print("after the power cut:", store.counts(cells))
 
 # %%
 # Going on

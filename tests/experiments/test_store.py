@@ -17,12 +17,11 @@ FOUND = {"cosine": Estimate(0.9, 0.01, True)}
 def test_states_and_rows(tmp_path):
     path = tmp_path / "results.db"
     with Store(path) as store:
-        store.add([CELL, OTHER])
-        store.add([CELL])
-        assert store.counts() == {"pending": 2, "done": 0, "failed": 0}
+        assert store.counts([CELL, OTHER]) == {"pending": 2, "done": 0, "failed": 0}
         store.record(CELL, FOUND)
-        store.record_failure(OTHER, "ValueError: no")
-        assert store.counts() == {"pending": 0, "done": 1, "failed": 1}
+        store.record(OTHER, "ValueError: no")
+        assert store.counts([CELL, OTHER]) == {"pending": 0, "done": 1, "failed": 1}
+        assert store.counts() == {"done": 1, "failed": 1}
         assert [(f.cell, f.error) for f in store.failures()] == [(OTHER, "ValueError: no")]
         assert store.missing([CELL, OTHER]) == [OTHER]  # what failed is not done
     with Store(path, read_only=True) as store:
@@ -37,15 +36,12 @@ def test_states_and_rows(tmp_path):
         assert store.rows([OTHER]) == []
         with pytest.raises(StoreError, match="may not be written"):
             store.record(OTHER, FOUND)
-    with Store(path) as store, pytest.warns(FutureWarning, match="always computed again"):
-        assert store.retry_failed() == 1
 
 
 def test_a_failure_does_not_undo_a_result(tmp_path):
     with Store(tmp_path / "results.db") as store:
-        store.add([CELL])
         store.record(CELL, FOUND)
-        store.record_failure(CELL, "too late")
+        store.record(CELL, "too late")
         assert store.counts()["done"] == 1
     with Store(tmp_path / "results.db") as store:
         assert store.counts()["done"] == 1
@@ -71,6 +67,7 @@ def test_files_that_are_no_stores(tmp_path):
         Store(foreign)
 
 
+@pytest.mark.system
 def test_two_processes_write_one_store(tmp_path):
     """Each process records its own cells and all of the common ones, as fast as it can."""
     path = tmp_path / "results.db"
@@ -79,11 +76,10 @@ import sys
 from sparsetoken.estimate import Estimate
 from sparsetoken.experiments import Store, make_cell
 path, who = sys.argv[1], int(sys.argv[2])
-for i in range(60):
+for i in range(30):
     with Store(path) as store:
         for alpha in (1.0 + i, 100.0 + i + 100 * who):
             cell = make_cell("theory", "cosine", {"alpha0": alpha})
-            store.add([cell])
             store.record(cell, {"cosine": Estimate(alpha)})
 """
     workers = [
@@ -92,7 +88,7 @@ for i in range(60):
     assert [worker.wait() for worker in workers] == [0, 0]
     with Store(path) as store:
         rows = store.rows()
-        assert store.counts() == {"pending": 0, "done": 180, "failed": 0}
+        assert store.counts() == {"done": 90, "failed": 0}
         assert store.damaged == 0
     assert sorted(row["value"] for row in rows) == sorted(row["alpha0"] for row in rows)
 
@@ -101,21 +97,20 @@ def cells_of(size):
     return [make_cell("theory", ["cosine", "sharpness"], {"alpha0": 1.0 + i}) for i in range(size)]
 
 
-def filled(path, size=60):
+def filled(path, size=6):
     """Make a store with many numbers, and return what it holds."""
     with Store(path) as store:
-        store.add(cells_of(size))
         for i, cell in enumerate(cells_of(size)):
             store.record(cell, {"cosine": Estimate(i / 7, 1e-3), "sharpness": Estimate(1.0 + i)})
         return store.rows()
 
 
 def test_rows_of_some_cells_in_their_order(tmp_path):
-    filled(tmp_path / "results.db", 60)
-    cells = cells_of(60)
+    filled(tmp_path / "results.db")
+    cells = cells_of(6)
     with Store(tmp_path / "results.db", read_only=True) as store:
         rows = store.rows(cells[::-1])
-        assert [row["alpha0"] for row in rows[::2]] == [float(a) for a in range(60, 0, -1)]
+        assert [row["alpha0"] for row in rows[::2]] == [float(a) for a in range(6, 0, -1)]
         assert len(store.rows(cells[:3])) == 6
 
 
@@ -145,29 +140,21 @@ def test_a_file_that_nobody_can_change_is_read(tmp_path):
 
 
 def test_no_flipped_bit_is_read_as_another_number(tmp_path):
-    """Of 400 random bit flips each is harmless, or noticed: what it hit counts as not computed."""
+    """Of 60 random bit flips each is harmless, or noticed: what it hit counts as not computed."""
     path, copy = tmp_path / "results.db", tmp_path / "copy.db"
-    rows = filled(path)
+    rows, cells = filled(path, 8), cells_of(8)
     content = path.read_bytes()
-    noticed = lost = 0
-    for flip in np.random.default_rng(0).integers(8 * len(content), size=400).tolist():
+    noticed = 0
+    for flip in np.random.default_rng(0).integers(8 * len(content), size=60).tolist():
         damaged = bytearray(content)
         damaged[flip // 8] ^= 1 << flip % 8
         copy.write_bytes(damaged)
         with Store(copy, read_only=True) as store:
-            good = store.rows(skip_damaged=True)
-            assert all(row in rows for row in good), flip
-            missing = store.missing(cells_of(60))
-            assert len(good) == len(rows) - 2 * len(missing)
-            if store.damaged:
-                noticed += 1
-                lost += bool(missing)
-                with pytest.raises(StoreError, match=r"copy\.db is damaged: 1 of its lines"):
-                    store.rows()
-            else:
-                assert store.rows() == rows, flip
-    assert noticed > 350
-    assert lost > 200
+            assert all(row in rows for row in store.rows()), flip
+            assert len(store.rows()) == len(rows) - 2 * len(store.missing(cells))
+            assert store.damaged or store.rows() == rows, flip
+            noticed += bool(store.damaged)
+    assert noticed > 50
 
 
 @pytest.mark.parametrize("kept", [0.3, 0.5, 0.9])
@@ -175,7 +162,6 @@ def test_a_half_written_line_costs_its_cell_only(tmp_path, kept):
     """What a process killed while it writes leaves, and what the next one makes of it."""
     path = tmp_path / "results.db"
     with Store(path) as store:
-        store.add([CELL, OTHER])
         store.record(CELL, FOUND)
         begin = path.stat().st_size
         store.record(OTHER, FOUND)
@@ -186,22 +172,6 @@ def test_a_half_written_line_costs_its_cell_only(tmp_path, kept):
         assert len(store.rows([CELL, OTHER])) == 1
         store.record(OTHER, FOUND)
         assert len(store.rows([CELL, OTHER])) == 2
-        assert store.damaged == 1
-        store.clear_damaged()
     with Store(path, read_only=True) as store:
-        assert store.damaged == 0
+        assert store.damaged == 1
         assert len(store.rows()) == 2
-
-
-def test_what_another_process_has_begun_is_known(tmp_path):
-    path = tmp_path / "results.db"
-    with Store(path) as store, Store(path) as second:
-        store.add([CELL, OTHER])
-        assert store.begin([CELL]) == [CELL]
-        second.refresh()
-        assert second.begin([CELL, OTHER]) == [OTHER]
-        store._begun.clear()  # as if it had not looked since: the first line in the file counts
-        store._end = 0
-        assert store.begin([OTHER]) == []
-        second.record(CELL, FOUND)  # a promise it is not
-        assert store.missing([CELL, OTHER]) == [OTHER]

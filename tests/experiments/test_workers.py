@@ -19,6 +19,8 @@ from sparsetoken.experiments import (
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 
+pytestmark = pytest.mark.system
+
 FIXED = {"model": "pooled", "dim": 200, "trials": 4}
 SWEEP = Sweep(
     [Grid(["test_error"], {"alpha": [1.0 + i / 8 for i in range(20)]}, FIXED, ["simulation"])]

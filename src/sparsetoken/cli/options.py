@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -152,11 +152,13 @@ def _check_population(content: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def open_executor(workers: int | None, scheduler: str | None = None) -> Iterator["Executor"]:
-    """Provide the executor that the options ask for."""
+def open_executor(workers: int | None, scheduler: str | None = None) -> Iterator["Executor | None"]:
+    """Provide the executor that the options ask for; one worker is this process."""
     from sparsetoken.experiments import dask_executor, local_processes
 
-    executor: Any = local_processes(workers) if scheduler is None else dask_executor(scheduler)
+    executor: Any = local_processes(workers) if workers != 1 else nullcontext()
+    if scheduler is not None:
+        executor = dask_executor(scheduler)
     try:
         with executor as opened:
             yield opened

@@ -2,14 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sparsetoken.cli.options import AsJson, Scheduler, Workers, open_executor, option
 from sparsetoken.cli.output import (
     CommandError,
-    check_not_read,
     check_output,
     message,
     print_json,
@@ -18,22 +17,52 @@ from sparsetoken.cli.output import (
     waiting,
 )
 
+if TYPE_CHECKING:
+    from sparsetoken.experiments import Store
+
 app = typer.Typer(
     help="Compute theory and simulation over a grid of parameters; resumable.", no_args_is_help=True
 )
 
-StorePath = Annotated[Path, option("The file of results.", "--store")]
+SweepFile = Annotated[Path, typer.Argument(help="The sweep, a TOML file.")]
+AnySweepFile = Annotated[
+    Path | None, typer.Argument(help="The sweep, a TOML file; without one, all of --store.")
+]
+StorePath = Annotated[
+    Path | None, option("The file of results; by default beside the sweep, ending in .db.")
+]
+
+
+def _load(file: Path) -> Any:
+    from sparsetoken.experiments import load_sweep
+
+    sys.path.insert(0, str(file.parent.resolve()))  # losses and poolings may lie beside it
+    return load_sweep(file)
+
+
+def _open(file: Path | None, store: Path | None) -> "tuple[Store, Any]":
+    """Return the store for reading, and the cells of the sweep; None without a sweep."""
+    from sparsetoken.experiments import Store
+
+    if file is None and store is None:
+        raise ValueError("name the sweep, a TOML file, or its results with --store")
+    cells = _load(file).cells() if file else None
+    opened = Store(store or Path(str(file)).with_suffix(".db"), read_only=True)
+    _tell_damage(opened, "left out: run the sweep again")
+    return opened, cells
+
+
+def _tell_damage(store: "Store", what: str) -> None:
+    if store.damaged:
+        message(f"{store.damaged} lines of {store.path} are damaged; what they held is {what}")
 
 
 @app.command("run")
 def run_sweep(
-    file: Annotated[Path, typer.Argument(help="The sweep, a TOML file.")],
-    store: Annotated[
-        Path | None, option("The file of results; by default beside the sweep, ending in .db.")
-    ] = None,
+    file: SweepFile,
+    store: StorePath = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", hidden=True)] = False,
     as_json: AsJson = False,
 ) -> None:
     """Compute what the store does not have yet.
@@ -53,46 +82,32 @@ def run_sweep(
     A loss or pooling of your own is named by its import path, "my_losses:Huber", from a module
     beside the sweep or installed.
     """  # noqa: D301 (the backslash keeps the lines of the example)
-    from sparsetoken.experiments import Store, load_sweep, run
+    from sparsetoken.experiments import Store, run
 
+    sweep = _load(file)
     path = store or file.with_suffix(".db")
-    check_not_read(path, "--store", [file])
-    sys.path.insert(0, str(file.parent.resolve()))
-    sweep = load_sweep(file)
-    if retry_failed:
-        message("failed cells are always computed again: --retry-failed will go in 0.4")
     with Store(path) as opened:
-        if opened.damaged:
-            message(
-                f"{opened.damaged} lines of {path} are damaged: what they held is computed again"
-            )
-        with (
-            open_executor(workers, scheduler) as executor,
-            waiting("cells", counted=True) as bar,
-        ):
+        _tell_damage(opened, "computed again")
+        with open_executor(workers, scheduler) as executor, waiting("cells", counted=True) as bar:
             report = run(sweep, opened, executor, progress=bar)
-        failed = opened.failures(sweep.cells())
     if as_json:
         print_json({"store": str(path), **report._asdict()})
     message(
         f"{report.computed} computed, {report.failed} failed, "
         f"{report.already_done} already done: {path}"
     )
-    if failed:
+    if report.failed:
         raise CommandError(
-            f"{len(failed)} cells have failed, see 'sparsetoken sweep status --store {path}'"
+            f"{report.failed} cells have failed, see 'sparsetoken sweep status {file}'"
         )
 
 
 @app.command()
-def status(store: StorePath, as_json: AsJson = False) -> None:
+def status(file: AnySweepFile = None, store: StorePath = None, as_json: AsJson = False) -> None:
     """Say how many cells are done, pending and failed, and why they failed."""
-    from sparsetoken.experiments import Store
-
-    with Store(store, read_only=True) as opened:
-        counts, failures, damaged = opened.counts(), opened.failures(), opened.damaged
-    if damaged:
-        message(f"{damaged} lines of {store} are damaged: run the sweep again")
+    opened, cells = _open(file, store)
+    with opened:
+        counts, failures = opened.counts(cells), opened.failures(cells)
     listed = [{"values": f.cell.values, "error": f.error} for f in failures]
     rows = [(name, str(count)) for name, count in counts.items()]
     print_result(as_json, counts | {"failures": listed}, ("cells", "number"), rows)
@@ -103,24 +118,23 @@ def status(store: StorePath, as_json: AsJson = False) -> None:
 
 @app.command()
 def export(
-    store: StorePath,
+    file: AnySweepFile = None,
+    store: StorePath = None,
     out: Annotated[
         Path | None, option("A file ending in .csv or .parquet; by default CSV on stdout.")
     ] = None,
-    skip_damaged: Annotated[
-        bool, option("Leave out what a damaged file has lost.", "--skip-damaged")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the results as a table in long format."""
-    from sparsetoken.experiments import Store, write_table
+    from sparsetoken.experiments import write_table
     from sparsetoken.experiments.table import as_columns, write_csv
 
     if out is not None:
-        check_output(out, (".csv", ".parquet"), reads=(store,))
-    with Store(store, read_only=True) as opened:
-        rows = opened.rows(skip_damaged=skip_damaged)
-        counts = {} if skip_damaged else opened.counts()
+        check_output(out, (".csv", ".parquet"))
+    opened, cells = _open(file, store)
+    with opened:
+        rows = opened.rows(cells)
+        missing = len(opened.failures(cells) if cells is None else opened.missing(cells))
     if out is not None:
         write_table(rows, out)
         message(f"{len(rows)} rows: {out}")
@@ -128,6 +142,5 @@ def export(
         print_json(rows)
     else:
         write_csv(as_columns(rows), sys.stdout)
-    unfinished = counts.get("pending", 0) + counts.get("failed", 0)
-    if unfinished:
-        message(f"{unfinished} cells are not in the table: pending or failed")
+    if missing:
+        message(f"{missing} cells are not in the table: pending or failed")

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import connection
 from typing import Any
@@ -26,8 +26,9 @@ def available_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def local_processes(workers: int | None = None) -> "RestartingProcesses":
-    """Provide processes on this machine, for a ``with`` block; one that dies is replaced.
+@contextmanager
+def local_processes(workers: int | None = None) -> Iterator[Executor]:
+    """Provide processes on this machine; an error ends them at once.
 
     Parameters
     ----------
@@ -35,38 +36,16 @@ def local_processes(workers: int | None = None) -> "RestartingProcesses":
         How many; by default one per processor.
     """
     count = available_workers() if workers is None else check_count("workers", workers)
-    return RestartingProcesses(count)
-
-
-class RestartingProcesses(Executor):
-    """A pool of processes that is started anew when one of them dies."""
-
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
-        self._pool = self._start()
-
-    def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        """Submit to the pool, or to a fresh one if it is broken."""
-        try:
-            return self._pool.submit(function, *args, **kwargs)
-        except BrokenExecutor:
-            self._pool.shutdown(wait=False)
-            self._pool = self._start()
-            return self._pool.submit(function, *args, **kwargs)
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Stop the processes."""
-        self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
-
-    def __exit__(self, kind: Any, *_: object) -> None:
-        if kind is not None:  # end the processes at once, whatever they are computing
-            for process in list((self._pool._processes or {}).values()):
-                process.terminate()
-        self.shutdown(wait=False, cancel_futures=True)
-
-    def _start(self) -> ProcessPoolExecutor:
-        context = process_context("sparsetoken.experiments.cell")
-        return ProcessPoolExecutor(self._workers, context, initializer=end_with_parent)
+    context = process_context("sparsetoken.experiments.cell")
+    pool = ProcessPoolExecutor(count, context, initializer=end_with_parent)
+    try:
+        yield pool
+    except BaseException:
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
 
 
 def process_context(preload: str) -> Any:
