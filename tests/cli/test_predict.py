@@ -145,6 +145,9 @@ def test_a_probability_for_each_class(run, tmp_path):
     assert run("predict", model, data, "--out", table, "--top", 0)[0] == 0
     with table.open() as file:
         rows = list(csv.DictReader(file))
+    assert list(json.loads(run("predict", model, data, "--json", "--top", 0)[1])[0]) == list(
+        rows[0]
+    )
     chances = st.load(model).predict_proba(X)
     for j, name in enumerate("abc"):
         found = [float(row[f"probability_{name}"]) for row in rows]

@@ -5,20 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import sparsetoken as st
 from sparsetoken.cli.options import AsJson, Data, Model, option, read_as_in_fit, with_options
-from sparsetoken.cli.output import (
-    as_text,
-    check_output,
-    message,
-    print_json,
-    print_table,
-    waiting,
-)
+from sparsetoken.cli.output import as_text, check_output, message, print_json, print_table, waiting
 
 if TYPE_CHECKING:
     from sparsetoken.files import Dataset
     from sparsetoken.inspection.measures import Measure
 
-Rows = list[dict[str, Any]]
+Columns = dict[str, list[Any]]
 
 
 @with_options("by", "label", "labels", "features", "layer")
@@ -52,95 +45,101 @@ def predict(
             check_output(path, [".csv", ".parquet"], name, others)
     classifier: Any = st.load(model)
     dataset = read_as_in_fit(data, model, reading)
+    _warn_if_seen(classifier, dataset)
     with waiting("predicting"):
-        rows, measures = _predictions(classifier, dataset, top)
+        X = dataset.sequences
+        predicted, scores = classifier.predict(X), classifier.decision_function(X)
+        table = _predictions(classifier, dataset, predicted, scores, top)
+        measures = _measures(classifier, dataset, predicted, scores)
     if tokens is not None:
         write_columns(_token_columns(classifier, dataset), tokens)
         message(f"{len(dataset.rows)} tokens: {tokens}")
     if as_json:
-        print_json(rows)
+        print_json(
+            [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+        )
     elif out is not None:
-        write_columns(_columns(rows), out)
-        message(f"{len(rows)} rows: {out}")
+        if "top_tokens" in table:
+            table["top_tokens"] = list(map(as_text, table["top_tokens"]))
+        write_columns(table, out)
+        message(f"{len(dataset)} rows: {out}")
     else:
-        _print(rows, measures, classifier.classes_)
+        _print(table, measures, classifier.classes_)
         return
     for measure in measures:
         message(f"{measure.name} {measure}")
 
 
-def _predictions(classifier: Any, dataset: "Dataset", top: int) -> "tuple[Rows, list[Measure]]":
-    """Return one row per sequence, and measures if there are labels."""
-    from sparsetoken.inspection.measures import judge
+def _warn_if_seen(classifier: Any, dataset: "Dataset") -> None:
     from sparsetoken.sequences.fingerprints import seen_in_fit
 
-    X, classes = dataset.sequences, classifier.classes_
-    seen = int(seen_in_fit(classifier, X).sum())
+    seen = int(seen_in_fit(classifier, dataset.sequences).sum())
     if seen:
         message(
-            f"{seen} of the {len(X)} sequences of {dataset.path} were used to fit this model: it "
-            "has seen their labels, so its scores here are too good"
+            f"{seen} of the {len(dataset)} sequences of {dataset.path} were used to fit this "
+            "model: it has seen their labels, so its scores here are too good"
         )
-    scores, chances = classifier.decision_function(X), classifier.predict_proba(X)
-    predicted, names = classifier.predict(X), [str(name) for name in classes]
-    two = len(classes) == 2
-    rows: Rows = []
-    for i, sequence in enumerate(dataset.ids):
-        shown = names.index(str(predicted[i]))
-        row = {
-            "sequence": sequence,
-            "predicted": _plain(predicted[i]),
-            "probability": float(chances[i, shown]),
-            "probabilities": dict(zip(names, chances[i].tolist(), strict=True)),
-            "score": float(scores[i] if two else scores[i, shown]),
-        }
-        rows.append(row)
+
+
+def _predictions(
+    classifier: Any, dataset: "Dataset", predicted: Any, scores: Any, top: int
+) -> Columns:
+    """Return one row per sequence: the prediction, probabilities, score, tokens and label."""
+    X, names = dataset.sequences, [str(name) for name in classifier.classes_]
+    chances = classifier.predict_proba(X)
+    at = range(len(X)), [names.index(str(label)) for label in predicted]
+    table: Columns = {
+        "sequence": list(dataset.ids),
+        "predicted": predicted.tolist(),
+        "probability": chances[at].tolist(),
+        **{f"probability_{name}": chances[:, j].tolist() for j, name in enumerate(names)},
+        "score": (scores if scores.ndim == 1 else scores[at]).tolist(),
+    }
     if top:
-        for row, explanation in zip(rows, classifier.explain(X, top=top), strict=True):
-            pairs = zip(explanation.tokens.tolist(), explanation.weights.tolist(), strict=True)
-            row["top_tokens"] = [{"token": token, "weight": weight} for token, weight in pairs]
+        table["top_tokens"] = [
+            [
+                {"token": token, "weight": weight}
+                for token, weight in zip(one.tokens.tolist(), one.weights.tolist(), strict=True)
+            ]
+            for one in classifier.explain(X, top=top)
+        ]
+    if dataset.labels is not None:
+        table["label"] = dataset.labels.tolist()
+    return table
+
+
+def _measures(classifier: Any, dataset: "Dataset", predicted: Any, scores: Any) -> "list[Measure]":
+    """Return how good the model is on the sequences whose label it knows."""
+    from sparsetoken.inspection.measures import judge
+
     if dataset.labels is None:
-        return rows, []
-    for row, label in zip(rows, dataset.labels, strict=True):
-        row["label"] = _plain(label)
-    labelled = [i for i, row in enumerate(rows) if str(row["label"]) in names]
-    if not labelled:
+        return []
+    names = [str(name) for name in classifier.classes_]
+    index = {i: names.index(str(y)) for i, y in enumerate(dataset.labels) if str(y) in names}
+    if not index:
         message(f"the labels of {dataset.path} are none of the model's: {', '.join(names)}")
-        return rows, []
-    labels = classes[[names.index(str(rows[i]["label"])) for i in labelled]]
-    return rows, judge(labels, predicted[labelled], scores[labelled], classes)
+        return []
+    rows, labels = list(index), classifier.classes_[list(index.values())]
+    return judge(labels, predicted[rows], scores[rows], classifier.classes_)
 
 
-def _print(rows: Rows, measures: "list[Measure]", classes: Any) -> None:
+def _print(table: Columns, measures: "list[Measure]", classes: Any) -> None:
     """Print predictions and measures for people."""
-    columns = [name for name in rows[0] if name != "probabilities"]
-    score = f"score for {_plain(classes[1])!r}; " if len(classes) == 2 else ""
+    shown = {n: map(as_text, v) for n, v in table.items() if not n.startswith("probability_")}
+    score = f"score for {str(classes[1])!r}; " if len(classes) == 2 else ""
     title = f"probability of the prediction; {score}top tokens, counted from 0, with their weights"
-    print_table(columns, [[as_text(row[name]) for name in columns] for row in rows], title)
+    print_table(list(shown), list(zip(*shown.values(), strict=True)), title)
     if measures:
         lines = [(measure.name, str(measure)) for measure in measures]
         print_table(("on labelled sequences", "95 % interval"), lines)
 
 
-def _columns(rows: Rows) -> dict[str, list[Any]]:
-    """Return rows as columns, with one for the probability of each class."""
-    columns: dict[str, list[Any]] = {}
-    for name in rows[0]:
-        values = [row[name] for row in rows]
-        if name == "probabilities":
-            for label in values[0]:
-                columns[f"probability_{label}"] = [chances[label] for chances in values]
-        else:
-            columns[name] = [as_text(v) for v in values] if name == "top_tokens" else values
-    return columns
-
-
-def _token_columns(classifier: Any, dataset: "Dataset") -> dict[str, list[Any]]:
+def _token_columns(classifier: Any, dataset: "Dataset") -> Columns:
     """Return a table with one row per token, in the order of sequences and positions."""
     import numpy as np
 
     lengths = dataset.sequences.lengths
-    table: dict[str, list[Any]] = {
+    table: Columns = {
         "sequence": np.repeat(np.array(dataset.ids, dtype=object), lengths).tolist(),
         "position": np.concatenate([np.arange(length) for length in lengths]).tolist(),
         "row": dataset.rows.tolist(),
@@ -149,17 +148,12 @@ def _token_columns(classifier: Any, dataset: "Dataset") -> dict[str, list[Any]]:
         for axis, places in zip("xyz", dataset.coords.T, strict=False):
             table[axis] = places.tolist()
     table |= {"weight": [], "contribution": [], "towards": []}
-    two = [str(name) for name in classifier.classes_]
+    names = [str(name) for name in classifier.classes_]
     for explanation in classifier.explain(dataset.sequences, top=int(lengths.max())):
         _, weights, contributions, *_ = explanation.by_position()
         label = str(explanation.speaks_for)
-        other = two[0] if len(two) == 2 and label == two[1] else f"not {label}"
+        other = names[0] if len(names) == 2 and label == names[1] else f"not {label}"
         table["weight"] += weights.tolist()
         table["contribution"] += contributions.tolist()
         table["towards"] += [label if number >= 0 else other for number in contributions]
     return table
-
-
-def _plain(value: Any) -> Any:
-    """Return a number or text of NumPy as one of Python."""
-    return value.item() if hasattr(value, "item") else value
