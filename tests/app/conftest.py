@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -18,6 +19,10 @@ class Reply(NamedTuple):
     @property
     def json(self):
         return json.loads(self.text)
+
+    @property
+    def lines(self):
+        return [json.loads(line) for line in self.text.splitlines()]
 
 
 class Server(NamedTuple):
@@ -38,8 +43,24 @@ class Server(NamedTuple):
         text = body if isinstance(body, str | bytes) else json.dumps(body)
         return self.ask("POST", path, text, {"Content-Type": "application/json"})
 
-    def draw(self, view, values=None, step=0):
-        return self.post(f"/api/views/{view}", {"values": values or {}, "step": step})
+    def draw(self, view, values=None):
+        return self.post(f"/api/views/{view}", {"values": values or {}})
+
+    def begin(self, method, path, body):
+        """Return a connection and its first line; whoever closes it has lost interest."""
+        link = http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=120)
+        link.request(method, path, body, {"Content-Type": "application/json"})
+        reply = link.getresponse()
+        return link, reply, json.loads(reply.readline())
+
+    def workers(self):
+        """Processes that compute."""
+        found = []
+        for child in psutil.Process(self.process.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                if child.status() != psutil.STATUS_ZOMBIE and not child.children():
+                    found.append(child)
+        return found
 
     def files(self):
         """Files that visitors have left here."""

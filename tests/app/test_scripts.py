@@ -2,9 +2,8 @@
 
 import pytest
 
-from app.views.drawing import ODD, SPREAD, commanded, draw
-from sparsetoken.app.scripts import script
-from sparsetoken.app.views import VIEWS
+from app.views.drawing import ODD, commanded, first
+from sparsetoken.app.scripts import script, theory_command
 
 pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
 
@@ -20,13 +19,14 @@ def test_a_script_makes_the_problem_and_fills_in_values():
     exec(text, {})
 
 
+def test_a_command_has_the_options_of_the_values():
+    values = {"n_tokens": 4, "signal": 3.0, "signal_spread": 0.0, "alpha": 2.0, "reg": 0.1}
+    command = theory_command("auc", values, "alpha")
+    assert command == "sparsetoken theory auc --n-tokens 4 --signal 3.0 --reg 0.1 --alpha 2.0"
+    assert theory_command("auc", values | {"signal_spread": 0.5}, "alpha") == ""
+
+
 @pytest.mark.system
-@pytest.mark.parametrize("spread", [{}, SPREAD], ids=["one kind", "four kinds"])
-@pytest.mark.parametrize("view", ["alignment", "attention-map", "phase"])
-def test_commands_run(view, spread, capsys):
-    spread = {name: value for name, value in spread.items() if name in VIEWS[view].names}
-    content = draw(view, ODD | spread)
-    numbers = commanded(content, capsys)
-    if view == "alignment":
-        shown = [content.facts["cosine between query and signal, γ"], content.facts["sharpness, κ"]]
-        assert numbers == pytest.approx([float(text) for text in shown], rel=1e-3)
+@pytest.mark.parametrize("view", ["phase", "capacity"])
+def test_commands_run(view, capsys):
+    assert commanded(first(view, ODD), capsys)

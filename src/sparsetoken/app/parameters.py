@@ -1,10 +1,7 @@
 """What a visitor can set: quantities of the vocabulary, a few of the page, and typed values."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Annotated, Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from typing import Any
 
 import sparsetoken as st
 from sparsetoken.losses import loss_names
@@ -15,10 +12,13 @@ Values = dict[str, Any]
 
 _LONGEST_TEXT = 4000
 _AXES = (*group("problem"), "alpha", "reg")
-_LABELS = {"best": "the best of the three", "fresh": "fresh at every step"}
-_LABELS |= {"reused": "the same at every step", "online": "one sample at a time"}
-# The page has its own default where the vocabulary has none or one that takes too long.
-_DEFAULTS = {"alpha": 2.0, "alpha0": 2.0, "dim": 200, "trials": 4, "steps": 10}
+_LABELS = {"best": "the best of the three", "training": "training, step by step"}
+_LABELS |= {"fresh": "fresh at every step", "reused": "the same at every step"}
+_LABELS |= {"online": "one sample at a time"}
+# The page has its own default where the vocabulary has none or one that takes too long; training
+# begins where the curves are smooth.
+_DEFAULTS = {"alpha": 2.0, "alpha0": 2.0, "dim": 200, "trials": 4, "steps": 20, "batches": "online"}
+_STEP_RATES = {"step_readout": 2.0, "step_bias": 2.0, "step_query": 1.0}
 
 _OF_THE_PAGE = (
     Quantity(
@@ -42,7 +42,7 @@ _OF_THE_PAGE = (
     ),
     Quantity(
         "quantity", "shown", "", "What the curves show.",
-        default="test_error", options=("test_error", "train_loss", "auc", "recall"),
+        default="test_error", options=("test_error", "train_loss", "auc", "recall", "training"),
     ),
     Quantity("x_axis", "across", "", "Horizontal axis.", default="signal", options=_AXES),
     Quantity("y_axis", "up", "", "Vertical axis.", default="alpha", options=_AXES),
@@ -65,6 +65,11 @@ _OF_THE_PAGE = (
         "On how many samples each error of the table was measured, unless it has a column n_test.",
         default=500, whole=True, slider=(10, 100_000), logarithmic=True,
     ),
+    *(
+        replace(rate, name=name, default=default, help="The learning rate of every step.")
+        for name, default in _STEP_RATES.items()
+        for rate in [PARAMETERS[name.replace("step", "lr")]]
+    ),
 )  # fmt: skip
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -74,10 +79,23 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "Problem": (*group("problem"), "signal_spread", "length_spread"),
     "Training": ("alpha", "split", "alpha0", "loss", "reg", "steps", "batches"),
-    "Learning rates": group("two steps"),
+    "Learning rates": (*group("two steps"), *_STEP_RATES),
     "Random draws": ("dim", "trials", "random_state"),
 }
 """The headings of the controls, and what stands under each."""
+
+DEPENDENT: dict[str, tuple[str, str, bool]] = {
+    "error": ("quantity", "test_error", True),
+    "fpr": ("quantity", "recall", True),
+    "test_samples": ("curve", "", False),
+    **dict.fromkeys(("plan_model", "features", *group("problem")), ("curve", "", True)),
+    **dict.fromkeys(("alpha", "steps", "batches", *_STEP_RATES), ("quantity", "training", True)),
+    **dict.fromkeys(
+        ("alpha_max", "split", "lr_readout", "lr_bias", "lr_query", "dim", "trials"),
+        ("quantity", "training", False),
+    ),
+}
+"""Controls that matter only if another one of the view has some value, or has not."""
 
 
 def _control(name: str) -> Quantity:
@@ -119,24 +137,23 @@ def describe(control: Quantity) -> dict[str, Any]:
     return fields
 
 
-def values_model(
-    title: str, names: tuple[str, ...], defaults: Mapping[str, Any]
-) -> type[BaseModel]:
-    """Return the type of a view's values: each between the ends of its slider."""
-    fields: dict[str, Any] = {}
-    for control in (CONTROLS[name] for name in names):
-        kind: Any = int if control.whole else float
-        limits: dict[str, Any] = {} if control.whole else {"allow_inf_nan": False}
-        if control.slider:
-            limits |= {"ge": control.low, "le": control.high}
-        elif control.options:
-            kind, limits = Literal[control.options], {}
-        else:
-            kind, limits = str, {"max_length": _LONGEST_TEXT}
-        default = defaults.get(control.name, control.default)
-        kind = kind | None if default is None else kind
-        fields[control.name] = (Annotated[kind, Field(description=control.help, **limits)], default)
-    return create_model(title, __config__=ConfigDict(extra="forbid"), **fields)
+def check(control: Quantity, value: Any) -> Any:
+    """Return the value of a control in the right type, or raise ValueError with its label."""
+    if value is None and control.default is None:
+        return None
+    label = control.label[:1].upper() + control.label[1:]
+    if control.slider or control.options:
+        return replace(control, name=label).check(value)
+    if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
+        raise ValueError(f"{label} must be a text of at most {_LONGEST_TEXT} characters")
+    return value
+
+
+def check_together(values: Values) -> None:
+    """Refuse values that are possible alone but not together."""
+    length, signal = values.get("n_tokens", 1), values.get("n_signal", 1)
+    if signal > length:
+        raise ValueError(f"{signal} signal tokens do not fit into a sequence of {length}")
 
 
 def slider(name: str) -> tuple[float, float]:
@@ -154,13 +171,6 @@ def make_problem(values: Values) -> Any:
     problem = st.SparseTokenProblem(**select(values, "problem"))
     varying = spreads(values)
     return st.Population.spread(problem, n_nodes=2, **varying) if varying else problem
-
-
-def population_values(values: Values) -> Values:
-    """Return the problem as an experiment takes it: four numbers, or the kinds that vary."""
-    if spreads(values):
-        return {"kinds": make_problem(values)}
-    return select(values, "problem")
 
 
 def spreads(values: Values) -> dict[str, Any]:

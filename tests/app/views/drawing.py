@@ -1,63 +1,92 @@
-"""What a view draws, prints and computes in the background."""
+"""What a view draws and prints."""
 
 import contextlib
 import io
 import re
 import shlex
-from itertools import islice
 
 import pytest
 
-from sparsetoken.app.parameters import values_model
+from sparsetoken.app.parameters import check, check_together
 from sparsetoken.app.views import VIEWS
 from sparsetoken.cli import main
 
 RATES = ("beta", "lr_readout", "lr_bias", "lr_query", "loss")
 PROBLEM = ("n_tokens", "n_signal", "signal", "positive_rate")
-LAST = 9  # the picture in full
 ODD = {"loss": "square", "signal": 4.0, "positive_rate": 0.4}
 
 
-def check(view, given):
-    view = VIEWS[view]
-    return values_model("Values", view.names, view.defaults)(**given).model_dump()
+def checked(view, given=None):
+    controls = VIEWS[view].controls
+    assert not set(given or {}) - set(controls)
+    values = {name: control.default for name, control in controls.items()} | (given or {})
+    check_together(values)
+    return {name: check(controls[name], value) for name, value in values.items()}
 
 
-def draw(view, given=None, step=0):
-    """Return a step of a picture; beyond the last, the last."""
-    return list(islice(VIEWS[view].draw(check(view, given or {})), step + 1))[-1]
+def lines(view, given=None, simulate=False):
+    """Return the lines of an answer that are more than a sign of life."""
+    sent = []
+    work = VIEWS[view].simulate if simulate else VIEWS[view].draw
+    work(checked(view, given), sent.append)
+    return [line for line in sent if line]
 
 
-def curve(content, name, panel=0):
-    return next(found for found in content.panels[panel].curves if found.name == name)
+class EnoughError(Exception):
+    """The first picture is there."""
+
+
+def first(view, given=None):
+    """Return the first picture."""
+    sent = []
+
+    def send(line):
+        sent.append(line)
+        if "figures" in line:
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        VIEWS[view].draw(checked(view, given), send)
+    return merged(sent)
+
+
+def merged(sent):
+    """Return what the page shows after some lines."""
+    shown = {}
+    for line in sent:
+        shown |= line
+    return shown
+
+
+def draw(view, given=None, simulate=False):
+    """Return the picture in full."""
+    return merged(lines(view, given, simulate))
+
+
+def trace(picture, name, figure=0):
+    return next(t for t in picture["figures"][figure]["data"] if t.get("name") == name)
+
+
+def names(picture, figure=0):
+    return [trace.get("name") for trace in picture["figures"][figure]["data"]]
 
 
 def rates(values):
     return {name: values[name] for name in RATES}
 
 
-def printed(content):
+def printed(picture):
     """Run the script of a view and return the numbers that it prints."""
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):
-        exec(content.python, {})
+        exec(picture["python"], {})
     found = re.findall(r"nan|-?\b\d+(?:\.\d*)?(?:e[+-]?\d+)?", shown.getvalue())
     return [float(number) for number in found]
 
 
-def commanded(content, capsys):
+def commanded(picture, capsys):
     """Run the command of a view and return the numbers that it prints."""
     with pytest.raises(SystemExit) as ended:
-        main([*shlex.split(content.command)[1:], "--json"])
+        main([*shlex.split(picture["command"])[1:], "--json"])
     assert not ended.value.code
     return [float(value) for value in re.findall(r'"value": ([-\d.e]+)', capsys.readouterr().out)]
-
-
-SPREAD = {"signal_spread": 0.5, "length_spread": 0.5}
-
-
-def worked(view, given):
-    """Return the progress of a view's work."""
-    steps = []
-    VIEWS[view].work(check(view, given), steps.append)
-    return steps

@@ -3,19 +3,20 @@
 import pytest
 
 import sparsetoken as st
-from app.views.drawing import draw, printed
+from app.views.drawing import draw, printed, trace
 
 pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
 
 
-@pytest.mark.parametrize("axis", ["signal", "n_tokens"])
+@pytest.mark.parametrize("axis", ["signal", pytest.param("n_tokens", marks=pytest.mark.system)])
 def test_capacity(axis):
-    content = draw("capacity", {"capacity_axis": axis})
-    table = content.table
+    picture = draw("capacity", {"capacity_axis": axis})
+    table = picture["table"]
     rows = list(zip(table["model"], table[axis], table["capacity"], strict=True))
-    for model, x, shown in rows[len(rows) // 3 :: 2]:
+    linear = [row for row in rows if row[0] != "two-step" and row[2] is not None]
+    for model, x, shown in linear[::5]:
         problem = st.SparseTokenProblem(**{"n_tokens": 10, "signal": 5.0} | {axis: x})
-        if shown is not None:
-            assert shown == pytest.approx(float(st.theory.capacity(problem, model)), rel=1e-6)
-    facts = [float(value) for value in draw("capacity", {"capacity_axis": axis}, 1).facts.values()]
-    assert printed(content)[::2] == pytest.approx(facts, rel=5e-3)  # and error bars
+        assert shown == pytest.approx(float(st.theory.capacity(problem, model)), rel=1e-6)
+    facts = [float(value) for value in picture["facts"].values()]
+    assert printed(picture)[::2] == pytest.approx(facts, rel=5e-3)  # and error bars
+    assert trace(picture, "pooled")["y"] == [most for model, _, most in rows if model == "pooled"]

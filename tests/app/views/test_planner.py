@@ -5,48 +5,80 @@ import shlex
 import pytest
 
 import sparsetoken as st
-from app.views.drawing import curve, draw, printed, worked
+from app.views.drawing import first, lines, merged, names, printed, trace
+from sparsetoken.app.views import planner
 from sparsetoken.cli import main
 
 pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
 PLAN = {"plan_model": "pooled", "error": 0.25, "features": 50}
 
 
+def test_the_learning_curve_answers_first():
+    picture = first("planner", PLAN)
+    said = float(picture["sentence"].split("needs about ")[1].split()[0])
+    problem = st.SparseTokenProblem(10, 1, 5.0)
+    found = st.theory.risk(problem, "pooled", alpha=said / 50, reg=0.01)
+    assert found.test_error == pytest.approx(0.25, rel=0.02)
+    assert trace(picture, "target")["y"] == [0.25, 0.25]
+    picture = first("planner", PLAN | {"error": 0.01})
+    assert picture["sentence"].startswith("Pooled does not reach the target at the usual settings")
+    sentence = first("planner", PLAN | {"plan_model": "best"})["sentence"]
+    assert sentence.startswith("The best classifier needs about ")
+
+
 @pytest.mark.system
 def test_planner(capsys):
-    steps = worked("planner", PLAN)
-    assert steps[-1].done == steps[-1].total
-    content, asked = steps[-1].content, draw("planner", PLAN)
+    sent = lines("planner", PLAN)
+    picture = merged(sent)
+    assert [line["progress"] for line in sent if "progress" in line][-1] == ""
     plan = st.plan(
         dim=50, n_tokens=10, n_signal=1, signal=5.0, positive_rate=0.5, error=0.25, model="pooled"
     )
-    assert f"needs {plan.n_samples} labelled sequences" in content.sentence
-    assert content.facts["samples"] == str(plan.n_samples)
-    assert curve(content, "the plan").x == [plan.n_samples]
-    drawn = {found.model for found in content.panels[0].curves if found.look == "line"}
-    assert drawn == {"pooled", "two-step", "vectorized", "optimal"}
-    assert f"no learner does with fewer than {plan.least_samples}" in content.sentence
+    assert f"needs {plan.n_samples} labelled sequences" in picture["sentence"]
+    assert picture["facts"]["samples"] == str(plan.n_samples)
+    assert trace(picture, "the plan")["x"] == [plan.n_samples]
+    models = {t["meta"]["model"] for t in picture["figures"][0]["data"] if "meta" in t}
+    assert models == {"pooled", "two-step", "vectorized", "optimal"}
+    assert "Bayes floor" in names(picture)
+    assert f"no learner does with fewer than {plan.least_samples}" in picture["sentence"]
     with pytest.raises(SystemExit):
-        main([*shlex.split(asked.command)[1:], "--json"])
+        main([*shlex.split(picture["command"])[1:], "--json"])
     assert f'"n_samples": {plan.n_samples}' in capsys.readouterr().out
-    assert plan.n_samples in printed(asked)
+    assert plan.n_samples in printed(picture)
+
+
+def test_the_plan_takes_the_place_of_the_first_answer(monkeypatch):
+    """Quickly: with a plan whose settings are given."""
+    plan = st.plan(
+        n_samples=400,
+        dim=50,
+        n_tokens=10,
+        n_signal=1,
+        signal=5.0,
+        positive_rate=0.5,
+        model="pooled",
+    )
+    monkeypatch.setattr(planner.st, "plan", lambda **_: plan)
+    picture = merged(lines("planner", PLAN))
+    assert trace(picture, "the plan")["x"] == [400]
+    assert "Pooled needs 400 labelled sequences" in picture["sentence"]
+    assert picture["progress"] == ""
 
 
 def test_a_plan_from_a_pasted_curve():
     text = "n_samples,error\n50,0.31\n100,0.24\n200,0.17\n400,0.13\n"
     given = {"curve": text, "test_samples": 1000, "error": 0.1}
-    content = worked("planner", given)[-1].content
+    picture = merged(lines("planner", given))
     plan = st.plan.from_curve([50, 100, 200, 400], [0.31, 0.24, 0.17, 0.13], n_test=1000, error=0.1)
-    assert plan.answer.rstrip(".") in content.sentence
-    assert curve(content, "measured ± s.e.").y == [0.31, 0.24, 0.17, 0.13]
-    assert curve(content, "expected error, 80 %").y == list(plan.curve.median)
-    assert float(plan.n_samples) in printed(draw("planner", given))
+    assert plan.answer.rstrip(".") in picture["sentence"]
+    assert trace(picture, "measured ± s.e.")["y"] == [0.31, 0.24, 0.17, 0.13]
+    assert trace(picture, "expected error, 80 %")["y"] == list(plan.curve.median)
+    assert float(plan.n_samples) in printed(picture)
     with pytest.raises(ValueError, match="numbers"):
-        worked("planner", {"curve": "n_samples,error\n50,many\n"})
+        lines("planner", {"curve": "n_samples,error\n50,many\n"})
 
 
 @pytest.mark.system
 def test_an_impossible_plan_says_why():
     with pytest.raises(ValueError, match=r"error=0\.001 cannot be reached"):
-        worked("planner", PLAN | {"error": 0.001})
-    assert draw("planner", PLAN).sentence == "Planning …"
+        lines("planner", PLAN | {"error": 0.001})

@@ -1,44 +1,45 @@
-// Asking the service. Whoever is not answered learns it as a LostError.
-
-export const visitor = Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) =>
-    b.toString(16).padStart(2, "0")).join("");
+// Asking the service, which answers in lines of JSON. Whoever is not answered learns it as a LostError.
 
 export class LostError extends Error {}
 
-export class RefusedError extends Error {}
-
-export async function call(method, path, body = null) {
-    const raw = body instanceof Blob;
+async function request(method, path, options) {
     let reply;
     try {
-        reply = await fetch(path, {
-            method: method,
-            headers: body && !raw ? { "Content-Type": "application/json" } : {},
-            body: raw ? body : body && JSON.stringify(body),
-        });
-    } catch {
-        throw new LostError("The server does not answer. Start it again; this page then goes on.");
+        reply = await fetch(path, { method: method, ...options });
+    } catch (error) {
+        throw error.name === "AbortError" ? error : new LostError("The server does not answer. Start it again; this page then goes on.");
     }
-    if (reply.status === 204) {
-        return null; // nothing to tell: overtaken, or no further step
-    }
-    const answer = await reply.json();
     if (!reply.ok) {
-        throw new RefusedError(answer.detail || `The server answered ${reply.status}.`);
+        const { detail } = await reply.json().catch(() => ({}));
+        throw new Error(detail || `The server answered ${reply.status}.`);
     }
-    return answer;
+    return reply;
 }
 
-// Ask about a job until it ends; `show` gets each status.
-export async function watch(status, show, wanted) {
-    let progress = status.progress;
-    while (wanted()) { // asked after each answer: another job may have begun meanwhile
-        progress = status.progress || progress;
-        show({ ...status, progress: progress });
-        if (status.state !== "running") {
+export async function get(path) {
+    return (await request("GET", path, {})).json();
+}
+
+// Hand each line of an answer to `show` as it comes. To abort ends the work too.
+export async function stream(method, path, body, signal, show) {
+    const options = body instanceof Blob ? { body: body } : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
+    const reply = await request(method, path, { ...options, signal: signal });
+    const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+        const { done, value } = await reader.read().catch((error) => {
+            throw error.name === "AbortError" ? error : new LostError("The server has stopped answering. Start it again; this page then goes on.");
+        });
+        if (done) {
             return;
         }
-        await new Promise((resolve) => setTimeout(resolve, 300));
-        status = await call("GET", `/api/jobs/${status.key}?seen=${status.step}`);
+        const lines = (rest + value).split("\n");
+        rest = lines.pop();
+        for (const line of lines.map((text) => JSON.parse(text))) {
+            if (line.error) {
+                throw new Error(line.error);
+            }
+            show(line);
+        }
     }
 }

@@ -1,39 +1,27 @@
 // The page: what is set, when the service is asked for what, and the address that carries it all.
 //
-// At most one first picture is under way: while it is, moves are only noted, and the last one is
-// asked for when it arrives. Then the picture is refined step by step until something moves.
+// While a first picture is under way, moves are only noted, and the last one is asked for when it
+// arrives. Then the picture is refined line by line until something moves, which aborts it.
 
-import { call, visitor, watch, LostError } from "./api.js";
-import { learn, plot } from "./chart.js";
+import { get as fetchJson, stream, LostError } from "./api.js";
+import { pins, plot } from "./chart.js";
 import { allowed, build, facts, make, parse } from "./controls.js";
-import { leaveData, redrawData, startData } from "./data.js";
+import { save, show as showReport, startData } from "./data.js";
 
 const OWN = "data"; // the view of one's own data
 const CALM = 800; // ms without a move, after which the next one is a new place to go back to
-const PAUSE = 60; // ms before refining, in which another move may come
-const ANY = Symbol("anything");
-// Of these controls the others say whether they matter.
-const ONLY = {
-    error: ["quantity", "test_error"], fpr: ["quantity", "recall"],
-    // A pasted curve takes the place of a problem.
-    ...Object.fromEntries(["plan_model", "features", "n_tokens", "n_signal", "signal", "positive_rate"].map((name) => [name, ["curve", ""]])),
-    test_samples: ["curve", ANY],
-};
+const RETRY = 1000; // ms before a lost server is asked again
 const COUNTED = ["alpha", "alpha0", "alpha_max"]; // per dimension
 
 const get = (id) => document.getElementById(id);
 const state = { view: "", values: {}, pin: null };
-const results = new Map(); // of work in the background, by view and values
 let spec = null;
 let setters = {};
-let content = null; // the picture shown
+let content = null; // the answer so far
 let complaint = "";
-let sequence = 0;
-let moves = 0;
 let moved = 0; // when
 let push = false; // whether the next address is a new place
-let waiting = null;
-let job = null;
+let asking = null; // the request under way
 
 // ---- values
 
@@ -72,7 +60,6 @@ function move() {
     const now = performance.now();
     push = push || now - moved > CALM;
     moved = now;
-    moves += 1;
     complaint = "";
     arrange();
     ask();
@@ -99,22 +86,25 @@ function write() {
     push = false;
 }
 
-// Values of a query, and what is wrong with it.
+// Values of a query, and what is wrong with the others.
 function read(query) {
     const values = {};
+    const wrong = [];
     for (const [name, text] of query) {
         const control = Object.hasOwn(spec.controls, name) && spec.controls[name];
         const value = control ? parse(control, text) : undefined;
-        if (value === undefined) {
-            return [{}, control ? `${control.label} must be ${allowed(control)}, not ${text}` : `there is no ${name}`];
+        if (value !== undefined) {
+            values[name] = value;
+        } else {
+            wrong.push(control ? `${control.label} must be ${allowed(control)}, not ${text}` : `there is no ${name}`);
         }
-        values[name] = value;
     }
     const most = values.n_tokens ?? spec.controls.n_tokens.default;
     if (values.n_signal > most) {
-        return [{}, `there are ${values.n_signal} signal tokens in a sequence of ${most}`];
+        wrong.push(`${values.n_signal} signal tokens do not fit into a sequence of ${most}`);
+        delete values.n_signal;
     }
-    return [values, ""];
+    return [values, wrong];
 }
 
 async function follow() {
@@ -124,16 +114,19 @@ async function follow() {
     query.delete("view");
     query.delete("pin");
     const exists = Object.hasOwn(spec.views, view) || view === OWN;
-    const [values, wrong] = exists ? read(query) : [{}, `there is no view ${view}`];
+    const [values, wrong] = read(query);
+    if (!exists) {
+        wrong.unshift(`there is no view ${view}`);
+    }
     state.view = exists ? view : Object.keys(spec.views)[0];
     setAll({ ...defaults(state.view), ...values });
-    complaint = wrong && `This link cannot be shown: ${wrong.slice(0, 200)}.`;
+    complaint = wrong.length ? `Part of this link is left out: ${wrong.join("; ").slice(0, 200)}.` : "";
     const kept = state.pin?.query === pin && state.pin.view === state.view;
     if (!kept) {
         state.pin = pin && state.view !== OWN ? { view: state.view, query: pin, curves: [] } : null;
     }
-    moves += 1;
     push = false;
+    content = null;
     arrange();
     ask();
     if (state.pin && !kept) {
@@ -145,198 +138,88 @@ async function follow() {
 async function loadPin(pin) {
     const [values] = read(new URLSearchParams(pin.query));
     const asked = current(pin.view, { ...defaults(pin.view), ...values });
-    let got = null;
-    let finest = null;
-    for (let step = 0; step === 0 || got; step += 1) {
-        got = await call("POST", `/api/views/${pin.view}`,
-            { visitor: `${visitor}-pin`, sequence: ++sequence, step: step, values: asked });
-        finest = got ?? finest;
-    }
-    pin.curves = pinned(finest);
+    await stream("POST", `/api/views/${pin.view}`, { values: asked }, null, (line) => {
+        pin.curves = line.figures ? pins(line.figures) : pin.curves;
+    });
     show();
 }
 
 // ---- asking for pictures
 
-async function send(step) {
-    const mine = { step: step, late: false, move: moves };
-    waiting = mine;
-    document.body.classList.add("busy");
-    const asked = { visitor: visitor, sequence: ++sequence, step: step, values: current() };
-    let answer = null;
-    let refusal = "";
-    try {
-        answer = await call("POST", `/api/views/${state.view}`, asked);
-    } catch (error) {
-        if (error instanceof LostError) {
-            waiting = null;
-            return lost(error);
-        }
-        refusal = error.message;
-    }
-    if (waiting !== mine) {
-        return;
-    }
-    waiting = null;
-    if (mine.late) {
-        send(0);
-        return;
-    }
-    document.body.classList.toggle("refused", Boolean(refusal));
-    if (refusal) {
-        document.body.classList.remove("busy");
-        complaint = get("sentence").textContent = refusal; // until something moves
-        return;
-    }
-    if (answer) {
-        accept(answer, mine);
-    } else {
-        document.body.classList.remove("busy"); // that was the last step
-    }
-}
-
-function accept(answer, mine) {
-    content = answer;
-    if (mine.step === 0) {
-        write();
-    }
-    show();
-    setTimeout(() => mine.move === moves && !waiting && send(mine.step + 1), PAUSE);
-    const about = spec.views[state.view];
-    if (mine.step === 0 && about.work && !about.button && !results.has(place())) {
-        setTimeout(() => mine.move === moves && state.view !== OWN && startWork(), 300);
-    }
-}
-
 function ask() {
     if (state.view === OWN) {
-        waiting = null;
-        cancelWork();
-        document.body.classList.remove("busy", "refused");
+        stop();
+        document.body.classList.remove("refused");
         write();
-        redrawData();
-        return;
-    }
-    if (job && job.place !== place()) {
-        cancelWork();
-    }
-    if (waiting && waiting.step === 0) {
-        waiting.late = true;
+    } else if (asking && !asking.answered && asking.view === state.view) {
+        asking.late = true;
     } else {
-        send(0);
+        send();
     }
 }
 
-// ---- a server that is gone
-
-function lost(error) {
-    document.body.classList.add("lost");
-    document.body.classList.remove("busy");
-    get("sentence").textContent = error.message;
+function stop() {
+    asking?.controller.abort();
+    asking = null;
+    document.body.classList.remove("busy", "working");
 }
 
-async function beat() {
-    const gone = document.body.classList.contains("lost");
+async function send(simulate = false) {
+    stop();
+    const mine = asking = { controller: new AbortController(), view: state.view, answered: false, late: false };
+    document.body.classList.add("busy");
+    const again = () => mine.late && asking === mine && (send(), true);
+    let refusal = "";
     try {
-        await call("PUT", `/api/visitors/${visitor}`);
-        if (gone) {
-            document.body.classList.remove("lost");
-            arrange();
-            ask();
+        await stream("POST", `/api/views/${mine.view}`, { values: current(), simulate: simulate }, mine.controller.signal, (line) => {
+            if (line.figures && !mine.answered) {
+                mine.answered = true;
+                content = {};
+                document.body.classList.remove("refused", "lost");
+                if (again()) {
+                    return;
+                }
+                write();
+            }
+            if (asking === mine) {
+                content = { ...content, ...line };
+                show();
+            }
+        });
+    } catch (error) {
+        if (error.name === "AbortError" || asking !== mine || again()) {
+            return;
         }
-    } catch (error) {
-        lost(error);
-    }
-    setTimeout(beat, document.body.classList.contains("lost") ? 1000 : 5000);
-}
-
-// ---- work in the background
-
-const place = () => JSON.stringify([state.view, current()]);
-
-async function startWork() {
-    const mine = { place: place(), key: "" };
-    job = mine;
-    working("waiting …", 0);
-    try {
-        const status = await call("POST", `/api/jobs/${state.view}`, { visitor: visitor, values: current() });
-        mine.key = status.key;
-        await watch(status, (now) => heard(now, mine), () => job === mine);
-    } catch (error) {
+        refusal = error.message;
+        document.body.classList.add(error instanceof LostError ? "lost" : "refused");
         if (error instanceof LostError) {
-            lost(error);
-        } else {
-            get("sentence").textContent = error.message;
+            setTimeout(() => asking === null && state.view !== OWN && send(), RETRY);
         }
     }
-    if (job === mine) {
-        job = null;
-        get("working").hidden = true;
-    }
-}
-
-function heard(status, mine) {
-    const { done, total, message, content: more } = status.progress ?? { done: 0, total: 1, message: "waiting …" };
-    working(message || `${done} of ${total}`, done / total);
-    if (more) {
-        results.set(mine.place, more);
-        if (results.size > 50) {
-            results.delete(results.keys().next().value);
+    if (asking === mine) {
+        stop();
+        if (refusal) {
+            complaint = get("sentence").textContent = refusal; // until something moves
         }
     }
-    if (mine.place === place()) {
-        complaint = status.state === "failed" ? status.message : complaint; // until something moves
-        show();
-    }
-}
-
-function working(text, fraction) {
-    get("working").hidden = false;
-    get("progress").value = fraction;
-    get("progress-text").textContent = text;
-}
-
-function cancelWork() {
-    if (job?.key) {
-        call("DELETE", `/api/jobs/${job.key}`).catch(() => {});
-    }
-    job = null;
-    get("working").hidden = true;
 }
 
 // ---- showing
 
-function whole() {
-    const more = results.get(place());
-    if (!more) {
-        return content;
-    }
-    if (more.sentence) {
-        return { ...more, python: content.python, command: content.command };
-    }
-    const [first, ...rest] = content.panels;
-    const curves = [...first.curves, ...more.panels[0].curves];
-    return { ...content, panels: [{ ...first, curves: curves }, ...rest] };
-}
-
 function show() {
-    const shown = !content || state.view === OWN ? null : whole();
-    if (!shown) {
+    if (!content?.figures || state.view === OWN) {
         return;
     }
-    get("sentence").textContent = complaint || shown.sentence;
-    get("facts").replaceChildren(facts(shown.facts));
-    get("python").textContent = shown.python;
-    get("command").textContent = shown.command || "There is no command for this view.";
-    get("pin").hidden = !pinned(shown).length;
+    const { figures, sentence, progress } = content;
+    get("sentence").textContent = complaint || sentence;
+    get("facts").replaceChildren(facts(content.facts ?? {}));
+    get("python").textContent = content.python;
+    get("command").textContent = content.command || "There is no command for this.";
+    get("progress").textContent = progress ? `${progress} …` : "";
+    document.body.classList.toggle("working", Boolean(progress) && asking !== null);
+    get("pin").hidden = !pins(figures).length;
     get("unpin").hidden = state.pin?.view !== state.view;
-    const pins = state.pin?.view === state.view ? state.pin.curves : [];
-    plot(get("figure"), shown.panels, { pinned: pins, dim: state.values.features });
-}
-
-function pinned(shown) {
-    const curves = shown?.panels[0]?.map ? [] : shown?.panels[0]?.curves ?? [];
-    return curves.filter((c) => ["line", "marked"].includes(c.look) && c.model).map((c) => ({ ...c, name: `${c.name}, pinned` }));
+    plot(get("figure"), figures, state.pin?.view === state.view ? state.pin.curves : []);
 }
 
 // Show the controls of the view, and of those only what matters.
@@ -356,9 +239,8 @@ function arrange() {
     }
     for (const element of document.querySelectorAll(".control")) {
         const name = element.dataset.name;
-        const [by, value] = ONLY[name] ?? [];
-        const fits = value === ANY ? Boolean(state.values[by]) : state.values[by] === value;
-        const matters = !by || !about.controls.includes(by) || fits;
+        const [by, value, equal] = spec.dependent[name] ?? [];
+        const matters = !by || !about.controls.includes(by) || (state.values[by] === value) === equal;
         element.hidden = !about.controls.includes(name) || !matters;
     }
     for (const group of document.querySelectorAll(".group")) {
@@ -369,22 +251,14 @@ function arrange() {
         const text = dim ? `n = ${Math.round(dim * state.values[name])}` : "";
         document.querySelector(`[data-count="${name}"]`).textContent = text;
     }
-    get("work").hidden = !about.button;
-    get("work").textContent = about.button;
+    get("simulate").hidden = !about.simulates || state.values.quantity === "training";
     get("again").hidden = !about.controls.includes("random_state");
-    get("working").hidden = !job;
 }
 
 // ---- buttons
 
-function download(name, text) {
-    const link = make("a", { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: name });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
 function csv() {
-    const columns = { ...whole().table };
+    const columns = { ...content.table };
     const length = Math.max(0, ...Object.values(columns).map((c) => c.length));
     for (const [name, value] of Object.entries(current())) {
         columns[name] ??= Array(length).fill(value);
@@ -403,15 +277,15 @@ async function copy(button, text) {
 }
 
 function listen() {
-    get("work").addEventListener("click", startWork);
-    get("cancel").addEventListener("click", cancelWork);
+    get("simulate").addEventListener("click", () => send(true));
+    get("cancel").addEventListener("click", stop);
     get("again").addEventListener("click", () => {
         const next = (state.values.random_state + 1) % (spec.controls.random_state.high + 1);
         setters.random_state(next);
         set("random_state", next);
     });
     get("pin").addEventListener("click", () => {
-        state.pin = { view: state.view, query: String(new URLSearchParams(current())), curves: pinned(content) };
+        state.pin = { view: state.view, query: String(new URLSearchParams(current())), curves: pins(content.figures) };
         push = true;
         write();
         show();
@@ -422,10 +296,10 @@ function listen() {
         write();
         show();
     });
-    get("csv").addEventListener("click", () => download(`${state.view}.csv`, csv()));
+    get("csv").addEventListener("click", () => save("text/csv", csv(), `${state.view}.csv`));
     for (const format of ["svg", "png"]) {
-        get(format).addEventListener("click", () => window.Plotly.downloadImage(get("figure"),
-            { format: format, filename: `sparsetoken-${state.view}`, scale: format === "png" ? 2 : 1 }));
+        get(format).addEventListener("click", () => [...get("figure").children].forEach((drawn, i) =>
+            window.Plotly.downloadImage(drawn, { format: format, filename: `sparsetoken-${state.view}${i ? `-${i + 1}` : ""}`, scale: format === "png" ? 2 : 1 })));
     }
     get("link").addEventListener("click", () => copy(get("link"), location.href));
     for (const button of document.querySelectorAll("[data-copy]")) {
@@ -437,11 +311,7 @@ function listen() {
     });
     get("theme").addEventListener("click", () => paint(document.documentElement.dataset.theme !== "dark"));
     window.addEventListener("popstate", follow);
-    window.matchMedia("(max-width: 760px)").addEventListener("change", () => { show(); redrawData(); });
-    window.addEventListener("pagehide", () => {
-        navigator.sendBeacon(`/api/visitors/${visitor}/leave`);
-        leaveData();
-    });
+    window.matchMedia("(max-width: 760px)").addEventListener("change", show);
 }
 
 function paint(dark) {
@@ -449,7 +319,7 @@ function paint(dark) {
     get("theme").textContent = dark ? "Light" : "Dark";
     localStorage.setItem("theme", dark ? "dark" : "light");
     show();
-    redrawData();
+    showReport();
 }
 
 function go(view) {
@@ -477,8 +347,7 @@ function reset(values = {}) {
 async function begin() {
     const kept = localStorage.getItem("theme");
     paint(kept ? kept === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches);
-    spec = await call("GET", "/api/explorer");
-    learn(spec.models);
+    spec = await fetchJson("/api/explorer");
     spec.controls.n_signal.limit = () => state.values.n_tokens;
     setters = build(get("groups"), spec, set);
     for (const [name, { title, question }] of [...Object.entries(spec.views), [OWN, { title: "Your data", question: "What is in your own sequences?" }]]) {
@@ -496,10 +365,9 @@ async function begin() {
     welcome.querySelector("span").textContent = spec.welcome;
     welcome.querySelector("button").addEventListener("click", () => { welcome.hidden = true; });
     welcome.hidden = location.search !== "";
-    startData(spec, lost, () => go(OWN));
+    startData(spec, () => go(OWN));
     listen();
     await follow();
-    beat();
 }
 
 begin().catch((error) => { get("sentence").textContent = error.message; });

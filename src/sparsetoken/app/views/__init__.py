@@ -1,15 +1,7 @@
 """The pages of the explorer, in their order."""
 
-from sparsetoken.app.views import (
-    alignment,
-    attention_map,
-    capacity,
-    learning,
-    phase,
-    planner,
-    recall,
-    training,
-)
+from sparsetoken.app.views import alignment, capacity, learning, phase, planner
 
-_ORDER = (learning, recall, alignment, training, phase, capacity, attention_map, planner)
-VIEWS = {module.VIEW.name: module.VIEW for module in _ORDER}
+VIEWS = {
+    module.VIEW.name: module.VIEW for module in (learning, phase, alignment, capacity, planner)
+}

@@ -1,27 +1,56 @@
-"""Alignment: what two gradient steps teach the query, and when they turn it the wrong way."""
+"""Alignment: what two gradient steps teach the query, and the tokens that it then looks at."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from sparsetoken.app.content import Content, Line, Map, Mark, Panel, View, axis, panel_against
+import sparsetoken as st
+from sparsetoken.app.figures import (
+    ON_MAP,
+    Figure,
+    axis,
+    curve,
+    edge,
+    figure,
+    heatmap,
+    mark,
+    markers,
+    quantity_axis,
+    token_bars,
+)
 from sparsetoken.app.parameters import Values, make_problem, select, slider
-from sparsetoken.app.scripts import script, theory_command
-from sparsetoken.app.words import samples
+from sparsetoken.app.scripts import keywords, script, theory_command
+from sparsetoken.app.view import Line, Send, View
+from sparsetoken.app.words import per_cent, plural, samples
+from sparsetoken.experiments.token_weights import draw_token_weights
 from sparsetoken.theory import alignment, best_bias_rate
-from sparsetoken.vocabulary import MEASURED
+from sparsetoken.vocabulary import MEASURED, SPEAKS, group
 
 _LINE = 49  # alphas
 _SIZE = (33, 17)  # of the map
 _STRIDES = (8, 2, 1)  # how line and map fill in
 _BIAS_RATES = (0.0, 4.0)
+_MOST_SAMPLES = 200_000  # for the drawn query
 _FACTS = ("cosine", "sharpness", "query_norm", "readout_norm", "readout_overlap", "bias")
 _PYTHON = """\
 training = {training!r}
 print(st.theory.alignment(problem, alpha={alpha0!r}, **training))
 alphas = np.geomspace({ends[0]}, {ends[1]}, {size})
 print([round(st.theory.alignment(problem, alpha=a, **training).cosine, 5) for a in alphas])
+
+# the tokens that a drawn query looks at
+rng = np.random.default_rng({random_state})
+learned = st.sampling.sample_query(
+    st.SparseTokenProblem(**{problem!r}), {n_samples}, {dim}, random_state=rng,
+    loss=st.losses.get_loss({loss!r}), {rates},
+)
+for rate in (1.0, 0.0):  # a positive sequence, then a negative one
+    one = st.SparseTokenProblem(**{problem!r} | {{'positive_rate': rate}})
+    X, y, truth = one.sample(
+        1, {dim}, direction=learned.direction, random_state=rng, return_truth=True
+    )
+    weights = st.pooling.Softmax().weights(learned.beta * X @ learned.query)[0]
+    print(np.round(weights, 4), truth.positions[0])
 """
 
 
@@ -32,34 +61,42 @@ def align(values: Values, **changes: Any) -> Any:
     return alignment(make_problem(case), alpha=case["alpha0"], **rates)
 
 
-def draw(values: Values) -> Iterator[Content]:
-    """Draw the cosine against samples, and over positive rate and bias step."""
-    now = align(values)
+def draw(values: Values, send: Send) -> None:
+    """Draw the cosine against samples, and over positive rate and bias step, and two sequences."""
+    now, tokens = align(values), _tokens(values)
     grid = [float(f"{a:.6g}") for a in np.geomspace(*slider("alpha0"), _LINE)]
     rates, steps = _along(*slider("positive_rate"), _SIZE[0]), _along(*_BIAS_RATES, _SIZE[1])
     cosines: dict[tuple[float, float], float] = {}
+    facts = {MEASURED[name].axis: f"{getattr(now, name) + 0.0:.4g}" for name in _FACTS}
     for stride in _STRIDES:
         alphas, columns, rows = grid[::stride], rates[::stride], steps[::stride]
-        curve = [align(values, alpha0=alpha).cosine for alpha in alphas]
+        cosine_at = [align(values, alpha0=alpha).cosine for alpha in alphas]
         for place in ((rate, step) for step in rows for rate in columns):
             if place not in cosines:
                 cosines[place] = align(values, positive_rate=place[0], lr_bias=place[1]).cosine
-        line = Line(name="cosine", model="two-step", x=alphas, y=curve)
-        left = panel_against("alpha0", values, axis("cosine", ends=(-1.05, 1.05)), [line])
-        left.marks.append(Mark(text="below: away from the signal", y=0.0))
         z = [[cosines[rate, step] for rate in columns] for step in rows]
-        yield Content(
-            panels=[left, _map_panel(values, columns, rows, z, best=stride == 1)],
-            sentence=_sentence(values, now),
-            facts={MEASURED[name].axis: f"{getattr(now, name) + 0.0:.4g}" for name in _FACTS},
-            table={"alpha0": alphas, "cosine": curve},
-            python=script(values, _PYTHON, ends=slider("alpha0"), size=_LINE),
-            command=theory_command("cosine,sharpness", values, "alpha0"),
+        curves = _against_samples(values, alphas, cosine_at)
+        send(
+            Line(
+                figures=[curves, _over_rates(values, columns, rows, z), *tokens["figures"]],
+                sentence=f"{_sentence(values, now)} {tokens['sentence']}",
+                facts=facts | tokens["facts"],
+                table={"alpha0": alphas, "cosine": cosine_at} | tokens["table"],
+                python=tokens["python"],
+                command=theory_command("cosine,sharpness", values, "alpha0"),
+            )
         )
 
 
 def _along(low: float, high: float, size: int) -> list[float]:
     return [round(number, 6) for number in np.linspace(low, high, size).tolist()]
+
+
+def _against_samples(values: Values, alphas: list[float], cosines: list[float]) -> Figure:
+    marks = [mark("now", x=values["alpha0"], log=True), mark("below: away from the signal", y=0.0)]
+    line = curve("cosine", alphas, cosines, model="two-step")
+    x = quantity_axis("alpha0", values["features"], ends=slider("alpha0"))
+    return figure(x, axis("cosine with the signal, γ", (-1.05, 1.05)), [line], marks)
 
 
 def _best(values: Values) -> float:
@@ -68,20 +105,62 @@ def _best(values: Values) -> float:
     return float(best_bias_rate(make_problem(values), alpha=values["alpha0"], **rates))
 
 
-def _map_panel(values: Values, rates: Any, steps: Any, z: Any, best: bool) -> Panel:
-    best_steps = [(rate, _best(values | {"positive_rate": rate})) for rate in rates if best]
+def _over_rates(values: Values, rates: list[float], steps: list[float], z: Any) -> Figure:
+    best_steps = [(rate, _best(values | {"positive_rate": rate})) for rate in rates]
     shown = [(rate, step) for rate, step in best_steps if step <= _BIAS_RATES[1]]
     x, y = [rate for rate, _ in shown], [step for _, step in shown]
-    rate, step = values["positive_rate"], min(values["lr_bias"], _BIAS_RATES[1])
+    at = [values["positive_rate"]], [min(values["lr_bias"], _BIAS_RATES[1])]
     ticks = {"−1": -1.0, "0": 0.0, "1": 1.0}
-    return Panel(
-        x=axis("positive_rate"),
-        y=axis("lr_bias", ends=_BIAS_RATES),
-        map=Map(x=rates, y=steps, z=z, title="cosine", ends=(-1.0, 1.0), ticks=ticks),
-        curves=[
-            Line(name="best bias step", look="dot", x=x, y=y),
-            Line(name="now", look="cross", x=[rate], y=[step]),
+    traces = [
+        heatmap(rates, steps, z, "cosine", ticks, hovertemplate="%{z:.3f}<extra></extra>"),
+        edge(rates, steps, z, 0.0),
+        curve("best bias step", x, y, color=ON_MAP, dash="dot"),
+        markers("now", *at, "x", color=ON_MAP),
+    ]
+    axes = quantity_axis("positive_rate"), quantity_axis("lr_bias", ends=_BIAS_RATES)
+    return figure(*axes, traces)
+
+
+def _tokens(values: Values) -> Line:
+    """Return the weights that a drawn query gives the tokens of two drawn sequences."""
+    n_tokens, n_signal, dim = values["n_tokens"], values["n_signal"], values["dim"]
+    n_samples = min(max(2, round(values["alpha0"] * dim)), _MOST_SAMPLES)
+    problem, rates = select(values, "problem"), select(values, "two steps")
+    drawn = draw_token_weights(
+        st.SparseTokenProblem(**problem),
+        n_samples,
+        dim,
+        n_sequences=1,
+        random_state=values["random_state"],
+        loss=values["loss"],
+        **rates,
+    )
+    (weights,), (negative,) = drawn.weights
+    signal = drawn.carries_signal[0, 0]
+    top = 1.02 * max(float(np.max(drawn.weights)), 2.0 / n_tokens)  # one axis for both sequences
+    kinds = {"signal tokens": (SPEAKS["for"], signal), "noise tokens": ("var(--soft)", ~signal)}
+    noise = {"noise tokens": ("var(--soft)", np.ones(n_tokens, dtype=bool))}
+    more = {"problem": problem, "rates": keywords(rates), "n_samples": n_samples}
+    more |= {"ends": slider("alpha0"), "size": _LINE}
+    weight = float(weights[signal].sum())
+    return Line(
+        figures=[
+            token_bars("token of a positive sequence", weights, kinds, top),
+            token_bars("token of a negative sequence", negative, noise, top),
         ],
+        sentence=(
+            f"A query drawn in {dim} dimensions gives {per_cent(weight)} of its weight to the "
+            f"{plural(n_signal, 'signal token')} of the sequence below; averaging would give "
+            f"{per_cent(n_signal / n_tokens)}."
+        ),
+        facts={"weight on signal tokens": f"{weight:.4f}"},
+        table={
+            "token": list(range(n_tokens)),
+            "carries_signal": signal.tolist(),
+            "weight_in_positive": weights.tolist(),
+            "weight_in_negative": negative.tolist(),
+        },
+        python=script(values, _PYTHON, **more),
     )
 
 
@@ -105,7 +184,7 @@ def _sentence(values: Values, now: Any) -> str:
 VIEW = View(
     "alignment",
     "Alignment",
-    "What do two gradient steps teach the query?",
-    ("features", "Problem", "alpha0", "loss", "Learning rates"),
+    "What do two gradient steps teach the query, and which tokens does it look at?",
+    ("features", "Problem", "alpha0", "loss", *group("two steps"), "dim", "random_state"),
     draw,
 )

@@ -1,19 +1,19 @@
 """Capacity: how many samples each model can fit without a training error."""
 
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from sparsetoken.app.content import Content, PanelAxis, View, by_column, model_lines, panel_against
+from sparsetoken.app.figures import axis, by_column, figure, mark, model_curves, quantity_axis
 from sparsetoken.app.parameters import Values, make_problem
 from sparsetoken.app.scripts import script, theory_command
+from sparsetoken.app.view import Line, Send, View
 from sparsetoken.app.views.alignment import align
 from sparsetoken.app.views.learning import models
 from sparsetoken.app.views.phase import along
 from sparsetoken.app.words import samples
 from sparsetoken.models import look
 from sparsetoken.theory import capacity
-from sparsetoken.vocabulary import MEASURED
+from sparsetoken.vocabulary import MEASURED, PARAMETERS, group
 
 _HIGHEST = 1000.0  # of what is shown
 _GRID = 17
@@ -26,11 +26,11 @@ for model in {linear!r}:
 """
 
 
-def capacity_at(values: Values, model: str, step: int) -> Any:
+def capacity_at(values: Values, model: str, fine: bool) -> Any:
     """Return the capacity of a model, or None if it is too high to be computed well."""
     attention = {}
     if model == "two-step":
-        query, model, n_points = align(values), "attention", _points(values, step)
+        query, model, n_points = align(values), "attention", _points(values, fine)
         attention = {"cosine": query.cosine, "sharpness": query.sharpness, "n_points": n_points}
     most = _capacity(make_problem(values), model, **attention)
     # A strong signal leaves almost nothing to go wrong: the number is then not known well.
@@ -41,33 +41,41 @@ def capacity_at(values: Values, model: str, step: int) -> Any:
 _capacity = lru_cache(maxsize=4096)(capacity)  # a move of what only attention knows changes little
 
 
-def _points(values: Values, step: int) -> int:
-    return 256 if not step else 512 if values["n_tokens"] > 128 else 2048
+def _points(values: Values, fine: bool) -> int:
+    return 256 if not fine else 512 if values["n_tokens"] > 128 else 2048
 
 
-def draw(values: Values) -> Iterator[Content]:
+def draw(values: Values, send: Send) -> None:
     """Draw the capacities through the ends of the axis and the present value, then in full."""
     name = values["capacity_axis"]
     cases = [values | {name: x} for x in along(name, _GRID)]
     grid = [case[name] for case in cases if case["n_signal"] <= case["n_tokens"]]
-    for places, step in ((grid[:1] + grid[-1:], 0), (grid[::3], 1), (grid, 1)):
-        rows = [
-            (model, x, capacity_at(values | {name: x}, model, step))
-            for model in models(values)
-            for x in sorted({*places, values[name]})
-        ]
-        title = f"{MEASURED['capacity'].axis}, samples per dimension"
-        y = PanelAxis(title=title, logarithmic=True, samples=True)
+    n_points, linear = _points(values, fine=True), models(values)[1:]
+    python = script(values, _PYTHON, n_points=n_points, linear=linear)
+    for places, fine in ((grid[:1] + grid[-1:], False), (grid[::3], True), (grid, True)):
+        rows = []
+        for model in models(values):
+            shown = sorted({*places, values[name]})
+            rows += [(model, x, capacity_at(values | {name: x}, model, fine)) for x in shown]
+            send(Line())  # a visitor may have moved on
         now = {model: most for model, x, most in rows if x == values[name]}
-        n_points, linear = _points(values, 1), models(values)[1:]
-        yield Content(
-            panels=[panel_against(name, values, y, model_lines(rows))],
-            sentence=_sentence(values, now),
-            facts={f"capacity of {look(model).label}": _text(now[model]) for model in now},
-            table=by_column(("model", name, "capacity"), rows),
-            python=script(values, _PYTHON, n_points=n_points, linear=linear),
-            command=theory_command("capacity", values, "alpha0"),
-        )
+        send(_picture(values, rows, now) | Line(python=python))
+
+
+def _picture(values: Values, rows: list[tuple[str, float, Any]], now: dict[str, Any]) -> Line:
+    name, curves = values["capacity_axis"], model_curves(rows)
+    heights = [most for _, _, most in rows if most is not None]
+    title = f"{MEASURED['capacity'].axis}, samples per dimension"
+    y = axis(title, logarithmic=True, over=heights)
+    log = PARAMETERS[name].logarithmic
+    x = quantity_axis(name, over=[x for _, x, _ in rows])
+    return Line(
+        figures=[figure(x, y, curves, [mark("now", x=values[name], log=log)])],
+        sentence=_sentence(values, now),
+        facts={f"capacity of {look(model).label}": _text(now[model]) for model in now},
+        table=by_column(("model", name, "capacity"), rows),
+        command=theory_command("capacity", values, "alpha0"),
+    )
 
 
 def _text(most: Any) -> str:
@@ -97,6 +105,6 @@ VIEW = View(
     "capacity",
     "Capacity",
     "How many samples can each classifier fit perfectly?",
-    ("capacity_axis", "features", "Problem", "alpha0", "loss", "Learning rates"),
+    ("capacity_axis", "features", "Problem", "alpha0", "loss", *group("two steps")),
     draw,
 )

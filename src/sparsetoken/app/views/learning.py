@@ -1,33 +1,34 @@
 """Learning curves: how fast each classifier learns, with simulated points on demand."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from sparsetoken.app.content import (
-    Content,
-    Line,
-    Panel,
-    PanelAxis,
-    Progress,
-    View,
+from sparsetoken.app.figures import (
+    Figure,
+    Trace,
     axis,
     by_column,
+    figure,
     level,
     majority,
-    model_lines,
+    markers,
+    model_curves,
+    quantity_axis,
 )
-from sparsetoken.app.parameters import Values, make_problem, population_values, select, spreads
+from sparsetoken.app.parameters import Values, make_problem, spreads
 from sparsetoken.app.scripts import script, theory_command
+from sparsetoken.app.view import Line, Send, View
+from sparsetoken.app.views.training import draw_training
 from sparsetoken.app.words import per_cent, samples
-from sparsetoken.experiments import compute, make_cell
-from sparsetoken.theory import optimal, oracle_error, risk, two_step_risk
+from sparsetoken.models import get, look
+from sparsetoken.theory import optimal, oracle_error
 from sparsetoken.vocabulary import MEASURED
 
-_THREE = ("two-step", "pooled", "vectorized")
+THREE = ("two-step", "pooled", "vectorized")
 _CALLED = {"two-step": "attention", "pooled": "pooling", "optimal": "the best learner"}
 _LOWEST = 0.1
 _GRID, _STRIDE = 25, 12  # alphas, and which of them the first picture has
@@ -56,41 +57,34 @@ for model, curve in curves.items():
 _OPTIMUM = 'curves["optimal"] = st.theory.optimal(problem, alphas, n_points={})\n'
 
 
-def points(values: Values, step: int) -> int:
+def points(values: Values, fine: bool) -> int:
     """Return how many points the law of the attention features gets: fewer for long sequences."""
-    return 256 if not step else 4096 if values["n_tokens"] <= 128 else 1024
+    return 256 if not fine else 4096 if values["n_tokens"] <= 128 else 1024
 
 
 def models(values: Values) -> tuple[str, ...]:
     """Return the models that there are: a readout of all tokens needs sequences of one length."""
-    return _THREE[:2] if values["length_spread"] else _THREE
+    return THREE[:2] if values.get("length_spread") else THREE
 
 
 def has_optimum(values: Values) -> bool:
     """Return whether the best that any learner can do is quickly computed."""
     size = values["n_tokens"] * values["n_signal"] * 4 ** len(spreads(values))
-    exact = values["n_signal"] == 1 and not values["signal_spread"]
+    exact = values["n_signal"] == 1 and not values.get("signal_spread")
     return values.get("quantity") != "train_loss" and (exact or size <= _MOST_OPTIMUM)
 
 
-def curve(values: Values, model: str, alphas: list[float], step: int) -> Any:
-    """Return the risk of a model at each alpha."""
+def risks(values: Values, model: str, alphas: list[float], fine: bool = False) -> Any:
+    """Return what the theory of a model says at each alpha."""
     problem = make_problem(values)
     if model == "optimal":
-        return optimal(problem, alphas, n_points=_OPTIMUM_POINTS)
-    shared = {"reg": values["reg"], "loss": values["loss"]}
-    down = alphas[::-1]  # from many samples to few: half the time of the other way
-    if model != "two-step":
-        return risk(problem, model, alpha=down, **shared)[::-1]
-    split = values["split"]
-    return two_step_risk(
-        problem,
-        alpha0=[split * alpha for alpha in down],
-        alpha1=[(1.0 - split) * alpha for alpha in down],
-        n_points=points(values, step),
-        **shared,
-        **select(values, "two steps"),
-    )[::-1]
+        return optimal(problem, alphas, n_points=_OPTIMUM_POINTS)  # all from one table
+    more = {"n_points": points(values, fine)} if model == "two-step" else {}
+    return get(model).theory(problem, alphas, _settings(values, model) | more)
+
+
+def _settings(values: Values, model: str) -> Values:
+    return {name: values[name] for name in get(model).settings if name in values}
 
 
 def value(risk: Any, values: Values) -> float:
@@ -100,113 +94,165 @@ def value(risk: Any, values: Values) -> float:
     return float(getattr(risk, values["quantity"]))
 
 
-def draw(values: Values) -> Iterator[Content]:
+def draw(values: Values, send: Send) -> None:
     """Draw the curves through few points, then through all, then attention more exactly.
 
     The best possible curve comes last.
     """
+    if values["quantity"] == "training":
+        draw_training(values, send)
+    else:
+        for line in _curves(values):
+            send(line)
+
+
+def simulate(values: Values, send: Send) -> None:
+    """Draw the curves; then train classifiers on drawn samples, and add the points as they come."""
+    if values["quantity"] == "training":
+        raise ValueError("training step by step is not simulated here: see the theory's pages")
+    places = _places(values)
+    for line in _curves(values):
+        send(line | Line(progress=f"0 of {len(places)} points"))
+        (drawn,) = line["figures"]
+    rows: list[tuple[str, float, float, float]] = []
+    for done, (model, alpha) in enumerate(places, 1):
+        rows.append((model, alpha, *_train(values, model, alpha)))
+        progress = f"{done} of {len(places)} points" if done < len(places) else ""
+        shown = drawn | {"data": [*drawn["data"], *_simulated(rows)]}
+        send(Line(figures=[shown], progress=progress))
+
+
+def _train(values: Values, model: str, alpha: float) -> tuple[float, float]:
+    """Return the mean over some trials, and its standard error."""
+    problem, settings, dim = make_problem(values), _settings(values, model), values["dim"]
+    rng = np.random.default_rng(0)
+    trials = [
+        value(get(model).trial(problem, alpha, dim, settings, rng), values)
+        for _ in range(values["trials"])
+    ]
+    return float(np.mean(trials)), float(np.std(trials, ddof=1) / math.sqrt(len(trials)))
+
+
+def _curves(values: Values) -> Iterator[Line]:
     grid = [float(f"{a:.6g}") for a in np.geomspace(_LOWEST, values["alpha_max"], _GRID)]
-    quantity, optimum = values["quantity"], has_optimum(values)
-    names = ["alpha", "split"] + ["fpr"] * (quantity == "recall")
-    end = values | {"alpha": values["alpha_max"]}
-    python = script(
+    yield Line(python=_script(values), command=_command(values)) | _picture(
+        values, grid[::_STRIDE], {m: risks(values, m, grid[::_STRIDE]) for m in models(values)}
+    )
+    known = {model: risks(values, model, grid) for model in models(values)}
+    yield _picture(values, grid, known)
+    known["two-step"] = risks(values, "two-step", grid, fine=True)
+    if has_optimum(values):
+        known["optimal"] = risks(values, "optimal", grid)
+    yield _picture(values, grid, known, full=True)
+
+
+def _picture(values: Values, alphas: list[float], known: Any, full: bool = False) -> Line:
+    rows = [
+        (model, alpha, value(risk, values), getattr(risk, "converged", True))
+        for model, of_model in known.items()
+        for alpha, risk in zip(alphas, of_model, strict=True)
+    ]
+    curves = model_curves(rows)
+    return Line(
+        figures=[_figure(values, curves + _levels(values, full))],
+        sentence=_sentence(values, curves, full),
+        table=by_column(("model", "alpha", values["quantity"], "converged"), rows),
+    )
+
+
+def _script(values: Values) -> str:
+    recall = values["quantity"] == "recall"
+    return script(
         values,
         _PYTHON,
         lowest=_LOWEST,
         size=_GRID,
         linear=models(values)[1:],
-        n_points=points(values, 1),
-        optimum=_OPTIMUM.format(_OPTIMUM_POINTS) if optimum else "",
-        shown=f"recall(fpr={values['fpr']!r})" if quantity == "recall" else quantity,
+        n_points=points(values, fine=True),
+        optimum=_OPTIMUM.format(_OPTIMUM_POINTS) if has_optimum(values) else "",
+        shown=f"recall(fpr={values['fpr']!r})" if recall else values["quantity"],
     )
-    risks: dict[str, Any] = {}
-    stages = (grid[::_STRIDE], models(values), 0), (grid, models(values), 0), (grid, _THREE[:1], 1)
-    for alphas, fresh, step in stages:
-        risks |= {model: curve(values, model, alphas, step) for model in fresh}
-        if step and optimum:
-            risks["optimal"] = curve(values, "optimal", alphas, step)
-        rows = [
-            (model, alpha, value(risk, values), getattr(risk, "converged", True))
-            for model in risks
-            for alpha, risk in zip(alphas, risks[model], strict=True)
-        ]
-        lines = model_lines(rows)
-        yield Content(
-            panels=[_panel(values, lines + _levels(values, step))],
-            sentence=_sentence(values, lines, step),
-            table=by_column(("model", "alpha", quantity, "converged"), rows),
-            python=python,
-            command=theory_command(quantity, end, *names),  # for the end of attention's curve
-        )
 
 
-def _panel(values: Values, curves: list[Line]) -> Panel:
+def _command(values: Values) -> str:
+    """Return the command for the end of attention's curve."""
+    names = ["alpha", "split"] + ["fpr"] * (values["quantity"] == "recall")
+    end = values | {"alpha": values["alpha_max"]}
+    return theory_command(values["quantity"], end, *names)
+
+
+def _figure(values: Values, traces: list[Trace]) -> Figure:
     shown = MEASURED[values["quantity"]]
     title = shown.label
     if shown.name == "recall":
         title += f" at {per_cent(values['fpr'])} false positives"
-    x = axis("alpha", ends=(_LOWEST, values["alpha_max"]))
-    return Panel(x=x, y=PanelAxis(title=title, logarithmic=shown.logarithmic), curves=curves)
+    x = quantity_axis("alpha", values["features"], ends=(_LOWEST, values["alpha_max"]))
+    heights = [height for trace in traces for height in trace["y"]]
+    return figure(x, axis(title, logarithmic=shown.logarithmic, over=heights), traces)
 
 
-def _levels(values: Values, step: int) -> list[Line]:
+def _levels(values: Values, full: bool) -> list[Trace]:
     """Return the target, what a constant answer gives, and the least error of any classifier."""
     if values["quantity"] != "test_error":
         return []
     ends = _LOWEST, values["alpha_max"]
-    lines = [level("target", ends, values["error"], look="dot"), *majority(values, ends)[0]]
+    lines = [level("target", ends, values["error"], dash="dot"), *majority(values, ends)[0]]
     size = values["n_tokens"] * values["n_signal"] * 2 ** len(spreads(values))
-    if step and size <= _MOST_FLOOR:
+    if full and size <= _MOST_FLOOR:
         n_points = 256 if size > 2000 else 1024
         floor = float(oracle_error(make_problem(values), "bayes", n_points=n_points))
-        lines.append(level("Bayes floor", ends, floor, model="bayes", look="dash"))
+        lines.append(level("Bayes floor", ends, floor, model="bayes", dash="dash"))
     return lines
 
 
-def _sentence(values: Values, curves: list[Line], step: int) -> str:
+def _sentence(values: Values, curves: list[Trace], full: bool) -> str:
     if values["quantity"] != "test_error":
-        *ends, last = [f"{c.y[-1]:.3g} for {c.name}" for c in curves]
+        *ends, last = [f"{c['y'][-1]:.3g} for {c['name']}" for c in curves]
         place = samples(values["alpha_max"], values["features"])
         what = MEASURED[values["quantity"]].label
         return f"At {place} the {what} is {', '.join(ends)} and {last}."
-    reached = [_reach(values, c, step) for c in curves if c.model in _CALLED]
+    drawn = {trace["meta"]["model"]: trace for trace in curves}
+    reached = [_reach(values, name, drawn[name], full) for name in drawn if name in _CALLED]
     return f"At these settings {'; '.join(reached)}.{majority(values)[1]}"
 
 
-def _reach(values: Values, drawn: Line, step: int) -> str:
-    """Say how many samples a model needs for the target, or why none will do."""
-    target, model = values["error"], drawn.model or ""
-    name, goal = _CALLED[model], f"{per_cent(target)} error"
-    for (a, b), (above, below) in zip(pairwise(drawn.x), pairwise(drawn.y), strict=True):
+def crossing(points: Iterable[tuple[float, float]], target: float) -> float | None:
+    """Return where a falling curve first meets a target, by interpolation of logarithms."""
+    for (a, above), (b, below) in pairwise(points):
         if above > target >= below:
             way = math.log(above / target) / math.log(above / below)
-            return f"{name} needs {samples(a * (b / a) ** way, values['features'])} for {goal}"
-    if drawn.y[0] <= target:
-        return f"{name} has {goal} with {samples(drawn.x[0])} already"
-    if step:
-        (limit,) = curve(values, model, [math.inf], 0)
+            return float(a * (b / a) ** way)
+    return None
+
+
+def _reach(values: Values, model: str, drawn: Trace, full: bool) -> str:
+    """Say how many samples a model needs for the target, or why none will do."""
+    target, name = values["error"], _CALLED[model]
+    goal = f"{per_cent(target)} error"
+    alpha = crossing(zip(drawn["x"], drawn["y"], strict=True), target)
+    if alpha:
+        return f"{name} needs {samples(alpha, values['features'])} for {goal}"
+    if drawn["y"][0] <= target:
+        return f"{name} has {goal} with {samples(drawn['x'][0])} already"
+    if full:
+        (limit,) = risks(values, model, [math.inf])
         if limit.test_error > target:
             return f"{name} cannot get below {per_cent(limit.test_error)} with any number"
     return f"{name} needs more than {samples(values['alpha_max'])} for {goal}"
 
 
-def simulate(values: Values, send: Callable[[Progress], None]) -> None:
-    """Train classifiers on drawn samples, and send the points as they come."""
-    cells = _cells(values)
-    rows: list[tuple[str, float, float, float]] = []
-    send(Progress(done=0, total=len(cells)))
-    for done, (model, alpha, cell) in enumerate(cells, 1):
-        result = compute(cell)[values["quantity"]]
-        rows.append((model, alpha, float(result), float(result.uncertainty)))
-        lines = model_lines(rows, ", simulated", look="points")
-        for line in lines:
-            line.error = [row[3] for row in rows if row[0] == line.model]
-        content = Content(panels=[_panel(values, lines)], sentence="")
-        send(Progress(done=done, total=len(cells), content=content))
+def _simulated(rows: list[tuple[str, float, float, float]]) -> list[Trace]:
+    traces = []
+    for model in dict.fromkeys(row[0] for row in rows):
+        columns = zip(*(row[1:] for row in rows if row[0] == model), strict=True)
+        x, y, errors = map(list, columns)
+        name = f"{look(model).label}, simulated"
+        traces.append(markers(name, x, y, model=model, errors=errors))
+    return traces
 
 
-def _cells(values: Values) -> list[tuple[str, float, Any]]:
-    """Return what is simulated: the population of the curves, where it does not take too long."""
+def _places(values: Values) -> list[tuple[str, float]]:
+    """Return what is simulated, where it does not take too long: models and alphas."""
     rarer = values["dim"] * min(values["positive_rate"], 1.0 - values["positive_rate"])
     lowest = max(0.3, _FEWEST / rarer)
     highest = min(values["alpha_max"], _MOST_SAMPLES / values["dim"])
@@ -215,10 +261,8 @@ def _cells(values: Values) -> list[tuple[str, float, Any]]:
             f"{highest * rarer:.0f} sequences of the rarer class are too few to simulate: choose "
             "more dimensions, longer curves or a positive rate nearer to one half"
         )
-    shared = population_values(values) | select(values, "training", "two steps")
-    shared |= {name: values[name] for name in ("dim", "trials", "fpr", "split")}
     smaller_half = min(values["split"], 1.0 - values["split"])
-    cells = []
+    places = []
     for alpha in np.geomspace(lowest, highest, _SIMULATED).tolist():
         tokens = alpha * values["dim"] * values["n_tokens"]
         possible = {
@@ -227,10 +271,8 @@ def _cells(values: Values) -> list[tuple[str, float, Any]]:
             "vectorized": tokens * values["dim"] <= _MOST_NUMBERS and not values["length_spread"],
             "optimal": has_optimum(values) and tokens * values["positive_rate"] <= _MOST_TOKENS,
         }
-        for model in (model for model, is_possible in possible.items() if is_possible):
-            settings = shared | {"alpha": alpha, "model": model}
-            cells.append((model, alpha, make_cell("simulation", values["quantity"], settings)))
-    return cells
+        places += [(model, alpha) for model, is_possible in possible.items() if is_possible]
+    return places
 
 
 VIEW = View(
@@ -239,9 +281,8 @@ VIEW = View(
     "How fast does each classifier learn?",
     (
         *("quantity", "error", "fpr", "alpha_max", "features", "Problem"),
-        *("split", "loss", "reg", "Learning rates", "dim", "trials"),
+        *("alpha", "split", "loss", "reg", "steps", "batches", "Learning rates", "dim", "trials"),
     ),
     draw,
     simulate,
-    "Add simulated points",
 )

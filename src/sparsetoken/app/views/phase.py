@@ -1,26 +1,36 @@
 """Phase diagram: where attention beats pooling, over two axes."""
 
 import math
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from sparsetoken.app.content import Content, Line, Map, Panel, View, axis, by_column
+from sparsetoken.app.figures import (
+    ON_MAP,
+    Trace,
+    by_column,
+    curve,
+    edge,
+    figure,
+    heatmap,
+    markers,
+    quantity_axis,
+)
 from sparsetoken.app.parameters import CONTROLS, Values, make_problem, slider
 from sparsetoken.app.scripts import ATTENTION, script, theory_command
-from sparsetoken.app.views.learning import curve, has_optimum
+from sparsetoken.app.view import Line, Send, View
+from sparsetoken.app.views.learning import has_optimum, risks
 from sparsetoken.app.words import per_cent
 from sparsetoken.estimate import Estimate
 from sparsetoken.planner.floors import least_alpha
 from sparsetoken.planner.metric import get_metric
-from sparsetoken.vocabulary import COLORS, PARAMETERS
+from sparsetoken.vocabulary import COLORS, PARAMETERS, group
 
 _SIZE = (25, 17)
 _STRIDES = ((12, 16), (6, 4), (3, 2), (1, 1))  # how the map fills in
 _LEARNERS = 41  # places where the least samples of any learner are computed
-_CHUNK = 60  # places computed before the picture is shown again
+_CHUNK = 60  # places computed before a line is sent, at which a visitor may have moved on
 _RANGES = {"n_tokens": (2, 200), "reg": (1e-5, 10.0), "positive_rate": (0.05, 0.95)}
 _LEAST = 1e-4  # added to errors: smaller ones are alike
 _EDGE = math.log10(1.05)  # powers of ten by which one beats the other
@@ -55,8 +65,8 @@ def errors(values: Values, places: list[tuple[float, float]]) -> list[Errors | N
     if "alpha" not in axes and len(cases) > 1:
         return [pair for place in places for pair in errors(values, [place])]
     alphas = [case["alpha"] for case in cases]
-    risks = [curve(cases[0], model, alphas, 0) for model in ("two-step", "pooled")]
-    return [(ours.test_error, theirs.test_error) for ours, theirs in zip(*risks, strict=True)]
+    both = [risks(cases[0], model, alphas) for model in ("two-step", "pooled")]
+    return [(ours.test_error, theirs.test_error) for ours, theirs in zip(*both, strict=True)]
 
 
 def gain(pair: Errors | None) -> float | None:
@@ -82,57 +92,65 @@ def _remembered(fixed: tuple[Any, ...]) -> Places:
     return {}
 
 
-def draw(values: Values) -> Iterator[Content]:
+def draw(values: Values, send: Send) -> None:
     """Draw the map from a coarse grid, then from finer ones."""
     across, up = values["x_axis"], values["y_axis"]
     if across == up:
         raise ValueError("the two axes must differ")
-    (now,) = errors(values, [(values[across], values[up])])
-    if now is None:
-        raise ValueError(
-            f"n_signal must be an integer in [1, {values['n_tokens']}], got {values['n_signal']}"
-        )
+    (pair,) = errors(values, [(values[across], values[up])])
+    now = f"at the cross {_text(pair)}"
     xs, ys = along(across, _SIZE[0]), along(up, _SIZE[1])
     pairs_at = _remembered(tuple((n, v) for n, v in values.items() if n not in (across, up)))
-    shown: tuple[list[float], list[float]] | None = None
     for right, above in _STRIDES:
-        grid = _every(xs, right), _every(ys, above)
-        lines = [[(x, y) for x in grid[0]] for y in grid[1]]
-        if up == "alpha":  # by columns: places that differ in alpha are solved from one another
-            lines = list(map(list, zip(*lines, strict=True)))
-        fresh, last = 0, (right, above) == _STRIDES[-1]
-        for line in lines:
-            new = [place for place in line if place not in pairs_at]
-            pairs_at |= zip(new, errors(values, new), strict=True)
-            fresh += len(new)
-            if shown and fresh >= _CHUNK:  # others may want the processor
-                yield _content(values, *shown, pairs_at, now, more=True)
-                fresh = 0
-        shown = grid
+        columns, rows = _every(xs, right), _every(ys, above)
+        fresh = _fill(values, columns, rows, pairs_at, send)
+        last = (right, above) == _STRIDES[-1]
         if fresh or last:
-            yield _content(values, *grid, pairs_at, now, more=not last)
+            sentence = f"{now.capitalize()}; the map is being drawn."
+            if last:  # an unfinished map would give other fractions
+                sentence = _sentence(values, pairs_at, now)
+            picture = _picture(values, columns, rows, pairs_at)
+            send(picture | Line(sentence=sentence, python=script(values, _PYTHON)))
+    (drawn,) = picture["figures"]
+    for best in _best_possible(values):
+        send(Line(figures=[drawn | {"data": [*drawn["data"], best]}]))
 
 
-def _best_possible(values: Values) -> list[Line]:
+def _fill(
+    values: Values, columns: list[float], rows: list[float], pairs_at: Places, send: Send
+) -> int:
+    """Compute what a grid has more than the map so far; return how many places."""
+    lines = [[(x, y) for x in columns] for y in rows]
+    if values["y_axis"] == "alpha":  # places that differ in alpha are solved from one another
+        lines = list(map(list, zip(*lines, strict=True)))
+    fresh = 0
+    for line in lines:
+        new = [place for place in line if place not in pairs_at]
+        pairs_at |= zip(new, errors(values, new), strict=True)
+        if fresh // _CHUNK < (fresh + len(new)) // _CHUNK:
+            send(Line())
+        fresh += len(new)
+    return fresh
+
+
+def _best_possible(values: Values) -> list[Trace]:
     """Return the line below which no learner reaches the target, if samples are an axis."""
     across, up, target = values["x_axis"], values["y_axis"], values["error"]
     if "alpha" not in (across, up):
         return []
     other, metric = up if across == "alpha" else across, get_metric("error")
-    least, most = along("alpha", 2)
     line = []
     for place in along(other, _LEARNERS):
         case = values | {other: place}
         quick = case["n_signal"] == 1 and not case["signal_spread"] and has_optimum(case)
         if quick and case["signal"] > 0.0 and target < metric.chance(case["positive_rate"]):
-            alpha = least_alpha(make_problem(case), metric, target, (least, most))
+            alpha = least_alpha(make_problem(case), metric, target, slider("alpha"))
             if 0.0 < alpha < math.inf:
-                line.append((float(place), alpha))
-    x, y = [place for place, _ in line], [alpha for _, alpha in line]
-    if across == "alpha":
-        x, y = y, x
-    name = f"best possible: {per_cent(target)} error"
-    return [Line(name=name, color=COLORS[2], x=x, y=y)] if line else []
+                line.append({other: float(place), "alpha": alpha})
+    x, y = ([_at(name, place[name]) for place in line] for name in (across, up))
+    return (
+        [curve(f"best possible: {per_cent(target)} error", x, y, color=COLORS[2])] if line else []
+    )
 
 
 def _every(places: list[float], stride: int) -> list[float]:
@@ -140,34 +158,30 @@ def _every(places: list[float], stride: int) -> list[float]:
     return [*places[:-1:stride], places[-1]]
 
 
-def _content(
-    values: Values,
-    columns: list[float],
-    rows: list[float],
-    pairs_at: Places,
-    now: Errors,
-    more: bool,
-) -> Content:
+def _at(name: str, value: float) -> float:
+    """Return where a value stands on an axis of the map, which Plotly cannot make logarithmic."""
+    return math.log10(value) if PARAMETERS[name].logarithmic else value
+
+
+def _picture(values: Values, columns: list[float], rows: list[float], pairs_at: Places) -> Line:
+    across, up, dim = values["x_axis"], values["y_axis"], values["features"]
     pairs = [[pairs_at[x, y] for x in columns] for y in rows]
-    across, up = values["x_axis"], values["y_axis"]
-    table = [(x, y, *map(float, pair)) for (x, y), pair in pairs_at.items() if pair is not None]
-    shown = Map(
-        x=columns,
-        y=rows,
-        z=[[None if (g := gain(pair)) is None else shade(g) for pair in row] for row in pairs],
-        text=[[_text(pair) for pair in row] for row in pairs],
-        title="pooled error / attention error",
-        ends=(-1.0, 1.0),
-        ticks={text: shade(math.log10(ratio)) for text, ratio in _TICKS.items()},
-        edges=[shade(-_EDGE), shade(_EDGE)],
+    z = [[None if (g := gain(pair)) is None else shade(g) for pair in row] for row in pairs]
+    x, y = [_at(across, v) for v in columns], [_at(up, v) for v in rows]
+    ticks = {text: shade(math.log10(ratio)) for text, ratio in _TICKS.items()}
+    texts = [[_text(pair) for pair in row] for row in pairs]
+    hover = {"text": texts, "hovertemplate": "%{text}<extra></extra>"}
+    shown = heatmap(x, y, z, "pooled error / attention error", ticks, **hover)
+    edges = [edge(x, y, z, at) for at in (shade(-_EDGE), shade(_EDGE))]
+    cross = markers("now", [_at(across, values[across])], [_at(up, values[up])], "x", color=ON_MAP)
+    across_axis, up_axis = (
+        quantity_axis(name, n, ends=(ends[0], ends[-1]), exponents=True)
+        for name, ends, n in ((across, columns, dim), (up, rows, None))
     )
-    cross = Line(name="now", look="cross", x=[values[across]], y=[values[up]])
-    curves = [cross, *([] if more else _best_possible(values))]
-    return Content(
-        panels=[Panel(x=axis(across), y=axis(up), map=shown, curves=curves)],
-        sentence=_sentence(values, pairs_at, now, more),
+    table = [(x, y, *map(float, pair)) for (x, y), pair in pairs_at.items() if pair is not None]
+    return Line(
+        figures=[figure(across_axis, up_axis, [shown, *edges, cross])],
         table=by_column((across, up, "two-step", "pooled"), table),
-        python=script(values, _PYTHON),
         command=theory_command("test_error", values, "alpha", "split"),
     )
 
@@ -175,19 +189,16 @@ def _content(
 def _text(pair: Errors | None) -> str:
     if pair is None:
         return "no such problem"
-    return f"attention {per_cent(pair[0])}, pooled {per_cent(pair[1])}"
+    return f"attention errs on {per_cent(pair[0])}, pooling on {per_cent(pair[1])}"
 
 
-def _sentence(values: Values, pairs_at: Places, now: Errors, more: bool) -> str:
-    cross = f"attention's error is {per_cent(now[0])}, that of pooling {per_cent(now[1])}"
-    if more:  # an unfinished map would give another fraction
-        return f"At the cross {cross}; the map is being drawn."
+def _sentence(values: Values, pairs_at: Places, now: str) -> str:
     gains = [number for pair in pairs_at.values() if (number := gain(pair)) is not None]
     won, lost = (per_cent(sum(g * s > _EDGE for g in gains) / len(gains)) for s in (1, -1))
     across, up = PARAMETERS[values["x_axis"]].label, PARAMETERS[values["y_axis"]].label
     return (
         f"Over {across} and {up}, attention beats pooling on {won} of the map and pooling beats "
-        f"attention on {lost}; at the cross {cross}."
+        f"attention on {lost}; {now}."
     )
 
 
@@ -197,7 +208,7 @@ VIEW = View(
     "Where does attention beat pooling?",
     (
         *("x_axis", "y_axis", "error", "features", "Problem", "alpha", "split", "loss", "reg"),
-        "Learning rates",
+        *group("two steps"),
     ),
     draw,
 )

@@ -1,30 +1,34 @@
 """Planner: a target error in, the number of samples and the settings out."""
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 import sparsetoken as st
-from sparsetoken.app.content import (
-    Content,
-    Line,
-    Panel,
-    Progress,
-    View,
-    axis,
+from sparsetoken.app.figures import (
+    Figure,
+    Trace,
+    band,
     by_column,
+    curve,
+    figure,
     level,
     majority,
-    model_lines,
+    markers,
+    model_curves,
+    quantity_axis,
 )
-from sparsetoken.app.data import pilot_content
-from sparsetoken.app.parameters import Values, select
+from sparsetoken.app.parameters import CONTROLS, Values, select
 from sparsetoken.app.scripts import keywords
+from sparsetoken.app.view import Line, Send, View
+from sparsetoken.app.views.learning import THREE, crossing, has_optimum, risks
 from sparsetoken.app.words import per_cent
 from sparsetoken.models import look
 from sparsetoken.planner import read_curve
-from sparsetoken.vocabulary import PARAMETERS, group
+from sparsetoken.vocabulary import COLORS, PARAMETERS, group
 
-_CLASSIFIERS = ("two-step", "pooled", "vectorized", "optimal")
+_CLASSIFIERS = (*THREE, "optimal")
+_SIZES = np.geomspace(0.1, 1000.0, 33)  # samples per dimension of the first curves
 _FROM_CURVE = """\
 import sparsetoken as st
 from sparsetoken.planner import read_curve
@@ -40,76 +44,110 @@ def arguments(values: Values) -> Values:
     return select(values, "problem") | aim
 
 
-def draw(values: Values) -> Iterator[Content]:
-    """Show the question; the answer is work for the background."""
+def draw(values: Values, send: Send) -> None:
+    """Plan from a pasted curve, or by theory: first by the learning curves, then in full."""
     if values["curve"].strip():
         python = _FROM_CURVE.format(**values)
-        options = f"--curve curve.csv --n-test {values['test_samples']} --error {values['error']}"
-    else:
-        asked = arguments(values)
-        python = f"import sparsetoken as st\n\nprint(st.plan({keywords(asked)}).summary())\n"
-        options = " ".join(f"{PARAMETERS[name].option} {value}" for name, value in asked.items())
-    command = f"sparsetoken plan {options}"
-    yield Content(panels=[], sentence="Planning …", python=python, command=command)
-
-
-def work(values: Values, send: Callable[[Progress], None]) -> None:
-    """Plan from a pasted curve, or by theory."""
-    if not values["curve"].strip():
-        _plan_by_theory(values, send)
+        options = f"--n-test {values['test_samples']} --error {values['error']}"
+        command = f"sparsetoken plan --curve curve.csv {options}"
+        send(Line(python=python, command=command, progress="looking for curves that agree"))
+        table = {"n_test": values["test_samples"]} | read_curve(values["curve"])
+        planned = st.plan.from_curve(**table, error=values["error"])
+        sentence = f"{planned.answer.rstrip('.')}. {planned.trust}"
+        send(Line(figures=[_fan(planned)], sentence=sentence, progress=""))
         return
-    send(Progress(done=0, total=1, message="looking for curves that agree"))
-    table = {"n_test": values["test_samples"]} | read_curve(values["curve"])
-    content = pilot_content(st.plan.from_curve(**table, error=values["error"]))
-    send(Progress(done=1, total=1, content=content))
-
-
-def _plan_by_theory(values: Values, send: Callable[[Progress], None]) -> None:
-    """Plan, then look at the curve and at those of the alternatives."""
     asked = arguments(values)
+    python = f"import sparsetoken as st\n\nprint(st.plan({keywords(asked)}).summary())\n"
+    options = " ".join(f"{PARAMETERS[name].option} {value}" for name, value in asked.items())
+    send(_first(values) | Line(python=python, command=f"sparsetoken plan {options}"))
+    _plan(values, asked, send)
 
-    def report(done: int, message: str = "", content: Content | None = None) -> None:
-        send(Progress(done=done, total=6, message=message, content=content))
 
-    report(0, "looking for the number of samples")
-    plan = st.plan(progress=lambda message: report(0, message), **asked)
+def _first(values: Values) -> Line:
+    """Answer by the learning curves at the usual settings, which takes no time."""
+    usual = {control.name: control.default for control in CONTROLS.values()} | values
+    model, dim, target = values["plan_model"], values["features"], values["error"]
+    shown = [name for name in _CLASSIFIERS if name != "optimal" or has_optimum(usual)]
+    alphas = [float(f"{alpha:.6g}") for alpha in _SIZES]
+    rows = [
+        (name, alpha * dim, float(risk.test_error))
+        for name in shown
+        for alpha, risk in zip(alphas, risks(usual, name, alphas), strict=True)
+    ]
+    wanted = THREE if model == "best" else (model,)
+    curves = ([(n, error) for of, n, error in rows if of == name] for name in wanted)
+    sizes = [size for points in curves if (size := crossing(points, target))]
+    said = "does not reach the target"
+    if sizes:
+        said = f"needs about {min(sizes):.0f} labelled sequences for {per_cent(target)} error"
+    names = {"best": "The best classifier", "optimal": "The best learner"}
+    name = names.get(model) or look(model).label.capitalize()
+    return Line(
+        figures=[_figure(values, rows)],
+        sentence=f"{name} {said} at the usual settings; looking for better ones.",
+        table=by_column(("model", "n_samples", "test_error"), rows),
+        facts={},
+        progress="looking for the number of samples",
+    )
+
+
+def _plan(values: Values, asked: Values, send: Send) -> None:
+    """Plan, then look at the curve and at those of the alternatives."""
+    plan = st.plan(progress=lambda message: send(Line(progress=message)), **asked)
     rows: list[tuple[str, float, float]] = []
-    others = [model for model in _CLASSIFIERS if model != plan.model]
-    for done, model in enumerate([plan.model, *others], 1):
-        report(done, f"drawing {look(model).label}", _content(values, plan, rows, {}))
+    for model in [plan.model, *(model for model in _CLASSIFIERS if model != plan.model)]:
         budget = asked | {"n_samples": plan.n_samples, "error": None, "model": model}
-        curve = (plan if model == plan.model else st.plan(**budget)).curve
-        rows += [(model, n, float(e)) for n, e in zip(curve.values, curve.errors, strict=True)]
-    report(5, "comparing", _content(values, plan, rows, {}))
+        drawn = (plan if model == plan.model else st.plan(**budget)).curve
+        rows += [(model, n, float(e)) for n, e in zip(drawn.values, drawn.errors, strict=True)]
+        send(_picture(values, plan, rows, {}) | Line(progress=f"{look(model).label} is drawn"))
     alternatives = {name: float(error) for name, error in plan.alternatives.items()}
-    report(6, content=_content(values, plan, rows, alternatives))
+    send(_picture(values, plan, rows, alternatives) | Line(progress=""))
 
 
-def _content(values: Values, plan: Any, rows: Any, alternatives: dict[str, float]) -> Content:
+def _picture(values: Values, plan: Any, rows: Any, alternatives: dict[str, float]) -> Line:
     settings = {
         PARAMETERS[name].axis: value if isinstance(value, str) else f"{value:.4g}"
         for name, value in plan.settings.items()
     }
+    point, error = float(plan.n_samples), float(plan.error)
+    more = [markers("the plan", [point], [error], "star", model=plan.model)]
+    if "bayes" in alternatives:
+        ends = [n for _, n, _ in rows]
+        floor = alternatives["bayes"]
+        more += [level("Bayes floor", (min(ends), max(ends)), floor, model="bayes", dash="dash")]
     table = rows + [(model, plan.n_samples, error) for model, error in alternatives.items()]
-    return Content(
-        panels=[_panel(values, plan, rows, alternatives.get("bayes", 0.0))],
+    return Line(
+        figures=[_figure(values, rows, more)],
         sentence=_sentence(values, plan, alternatives),
         facts={"samples": str(plan.n_samples), "classifier": look(plan.model).label} | settings,
         table=by_column(("model", "n_samples", "test_error"), table),
     )
 
 
-def _panel(values: Values, plan: Any, rows: Any, floor: float) -> Panel:
-    sizes = [plan.n_samples / 3, plan.n_samples * 3, *(n for _, n, _ in rows)]
+def _figure(values: Values, rows: Any, more: list[Trace] | None = None) -> Figure:
+    sizes = [n for _, n, _ in rows]
     ends = min(sizes), max(sizes)
-    star = Line(
-        name="the plan", model=plan.model, look="star", x=[plan.n_samples], y=[float(plan.error)]
-    )
-    curves = [*model_lines(rows), level("target", ends, values["error"], look="dot")]
-    curves += [*majority(values, ends)[0], star]
-    if floor:
-        curves.append(level("Bayes floor", ends, floor, model="bayes", look="dash"))
-    return Panel(x=axis("n_samples"), y=axis("test_error"), curves=curves)
+    traces = [*model_curves(rows), level("target", ends, values["error"], dash="dot")]
+    traces += [*majority(values, ends)[0], *(more or [])]
+    x = quantity_axis("n_samples", over=sizes)
+    return figure(x, quantity_axis("test_error", over=[error for *_, error in rows]), traces)
+
+
+def _fan(planned: Any) -> Figure:
+    """Return the learning curves that agree with what was measured."""
+    drawn, observed = planned.curve, planned.to_dict()["observed"]
+    x, color = list(map(float, drawn.n_samples)), COLORS[0]
+    low, middle, high = list(drawn.lower), list(drawn.median), list(drawn.upper)
+    names = ("n_samples", "error", "standard_error")
+    sizes, errors, bars = ([row[name] for row in observed] for name in names)
+    traces = [
+        *band(x, low, high, color),
+        curve("expected error, 80 %", x, middle, color=color),
+        level("target", (x[0], x[-1]), planned.target, dash="dot"),
+        markers("measured ± s.e.", sizes, errors, errors=bars),
+    ]
+    axes = quantity_axis("n_samples", over=x), quantity_axis("test_error", over=[*low, *high])
+    return figure(*axes, traces)
 
 
 def _sentence(values: Values, plan: Any, alternatives: dict[str, float]) -> str:
@@ -135,6 +173,6 @@ VIEW = View(
     "How many labelled sequences do I need?",
     ("error", "plan_model", "curve", "test_samples", "features", *group("problem")),
     draw,
-    work,
     defaults={"features": 384},
+    long=True,
 )

@@ -1,11 +1,11 @@
-"""Training: query and readout step by step, all parameters at once."""
+"""Training: query and readout step by step, all parameters at once; part of learning curves."""
 
-from collections.abc import Iterator
 from typing import Any
 
-from sparsetoken.app.content import Content, Line, Panel, PanelAxis, View, axis, majority
-from sparsetoken.app.parameters import Values, make_problem, select
+from sparsetoken.app.figures import axis, curve, figure, majority, quantity_axis
+from sparsetoken.app.parameters import Values, make_problem
 from sparsetoken.app.scripts import keywords, script
+from sparsetoken.app.view import Line, Send
 from sparsetoken.app.words import per_cent, plural
 from sparsetoken.theory import training
 from sparsetoken.vocabulary import COLORS
@@ -16,40 +16,42 @@ print(np.round(t.cosine, 5), np.round(t.test_error, 5))
 """
 
 
-def draw(values: Values) -> Iterator[Content]:
+def draw_training(values: Values, send: Send) -> None:
     """Draw cosines and test error against the steps, from few points and then from more."""
     # One sample at a time takes many small steps.
     sizes = (256, 2048) if values["batches"] == "online" else (2048, 16384)
-    names = ("steps", "alpha", "batches", "loss", "reg")
-    arguments = {name: values[name] for name in names} | select(values, "two steps")
+    names = ("steps", "alpha", "batches", "loss", "reg", "beta")
+    arguments = {name: values[name] for name in names}
+    arguments |= {f"lr_{part}": values[f"step_{part}"] for part in ("readout", "bias", "query")}
     code = script(values, _PYTHON, arguments=keywords(arguments | {"n_points": sizes[-1]}))
     for n_points in sizes:
         path = training(make_problem(values), n_points=n_points, **arguments)
         if not path.cosine.size:
             raise ValueError("the first step already runs away: the learning rates are too large")
-        cosine, readout, error = (
-            series.tolist() for series in (path.cosine, path.readout_cosine, path.test_error)
-        )
-        steps = list(range(1, len(error) + 1))
-        yield Content(
-            panels=_panels(values, steps, cosine, readout, error),
-            sentence=_sentence(values, cosine, error),
-            table={"step": steps, "cosine": cosine, "readout_cosine": readout, "test_error": error},
-            python=code,
-        )
+        send(_picture(values, path) | Line(python=code, command=""))
 
 
-def _panels(values: Values, steps: Any, cosine: Any, readout: Any, error: Any) -> list[Panel]:
-    def marked(name: str, color: int, y: list[float]) -> Line:
-        return Line(name=name, color=COLORS[color], look="marked", x=steps, y=y)
+def _picture(values: Values, path: Any) -> Line:
+    cosine, readout, error = (
+        series.tolist() for series in (path.cosine, path.readout_cosine, path.test_error)
+    )
+    steps = list(range(1, len(error) + 1))
 
-    x = PanelAxis(title="gradient step", ends=(0.7, values["steps"] + 0.3))
-    cosines = PanelAxis(title="cosine with the signal", ends=(-1.05, 1.05))
-    errors = [marked("test error", 6, error), *majority(values, (1.0, values["steps"]))[0]]
-    return [
-        Panel(x=x, y=cosines, curves=[marked("query", 0, cosine), marked("readout", 3, readout)]),
-        Panel(x=x, y=axis("test_error"), curves=errors),
-    ]
+    def marked(name: str, color: int, y: list[float]) -> dict[str, Any]:
+        paint = COLORS[color]
+        return curve(name, steps, y, color=paint, shape="linear", mode="lines+markers")
+
+    x = axis("gradient step", (0.7, values["steps"] + 0.3))
+    errors = [marked("test error", 1, error), *majority(values, (1.0, values["steps"]))[0]]
+    cosines = [marked("query", 0, cosine), marked("readout", 3, readout)]
+    return Line(
+        figures=[
+            figure(x, quantity_axis("test_error", over=error), errors),
+            figure(x, axis("cosine with the signal", (-1.05, 1.05)), cosines),
+        ],
+        sentence=_sentence(values, cosine, error),
+        table={"step": steps, "cosine": cosine, "readout_cosine": readout, "test_error": error},
+    )
 
 
 def _sentence(values: Values, cosine: list[float], error: list[float]) -> str:
@@ -62,13 +64,3 @@ def _sentence(values: Values, cosine: list[float], error: list[float]) -> str:
         f"After {plural(steps, 'step')} the query has a cosine of {cosine[-1]:.3f} with the "
         f"signal and the test error is {per_cent(error[-1])}{lowest}.{stops}"
     )
-
-
-VIEW = View(
-    "training",
-    "Training",
-    "What happens when all parameters learn at once?",
-    ("steps", "batches", "alpha", "Problem", "loss", "reg", "Learning rates"),
-    draw,
-    defaults={"lr_query": 2.0, "reg": 1e-6},
-)

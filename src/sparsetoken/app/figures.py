@@ -1,0 +1,225 @@
+"""Figures as Plotly's JSON; the page adds its fonts, and its colors for ``var(--…)``."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sparsetoken.app.parameters import Values
+from sparsetoken.app.words import per_cent
+from sparsetoken.models import look
+from sparsetoken.vocabulary import quantity
+
+Figure = dict[str, Any]
+Trace = dict[str, Any]
+
+SOFT, INK = "var(--soft)", "var(--ink)"
+ON_MAP = "rgb(27, 31, 36)"  # maps are light on a dark page too
+_MANY, _FEW = 1.2, 3.0  # decades up to which 1 2 3 5 7, and 1 2 5, are labelled
+
+
+def axis(
+    title: str,
+    ends: tuple[float, float] | None = None,
+    *,
+    over: Iterable[float] = (),
+    logarithmic: bool = False,
+    dim: int | None = None,
+    exponents: bool = False,
+) -> dict[str, Any]:
+    """Return an axis whose every label is a number that can be read.
+
+    ``over`` has values that a logarithmic axis without ends will show. With ``dim`` it counts
+    samples per dimension and has their number too; with ``exponents`` what is drawn against it are
+    logarithms to base ten.
+    """
+    found: dict[str, Any] = {"title": {"text": re.sub(r"_(\w)", r"<sub>\1</sub>", title)}}
+    if ends:
+        found["range"] = [math.log10(end) for end in ends] if logarithmic else list(ends)
+    if not logarithmic:
+        return found
+    low, high = ends or _extent(over)
+    ticks = _log_ticks(low, high)
+    found["tickvals"] = [math.log10(tick) for tick in ticks] if exponents else ticks
+    found["ticktext"] = [f"{tick:g}{_count(tick, dim)}" for tick in ticks]
+    return found if exponents else found | {"type": "log"}
+
+
+def _count(alpha: float, dim: int | None) -> str:
+    """Return the number of samples, where a phone has room for it."""
+    return f"<br>n={alpha * dim:.0f}" if dim and f"{alpha:e}"[0] in "15" else ""
+
+
+def quantity_axis(name: str, dim: int | None = None, **looks: Any) -> dict[str, Any]:
+    """Return the axis of a quantity of the vocabulary; those that count samples get their n."""
+    shown = quantity(name)
+    counted = dim if name.startswith("alpha") else None
+    return axis(shown.axis, logarithmic=shown.logarithmic, dim=counted, **looks)
+
+
+def _extent(over: Iterable[float]) -> tuple[float, float]:
+    values = [value for value in over if 0.0 < value < math.inf]
+    return (min(values), max(values)) if values else (0.1, 1.0)
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Return round numbers from a decade below ``low`` to one above ``high``."""
+    decades = math.log10(high / low)
+    within = (1, 2, 3, 5, 7) if decades < _MANY else (1, 2, 5) if decades < _FEW else (1,)
+    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
+    return [float(f"{factor}e{power}") for power in powers for factor in within]
+
+
+def figure(
+    x: dict[str, Any], y: dict[str, Any], traces: Iterable[Trace], marks: Iterable[Any] = ()
+) -> Figure:
+    """Return a figure; marks are pairs of a shape and its label."""
+    shapes, labels = zip(*marks, strict=True) if marks else ((), ())
+    layout = {"xaxis": x, "yaxis": y, "shapes": list(shapes), "annotations": list(labels)}
+    return {"data": list(traces), "layout": layout}
+
+
+def curve(
+    name: str,
+    x: Iterable[float],
+    y: Iterable[float],
+    *,
+    model: str | None = None,
+    color: str = SOFT,
+    dash: str = "solid",
+    shape: str = "spline",
+    **looks: Any,
+) -> Trace:
+    """Return a line; one of a model has its color and can be pinned."""
+    solid = dash == "solid"
+    line: dict[str, Any] = {"color": color_of(model, color), "dash": dash, "shape": shape}
+    line["width"] = 2.5 if solid else 1.8
+    trace = {"type": "scatter", "mode": "lines", "name": name, "x": list(x), "y": list(y)}
+    return trace | {"line": line} | ({"meta": {"model": model}} if model and solid else {}) | looks
+
+
+def markers(
+    name: str,
+    x: list[float],
+    y: list[float],
+    symbol: str = "circle-open",
+    *,
+    model: str | None = None,
+    color: str = SOFT,
+    errors: list[float] | None = None,
+) -> Trace:
+    """Return points, with standard errors as bars if there are any."""
+    paint, sizes = color_of(model, color), {"circle-open": 10, "x": 11, "star": 16}
+    marker = {"color": paint, "symbol": symbol, "size": sizes[symbol], "line": {"width": 2}}
+    trace = {"type": "scatter", "mode": "markers", "name": name, "x": x, "y": y, "marker": marker}
+    bars = {"type": "data", "array": errors, "color": paint, "thickness": 1.5}
+    return trace | ({"error_y": bars} if errors else {}) | {"showlegend": symbol != "x"}
+
+
+def band(x: list[float], low: list[float], high: list[float], color: str) -> list[Trace]:
+    """Return what lies between two lines, shaded."""
+    edge = {"mode": "lines", "line": {"width": 0}, "showlegend": False, "hoverinfo": "skip"}
+    low_edge, high_edge = ({"type": "scatter", "x": x, "y": y} | edge for y in (low, high))
+    return [low_edge, high_edge | {"fill": "tonexty", "fillcolor": f"{color}2e"}]
+
+
+def color_of(model: str | None, otherwise: str = SOFT) -> str:
+    """Return the color of a model; black is the color of text."""
+    color = look(model).color if model else otherwise
+    return INK if color == "#000000" else color
+
+
+def model_curves(rows: Iterable[tuple[Any, ...]], suffix: str = "") -> list[Trace]:
+    """Return a curve for each model of rows that begin with model, x and y.
+
+    Rows whose y is None are left out.
+    """
+    points: dict[str, list[tuple[float, float]]] = {}
+    for model, x, y, *_ in rows:
+        points.setdefault(model, []).extend([] if y is None else [(float(x), float(y))])
+    return [
+        curve(look(model).label + suffix, *zip(*pairs, strict=True), model=model)
+        for model, pairs in points.items()
+        if pairs
+    ]
+
+
+def level(name: str, ends: Iterable[float], height: float, **looks: Any) -> Trace:
+    """Return a horizontal line between the ends of an axis."""
+    return curve(name, ends, [height] * 2, shape="linear", **looks)
+
+
+def majority(values: Values, ends: Iterable[float] = ()) -> tuple[list[Trace], str]:
+    """Return the majority baseline as a line, and a sentence if it meets the target.
+
+    Both are empty where the classes are equal.
+    """
+    error = min(values["positive_rate"], 1.0 - values["positive_rate"])
+    if error == 0.5:
+        return [], ""
+    sentence = f" Always answering the larger class errs on {per_cent(error)} without any data."
+    line = level("always the larger class", ends, error, dash="dash")
+    return [line], sentence if error <= values.get("error", 0.0) else ""
+
+
+def mark(text: str, x: float | None = None, y: float | None = None, log: bool = False) -> Any:
+    """Return a dotted line across a figure with a word at its end: upright at x, or level at y."""
+    along, across, value = ("y", "x", x) if y is None else ("x", "y", y)
+    span = {f"{along}ref": f"{along} domain", f"{along}0": 0, f"{along}1": 1}
+    shape = {"type": "line", f"{across}0": value, f"{across}1": value, **span}
+    label = {f"{along}ref": f"{along} domain", along: 0 if along == "y" else 1}
+    label |= {"xanchor": "left" if along == "y" else "right", "yanchor": "bottom"}
+    place = math.log10(value) if log and value else value  # Plotly wants it so of labels
+    line = {"color": SOFT, "dash": "dot", "width": 1.5}
+    words = {"text": f" {text} ", "showarrow": False, "font": {"color": SOFT}, across: place}
+    return shape | {"line": line}, label | words
+
+
+def heatmap(
+    x: list[float], y: list[float], z: Any, title: str, ticks: Mapping[str, float], **looks: Any
+) -> Trace:
+    """Return colors over a plane: those of pooling at −1 to those of attention at 1."""
+    low, high = (f"rgb{_channels(look(model).color)}" for model in ("pooled", "two-step"))
+    bar: dict[str, Any] = {"title": {"text": title, "side": "right"}, "thickness": 12}
+    bar |= {"tickvals": list(ticks.values()), "ticktext": list(ticks), "outlinewidth": 0}
+    scale = {
+        "zmin": -1,
+        "zmax": 1,
+        "colorscale": [[0, low], [0.5, "rgb(244, 244, 242)"], [1, high]],
+    }
+    trace = {"type": "heatmap", "x": x, "y": y, "z": z, "zsmooth": "best", "hoverongaps": False}
+    return trace | scale | {"colorbar": bar} | looks
+
+
+def edge(x: list[float], y: list[float], z: Any, at: float) -> Trace:
+    """Return the line on a map where it has some height."""
+    contours = {"start": at, "end": at, "size": 1, "coloring": "none"}
+    looks = {"showscale": False, "showlegend": False, "hoverinfo": "skip", "contours": contours}
+    line = {"color": ON_MAP, "width": 2, "smoothing": 1.3}
+    return {"type": "contour", "x": x, "y": y, "z": z, "line": line} | looks
+
+
+def _channels(color: str) -> tuple[int, ...]:
+    return tuple(int(color[i : i + 2], 16) for i in (1, 3, 5))
+
+
+def token_bars(
+    title: str, weights: Any, kinds: Mapping[str, tuple[str, Any]], top: float
+) -> Figure:
+    """Return the weights of a sequence's tokens as bars: each kind has a color and a mask."""
+    bars = [
+        {"type": "bar", "name": name, "width": 0.85, "marker": {"color": color}}
+        | {"x": np.flatnonzero(mask).tolist(), "y": weights[mask].tolist()}
+        for name, (color, mask) in kinds.items()
+        if mask.any()
+    ]
+    x = axis(title, (-0.6, weights.size - 0.4)) | ({"dtick": 1} if weights.size <= 10 else {})
+    before = mark("before: all alike", y=1.0 / weights.size)
+    return figure(x, axis("attention weight", (0.0, top)), bars, [before])
+
+
+def by_column(names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    """Return rows of numbers as a table."""
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}

@@ -1,0 +1,111 @@
+"""A visitor's own file: where it is kept, and the report on it."""
+
+import re
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from starlette.exceptions import HTTPException
+
+from sparsetoken.app.view import Line, Send
+from sparsetoken.app.words import per_cent
+
+MOST_BYTES = 200_000_000
+_MOST_NUMBERS = 20_000_000  # of all tokens; more would take minutes
+_HELD_OUT = 0.25
+_EFFORT, _TREES = 0.5, 100  # of the plan: one that a visitor can wait for
+_LONGEST_NAME = 200  # bytes
+
+FIELDS = {
+    "by": "Sequence",
+    "label": "Label",
+    "group": "Group",
+    "features": "Features",
+    "ignore": "Leave out",
+    "layer": "Layer",
+}
+"""What a visitor may say about the columns of a file; messages call it by the name."""
+
+
+async def save(name: str, chunks: AsyncIterator[bytes]) -> Any:
+    """Write a file that arrives in chunks; return its path and the folder to clean up.
+
+    It keeps its name, in a folder that this user alone can read. Nothing stays behind if it does
+    not arrive in full.
+
+    Raises
+    ------
+    HTTPException
+        If the disk has no room for it.
+    """
+    plain = re.sub(r"[^\w. ()-]", "_", name).encode()[-_LONGEST_NAME:].decode(errors="ignore")
+    folder = tempfile.TemporaryDirectory(prefix="sparsetoken-", ignore_cleanup_errors=True)
+    path = Path(folder.name, plain if plain.strip(". ") else "file")
+    try:
+        with path.open("wb") as file:
+            async for chunk in chunks:
+                file.write(chunk)
+    except BaseException as error:
+        folder.cleanup()
+        if not isinstance(error, OSError):
+            raise
+        async for _ in chunks:  # a browser listens only when it has sent all
+            pass
+        raise HTTPException(507, f"{name} could not be kept here: {error.strerror}.") from None
+    return path, folder
+
+
+def study(path: Path, options: dict[str, Any], error: float, send: Send) -> None:
+    """Read a file, fit a classifier to most of it, and report on the rest."""
+    from sparsetoken.estimators import SparseTokenClassifier
+    from sparsetoken.files import read_dataset
+    from sparsetoken.inspection.measures import hold_out
+    from sparsetoken.planner import plan
+    from sparsetoken.reporting.evidence import gather
+    from sparsetoken.reporting.page import render
+
+    send(Line(columns=_columns(path), progress="reading"))
+    try:
+        data = read_dataset(path, max_numbers=_MOST_NUMBERS, **options).with_labels()
+    except ValueError as wrong:  # a visitor knows the name of the file, not where it is kept
+        raise ValueError(str(wrong).replace(f"{path.parent}/", "")) from None
+    X, y, groups = data.sequences, np.asarray(data.labels), data.groups
+    send(Line(progress="fitting"))
+    kept, tested = hold_out(y, groups, _HELD_OUT, random_state=0)
+    kept_groups = None if groups is None else groups[kept]
+    classifier = SparseTokenClassifier(random_state=0).fit(X[kept], y[kept], groups=kept_groups)
+    evidence = gather(classifier, X[tested], y[tested], plan=False)
+    page = render(evidence, path.name)
+    sentence = _sentence(evidence.measures[0], evidence.majority, len(kept), len(tested))
+    send(Line(sentence=sentence, page=page, progress="planning"))
+    planned = plan.from_pilot(
+        X=X,
+        y=y,
+        error=error,
+        estimator=SparseTokenClassifier(n_trees=_TREES, random_state=0),
+        groups=groups,
+        effort=_EFFORT,
+        progress=lambda message: send(Line(progress=message)),
+    )
+    send(Line(page=render(replace(evidence, plan=planned), path.name), progress=""))
+
+
+def _columns(path: Path) -> list[str]:
+    """Return the names of a table's columns, as far as they can be read."""
+    from sparsetoken.files import is_table, open_table
+
+    with suppress(Exception):  # what is wrong is said when the file is read
+        return list(open_table(path).kinds) if is_table(path) else []
+    return []
+
+
+def _sentence(accuracy: Any, majority: float, n_kept: int, n_tested: int) -> str:
+    return (
+        f"A classifier of {n_kept} sequences labels {per_cent(accuracy.value)} of {n_tested} "
+        f"others correctly ({per_cent(accuracy.low)} to {per_cent(accuracy.high)}); always the "
+        f"larger class would be right in {per_cent(majority)}."
+    )

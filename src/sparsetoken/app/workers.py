@@ -1,0 +1,197 @@
+"""Processes that answer, line by line, until nobody listens."""
+
+import asyncio
+import json
+import os
+import threading
+import warnings
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from sparsetoken.app.view import Line
+from sparsetoken.experiments.workers import end_with_parent, process_context
+
+_CONTEXT = process_context("sparsetoken.app.warm")
+_MOST = 16  # requests at work at once; others wait
+_SPARE = 2  # processes that wait for requests
+_PATIENCE = 1.0  # seconds in which a process may come to its next line before it is ended
+_LONGEST = 500  # characters of an error
+
+
+class Stopped(BaseException):
+    """Nobody waits for the answer any more."""
+
+
+def quiet() -> None:
+    """Compute in one thread, without warnings: results say what they are."""
+    warnings.simplefilter("ignore")
+    threadpool_limits(1, user_api="blas")
+
+
+def _work(pipe: Any) -> None:
+    """Answer requests, in a process."""
+    end_with_parent()
+    import sparsetoken.app.warm  # noqa: F401
+
+    quiet()
+    with suppress(EOFError, OSError):  # the server has ended
+        while True:
+            _answer(pipe, *pipe.recv())
+
+
+def _answer(pipe: Any, function: Callable[..., None], arguments: Any, long: bool) -> None:
+    """Send the lines of an answer and an empty one at the end."""
+    first = True
+
+    def send(line: Line) -> None:
+        nonlocal first
+        if pipe.poll():
+            raise Stopped
+        pipe.send_bytes(json.dumps(line).encode() + b"\n")
+        if long and first and hasattr(os, "nice"):
+            os.nice(10)  # the first line is for somebody who waits, the others may take their time
+        first = False
+
+    try:
+        function(*arguments, send)
+    except Stopped:
+        pipe.recv()
+    except Exception as error:
+        send(error_line(error))
+    pipe.send_bytes(b"")
+
+
+def error_line(error: Exception) -> Line:
+    """Return an error as a sentence."""
+    text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    return Line(error=" ".join(text.split())[:_LONGEST].rstrip(".") + ".")
+
+
+class _Worker:
+    """A process, and the lines that it has sent."""
+
+    def __init__(self) -> None:
+        self._pipe, theirs = _CONTEXT.Pipe()
+        self._process = _CONTEXT.Process(target=_work, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=self._listen, args=(loop,), daemon=True).start()
+
+    def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
+        line: bytes | None = b""
+        while line is not None:
+            try:
+                line = self._pipe.recv_bytes()
+            except (EOFError, OSError):
+                line = None  # the process has ended
+            with suppress(RuntimeError):  # or the server has
+                loop.call_soon_threadsafe(self._lines.put_nowait, line)
+
+    def is_alive(self) -> bool:
+        return bool(self._process.is_alive())
+
+    def ask(self, *request: Any) -> None:
+        """Hand over a request; anything else stops the one under way."""
+        with suppress(OSError):  # that it has ended is seen by who reads its lines
+            self._pipe.send(request)
+
+    async def read(self) -> bytes | None:
+        """Return the next line, empty at the end of an answer, None if the process has ended."""
+        return await self._lines.get()
+
+    async def come_to_an_end(self) -> bool:
+        """Stop an answer at its next line; return whether it did."""
+        self.ask()
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                while line := await self.read():
+                    pass
+                return line is not None
+        except TimeoutError:
+            return False
+
+    def kill(self) -> None:
+        self._process.kill()
+
+
+class Workers:
+    """The processes of a server; they are started ahead and used again."""
+
+    def __init__(self) -> None:
+        self._turns = asyncio.Semaphore(_MOST)
+        self._idle = [_Worker() for _ in range(_SPARE)]
+        self._busy: set[_Worker] = set()
+        self._ending: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    async def answer(
+        self, function: Callable[..., None], *arguments: Any, long: bool = False
+    ) -> AsyncIterator[bytes]:
+        """Yield the lines of an answer as they come; whoever stops listening stops the work.
+
+        A ``long`` one gives way to others after its first line, and ends with its process. One
+        whose process dies before the first line is answered by another.
+        """
+        async with self._turns:
+            answered, line = False, None
+            for _ in range(2):
+                worker = self._take()
+                try:
+                    worker.ask(function, arguments, long)
+                    while line := await worker.read():
+                        answered = True
+                        yield line
+                finally:
+                    self._give_back(worker, done=line == b"", long=long)
+                if answered or line is not None or self._closed:
+                    break
+            if line is None and not self._closed:
+                yield json.dumps(Line(error="The process that computed this has died.")).encode()
+
+    def _take(self) -> _Worker:
+        """Take the process that was used last, which remembers most, and keep another at hand."""
+        while self._idle and not self._idle[-1].is_alive():
+            self._idle.pop()
+        worker = self._idle.pop() if self._idle else _Worker()
+        self._busy.add(worker)
+        if not self._idle:
+            self._idle.append(_Worker())
+        return worker
+
+    def _give_back(self, worker: _Worker, done: bool, long: bool) -> None:
+        if done and not long:
+            self._keep(worker)
+        elif long or self._closed:
+            self._end(worker)
+        else:
+            ending = asyncio.create_task(self._stop(worker))
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
+
+    async def _stop(self, worker: _Worker) -> None:
+        if await worker.come_to_an_end():
+            self._keep(worker)
+        else:
+            self._end(worker)
+
+    def _keep(self, worker: _Worker) -> None:
+        if self._closed or len(self._idle) > _SPARE:
+            self._end(worker)
+        else:
+            self._busy.discard(worker)
+            self._idle.append(worker)
+
+    def _end(self, worker: _Worker) -> None:
+        self._busy.discard(worker)
+        worker.kill()
+
+    def close(self) -> None:
+        """End all processes, whatever they are doing."""
+        self._closed = True
+        for worker in (*self._idle, *self._busy):
+            worker.kill()
