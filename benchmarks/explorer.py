@@ -28,7 +28,7 @@ from benchmarks.report import Row, at_most, print_rows
 CLIENTS, DURATION, PACE = 8, 60.0, 1.0  # pages that are open on one machine
 QUIET = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 STOPWATCH = """() => {
-    const graph = document.querySelector("#figure");
+    const graph = document.querySelector("#figure > div");
     window.watch = {since: null, drawn: []};
     document.addEventListener("input", () => {
         window.watch = {since: performance.now(), drawn: []};
@@ -40,15 +40,14 @@ MOVES = (
     ("learning, square loss", "view=learning&loss=square", "signal", 20, 0.1),
     ("learning, logistic loss", "view=learning", "signal", 20, 0.15),
     ("learning, hinge loss", "view=learning&loss=hinge", "signal", 5, 1.0),
-    ("recall", "view=recall", "signal", 5, 1.0),
+    ("recall", "view=learning&quantity=recall", "signal", 5, 1.0),
     ("alignment", "view=alignment", "signal", 5, 1.0),
-    ("training", "view=training", "signal", 5, 1.0),
+    ("training", "view=learning&quantity=training", "signal", 5, 1.0),
     ("capacity", "view=capacity", "alpha0", 5, 1.0),
-    ("attention map", "view=attention-map", "signal", 5, 1.0),
     ("phase diagram", "view=phase", "reg", 5, 1.0),
 )
 # Where the visitors are; the first view is where everybody begins.
-CROWD = [*["learning"] * 3, "recall", "alignment", "attention-map", "phase", "capacity"]
+CROWD = [*["learning"] * 5, "alignment", "phase", "capacity"]
 
 
 @contextmanager
@@ -71,7 +70,7 @@ def served() -> Iterator[tuple[str, psutil.Process]]:
 
 def settle(page: Page) -> None:
     """Wait for the picture in full."""
-    shown = """() => document.querySelector("#figure")?.data?.length > 0
+    shown = """() => document.querySelector("#figure > div")?.data?.length > 0
         && document.querySelector("#sentence").innerText !== ""
         && !document.body.classList.contains("busy")"""
     while not page.evaluate(shown):
@@ -115,16 +114,15 @@ class Visitor(threading.Thread):
     """Moves a slider every second, as the page does.
 
     While a first picture is under way, a move is only noted, and the last one is asked for when it
-    arrives; in between, pictures are refined step by step.
+    arrives; then the picture is refined until the next move aborts it.
     """
 
     def __init__(self, address: str, number: int, end: float) -> None:
         super().__init__()
         self.waits: list[float] = []
         self.errors: list[str] = []
-        self._netloc, self._who, self._end = urlsplit(address).netloc, f"visitor-{number:04d}", end
-        self._view = CROWD[number % len(CROWD)]
-        self._rng, self._sequence = random.Random(number), 0
+        self._netloc, self._end = urlsplit(address).netloc, end
+        self._view, self._rng = CROWD[number % len(CROWD)], random.Random(number)
 
     def run(self) -> None:
         """Move until the end."""
@@ -135,40 +133,26 @@ class Visitor(threading.Thread):
             # A map whose axis is the signal would be remembered, but for this.
             values["positive_rate"] = round(self._rng.uniform(0.2, 0.8), 6)
             values["loss"] = self._rng.choice(("square", "logistic"))
-            self._ask(values, 0)
-            self.waits.append(time.perf_counter() - moved)
-            missed = int((time.perf_counter() - moved) / PACE)
-            if missed:  # moves were noted meanwhile: the last of them is next
-                moved += missed * PACE
-                continue
-            moved += PACE
-            threading.Thread(target=self._refine, args=(values, moved)).start()
-            time.sleep(max(0.0, moved - time.perf_counter()))
+            link = http.client.HTTPConnection(self._netloc, timeout=120)
+            try:
+                self._see_first_picture(link, values)
+                self.waits.append(time.perf_counter() - moved)
+                moved += PACE * max(1, int((time.perf_counter() - moved) / PACE))
+                time.sleep(max(0.0, moved - time.perf_counter()))
+            except (OSError, ValueError) as error:
+                self.errors.append(repr(error))
+            finally:
+                link.close()
 
-    def _refine(self, values: dict[str, Any], until: float) -> None:
-        step = 1
-        while time.perf_counter() < until and self._ask(values, step):
-            step += 1
-
-    def _ask(self, values: dict[str, Any], step: int) -> bool:
-        """Ask for a step of the picture; return whether there may be another."""
-        self._sequence += 1
-        asked = {"visitor": self._who, "sequence": self._sequence, "step": step, "values": values}
-        link = http.client.HTTPConnection(self._netloc, timeout=120)
-        try:
-            kind = {"Content-Type": "application/json"}
-            link.request("POST", f"/api/views/{self._view}", json.dumps(asked), kind)
-            reply = link.getresponse()
-            text = reply.read().decode()
-            done = step and reply.status == 204  # overtaken, or the step before was the last
-            if reply.status != 200 and not done:
-                self.errors.append(f"{reply.status} {text[:100]}")
-            return reply.status == 200
-        except OSError as error:
-            self.errors.append(repr(error))
-            return False
-        finally:
-            link.close()
+    def _see_first_picture(self, link: http.client.HTTPConnection, values: dict[str, Any]) -> None:
+        body, kind = json.dumps({"values": values}), {"Content-Type": "application/json"}
+        link.request("POST", f"/api/views/{self._view}", body, kind)
+        reply = link.getresponse()
+        line: dict[str, Any] = {}
+        while "figures" not in line:
+            line = json.loads(reply.readline())
+            if reply.status != 200 or "error" in line:
+                raise ValueError(f"{reply.status} {line}")
 
 
 def load_rows(address: str, process: psutil.Process) -> Iterator[Row]:

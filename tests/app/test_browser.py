@@ -451,9 +451,9 @@ def test_the_keyboard_suffices(visitor):
             )
         )
     assert {"phase", "number-signal", "loss", "csv", "theme"} <= reached
-    visitor.page.locator("#tabs button", has_text="Alignment").focus()
+    visitor.page.locator("#tabs button", has_text="Capacity").focus()
     visitor.move(lambda: visitor.page.keyboard.press("Enter"))
-    assert visitor.values["view"] == "alignment"
+    assert visitor.values["view"] == "capacity"
 
 
 @pytest.mark.system
