@@ -4,12 +4,9 @@ import asyncio
 import json
 import os
 import threading
-import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
-
-from threadpoolctl import threadpool_limits
 
 from sparsetoken.app.view import Line
 from sparsetoken.experiments.workers import end_with_parent, process_context
@@ -25,18 +22,12 @@ class Stopped(BaseException):
     """Nobody waits for the answer any more."""
 
 
-def quiet() -> None:
-    """Compute in one thread, without warnings: results say what they are."""
-    warnings.simplefilter("ignore")
-    threadpool_limits(1, user_api="blas")
-
-
 def _work(pipe: Any) -> None:
     """Answer requests, in a process."""
     end_with_parent()
-    import sparsetoken.app.warm  # noqa: F401
+    from sparsetoken.app.warm import be_quiet
 
-    quiet()
+    be_quiet()
     with suppress(EOFError, OSError):  # the server has ended
         while True:
             _answer(pipe, *pipe.recv())
