@@ -5,7 +5,7 @@ from typing import Any
 
 from benchmarks.report import Row, at_most, seconds
 from sparsetoken import SparseTokenProblem, plan
-from sparsetoken.theory.points import attention_law
+from sparsetoken.theory.features import attention_law
 
 POOLED: dict[str, Any] = {"dim": 384, "n_tokens": 50, "signal": 30.0, "model": "pooled"}
 ATTENTION: dict[str, Any] = {"dim": 384, "n_tokens": 50, "signal": 6.0}

@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from benchmarks.report import Row, at_least, at_most, peak_bytes, ratio, seconds
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.theory import capacity, risk
-from sparsetoken.theory.points import attention_law
+from sparsetoken.theory.features import attention_law
 
 PROBLEM = SparseTokenProblem(10, 1, 5.0)
 QUERY: dict[str, Any] = {"cosine": 0.95, "sharpness": 1.0}

@@ -6,7 +6,7 @@ import pytest
 from sparsetoken import SparseTokenProblem
 from sparsetoken.law import linear_law
 from sparsetoken.pooling import Softmax
-from sparsetoken.theory.points import BATCHES, attention_law
+from sparsetoken.theory.features import BATCHES, attention_law
 
 
 def test_points_and_batches():

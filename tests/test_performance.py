@@ -11,7 +11,7 @@ from sparsetoken.law import FeatureLaw, Part, Readout
 from sparsetoken.losses import Hinge, Logistic, Square
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Softmax
-from sparsetoken.theory.points import attention_law
+from sparsetoken.theory.features import attention_law
 
 PROBLEM = SparseTokenProblem(10, 1, 4.0, 0.3)
 READOUT = Readout(0.9, 0.3, -2.0, 0.7)

@@ -15,7 +15,7 @@ from sparsetoken.pooling import (
     get_pooling,
     pooling_models,
 )
-from sparsetoken.theory.models import get_model
+from sparsetoken.theory.features import get_model
 from user_poolings import Rectified
 
 STACKED = [Stacked(), Stacked(depth=3, residual=0.3, inner=2.0)]

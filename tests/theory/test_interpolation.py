@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparsetoken.losses import Logistic, get_loss
-from sparsetoken.theory.smoothing import envelope_moments
+from sparsetoken.theory.envelope_averages import envelope_moments
 from theory.smoothed import settings
 from user_losses import SmoothedHinge
 

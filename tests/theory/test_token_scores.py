@@ -10,7 +10,7 @@ from statistical import Z_LIMIT
 
 from populations import LENGTH_WITH_LABEL, TWO_LENGTHS
 from sparsetoken import Population, SparseTokenProblem
-from sparsetoken.theory.points import BATCHES
+from sparsetoken.theory.features import BATCHES
 from sparsetoken.theory.token_scores import (
     draw_positives,
     error_bar,

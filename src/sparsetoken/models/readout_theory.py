@@ -7,8 +7,8 @@ from sparsetoken.estimate import Estimate
 from sparsetoken.models.base import QUERY, TWO_STEPS
 from sparsetoken.problem import Problem
 from sparsetoken.theory import Risk, alignment, capacity, oracle_error, required_signal
-from sparsetoken.theory.curves import solve_along
-from sparsetoken.theory.models import get_model
+from sparsetoken.theory.features import get_model
+from sparsetoken.theory.readout.risk import solve_along
 
 
 class OracleTheory:

@@ -32,9 +32,9 @@ from sparsetoken.planner.expectation import (
 from sparsetoken.planner.request import Case, Progress
 from sparsetoken.problem import Problem
 from sparsetoken.theory import Alignment, Risk, alignment, best_bias_rate, optimal, risk
-from sparsetoken.theory.curves import solve_along
+from sparsetoken.theory.features import DEFAULT_POINTS, get_model
 from sparsetoken.theory.learning.optimal import LearningSolution
-from sparsetoken.theory.models import DEFAULT_POINTS, get_model
+from sparsetoken.theory.readout.risk import solve_along
 from sparsetoken.theory.two_steps import possible_rates
 
 _SEARCH_POINTS = 512

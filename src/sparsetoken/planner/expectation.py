@@ -32,8 +32,8 @@ from sparsetoken.sampling import (
 )
 from sparsetoken.sequences.threads import one_blas_thread
 from sparsetoken.theory import Alignment, Risk
-from sparsetoken.theory.smoothing import envelope_moments
-from sparsetoken.theory.trained import RESOLUTION
+from sparsetoken.theory.envelope_averages import envelope_moments
+from sparsetoken.theory.readout.trained import RESOLUTION
 from sparsetoken.vocabulary import group
 
 FEW_SAMPLES = 60

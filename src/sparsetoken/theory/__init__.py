@@ -4,16 +4,15 @@ from typing import Any
 
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.performance import Performance
-from sparsetoken.theory.curves import risk
-from sparsetoken.theory.dynamics.record import Training
-from sparsetoken.theory.dynamics.train import training
-from sparsetoken.theory.joint import JointRisk, joint_risk
 from sparsetoken.theory.learning.optimal import Optimal, optimal
 from sparsetoken.theory.learning.thresholds import LearningThresholds, learning_thresholds
+from sparsetoken.theory.open.joint import JointRisk, joint_risk
+from sparsetoken.theory.open.record import Training
+from sparsetoken.theory.open.training import training
 from sparsetoken.theory.oracle import oracle_error, required_signal
-from sparsetoken.theory.protocol import two_step_risk
+from sparsetoken.theory.readout.risk import risk, two_step_risk
+from sparsetoken.theory.readout.trained import Risk
 from sparsetoken.theory.separation import capacity
-from sparsetoken.theory.trained import Risk
 from sparsetoken.theory.two_steps import Alignment, alignment, best_bias_rate
 
 __all__ = [

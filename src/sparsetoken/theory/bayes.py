@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from sparsetoken._types import Floats
 from sparsetoken.estimate import Estimate
 from sparsetoken.problem import Problem, SparseTokenProblem
-from sparsetoken.theory.points import BATCHES
+from sparsetoken.theory.features import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, SingleTokenRatio
 from sparsetoken.theory.token_scores import error_bar, error_terms, token_scores
 

@@ -4,10 +4,9 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from sparsetoken.theory.curves import risk
 from sparsetoken.theory.learning.optimal import Optimal, optimal
-from sparsetoken.theory.protocol import two_step_risk
-from sparsetoken.theory.trained import Risk
+from sparsetoken.theory.readout.risk import risk, two_step_risk
+from sparsetoken.theory.readout.trained import Risk
 
 
 def _warn(name: str, instead: str) -> None:

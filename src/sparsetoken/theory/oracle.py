@@ -18,8 +18,7 @@ from sparsetoken.performance import LEAST_UNCERTAINTY
 from sparsetoken.pooling import Elementwise, Pooling, Softmax
 from sparsetoken.problem import Problem, SparseTokenProblem, check_problem
 from sparsetoken.theory.bayes import bayes_rule
-from sparsetoken.theory.models import DEFAULT_POINTS
-from sparsetoken.theory.points import BATCHES
+from sparsetoken.theory.features import BATCHES, DEFAULT_POINTS
 from sparsetoken.theory.token_scores import error_bar, error_terms, token_scores
 
 _LARGEST_SIGNAL = 1e6

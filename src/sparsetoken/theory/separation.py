@@ -10,7 +10,7 @@ from sparsetoken.estimate import Estimate, standard_error, warn_not_converged
 from sparsetoken.law import FeatureLaw, Points
 from sparsetoken.pooling import Pooling
 from sparsetoken.problem import Problem, check_problem
-from sparsetoken.theory.models import DEFAULT_POINTS, get_model
+from sparsetoken.theory.features import DEFAULT_POINTS, get_model
 
 
 def capacity(

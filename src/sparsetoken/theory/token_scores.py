@@ -11,7 +11,7 @@ from sparsetoken._types import Bools, Floats
 from sparsetoken.estimate import standard_error
 from sparsetoken.places import log_mean_over_places
 from sparsetoken.problem import Problem, SparseTokenProblem
-from sparsetoken.theory.points import BATCHES, token_noise
+from sparsetoken.theory.features import BATCHES, token_noise
 
 _SEED = 20260901
 

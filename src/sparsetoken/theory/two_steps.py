@@ -12,7 +12,7 @@ from sparsetoken._validation import check_real
 from sparsetoken.estimate import Record
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.problem import Problem, check_problem
-from sparsetoken.theory.smoothing import envelope_moments
+from sparsetoken.theory.envelope_averages import envelope_moments
 
 _LARGEST = 1e12  # rate or inverse temperature: products of them stay finite
 

@@ -17,7 +17,7 @@ from scipy.special import expit, log_softmax, logsumexp
 from sparsetoken._types import Floats
 from sparsetoken.places import weigh_places
 from sparsetoken.problem import LengthGroup, Problem, SparseTokenProblem
-from sparsetoken.theory.points import BATCHES
+from sparsetoken.theory.features import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, single_token_information
 from sparsetoken.theory.token_scores import draw_positives
 

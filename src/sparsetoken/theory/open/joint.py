@@ -13,12 +13,11 @@ from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import ConvergenceWarning, Estimate, Record, standard_error
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.problem import Group, Problem, SparseTokenProblem, check_problem
-from sparsetoken.theory.dynamics.averages import signal_tokens
-from sparsetoken.theory.dynamics.fresh import NewSamples, Parameters, observe
-from sparsetoken.theory.dynamics.train import check_smooth
-from sparsetoken.theory.joint_prox import Objective, minimize, responses
-from sparsetoken.theory.models import DEFAULT_POINTS
-from sparsetoken.theory.points import sobol_normals
+from sparsetoken.theory.features import DEFAULT_POINTS, sobol_normals
+from sparsetoken.theory.open.averages import signal_tokens
+from sparsetoken.theory.open.fresh import NewSamples, Parameters, observe
+from sparsetoken.theory.open.joint_prox import Objective, minimize, responses
+from sparsetoken.theory.open.training import check_smooth
 
 _SCRAMBLINGS = 4
 _DAMPING = 0.25  # larger steps may end in a cycle

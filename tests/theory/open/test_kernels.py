@@ -5,7 +5,7 @@ import pytest
 from dense_reference import softmax
 from scipy.special import expit
 
-from sparsetoken.theory.dynamics.kernels import (
+from sparsetoken.theory.open.kernels import (
     _derive,
     attend,
     cross_energies,

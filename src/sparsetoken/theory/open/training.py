@@ -9,12 +9,11 @@ from sparsetoken._validation import check_choice, check_count
 from sparsetoken.estimate import ConvergenceWarning
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.problem import Problem, check_problem
-from sparsetoken.theory.dynamics.fresh import NewSamples, run_fresh, run_online
-from sparsetoken.theory.dynamics.record import Training
-from sparsetoken.theory.dynamics.reused import MOST_STEPS, run_reused
-from sparsetoken.theory.dynamics.schedule import Schedule
-from sparsetoken.theory.models import DEFAULT_POINTS
-from sparsetoken.theory.points import BATCHES
+from sparsetoken.theory.features import BATCHES, DEFAULT_POINTS
+from sparsetoken.theory.open.fresh import NewSamples, run_fresh, run_online
+from sparsetoken.theory.open.record import Training
+from sparsetoken.theory.open.reused import MOST_STEPS, run_reused
+from sparsetoken.theory.open.schedule import Schedule
 
 _BATCHES = ("fresh", "reused", "online")
 _TURNS = 8  # sets of points that an online run alternates between

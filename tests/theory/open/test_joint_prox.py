@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparsetoken.losses import Logistic, Square
-from sparsetoken.theory.joint_prox import Objective, evaluate, minimize, responses
+from sparsetoken.theory.open.joint_prox import Objective, evaluate, minimize, responses
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Square()], ids=repr)

@@ -26,7 +26,8 @@ import numpy as np
 from sparsetoken._types import Floats
 from sparsetoken.losses import Loss
 from sparsetoken.problem import Group, SparseTokenProblem
-from sparsetoken.theory.dynamics.averages import (
+from sparsetoken.theory.features import sobol_normals
+from sparsetoken.theory.open.averages import (
     SUMS,
     Averages,
     Projections,
@@ -34,8 +35,8 @@ from sparsetoken.theory.dynamics.averages import (
     influence_sums,
     signal_tokens,
 )
-from sparsetoken.theory.dynamics.fresh import NewSamples, Parameters, observe, row_of
-from sparsetoken.theory.dynamics.kernels import (
+from sparsetoken.theory.open.fresh import NewSamples, Parameters, observe, row_of
+from sparsetoken.theory.open.kernels import (
     attend,
     cross_energies,
     project,
@@ -43,8 +44,7 @@ from sparsetoken.theory.dynamics.kernels import (
     propagate_derivatives,
     store_influence,
 )
-from sparsetoken.theory.dynamics.schedule import Schedule, too_large
-from sparsetoken.theory.points import sobol_normals
+from sparsetoken.theory.open.schedule import Schedule, too_large
 
 MOST_STEPS = 50
 _MOST_NUMBERS = 8_000_000  # per array of a group

@@ -19,8 +19,8 @@ import numpy as np
 
 from sparsetoken._types import Floats
 from sparsetoken.law import Readout
-from sparsetoken.theory.saddle import Pass, ReadoutObjective, evaluate
-from sparsetoken.theory.smoothing import Moments
+from sparsetoken.theory.envelope_averages import Moments
+from sparsetoken.theory.readout.saddle import Pass, ReadoutObjective, evaluate
 
 LARGEST = 1e100  # entry of a step: a method that asks for more has lost its way
 _MOST_PASSES = 150

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from sparsetoken.losses import Hinge, Logistic, Square, get_loss
-from sparsetoken.theory.smoothing import envelope_moments
+from sparsetoken.theory.envelope_averages import envelope_moments
 from theory.smoothed import settings
 from user_losses import SmoothedHinge
 

@@ -20,9 +20,9 @@ from sparsetoken._njit import njit
 from sparsetoken._types import Floats
 from sparsetoken.losses import Loss
 from sparsetoken.problem import Group
-from sparsetoken.theory.smoothing import envelope_moments
+from sparsetoken.theory.envelope_averages import envelope_moments
 
-_RESOLUTION = 12.0  # of the table of averages for a loss without a kernel (smoothing.py)
+_RESOLUTION = 12.0  # of the table of averages for a loss without a kernel (envelope_averages.py)
 SUMS = 10  # numbers per sample that influence_sums gives: all of Averages but the error
 
 

@@ -9,15 +9,16 @@ At α = ∞ the readout has no component outside the plane of query and signal: 
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsetoken._njit import njit
 from sparsetoken._types import Floats
-from sparsetoken.law import Points, Readout, score_mean
+from sparsetoken.law import FeatureLaw, Points, Readout, score_mean
 from sparsetoken.losses import Loss
-from sparsetoken.theory.smoothing import Moments, envelope_moments
+from sparsetoken.theory.envelope_averages import Moments, envelope_moments
 
 
 class ReadoutObjective(NamedTuple):
@@ -30,7 +31,7 @@ class ReadoutObjective(NamedTuple):
     smoothing: float = 0.0
     """The loss is replaced by its Moreau envelope at this scale: no kinks."""
     resolution: float = math.inf
-    """How finely averages over G are tabulated; infinite for one by one (smoothing.py)."""
+    """How finely averages over G are tabulated; infinite for one by one (envelope_averages.py)."""
 
     @property
     def largest_log_chi(self) -> float:
@@ -223,3 +224,94 @@ def _add_products(matrix, without_noise, with_noise, slopes):  # type: ignore[no
         for j in range(i, 4):
             matrix[i, j] += upper[i][j]
             matrix[j, i] = matrix[i, j]
+
+
+# A second look at a solution before it is called converged. The solver's averages over G may come
+# from grids. A subset is re-averaged exactly; the difference corrects the totals. A wrong solution
+# breaks the conditions by far; a right one meets them within the error of the correction.
+
+Index = NDArray[np.signedinteger[Any]]
+
+_BLOCKS = 8
+_SUBSET = 512  # points looked at, in blocks
+_HEAVIEST = 96  # and those that pull most: they can be rare and still hold the readout in place
+_ACCURACY = 0.02
+_ERRORS = 6.0  # standard errors of the correction that may be missing, up to
+_MOST = 0.1
+
+
+@np.errstate(all="ignore")
+def is_stationary(
+    law: FeatureLaw, objective: ReadoutObjective, readout: Readout, moments: Moments
+) -> bool:
+    """Whether the conditions hold, each relative to the size of its terms.
+
+    ``moments`` has the solver's averages over G of all points.
+    """
+    index, weight, blocks = _subset(law, law.points.weight * np.abs(moments.hh))
+    subset = Points(*(column[index] for column in law.points))._replace(weight=weight)
+    exact = score_moments(objective._replace(points=subset, resolution=math.inf), readout)
+    gridded = Moments(*(moment[index] for moment in moments))
+    right, solved = (_terms(objective, readout, subset, each) for each in (exact, gridded))
+    missed = weight * (right - solved)
+    errors = np.array([_standard_error(row, blocks) for row in missed])
+    terms = _terms(objective, readout, law.points, moments)
+    totals = np.einsum("kn,n->k", terms, law.points.weight)
+    slope = math.sqrt(subset.average(exact.hh))  # typical ℓ′
+    along, rest = (
+        slope * math.sqrt(subset.average(a**2 + subset.scale**2))
+        for a in (subset.along_query, subset.along_rest)
+    )
+    x, reg = readout, objective.reg
+    constants, sizes = [0.0, reg * x.along_query, reg * x.along_rest], [slope, along, rest]
+    if math.isfinite(objective.alpha):
+        tension = 1.0 / (objective.alpha * math.exp(x.log_chi))
+        constants[2:] = [tension * x.along_rest, -(x.spread**2), reg - tension]
+        sizes += [x.spread**2, tension]
+    off = np.abs(constants + totals + missed.sum(axis=1))
+    allowed = np.array(sizes) * _ACCURACY + np.minimum(_ERRORS * errors, np.array(sizes) * _MOST)
+    return bool(np.all(off <= allowed))
+
+
+def _terms(objective: ReadoutObjective, readout: Readout, points: Points, m: Moments) -> Floats:
+    """Return what each condition averages over the points, shape (conditions, points)."""
+    c2 = points.scale**2
+    terms = [m.h, points.along_query * m.h, points.along_rest * m.h]
+    if math.isfinite(objective.alpha):
+        step = objective.alpha * math.exp(2.0 * readout.log_chi)
+        terms += [step * c2 * m.hh, c2 * m.k]
+    else:
+        terms[2] = terms[2] + readout.along_rest * c2 * m.k
+    return np.stack(terms)
+
+
+def _subset(law: FeatureLaw, pull: Floats) -> tuple[Index, Floats, Index]:
+    """Return some of the points, their weights to stand for all, and the block of each.
+
+    They are the last of each part, in blocks, and the heaviest, in none.
+    """
+    weight, size = law.points.weight, law.points.weight.size
+    if law.batches == 1:
+        return np.arange(size), weight, np.full(size, -1)
+    heaviest = np.argpartition(pull, -_HEAVIEST)[-_HEAVIEST:]
+    light = np.ones(size, dtype=bool)
+    light[heaviest] = False
+    rows, blocks, weights = [heaviest], [np.full(_HEAVIEST, -1)], [weight[heaviest]]
+    many = max(_SUBSET // len(law.sizes), 8 * _BLOCKS)
+    for end, size in zip(np.cumsum(law.sizes), law.sizes, strict=True):
+        last = np.arange(end - min(size, many), end)
+        others = light[last]
+        rows.append(last[others])
+        blocks.append((np.arange(last.size) * _BLOCKS // last.size)[others])
+        counted = heaviest[(heaviest >= end - size) & (heaviest < end)]
+        left = weight[end - size : end].sum() - weight[counted].sum()
+        weights.append(np.full(rows[-1].size, left / max(rows[-1].size, 1)))
+    return np.concatenate(rows), np.concatenate(weights), np.concatenate(blocks)
+
+
+def _standard_error(terms: Floats, blocks: Index) -> float:
+    """Return the sampling error of a sum, from the spread of its blocks; none if all are in it."""
+    if blocks[-1] < 0:
+        return 0.0
+    sums = np.bincount(blocks[blocks >= 0], terms[blocks >= 0], minlength=_BLOCKS)
+    return math.sqrt(_BLOCKS) * float(np.std(sums, ddof=1))

@@ -9,7 +9,7 @@ from sparsetoken._validation import check_choice
 from sparsetoken.estimate import Record, standard_error
 from sparsetoken.losses import Loss
 from sparsetoken.problem import Problem
-from sparsetoken.theory.dynamics.schedule import Schedule
+from sparsetoken.theory.open.schedule import Schedule
 
 _LARGEST_ERROR = 0.05  # of cosine or test error, for a result to count as converged
 

@@ -16,13 +16,12 @@ from sparsetoken.law import FeatureLaw, Readout, score_mean
 from sparsetoken.losses import Loss
 from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
 from sparsetoken.problem import Problem, check_problem
-from sparsetoken.theory.models import FeatureModel
-from sparsetoken.theory.saddle import ReadoutObjective, assemble
+from sparsetoken.theory.features import FeatureModel
+from sparsetoken.theory.readout.saddle import ReadoutObjective, assemble, is_stationary
+from sparsetoken.theory.readout.solver import LARGEST, Saddle, fits_perfectly, solve, solve_scaled
 from sparsetoken.theory.separation import law_capacity
-from sparsetoken.theory.solver import LARGEST, Saddle, fits_perfectly, solve, solve_scaled
-from sparsetoken.theory.verification import is_stationary
 
-RESOLUTION = 3.0  # of the averages over G, see smoothing.py
+RESOLUTION = 3.0  # of the averages over G, see envelope_averages.py
 _RIDGELESS = 1e-10  # stands for the limit of no ridge, where the saddle point has one
 _FAR = 10.0  # error bars between the first batch's solution and that of all points
 

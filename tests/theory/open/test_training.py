@@ -1,15 +1,15 @@
-"""Training with fresh, reused and single samples against dense descent: all of dynamics/."""
+"""Training with fresh, reused and single samples against dense descent: all of open/."""
 
 import math
 
 import numpy as np
 import pytest
 from statistical import Z_LIMIT, standard_score
+from theory.open.dense_descent import NAMES, descend
 
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Logistic, get_loss
 from sparsetoken.theory import training
-from theory.dynamics.dense_descent import NAMES, descend
 
 SETTINGS = {
     "plain": (SparseTokenProblem(6, 1, 3.0), "logistic", (4.0, 1.5, 1.0), 0.0, 2.0),

@@ -8,9 +8,9 @@ from scipy.integrate import RK45
 from sparsetoken._types import Floats
 from sparsetoken.losses import Loss
 from sparsetoken.problem import Group, Problem
-from sparsetoken.theory.dynamics.averages import Averages, Projections, gaussian_averages
-from sparsetoken.theory.dynamics.schedule import Schedule, too_large
-from sparsetoken.theory.points import token_noise
+from sparsetoken.theory.features import token_noise
+from sparsetoken.theory.open.averages import Averages, Projections, gaussian_averages
+from sparsetoken.theory.open.schedule import Schedule, too_large
 
 _MOST_STEPS = 200  # of the integrator between two rows; rates that need more are too large
 

@@ -5,9 +5,9 @@ from sparsetoken import SparseTokenProblem
 from sparsetoken.law import Readout, linear_law
 from sparsetoken.losses import Hinge, Logistic, Square
 from sparsetoken.pooling import Softmax
-from sparsetoken.theory.points import attention_law
-from sparsetoken.theory.saddle import ReadoutObjective
-from sparsetoken.theory.solver import descend, follow, newton, solve, solve_scaled
+from sparsetoken.theory.features import attention_law
+from sparsetoken.theory.readout.saddle import ReadoutObjective
+from sparsetoken.theory.readout.solver import descend, follow, newton, solve, solve_scaled
 
 LAW = attention_law(SparseTokenProblem(10, 1, 4.0, 0.4), Softmax(), 0.7, 1.0, 512)
 

@@ -7,13 +7,13 @@ from statistical import Z_LIMIT, standard_score
 
 from sparsetoken import SparseTokenProblem
 from sparsetoken.losses import Logistic, Square
-from sparsetoken.theory.dynamics.averages import (
+from sparsetoken.theory.features import token_noise
+from sparsetoken.theory.open.averages import (
     Projections,
     gaussian_averages,
     influence_sums,
     signal_tokens,
 )
-from sparsetoken.theory.points import token_noise
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Square()], ids=repr)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sparsetoken.theory.dynamics.schedule import Schedule, too_large
+from sparsetoken.theory.open.schedule import Schedule, too_large
 
 
 def test_a_rate_is_a_number_or_one_for_each_step():
