@@ -1,10 +1,10 @@
 """New samples at every step, and one sample at a time."""
 
 import numpy as np
-from theory.open.dense_descent import NAMES
 
 from sparsetoken import SparseTokenProblem
 from sparsetoken.theory import training
+from theory.open.dense_descent import NAMES
 
 
 def test_online_is_the_limit_of_many_small_fresh_batches():

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from theory.open.dense_descent import NAMES
 
 from sparsetoken import SparseTokenProblem
 from sparsetoken.theory import ConvergenceWarning, training
+from theory.open.dense_descent import NAMES
 
 
 def test_error_bars_cover_the_error():

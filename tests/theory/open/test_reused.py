@@ -1,10 +1,10 @@
 """The same samples at every step."""
 
 import pytest
-from theory.open.dense_descent import NAMES
 
 from sparsetoken import SparseTokenProblem
 from sparsetoken.theory import alignment, training
+from theory.open.dense_descent import NAMES
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 from statistical import Z_LIMIT, standard_score
-from theory.open.dense_descent import NAMES, descend
 
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Logistic, get_loss
 from sparsetoken.theory import training
+from theory.open.dense_descent import NAMES, descend
 
 SETTINGS = {
     "plain": (SparseTokenProblem(6, 1, 3.0), "logistic", (4.0, 1.5, 1.0), 0.0, 2.0),
