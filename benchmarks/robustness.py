@@ -48,6 +48,7 @@ TRIALS = {
     "stack": "easy_problems",
     "streams": "harmless_streams",
     "files": "mutated_files",
+    "models": "altered_models",
     "families": "foreign_families",
     "unlabelled": "unlabelled",
 }

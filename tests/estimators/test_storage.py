@@ -1,6 +1,7 @@
-import copy
 import io
 import json
+import subprocess
+import sys
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -8,13 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
 
 import sparsetoken as st
-from platforms import unix
-from sparsetoken.losses import Hinge
+from sparsetoken.estimators.attention_heads import HeadSpec
+from sparsetoken.losses import Hinge, Loss
 
 X, Y = st.SparseTokenProblem(5, 1, 4.0).sample(60, 6, random_state=0)
 LABELS = np.where(Y == 1, "yes", "no")
+
+
+class Own(Loss):
+    value = derivative = second_derivative = staticmethod(lambda z, y: z)
 
 
 def fitted(**kwargs):
@@ -68,7 +74,62 @@ def test_several_classes(tmp_path):
     again = st.load(tmp_path / "model.npz")
     assert np.array_equal(again.predict_proba(X), classifier.predict_proba(X))
     assert again.members_ == classifier.members_
-    assert again.threshold(0.1, label="no") == classifier.threshold(0.1, label="no")
+    for options in ({}, {"n_tokens": 9}):
+        expected = classifier.threshold(0.3, label="no", **options)
+        assert again.threshold(0.3, label="no", **options) == expected
+    stream, expected = again.stream(), classifier.decision_function(X[:1])[0]
+    assert [stream.update(token) for token in X[0]][-1] == pytest.approx(expected)
+    st.save(classifier, tmp_path / "lean.npz", tokens=False)
+    lean = st.load(tmp_path / "lean.npz")
+    assert lean.threshold(0.3, label="no") == classifier.threshold(0.3, label="no")
+    with pytest.raises(ValueError, match="saved without them"):
+        lean.threshold(0.3, label="no", n_tokens=9)
+
+
+MODELS_TO_ALTER = [
+    st.PooledClassifier(),
+    st.VectorizedClassifier(),
+    st.TwoStepAttentionClassifier(random_state=0),
+    st.AttentionClassifier(cv=2, refine_steps=5, random_state=0),
+    st.BayesAttentionClassifier(cv=2, random_state=0),
+    st.SparseTokenClassifier(cv=2, refine_steps=5, n_trees=10, random_state=0),
+]
+
+
+@pytest.mark.parametrize("classifier", MODELS_TO_ALTER, ids=lambda c: type(c).__name__)
+def test_every_array_must_fit_the_others(classifier, tmp_path):
+    """Compiled loops index arrays without a check of their own: no other shape is loaded."""
+    path = tmp_path / "model.npz"
+    st.save(classifier.fit(X, LABELS), path)
+    content = entries(path)
+    free = {"header", "fingerprints_", "query_samples_", "query_", "coef_"}
+    for name in (name for name in content.keys() - free if not name.endswith("roots")):
+        for other in (np.append(content[name], 0).astype(content[name].dtype), content[name][:-1]):
+            np.savez(path, **{**content, name: other})
+            with pytest.raises(ValueError, match="not a valid sparsetoken model"):
+                st.load(path)
+
+
+def test_forests_must_be_alike(tmp_path):
+    path = tmp_path / "model.npz"
+    clf = st.SparseTokenClassifier(cv=2, refine_steps=5, n_trees=10, random_state=0).fit(X, LABELS)
+    st.save(clf, path)
+    content = entries(path)
+    wide = [name for name in content if name.endswith("forests.1.value")]
+    np.savez(path, **content | {wide[0]: np.repeat(content[wide[0]], 40, axis=1)})
+    with pytest.raises(ValueError, match="not a valid sparsetoken model: "):
+        st.load(path)
+
+
+@pytest.mark.system
+def test_altered_models_end_in_a_sentence_or_answer():
+    script = Path(__file__).parents[1] / "altered_models.py"
+    command = [sys.executable, str(script), "120", "1"]
+    lines = subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.splitlines()
+    assert len(lines) == 120
+    assert not [line for line in lines if "WRONG" in line]
 
 
 def entries(path):
@@ -102,55 +163,41 @@ def test_every_flipped_byte_is_seen_or_harmless(tmp_path):
     assert refused > 0.5 * len(good) / 11
 
 
-def test_edited(tmp_path):
-    path = tmp_path / "model.npz"
-    st.save(fitted(), path)
-    content = entries(path)
-    content["PooledClassifier.coef_"] = content["PooledClassifier.coef_"] + 1.0
-    np.savez(path, **content)
-    with pytest.raises(ValueError, match="damaged or was edited"):
-        st.load(path)
-
-
 def with_header(path, change):
-    """Rewrite the header with a digest that matches: what a determined forger would do."""
-    from sparsetoken.estimators.storage import _digest
-
+    """Rewrite the header: what a forger would do."""
     content = entries(path)
     header = json.loads(str(content["header"]))
     change(header)
     content["header"] = np.array(json.dumps(header))
-    del content["digest"]
-    np.savez(path, **content, digest=np.array(_digest(content)))
-
-
-def scaler():
-    return {"estimator": "StandardScaler", "parameters": {}, "learned": {}}
+    np.savez(path, **content)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (
-            lambda h: h.update(version=5, sparsetoken="9.9"),
-            r"format version 5, written by sparsetoken 9.9; this one reads version 4",
+            lambda h: h.update(version=4, sparsetoken="0.3.0"),
+            r"format version 4, written by sparsetoken 0.3.0; this one reads version 5: fit again",
         ),
         (lambda h: h.update(format="other"), "is not a sparsetoken model"),
-        (lambda h: h["content"].update(estimator="Popen"), "unknown class 'Popen'"),
+        (lambda h: h["content"].update(**{"class": "Popen"}), "unknown class 'Popen'"),
         (lambda h: h["content"]["parameters"].update(shell=True), "not a valid sparsetoken model"),
         (lambda h: h["content"]["learned"].update(predict=1), "attribute 'predict'"),
         (lambda h: h["content"]["learned"].update(__class__=1), "attribute '__class__'"),
         (lambda h: h["content"]["learned"].update(coef_={"array": "x"}), "not a valid"),
         (lambda h: h.pop("content"), "not a valid sparsetoken model"),
-        (lambda h: h.update(content=[1, 2]), "it holds list, which is no classifier"),
-        (lambda h: h.update(content=scaler()), "unknown class 'StandardScaler'"),
+        (lambda h: h.update(content=[1, 2]), "not a valid sparsetoken model"),
+        (lambda h: h["content"]["learned"].update(own_={"module": "os"}), "unknown module 'os'"),
         (lambda h: h["content"]["learned"].update(coef_=2.0), "not a valid sparsetoken model"),
         (lambda h: h["content"]["learned"].update(intercept_="no"), "not a valid"),
         (lambda h: h["content"]["learned"].update(intercept_=float("nan")), "not finite"),
         (lambda h: h["content"]["learned"].update(n_features_in_=5), "not a valid"),
-        (lambda h: h["content"]["learned"].update(n_features_in_=10**12), "1000000000000 features"),
+        (
+            lambda h: h["content"]["learned"].update(n_features_in_=10**12),
+            r"coef_ has shape \(6,\)",
+        ),
         (lambda h: h["content"]["learned"].pop("classes_"), "not a valid"),
-        (lambda h: h["content"]["learned"].update(classes_={"objects": ["a"]}), "not a valid"),
+        (lambda h: h["content"]["learned"].update(classes_={"objects": ["a"]}), "classes must be"),
         (lambda h: h.update(scores=[0.0, 1.0]), "it gives other scores with sparsetoken"),
         (
             lambda h: h["content"]["learned"].update(own_={"record": "Sequences", "fields": {}}),
@@ -175,7 +222,7 @@ def test_a_pickle_is_not_executed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     st.save(fitted(), "model.npz")
     content = entries("model.npz")
-    content["PooledClassifier.coef_"] = np.array([Bomb()], dtype=object)
+    content["coef_"] = np.array([Bomb()], dtype=object)
     np.savez("model.npz", **content)
     with pytest.raises(ValueError, match="not a sparsetoken model"):
         st.load("model.npz")
@@ -212,13 +259,12 @@ def test_a_failed_write_leaves_the_old_model(tmp_path, monkeypatch):
     st.save(old, path)
     before = path.read_bytes()
 
-    def full_disk(self, content):
-        with self.open("wb") as file:
-            file.write(content[:500])
+    def full_disk(file, **_):
+        file.write(before[:500])
         raise OSError("No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_bytes", full_disk)
+        patch.setattr(np, "savez", full_disk)
         with pytest.raises(OSError, match="No space left"):
             st.save(fitted(reg=5.0), path)
     assert path.read_bytes() == before
@@ -227,7 +273,6 @@ def test_a_failed_write_leaves_the_old_model(tmp_path, monkeypatch):
         st.save(old, tmp_path / "missing" / "model.npz")
 
 
-@unix
 def test_a_replaced_file_keeps_its_mode_and_its_links(tmp_path):
     path, link = tmp_path / "model.npz", tmp_path / "link.npz"
     st.save(fitted(), path)
@@ -263,31 +308,44 @@ def test_a_bomb_is_not_unpacked(tmp_path):
     refused_cheaply(path, "its arrays are compressed")
 
 
-def test_an_archive_that_lists_one_array_many_times(tmp_path):
-    path = tmp_path / "model.npz"
-    st.save(fitted(), path)
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("large.npy", npy(np.zeros(10**5)))
-        entry = archive.getinfo("large.npy")
-        for i in range(100):
-            archive.filelist.append(other := copy.copy(entry))
-            other.filename = f"large{i}.npy"
-        archive._didModify = True
-    refused_cheaply(path, "it says to hold more than it does")
-
-
-def test_an_array_that_promises_more_than_it_has(tmp_path):
-    path = tmp_path / "model.npz"
-    st.save(fitted(), path)
-    content = npy(np.zeros(8)).replace(b"'shape': (8,), }        ", b"'shape': (8000000000,), }")
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("promise.npy", content)
-    refused_cheaply(path, r"shape \(8000000000,\) does not fit its file")
-
-
 MODELS = Path(__file__).parent / "models"
 
 
 def test_a_file_of_0_1_is_refused():
     with pytest.raises(ValueError, match=r"version 1, written by sparsetoken 0.1; .*: fit again"):
         st.load(MODELS / "0.1.0-pooled.npz")
+
+
+def test_whatever_is_learned_is_stored(tmp_path):
+    """A new class needs no code here: arrays and records in any nesting."""
+    classifier = fitted()
+    classifier.heads_ = [{"weight": 0.5, "query": np.arange(3.0)}, {"query": np.ones(2)}]
+    classifier.reading_ = {"by": "bag", "features": ["a", "b"], "ignore": (), "group": None}
+    classifier.parts_ = {"pooled": (0.25, "mean"), 3: None}
+    classifier.found_ = HeadSpec(1.0, None, 0.1)
+    classifier.empty_ = np.empty((0, 4), dtype=np.float32)
+    classifier.ordered_ = np.asfortranarray(np.arange(6).reshape(2, 3))
+    path = tmp_path / "model.npz"
+    st.save(classifier, path)
+    again = st.load(path)
+    assert again.heads_[0]["query"].tolist() == [0.0, 1.0, 2.0]
+    assert again.heads_[1]["query"].tolist() == [1.0, 1.0]
+    assert again.reading_ == classifier.reading_
+    assert again.parts_ == classifier.parts_
+    assert again.found_ == classifier.found_
+    assert isinstance(again.found_, HeadSpec)
+    assert (again.empty_.shape, again.empty_.dtype) == ((0, 4), np.float32)
+    assert np.array_equal(again.ordered_, classifier.ordered_)
+    classifier.own_ = open
+    with pytest.raises(ValueError, match=r"own_ cannot be saved without pickle"):
+        st.save(classifier, path)
+    assert st.load(path).reading_ == classifier.reading_
+
+
+def test_what_cannot_be_stored_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"classifier must be one of .*, got StandardScaler"):
+        st.save(StandardScaler(), tmp_path / "model.npz")
+    classifier = fitted()
+    classifier.loss = Own()
+    with pytest.raises(ValueError, match=r"loss cannot be saved: .*built-in loss"):
+        st.save(classifier, tmp_path / "model.npz")

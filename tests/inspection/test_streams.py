@@ -63,13 +63,6 @@ def test_memory_does_not_grow(name):
         assert max(sizes[80:]) <= max(sizes[:40]) + 8  # the count takes another byte
 
 
-def test_a_loaded_model_streams(tmp_path):
-    st.save(MODELS["sparse-token"], tmp_path / "model.npz")
-    stream = st.load(tmp_path / "model.npz").stream()
-    wanted = MODELS["sparse-token"].decision_function([LONG[:5]])
-    assert [stream.update(token) for token in LONG[:5]][-1] == pytest.approx(wanted[0])
-
-
 def test_wrong_tokens_and_windows_are_refused():
     stream = MODELS["attention"].stream()
     for token in (np.ones(5), np.ones((1, 6)), ["a"] * 6):

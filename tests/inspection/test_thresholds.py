@@ -67,13 +67,6 @@ def test_the_bar_of_a_quantile_is_its_scatter():
         assert np.mean(found) == pytest.approx(norm.isf(rate), abs=0.05)
 
 
-def test_thresholds_survive_files(model, tmp_path):
-    st.save(model, tmp_path / "model.npz")
-    again = st.load(tmp_path / "model.npz")
-    assert again.threshold(0.02) == model.threshold(0.02)
-    assert again.threshold(0.02, n_tokens=50) == model.threshold(0.02, n_tokens=50)
-
-
 def test_quantiles_and_their_tail():
     rng = np.random.default_rng(0)
     large = rng.standard_normal(100_000)

@@ -1,51 +1,83 @@
-"""Estimators as JSON and arrays, and back.
+"""Fitted classifiers as JSON and arrays, and back.
 
 Whatever a class learns is stored without code of its own if it is in attributes that end in "_" and
-consists of arrays, numbers, strings, None, lists, tuples, dicts, and the classes listed here.
+consists of arrays, numbers, strings, None, lists, tuples, dicts, and the records listed here.
 Everything but plain JSON values is a dict with one key that says what it is.
 """
 
 import importlib
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from sparsetoken._types import Array
+from sparsetoken._validation import check_count
 from sparsetoken.losses import Loss, get_loss
 
 Arrays = dict[str, Array]
+Shapes = dict[str, Any]
+"""The shape of each array: a letter for the size of an axis. d features, c classes and C scores are
+those of the classifier, v is features times tokens; any other letter is the same number throughout
+a record. A dict is for dicts in a list, a tuple for tuples in a list."""
 
 _LEARNED = re.compile(r"[a-z]\w*[a-z0-9]_")
+_HEADS: Shapes = {"specs": "K", "directions": "KCd", "intercepts": "KC", "folds": ("KCd", "KC")}
+_KERNELS: Shapes = {"directions": "KCM", "intercepts": "KC", "folds": ("KCM", "KC"), "gammas": "K"}
+_NODES = dict.fromkeys(("left", "right", "feature", "threshold"), "N")
 
-OURS = "sparsetoken.estimators"
-CLASSIFIERS = (
-    "SparseTokenClassifier",
-    "AttentionClassifier",
-    "BayesAttentionClassifier",
-    "TwoStepAttentionClassifier",
-    "PooledClassifier",
-    "VectorizedClassifier",
-)
-RECORDS = {
-    "AttentionHeads": f"{OURS}.attention_heads",
-    "HeadSpec": f"{OURS}.attention_heads",
-    "KernelHeads": f"{OURS}.kernel_heads",
-    "ModelFit": f"{OURS}.model_fit",
-    "PooledHeads": f"{OURS}.attention_heads",
-    "PosteriorHeads": f"{OURS}.posterior_heads",
-    "Reference": f"{OURS}.reference",
-    "Stack": f"{OURS}.stack",
-    "Trees": f"{OURS}.trees",
+_OURS = "sparsetoken.estimators"
+CLASSIFIERS: dict[str, Shapes] = {
+    "SparseTokenClassifier": {"classes_": "c", "token_scale_": "d"},
+    "AttentionClassifier": {"classes_": "c", "token_scale_": "d"},
+    "BayesAttentionClassifier": {"classes_": "c", "token_scale_": "d"},
+    "TwoStepAttentionClassifier": {"classes_": "c", "query_": "d", "coef_": "d"},
+    "PooledClassifier": {"classes_": "c", "coef_": "d"},
+    "VectorizedClassifier": {"classes_": "c", "coef_": "v"},
 }
-"""Members, and what else a fitted classifier consists of: a new member is named here."""
+RECORDS: dict[str, tuple[str, Shapes]] = {
+    "AttentionHeads": ("attention_heads", _HEADS),
+    "HeadSpec": ("attention_heads", {}),
+    "KernelHeads": (
+        "kernel_heads",
+        _KERNELS | {"mean": "d", "scale": "d", "landmarks": "Md"},
+    ),
+    "ModelFit": ("model_fit", {}),
+    "PooledHeads": ("attention_heads", _HEADS),
+    "PosteriorHeads": ("posterior_heads", _HEADS | {"prior": "K"}),
+    "Reference": (
+        "reference",
+        {"scores": "nC", "classes": "n", "tokens": "td", "offsets": "o"}
+        | {"kept_classes": "m", "kept_folds": "m", "lengths": "2"},
+    ),
+    "Stack": (
+        "stack",
+        {"weights": "K", "scales": "K", "limits": "2K", "shift": "C", "center": "d"},
+    ),
+    "Trees": (
+        "trees",
+        {"unit": "d", "levels": "ld", "forests": {"roots": "T", "value": "Nc"} | _NODES},
+    ),
+}
+"""Members, and what else a fitted classifier consists of: a new member is named here, with the
+shapes of its arrays, which compiled loops rely on."""
 
 
-def encode(value: Any, name: str, arrays: Arrays) -> Any:
-    """Return ``value`` as JSON; its arrays go to ``arrays``, named after ``name``."""
-    if isinstance(value, BaseEstimator):
-        return _encode_estimator(value, name, arrays)
+def encode(classifier: Any, arrays: Arrays) -> dict[str, Any]:
+    """Return a fitted classifier as JSON; its arrays go to ``arrays``."""
+    parameters = classifier.get_params(deep=False)
+    if not isinstance(parameters.get("random_state"), int | None):
+        parameters["random_state"] = None
+    learned = {key: value for key, value in vars(classifier).items() if _LEARNED.fullmatch(key)}
+    return {
+        "class": type(classifier).__name__,
+        "parameters": {key: _encode(item, key, arrays) for key, item in parameters.items()},
+        "learned": {key: _encode(item, key, arrays) for key, item in learned.items()},
+    }
+
+
+def _encode(value: Any, name: str, arrays: Arrays) -> Any:
     if isinstance(value, Loss):
         if value not in map(get_loss, ("logistic", "square", "hinge")):
             raise ValueError(f"{name} cannot be saved: {value!r} is not a built-in loss")
@@ -54,73 +86,111 @@ def encode(value: Any, name: str, arrays: Arrays) -> Any:
         value = value.item()
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "O":
-            return {"objects": [encode(item, name, arrays) for item in value.tolist()]}
+            return {"objects": [_encode(item, name, arrays) for item in value.tolist()]}
         unique = name if name not in arrays else f"{name}.{len(arrays)}"
         arrays[unique] = value
         return {"array": unique}
-    if type(value).__name__ in RECORDS:
-        record = type(value).__name__
+    record = type(value).__name__
+    if record in RECORDS:
         fields = value._asdict() if hasattr(value, "_asdict") else vars(value)
-        items = {key: encode(item, f"{name}.{key}", arrays) for key, item in fields.items()}
-        return {"record": record, "fields": items}
+        parts = {key: _encode(item, f"{name}.{key}", arrays) for key, item in fields.items()}
+        return {"record": record, "fields": parts}
     if isinstance(value, list | tuple):
-        kind = "list" if isinstance(value, list) else "tuple"
-        return {kind: [encode(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]}
+        items = [_encode(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]
+        return items if isinstance(value, list) else {"tuple": items}
     if isinstance(value, dict):
-        return {
-            "dict": [
-                [encode(key, name, arrays), encode(item, f"{name}.{key}", arrays)]
-                for key, item in value.items()
-            ]
-        }
+        pairs = [(key, _encode(item, f"{name}.{key}", arrays)) for key, item in value.items()]
+        return {"dict": [[_encode(key, name, arrays), item] for key, item in pairs]}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise ValueError(f"{name} cannot be saved without pickle: {value!r}")
 
 
-def _encode_estimator(estimator: Any, name: str, arrays: Arrays) -> Any:
-    kind = type(estimator).__name__
-    if kind not in CLASSIFIERS:
-        raise ValueError(f"{name} cannot be saved: {kind} is not one of {', '.join(CLASSIFIERS)}")
-    parameters = estimator.get_params(deep=False)
-    if not isinstance(parameters.get("random_state"), int | None):
-        parameters["random_state"] = None
-    learned = {key: value for key, value in vars(estimator).items() if _LEARNED.fullmatch(key)}
-    encoded = {
-        title: {key: encode(item, f"{name}.{key}", arrays) for key, item in values.items()}
-        for title, values in (("parameters", parameters), ("learned", learned))
-    }
-    return {"estimator": kind, **encoded}
+def decode(content: dict[str, Any], arrays: Arrays) -> Any:
+    """Return the classifier that :func:`encode` was given, with arrays of the right shapes."""
+    name, records = content["class"], []
+    shapes = _listed("class", name, CLASSIFIERS)
 
+    def decoded(value: Any) -> Any:
+        if isinstance(value, list):
+            return [decoded(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        ((kind, content),) = ((k, v) for k, v in value.items() if k != "fields")
+        if kind == "array":
+            return arrays[content]
+        if kind == "objects":
+            return np.array(decoded(content), dtype=object)
+        if kind == "tuple":
+            return tuple(decoded(content))
+        if kind == "dict":
+            return {decoded(key): decoded(item) for key, item in content}
+        module, record_shapes = _listed(kind, content, RECORDS)
+        made = getattr(importlib.import_module(f"{_OURS}.{module}"), content)
+        record = made(**{key: decoded(item) for key, item in value["fields"].items()})
+        records.append((record, record_shapes))
+        return record
 
-def decode(value: Any, arrays: Arrays) -> Any:
-    """Return what :func:`encode` was given."""
-    if not isinstance(value, dict):
-        return value
-    if "array" in value:
-        return arrays[value["array"]]
-    if "objects" in value:
-        return np.array([decode(item, arrays) for item in value["objects"]], dtype=object)
-    if "list" in value:
-        return [decode(item, arrays) for item in value["list"]]
-    if "tuple" in value:
-        return tuple(decode(item, arrays) for item in value["tuple"])
-    if "dict" in value:
-        return {decode(key, arrays): decode(item, arrays) for key, item in value["dict"]}
-    if "record" in value:
-        fields = {key: decode(item, arrays) for key, item in value["fields"].items()}
-        return _class("record", value["record"], RECORDS)(**fields)
-    kind = _class("class", value["estimator"], dict.fromkeys(CLASSIFIERS, OURS))
-    estimator = kind(**{key: decode(item, arrays) for key, item in value["parameters"].items()})
-    for key, item in value["learned"].items():
+    made = getattr(importlib.import_module(_OURS), name)
+    classifier = made(**{key: decoded(item) for key, item in content["parameters"].items()})
+    for key, item in content["learned"].items():
         if not _LEARNED.fullmatch(key):
             raise ValueError(f"the file sets an attribute {key!r} that is not learned")
-        setattr(estimator, key, decode(item, arrays))
-    return estimator
+        setattr(classifier, key, decoded(item))
+    sizes = _sizes(classifier)
+    for record, record_shapes in ((classifier, shapes), *records):
+        check_shapes(record, record_shapes, sizes)
+    return classifier
 
 
-def _class(what: str, name: str, modules: dict[str, str]) -> Any:
-    """Return a class of those that a file may name."""
-    if name not in modules:
+def _listed(what: str, name: Any, known: dict[str, Any]) -> Any:
+    if name not in known:
         raise ValueError(f"the file names an unknown {what} {name!r}")
-    return getattr(importlib.import_module(modules[name]), name)
+    return known[name]
+
+
+def _sizes(classifier: Any) -> dict[str, int]:
+    """Return the sizes that all parts of a classifier share."""
+    d = check_count("n_features_in_", classifier.n_features_in_)
+    n_tokens = check_count("n_tokens_", getattr(classifier, "n_tokens_", 1))
+    n_classes = check_count("the number of classes", len(classifier.classes_), minimum=2)
+    if n_classes > 2 and not classifier._multi_class:
+        raise ValueError(f"{type(classifier).__name__} has {n_classes} classes")
+    return {"d": d, "v": d * n_tokens, "c": n_classes, "C": 1 if n_classes == 2 else n_classes}
+
+
+def check_shapes(record: Any, shapes: Shapes, sizes: dict[str, int]) -> None:
+    """Refuse arrays whose shapes do not go together: compiled loops would leave them."""
+    sizes = dict(sizes)
+    for field, shape in shapes.items():
+        value = getattr(record, field)
+        if value is None and field == "tokens":  # saved without them
+            continue
+        if isinstance(shape, dict):
+            for item in value:
+                own = dict(sizes)
+                for key, letters in shape.items():
+                    _check_shape(f"{field}.{key}", item[key], letters, own)
+        else:
+            for array, letters in _each(value, shape):
+                _check_shape(field, array, letters, sizes)
+
+
+def _each(value: Any, shape: Any) -> Iterator[tuple[Any, str]]:
+    """Yield an array and its shape, or those of each tuple in a list."""
+    if isinstance(shape, str):
+        yield value, shape
+    else:
+        for item in value:
+            yield from zip(item, shape, strict=True)
+
+
+def _check_shape(name: str, value: Any, letters: str, sizes: dict[str, int]) -> None:
+    shape = (len(value),) if isinstance(value, list) else getattr(value, "shape", ())
+    numeric = isinstance(value, list) or name == "classes_" or value.dtype.kind in "fiu"
+    wanted = tuple(
+        int(letter) if letter.isdigit() else sizes.setdefault(letter, size)
+        for letter, size in zip(letters, shape, strict=False)
+    )
+    if len(shape) != len(letters) or wanted != shape or not numeric:
+        raise ValueError(f"its {name} has shape {shape}, not {wanted}")

@@ -40,6 +40,10 @@ class PosteriorHeads(AttentionHeads):
     prior: Any = None
     """(K,): how likely each number of signal tokens is, as the training samples tell."""
 
+    def __post_init__(self) -> None:
+        if any(spec.n_signal < 1 for spec in self.specs):  # compiled loops rely on it
+            raise ValueError("a head looks for less than one signal token")
+
     def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
         both = self.both and training.signs.shape[1] == 1 and not self.adds
         most = 1 if self.adds else max(int(self.typical) // 2, 1)

@@ -42,6 +42,17 @@ class Reference:
     kept_folds: Any
     lengths: Any
 
+    def __post_init__(self) -> None:
+        classes, kept = np.asarray(self.classes), np.asarray(self.kept_classes)
+        if (
+            classes.min(initial=0) < 0
+            or kept.min(initial=0) < 0
+            or kept.max(initial=0) > (classes.max(initial=0))
+        ):
+            raise ValueError("a held-out sequence is of a class that does not exist")
+        if self.tokens is not None:
+            Sequences(self.tokens, self.offsets)
+
     def held_out(self, column: int, is_negative: Bools) -> Floats:
         """Return a column of scores of the negatives that were held out."""
         scores: Floats = self.scores[is_negative[self.classes], column]
