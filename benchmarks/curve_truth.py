@@ -87,7 +87,6 @@ class Prediction(NamedTuple):
 
     method: str
     factor: int
-    bends: bool
     came: float
     lower: float
     median: float
@@ -112,17 +111,16 @@ def predictions(
         sizes, errors, aucs = curve[curve[:, 0] <= end].T
         rows = {int(size): error for size, error, _ in curve}
         asked = [size for size in ahead if size in rows]
-        bends = False
         if name == "ours":
             options: dict[str, Any] = {"aucs": aucs} if ranks else {}
             plan = plan_from_curve(sizes, errors, n_test=n_test, error=0.01, **options)
-            table, bends = plan.predict(asked), plan.rises is not None
+            table = plan.predict(asked)
         else:
             late = sizes >= FIRST
             table = least_squares_fit(name, sizes[late], errors[late])(np.array(asked, float))
         for size, row in zip(asked, table, strict=True):
             factor = 2 if size == ahead[0] else 4
-            yield Prediction(method, factor, bends, rows[size], *row)
+            yield Prediction(method, factor, rows[size], *row)
 
 
 def interval_score(came: Array, lower: Array, upper: Array) -> float:
@@ -133,7 +131,7 @@ def interval_score(came: Array, lower: Array, upper: Array) -> float:
 
 def line(title: str, rows: list[Prediction]) -> str:
     """Return the figures of one method."""
-    came, lower, median, upper = np.array([row[3:] for row in rows]).T
+    came, lower, median, upper = np.array([row[2:] for row in rows]).T
     logs = [np.log(np.maximum(v, LEAST)) for v in (came, lower, upper, median)]
     off = math.exp(float(np.median(np.abs(logs[3] - logs[0]))))
     held = np.mean((lower <= came) & (came <= upper))
@@ -168,9 +166,6 @@ def main() -> None:
             print(line(f"{name}, {factor} ×", rows))
             for method in sorted({row.method for row in rows}):
                 print(line(f"  {method}", [row for row in rows if row.method == method]))
-            bent = [row for row in rows if row.bends]
-            if bent:
-                print(line("  said to bend", bent), flush=True)
 
 
 if __name__ == "__main__":

@@ -31,9 +31,9 @@ from sklearn.ensemble import ExtraTreesClassifier
 from benchmarks.bags import STORED as STORED_SETS
 from benchmarks.bags import stored_bags
 from sparsetoken import AttentionClassifier, Sequences, SparseTokenClassifier
-from sparsetoken.planner.curves import PILOT, LearningCurves, Measurements, extrapolate
+from sparsetoken.planner.curves import PILOT, CurvePoints, LearningCurves, extrapolate
+from sparsetoken.planner.measured import cut_pilot, pilot_points, train_on_parts
 from sparsetoken.planner.metric import Metric, get_metric
-from sparsetoken.planner.observe import measure, observe
 
 Labels = NDArray[np.int64]
 Drawn = tuple[Sequences, Labels]
@@ -45,7 +45,7 @@ REPEATS = 8
 TRUTHS = 24
 LEAST = 1e-3  # what a true error below counts as
 ERROR = get_metric("error")
-STORED = ("sizes", "shortfalls", "bars", "n_tested", "unit", "chance", "fixed")
+STORED = ("sizes", "errors", "bars", "n_tested", "unit", "chance", "fixed")
 """What is kept of the measurements of a pilot: of errors and, for two classes, of ranks."""
 
 
@@ -357,7 +357,9 @@ def generator(*key: Any) -> np.random.Generator:
 
 def observe_pilot(family: Any, name: str, estimator: str, n: int, index: int) -> dict[str, Any]:
     X, y = family.pilot(n, generator(name, n, index))
-    measured = measure(observe(ESTIMATORS[estimator](), X, y))
+    rng = generator(name, n, index, "cuts")
+    cuts = [cut_pilot(y, None, rng) for _ in range(2)]
+    measured = pilot_points(train_on_parts(ESTIMATORS[estimator](), X, y, cuts))
     values = {name: getattr(measured, name) for name in STORED}
     return {
         name: value.tolist() if isinstance(value, np.ndarray) else value
@@ -407,7 +409,7 @@ class PowerLaws(LearningCurves):
         self.scale = 0.6 * np.exp(1.8 * normal[:, 1:2])
         self.floor = betaincinv(0.5, 3.0, ndtr(normal[:, 2:3]))
 
-    def shortfall(self, metric: Metric, size: Any) -> Any:
+    def error(self, metric: Metric, size: Any) -> Any:
         """Return the error, or the ranks of two Gaussian classes with this error."""
         fall = (1.0 + size / self.scale) ** -self.exponent
         error = self.chance * (self.floor + (1.0 - self.floor) * fall)
@@ -429,27 +431,27 @@ class Prediction(NamedTuple):
     upper: float
 
 
-METHODS: dict[str, Callable[[Measurements], Any]] = {
+METHODS: dict[str, Callable[[CurvePoints], Any]] = {
     "ours": extrapolate,
     "power law, errors and ranks": lambda m: extrapolate(m, PowerLaws),
     "power law, errors alone": lambda m: extrapolate(without_ranks(m), PowerLaws),
 }
 
 
-def without_ranks(measured: Measurements) -> Measurements:
+def without_ranks(measured: CurvePoints) -> CurvePoints:
     k = measured.sizes.size
     return measured._replace(
         metrics=measured.metrics[:1],
-        shortfalls=measured.shortfalls[:1],
+        errors=measured.errors[:1],
         bars=measured.bars[:1],
         fixed=measured.fixed[:k, :k],
     )
 
 
 def predictions(
-    pilots: dict[tuple[Any, ...], Measurements],
+    pilots: dict[tuple[Any, ...], CurvePoints],
     truth: dict[tuple[str, int], float],
-    method: Callable[[Measurements], Any],
+    method: Callable[[CurvePoints], Any],
 ) -> Iterator[Prediction]:
     for (name, n, _), measured in pilots.items():
         sizes = [m for family, m in truth if family == name and 1.3 * n <= m <= 4 * n]
@@ -473,7 +475,7 @@ def line(title: str, rows: list[Prediction]) -> str:
 
 def report(path: Path, estimator: str) -> None:
     errors: dict[tuple[str, int], list[float]] = defaultdict(list)
-    pilots: dict[tuple[Any, ...], Measurements] = {}
+    pilots: dict[tuple[Any, ...], CurvePoints] = {}
     for text in path.open():
         row = json.loads(text)
         kind, used, name, n, index = row.pop("key")
@@ -481,11 +483,11 @@ def report(path: Path, estimator: str) -> None:
             errors[name, n].append(row["error"])
         elif used == estimator:
             arrays: Any = {k: np.array(v) if isinstance(v, list) else v for k, v in row.items()}
-            metrics = (ERROR, get_metric("auc"))[: len(arrays["shortfalls"])]
-            pilots[name, n, index] = Measurements(metrics=metrics, prior=PILOT, **arrays)
+            metrics = (ERROR, get_metric("auc"))[: len(arrays["errors"])]
+            pilots[name, n, index] = CurvePoints(metrics=metrics, prior=PILOT, **arrays)
     truth = {key: max(float(np.mean(values)), LEAST) for key, values in errors.items()}
     stays = [
-        abs(math.log(max(measured.shortfalls[0, -1], 0.5 / n) / truth[name, m]))
+        abs(math.log(max(measured.errors[0, -1], 0.5 / n) / truth[name, m]))
         for (name, n, _), measured in pilots.items()
         for family, m in truth
         if family == name and 1.3 * n <= m <= 4 * n

@@ -52,19 +52,16 @@ def test_settings_beat_the_defaults_and_their_neighbors(attention):
 def test_a_plan_for_the_best_learner():
     asked = {"dim": 200, "n_tokens": 20, "signal": 4.0, "positive_rate": 0.3}
     plan = st.plan(**asked, error=0.1, model="optimal")
-    assert (
-        plan.answer
-        == f"the best learner needs n_samples at least {plan.n_samples} for an error of 0.1"
-    )
+    needs = f"The best learner needs at least {plan.n_samples} labelled sequences"
+    assert plan.answer == f"{needs} for a 10 % test error."
     errors = [
         st.theory.optimal(plan.problem, n / 200).test_error
         for n in (plan.n_samples, plan.n_samples - 1)
     ]
     assert plan.error == errors[0] <= 0.1 < errors[1]
     assert plan.least_samples == plan.n_samples
-    assert (
-        plan.floor == f"no learner reaches an error of 0.1 with fewer than {plan.n_samples} samples"
-    )
+    fewer = f"fewer than {plan.n_samples} labelled sequences."
+    assert plan.floor == f"No learner reaches a 10 % test error with {fewer}"
     assert "settings" not in plan.summary().lower()
     assert "optimal" not in plan.alternatives
     assert plan.n_samples < st.plan(**asked, error=0.1, model="best").n_samples

@@ -10,8 +10,8 @@ from planner.examples import (
     power_law,
 )
 from sparsetoken.planner.curves import CURVE, PILOT, LearningCurves, extrapolate
+from sparsetoken.planner.measured import HeldOut, pilot_points
 from sparsetoken.planner.metric import get_metric
-from sparsetoken.planner.observe import Observed, measure
 
 
 def test_intervals_cover_curves_of_the_family():
@@ -25,10 +25,10 @@ def test_intervals_cover_curves_of_the_family():
     held = []
     for _ in range(40):
         curves = LearningCurves(rng.standard_normal((1, 8)), 0.5, PILOT)
-        true = curves.shortfall(ERROR, np.append(sizes / 120, 4.0))[0]
+        true = curves.error(ERROR, np.append(sizes / 120, 4.0))[0]
         wrong = rng.random((4, 1, 120)) < true[:4, np.newaxis, np.newaxis]
-        seen = Observed(np.arange(120) % 2, sizes, wrong.astype(float), rng.random((4, 1, 120)))
-        posterior = extrapolate(_errors_alone(measure(seen)))
+        seen = HeldOut(np.arange(120) % 2, sizes, wrong.astype(float), rng.random((4, 1, 120)))
+        posterior = extrapolate(_errors_alone(pilot_points(seen)))
         (levels,) = posterior.quantiles(ERROR, [480.0], (0.05, 0.25, 0.75, 0.95))
         held.append([levels[0] <= true[4] <= levels[3], levels[1] <= true[4] <= levels[2]])
     wide, narrow = np.sum(held, axis=0)
@@ -40,7 +40,7 @@ def _errors_alone(measured):
     k = measured.sizes.size
     return measured._replace(
         metrics=measured.metrics[:1],
-        shortfalls=measured.shortfalls[:1],
+        errors=measured.errors[:1],
         bars=measured.bars[:1],
         fixed=measured.fixed[:k, :k],
     )
@@ -49,8 +49,8 @@ def _errors_alone(measured):
 def test_no_error_seen_is_neither_a_proof_nor_half_an_error():
     labels = np.arange(80) % 2
     right = np.zeros((4, 1, 80))
-    seen = Observed(labels, np.array([16.0, 32.0, 48.0, 64.0]), right, right + labels)
-    posterior = extrapolate(measure(seen))
+    seen = HeldOut(labels, np.array([16.0, 32.0, 48.0, 64.0]), right, right + labels)
+    posterior = extrapolate(pilot_points(seen))
     ((_, median, upper),) = posterior.quantiles(ERROR, np.array([160.0]), (0.1, 0.5, 0.9))
     assert median < 0.25 / 80 < upper
 
@@ -60,8 +60,8 @@ def test_needles_stay_at_chance_and_then_fall():
     labels = np.arange(80) % 2
     rng = np.random.default_rng(0)
     wrong = (rng.random((4, 10, 80)) < 0.5).astype(float)
-    seen = Observed(labels, np.array([16.0, 32.0, 48.0, 64.0]), wrong, rng.random((4, 10, 80)))
-    quantiles = extrapolate(measure(seen)).quantiles(ERROR, np.array([320.0]), (0.1, 0.5, 0.9))
+    seen = HeldOut(labels, np.array([16.0, 32.0, 48.0, 64.0]), wrong, rng.random((4, 10, 80)))
+    quantiles = extrapolate(pilot_points(seen)).quantiles(ERROR, np.array([320.0]), (0.1, 0.5, 0.9))
     low, median, high = quantiles[0]
     assert low < 0.25 < median < high
     assert high > 0.4
@@ -74,8 +74,8 @@ def test_curves_of_the_family_are_predicted():
     held = []
     for _ in range(20):
         curves = LearningCurves(rng.standard_normal((1, 8)), 0.5, CURVE)
-        errors = drawn(curves.shortfall(error, sizes / 100)[0], rng)
-        true = curves.shortfall(error, np.array([2.0, 4.0]))[0]
+        errors = drawn(curves.error(error, sizes / 100)[0], rng)
+        true = curves.error(error, np.array([2.0, 4.0]))[0]
         table = st.plan.from_curve(sizes, errors, n_test=500, error=0.01).predict([200, 400])
         held.append((table[:, 0] <= true) & (true <= table[:, 2]))
     # 80 % nominal; 20 curves are three binomial errors of 27 %. The misfit that is allowed for

@@ -72,7 +72,9 @@ def test_no_learner_does_with_fewer(metric):
 
     assert shortfall(least) <= plan.error < shortfall(least - 1)
     assert plan.alternatives["optimal"] == pytest.approx(shortfall(200))
-    sentence = f"with fewer than {least} samples; pooled takes {200 / least:.2g} times as many"
+    sentence = (
+        f"with fewer than {least} labelled sequences; pooled takes {200 / least:.2g} times as many."
+    )
     assert plan.floor.endswith(sentence)
     for text in (plan.summary(), plan.report(), plan.to_dict()["floor"]):
         assert plan.floor in text

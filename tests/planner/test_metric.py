@@ -26,7 +26,7 @@ def test_recall_at_a_false_positive_rate():
     plan = st.plan(**asked, error=0.1, metric="recall", fpr=0.05)
     assert 1 - plan.error == pytest.approx(0.9, abs=0.01)
     assert 1 - plan.error < plan.limit.recall(0.05) < 0.95  # 31 samples: chance costs some
-    assert "a recall of 0.9 at 0.05 false positives" in plan.answer
+    assert "a recall of 0.9 at 5 % false positives" in plan.answer
     stricter = st.plan(**asked, error=0.1, metric="recall", fpr=0.01)
     assert stricter.n_samples > plan.n_samples
 
@@ -38,14 +38,12 @@ def test_curves_are_those_of_their_gaussians():
     for rate in (0.5, 0.2):
         curves = LearningCurves(rng.standard_normal((4, 8)), rate, PILOT)
         curves.ranking = curves.tail = 0.0
-        shortfalls = [curves.shortfall(metric, size)[:, 0] for metric in (ERROR, AUC, RECALL)]
-        distances, silents = curves.distance(size)[:, 0], curves.silent[:, 0]
-        for error, auc, recall, distance, silent in zip(
-            *shortfalls, distances, silents, strict=True
-        ):
+        errors = [curves.error(metric, size)[:, 0] for metric in (ERROR, AUC, RECALL)]
+        distances, free = curves.distance(size)[:, 0], curves.signal_free[:, 0]
+        for error, auc, recall, distance, signal_free in zip(*errors, distances, free, strict=True):
             n = 200_000
             positive = rng.random(n) < rate
-            speaks = positive & (rng.random(n) >= silent)
+            speaks = positive & (rng.random(n) >= signal_free)
             scores = rng.standard_normal(n) + distance * speaks
             order = np.argsort(scores)
             below = np.concatenate([[0], np.cumsum(positive[order])])

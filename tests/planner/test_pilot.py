@@ -1,8 +1,17 @@
 """Plans from pilot data, and from learning curves alone."""
 
+import json
+
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import make_classification
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
 import sparsetoken as st
 from planner.examples import (
@@ -14,7 +23,6 @@ from planner.examples import (
     drawn,
     power_law,
 )
-from sparsetoken.planner.observe import measure, observe
 
 
 def test_ranks_and_recalls_can_be_planned_for(weak):
@@ -23,9 +31,8 @@ def test_ranks_and_recalls_can_be_planned_for(weak):
         return st.plan.from_pilot(*weak, error=0.25, **options)
 
     auc, recall, strict = planned("auc", 0.1), planned("recall", 0.1), planned("recall", 0.01)
-    assert "The 80 samples of the pilot are enough for an AUC of 0.75" in auc.answer
-    assert recall.answer.endswith("; the pilot has 80.")
-    assert "a recall of 0.75 at 0.1 false positives" in recall.answer
+    assert "The 80 sequences of this pilot are enough for an AUC of 0.75" in auc.answer
+    assert "a recall of 0.75 at 10 % false positives" in recall.answer
     assert auc.n_samples < recall.n_samples
     assert "was not measured" not in recall.trust
     assert "1 − recall was not measured: it is inferred from the rest" in strict.trust
@@ -53,6 +60,47 @@ def test_predictions_come_true():
     assert np.median(widths) < 1.25 * np.mean(errors)  # about 0.075: not by being wide
 
 
+TABLE, LABELS = make_classification(60, 6, n_clusters_per_class=1, random_state=0)
+WORDS = [f"{'good' if label else 'bad'} {i} words" for i, label in enumerate(LABELS)]
+TABLES = {
+    "array": (TABLE, LogisticRegression()),
+    "frame": (pd.DataFrame(TABLE), LogisticRegression()),
+    "sparse": (csr_array(TABLE), LogisticRegression()),
+    "list": (WORDS, make_pipeline(CountVectorizer(), LogisticRegression())),
+    "search": (TABLE, GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2)),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_any_classifier_and_any_table(name):
+    X, classifier = TABLES[name]
+    plan = st.plan.from_pilot(X, LABELS, error=0.15, estimator=classifier, effort=0.5)
+    assert plan.classifier == type(classifier).__name__
+    assert plan.unit == "samples"
+    assert [len(plan.points.metrics), plan.points.errors[0, -1] < 0.3] == [2, True]
+    same = st.plan.from_pilot(TABLE, LABELS, error=0.15, estimator=TABLES["array"][1], effort=0.5)
+    if name in ("frame", "sparse"):
+        assert plan.points.errors == pytest.approx(same.points.errors)
+
+
+def test_a_classifier_without_scores_is_judged_by_errors():
+    X = TABLE.reshape(60, 1, 6)
+    plan = st.plan.from_pilot(X, LABELS, error=0.15, estimator=NearestMean(), effort=0.5)
+    assert plan.points.metrics == (ERROR,)
+    assert plan.unit == "sequences"
+
+
+def test_the_more_sure_the_more_samples():
+    plan = st.plan.from_curve(SIZES, ERRORS, n_test=5000, error=0.12)
+    assert plan.assured(0.5) == plan.n_samples
+    sizes = [plan.assured(p) for p in (0.2, 0.5, 0.7)]
+    assert sizes == sorted(set(sizes))
+    assert plan.probability(plan.assured(0.7)) == pytest.approx(0.7, abs=0.02)
+    assert plan.assured(0.999) is None
+    with pytest.raises(ValueError, match="probability must be"):
+        plan.assured(1.0)
+
+
 def test_observed_errors_do_not_depend_on_the_target(data, pilot):
     other = st.plan.from_pilot(*data, error=0.3, estimator=CHEAP)
     assert other.to_dict()["observed"] == pilot.to_dict()["observed"]
@@ -72,13 +120,9 @@ def test_the_default_is_the_classifier_for_real_data():
     X, y = st.SparseTokenProblem(2, 2, 6.0).sample(16, 3, random_state=0)
     halves = np.argsort(np.argsort(y, kind="stable")) % 2  # two groups: two trainings
     plan = st.plan.from_pilot(X, y, error=0.3, effort=0.1, groups=halves, random_state=0)
-    # The seed of the classifier is the second number that the seed of the plan gives.
-    seeds = np.random.default_rng(0).integers(2**31, size=2).tolist()
-    estimator = st.SparseTokenClassifier(random_state=seeds[1])
-    sequences = st.Sequences.from_list(list(X))
-    seen = observe(estimator, sequences, y, groups=halves, seeds=seeds[:1])
     assert plan.classifier == "SparseTokenClassifier"
-    assert plan._posterior.measurements.shortfalls == pytest.approx(measure(seen).shortfalls)
+    assert plan.unit == "sequences"
+    assert "labelled sequences" in plan.answer or "sequences of this pilot" in plan.answer
 
 
 def test_three_classes_by_errors_alone():
@@ -87,10 +131,10 @@ def test_three_classes_by_errors_alone():
     X[y == 1, :, 0] += 4.0
     X[y == 2, :, 1] += 4.0
     plan = st.plan.from_pilot(X, y, error=0.2, estimator=NearestMean())
-    assert plan._posterior.measurements.metrics == (ERROR,)
-    assert plan._posterior.measurements.chance == pytest.approx(2 / 3)
+    assert plan.points.metrics == (ERROR,)
+    assert plan.points.chance == pytest.approx(2 / 3)
     assert plan.interval[1] < 12
-    assert plan.trust.startswith("12 samples reach the target already; fewer were not tried")
+    assert "are enough for a 20 % test error" in plan.answer
 
 
 class NearestMean(ClassifierMixin, BaseEstimator):
@@ -124,10 +168,9 @@ def test_bad_arguments_of_a_pilot_are_named(data):
         st.plan.from_pilot(X, y, error=0.6)
     with pytest.raises(ValueError, match="effort must be"):
         st.plan.from_pilot(X, y, error=0.1, effort=0.0)
-    with pytest.raises(ValueError, match=r"parts to train on.*one class only"):
-        st.plan.from_pilot(X, y, error=0.1, groups=y, estimator=CHEAP)
-    with pytest.raises(ValueError, match="groups must be at least two"):
-        st.plan.from_pilot(X, y, error=0.1, groups=np.zeros(80), estimator=CHEAP)
+    for groups in (y, np.zeros(80)):
+        with pytest.raises(ValueError, match="groups must be at least two for every class"):
+            st.plan.from_pilot(X, y, error=0.1, groups=groups, estimator=CHEAP)
 
 
 def test_tests_of_few_samples_say_less():
@@ -191,3 +234,115 @@ def test_bad_arguments_of_a_curve_are_named(change, message):
     arguments = {"sizes": SIZES, "errors": ERRORS, "n_test": 500, "error": 0.1, **change}
     with pytest.raises(ValueError, match=message):
         st.plan.from_curve(**arguments)
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return st.plan.from_curve(SIZES, ERRORS, n_test=500, error=0.1)
+
+
+def test_answer_interval_and_predictions_agree(weak):
+    pilot = st.plan.from_pilot(*weak, error=0.2, estimator=CHEAP)
+    low, high = pilot.interval
+    assert low <= pilot.n_samples <= high
+    lower, median, upper = pilot.predict([low, pilot.n_samples, high]).T
+    assert lower[0] == pytest.approx(0.2, rel=0.1)
+    assert median[1] == pytest.approx(0.2, rel=0.1)
+    assert upper[2] == pytest.approx(0.2, rel=0.1)
+    assert np.all((lower <= median) & (median <= upper))
+    assert np.all(np.diff(pilot.curve.median) <= 0)
+    with pytest.raises(ValueError, match="sizes must be numbers of samples >= 1"):
+        pilot.predict([0.0])
+
+
+def test_the_answer_is_where_the_prediction_meets_the_target(plan):
+    low, high = plan.interval or (plan.needed[0], np.inf)
+    assert plan.n_samples > 320
+    assert low < plan.n_samples < high
+    assert plan.predict([plan.n_samples])[0, 1] == pytest.approx(0.1, rel=0.05)
+    lower, median, upper = plan.predict([320, 640, 1280]).T
+    assert np.all((lower < median) & (median < upper))
+    assert np.all(np.diff(median) < 0)
+    assert lower[0] < 0.13 < upper[0]
+    assert np.all(np.diff(np.log(upper / lower)) > 0)  # the further, the less certain
+
+
+def test_a_rare_class_is_counted():
+    X, y = st.SparseTokenProblem(4, 2, 2.0, 0.15).sample(80, 60, random_state=0)
+    plan = st.plan.from_pilot(X, y, error=0.1, metric="auc", estimator=CHEAP)
+    more = plan.n_samples - 80
+    assert more > 0
+    assert plan.more[1] == pytest.approx(more * y.mean(), abs=1)
+    assert f"{more} more, {plan.more[1]} of them of the rare class 1" in plan.answer
+
+
+def pilot_without_signal():
+    return st.SparseTokenProblem(5, 1, 0.0).sample(60, 10, random_state=0)
+
+
+def rare():
+    X, _ = PROBLEM.sample(60, 5, random_state=0)
+    y = np.arange(60) < 5
+    X[y, 0] += 6.0
+    return X, y
+
+
+ODD = {
+    "no signal": pilot_without_signal(),
+    "four of each class": (PROBLEM.sample(8, 5, random_state=0)[0], np.arange(8) % 2),
+    "a rare class": rare(),
+    "one token each": (PROBLEM.sample(40, 5, random_state=0)[0][:, :1], np.arange(40) % 2),
+    "identical sequences": (np.ones((20, 3, 4)), np.arange(20) % 2),
+    "a constant feature": (
+        PROBLEM.sample(40, 5, random_state=0)[0] * [1, 1, 0, 1, 1],
+        np.arange(40) % 2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_no_pilot_breaks_it(name):
+    odd = st.plan.from_pilot(*ODD[name], error=0.05, estimator=CHEAP)
+    assert odd.trust
+    assert odd.answer in odd.summary()
+    assert np.all(np.isfinite(odd.predict([100])))
+    if name in ("no signal", "identical sequences"):
+        assert odd.interval is None
+        assert odd.trust.startswith("Little: on this pilot the classifier does not clearly beat")
+    odd.plot()
+
+
+def test_summary_json_and_picture(pilot):
+    text = pilot.summary()
+    words = (pilot.answer, "80 % interval", "Trust:", "held out", "expected")
+    places = [text.index(word) for word in words]
+    assert places == sorted(places)
+    data = json.loads(json.dumps(pilot.to_dict()))
+    assert data["interval"] == list(pilot.interval)
+    (ax,) = pilot.plot().axes
+    assert ax.lines[0].get_ydata().tolist() == list(pilot.curve.median)
+    assert repr(pilot) == f"PilotPlan({pilot.answer.rstrip('.')})"
+
+
+def test_report_has_what_a_protocol_needs(pilot):
+    for markdown in (False, True):
+        text = pilot.report(markdown=markdown)
+        assert pilot.answer in text
+        assert f"sparsetoken {st.__version__}" in text
+        places = [text.index(w) for w in (pilot.answer, "Assumptions", "rests", "Software")]
+        assert places == sorted(places)
+        assert "PooledClassifier" in text
+        assert ("| sequences |" in text) is markdown
+    assert "80 % interval" in text
+
+
+def test_summary_json_picture_and_report(plan):
+    text = plan.summary()
+    assert text.startswith(plan.answer)
+    assert "measured on 500 test samples at 5 sizes" in text
+    data = json.loads(json.dumps(plan.to_dict()))
+    assert data["source"] == "learning curve"
+    assert data["more"] is None
+    assert [row["error"] for row in data["observed"]] == ERRORS
+    assert plan.plot().axes[0].get_ylabel() == "test error"
+    assert plan.answer in plan.report(markdown=True)

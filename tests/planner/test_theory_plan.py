@@ -26,25 +26,25 @@ def test_curve_and_alternatives(attention):
 def test_summary_and_plot(attention, tmp_path):
     text = attention.summary()
     assert text.startswith(
-        f"two-step attention needs n_samples at least {attention.n_samples} for an error"
+        f"Two-step attention needs at least {attention.n_samples} labelled sequences for a 5 %"
     )
     for word in ("split", "lr_query", "vectorized", "bayes", "±"):
         assert word in text
     figure = attention.plot(tmp_path / "plan.png")
     assert figure.axes[0].lines[0].get_ydata().tolist() == list(attention.curve.errors)
     assert (tmp_path / "plan.png").read_bytes()[:4] == b"\x89PNG"
-    assert repr(attention) == f"Plan({attention.answer})"
+    assert repr(attention) == f"Plan({attention.answer.rstrip('.')})"
 
 
 def test_report_says_what_was_asked_assumed_and_answered(attention, pooled):
     text = attention.report(markdown=True)
-    places = [text.index(w) for w in ("Question", "Assumptions", "Answer", "rests", "Software")]
+    places = [text.index(w) for w in ("Answer", "Assumptions", "rests", "Software")]
     assert places == sorted(places)
     assert attention.answer in text
     assert f"dim = {attention.dim}" in text
     assert "high-dimensional theory" in text
     assert "simulated trainings" not in text
-    assert "samples are few" not in text
+    assert "sequences are few" not in text
     report = pooled.report()
     assert "mean over simulated trainings" in report
     assert pooled.caution in report
@@ -52,11 +52,19 @@ def test_report_says_what_was_asked_assumed_and_answered(attention, pooled):
 
 def test_a_plan_of_few_samples_says_so(attention, pooled):
     assert pooled.n_samples < 60
-    assert pooled.caution.startswith(f"{pooled.n_samples} samples are few")
+    assert pooled.caution.startswith(f"{pooled.n_samples} sequences are few")
     assert pooled.caution in pooled.summary()
     assert attention.n_samples > 60
     assert not attention.caution
-    assert "caution" not in attention.summary()
+    assert "Caution" not in attention.summary()
+
+
+def test_the_basis_is_what_was_computed():
+    """Above 3,000 features trainings are not simulated, however few the samples."""
+    wide = st.plan(n_samples=50, dim=5000, n_tokens=5, signal=20.0, model="pooled")
+    assert "simulated trainings" not in wide.basis
+    assert "high-dimensional theory" in wide.basis
+    assert wide.caution
 
 
 def test_a_plan_as_data_is_json(pooled):

@@ -25,7 +25,7 @@ app.command()(figure.figure)
 app.add_typer(sweep.app, name="sweep")
 app.command()(fit.fit)
 app.command(short_help="Score sequences with a saved model.")(predict.predict)
-app.command()(plan.plan)
+app.add_typer(plan.app, name="plan")
 app.command(short_help="Write a page about a model and labelled sequences.")(report.report)
 app.command()(serve.serve)
 

@@ -1,14 +1,15 @@
 """``sparsetoken plan``: how many samples, how to use them, and when no number will do."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-import sparsetoken as st
 from sparsetoken.cli.options import (
     READING,
     AsJson,
+    Data,
     PopulationFile,
     given_options,
     option,
@@ -18,185 +19,248 @@ from sparsetoken.cli.options import (
 from sparsetoken.cli.output import check_output, print_json, waiting
 from sparsetoken.vocabulary import PARAMETERS
 
-if TYPE_CHECKING:
-    from sparsetoken.planner.result import PlanResult
+app = typer.Typer()
 
-__all__ = ["plan"]
-
-_SOLVABLE = ("n_signal", "positive_rate")  # they have defaults, so leaving them out is not asking
 _QUANTITIES = ("n_samples", "dim", "n_tokens", "n_signal", "signal", "positive_rate", "error")
-_AIM = ("metric", "fpr")
-_ALWAYS = (*_AIM, "random_state", *READING)  # go with everything
+_PICTURES = (".png", ".pdf", ".svg")
+Metric = Annotated[
+    str,
+    option("What to plan for: error; or, for rare positives, auc or recall (at --fpr)."),
+]
+Target = Annotated[
+    float,
+    option("The test error to reach. With --metric auc it is 1 − AUC, with recall 1 − recall."),
+]
+Plot = Annotated[Path | None, option("Draw the plan into this file: .png, .pdf or .svg.")]
+Report = Annotated[bool, option("Print paragraphs for a protocol, in Markdown.", "--report")]
 
 
-@with_options(
-    *_QUANTITIES,
-    *("fpr", "random_state", *READING),
-    no_default=("dim", "n_tokens", "signal", "error"),
-)
+@app.callback(invoke_without_command=True)
+@with_options(*_QUANTITIES, "fpr", no_default=("dim", "n_tokens", "signal", "error"))
 def plan(
-    population: PopulationFile = None,
-    solve_for: Annotated[str | None, option("n-signal or positive-rate: solve for it.")] = None,
+    context: typer.Context,
     model: Annotated[
-        str | None,
-        option(
-            "two-step, pooled, vectorized, best of the three, or optimal: the best possible. "
-            f"[default: {PARAMETERS['model'].default}]"
-        ),
-    ] = None,
-    metric: Annotated[
         str,
         option(
-            "error, or for rare positives auc or recall; --error is then 1 − AUC, or 1 − "
-            "recall at --fpr."
+            "The classifier: two-step, pooled, vectorized, best (of these three), or optimal (the "
+            "best possible learner)."
         ),
-    ] = "error",
-    pilot: Annotated[
-        Path | None, option("Plan the samples for --error from labelled data, a file as for fit.")
-    ] = None,
-    curve: Annotated[
-        Path | None,
-        option(
-            "Plan the samples for --error from a learning curve: a table with columns "
-            "n_samples and error (or accuracy), auc or recall, a row for each training."
-        ),
-    ] = None,
-    n_test: Annotated[
-        int | None, option("With --curve: test samples, if there is no column n_test.")
-    ] = None,
-    chance: Annotated[
-        float, option("With --curve: error of always predicting the commonest class.")
-    ] = 0.5,
-    width: Annotated[
-        float | None, option("Plan the test set: width of the 95 % interval around --value.")
-    ] = None,
-    value: Annotated[float | None, option("With --width: the value that is expected.")] = None,
-    other: Annotated[float | None, option("With --width: that of a second classifier.")] = None,
-    effort: Annotated[float, option("With --pilot: more trainings, narrower interval.")] = 1.0,
-    plot: Annotated[Path | None, option("Draw the curve into this file.")] = None,
-    report: Annotated[
-        bool, option("Print paragraphs for a protocol, in Markdown.", "--report")
-    ] = False,
+    ] = PARAMETERS["model"].default,
+    metric: Metric = "error",
+    population: PopulationFile = None,
+    plot: Plot = None,
+    report: Report = False,
     as_json: AsJson = False,
     **values: Any,
 ) -> None:
-    """Plan a study: leave out one quantity, and the plan finds it.
+    """Plan a study: find how many labelled sequences are needed.
+
+    Without data, the theory answers. Describe the problem, and leave out what you want to know,
+    usually --n-samples:
 
     \b
     sparsetoken plan --dim 384 --n-tokens 50 --signal 6 --error 0.05
-    sparsetoken plan --dim 384 --population kinds.toml --error 0.1
-    sparsetoken plan --pilot pilot.npz --error 0.1
-    sparsetoken plan --curve curve.csv --n-test 500 --error 0.1
-    sparsetoken plan --metric recall --fpr 0.01 --value 0.8 --width 0.1
 
-    With a population, leave out one of --n-samples, --dim and --error. Give all three to find a
-    factor on the strengths of all kinds. --pilot reads its file as fit does.
+    Leave out --error instead to learn what --n-samples reach. With --population, give two of
+    --n-samples, --dim and --error; all three, to find a factor on the strengths of all kinds.
+
+    From data or measurements, and for the test set, there is a command each:
+
+    \b
+    sparsetoken plan pilot pilot.npz --error 0.1
+    sparsetoken plan curve curve.csv --n-test 500 --error 0.1
+    sparsetoken plan test-size --metric auc --value 0.8 --width 0.1
     """  # noqa: D301 (the backslash keeps the lines of the examples)
-    by_theory = {"solve_for": solve_for, "model": model, "population": population}
-    values = given_options(values | by_theory | {"metric": metric})
-    result: PlanResult
+    if context.invoked_subcommand is not None:
+        return
+    asked = {name: values[name] for name in _QUANTITIES}
+    asked = _of_problem(asked) if population is None else _of_population(asked, population)
+    aim = given_options({"model": model, "metric": metric, "fpr": values["fpr"]})
+
+    def make(progress: Callable[..., None]) -> Any:
+        import sparsetoken as st
+
+        return st.plan(**asked, **aim, progress=progress)
+
+    _show(make, plot, report, as_json, population)
+
+
+@app.command("pilot", short_help="Plan from pilot data.")
+@with_options("fpr", "random_state", *READING)
+def plan_from_pilot(
+    data: Data,
+    error: Target,
+    metric: Metric = "error",
+    effort: Annotated[float, option("2 trains twice as often, for a narrower interval.")] = 1.0,
+    plot: Plot = None,
+    report: Report = False,
+    as_json: AsJson = False,
+    **values: Any,
+) -> None:
+    """Plan from pilot data: train on parts of them, test on the rest, extrapolate.
+
+    The file is read as by 'sparsetoken fit'. The plan is for SparseTokenClassifier.
+
+    \b
+    sparsetoken plan pilot pilot.npz --error 0.1
+    sparsetoken plan pilot tokens.csv --by case --label outcome --group patient --error 0.1
+    """  # noqa: D301 (the backslash keeps the lines of the examples)
+    given = given_options(values)
+    reading = {name: given.pop(name) for name in READING if name in given}
+
+    def make(progress: Callable[..., None]) -> Any:
+        import sparsetoken as st
+
+        read: Any = st.read_dataset(data, **reading).with_labels()
+        options = {"groups": read.groups, "effort": effort, "metric": metric, "progress": progress}
+        return st.plan.from_pilot(read.sequences, read.labels, error=error, **options, **given)
+
+    _show(make, plot, report, as_json, data)
+
+
+@app.command("curve", short_help="Plan from a learning curve of any classifier.")
+@with_options("fpr")
+def plan_from_curve(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A table with columns n_samples and error (or accuracy), auc or recall, a row for "
+            "each training."
+        ),
+    ],
+    error: Target,
+    n_test: Annotated[
+        int | None, option("Number of test samples, if there is no column n_test.")
+    ] = None,
+    metric: Metric = "error",
+    chance: Annotated[float, option("Error of always predicting the commonest class.")] = 0.5,
+    plot: Plot = None,
+    report: Report = False,
+    as_json: AsJson = False,
+    **values: Any,
+) -> None:
+    """Plan from a learning curve, of any classifier: from a paper, or measured by you.
+
+    \b
+    sparsetoken plan curve curve.csv --n-test 500 --error 0.1
+    """  # noqa: D301 (the backslash keeps the lines of the examples)
+
+    def make(progress: Callable[..., None]) -> Any:
+        import sparsetoken as st
+
+        table = _read_curve(file)
+        if n_test is not None:
+            table["n_test"] = n_test
+        if "n_test" not in table:
+            raise ValueError(f"--n-test must be given: {file} has no column n_test")
+        options = {"chance": chance, "metric": metric, **given_options(values)}
+        return st.plan.from_curve(**table, error=error, **options)
+
+    _show(make, plot, report, as_json, file)
+
+
+@app.command("test-size", short_help="Plan the number of test samples.")
+@with_options("fpr", "positive_rate")
+def plan_test_size(
+    value: Annotated[float, option("The value that you expect.")],
+    metric: Annotated[str, option("What is measured: accuracy, error, auc or recall.")] = (
+        "accuracy"
+    ),
+    width: Annotated[float | None, option("Width of the confidence interval.")] = None,
+    null: Annotated[
+        float | None, option("Instead of --width: the value that a test must tell --value from.")
+    ] = None,
+    power: Annotated[float, option("Probability that this test succeeds.")] = 0.9,
+    other: Annotated[
+        float | None,
+        option("Value of a second classifier; the interval is that of the difference."),
+    ] = None,
+    correlation: Annotated[float, option("Between the two classifiers' estimates.")] = 0.5,
+    level: Annotated[float, option("Of confidence.")] = 0.95,
+    plot: Plot = None,
+    report: Report = False,
+    as_json: AsJson = False,
+    **values: Any,
+) -> None:
+    """Plan the test set: for an interval of a given width, or for a test with a given power.
+
+    \b
+    sparsetoken plan test-size --metric recall --fpr 0.01 --value 0.8 --width 0.1
+    sparsetoken plan test-size --metric auc --value 0.85 --null 0.75 --power 0.9
+    """  # noqa: D301 (the backslash keeps the lines of the examples)
+    asked = {"metric": metric, "value": value, "width": width, "null": null, "power": power}
+    asked |= {"other": other, "correlation": correlation, "level": level}
+
+    def make(progress: Callable[..., None]) -> Any:
+        from sparsetoken.planner.testing import plan_test_size
+
+        return plan_test_size(**asked, **given_options(values))  # type: ignore[arg-type]
+
+    _show(make, plot, report, as_json)
+
+
+def _show(
+    make: Callable[[Callable[..., None]], Any],
+    plot: Path | None,
+    report: bool,
+    as_json: bool,
+    read: Path | None = None,
+) -> None:
+    """Make a plan, draw it, and print it as JSON, as a report or as a summary.
+
+    With JSON, a target that cannot be reached is an answer too.
+    """
     if plot is not None:
-        check_output(plot, st.plotting.FORMATS, "--plot", (pilot, curve, population))
-    with waiting("planning") as progress:
-        if width is not None:
-            if value is None:
-                raise ValueError("--value must be given with --width: the value expected")
-            asked = _only(values, "--width", "positive_rate")
-            result = st.plan.test_size(**asked, value=value, width=width, other=other)
-        elif curve is not None:
-            asked = _only(values, "--curve", "error", needed="error")
-            result = _from_curve(curve, n_test, chance=chance, **asked)
-        elif pilot is not None:
-            asked = _only(values, "--pilot", "error", "random_state", needed="error")
-            reading = {name: values[name] for name in READING if name in values}
-            data: Any = st.read_dataset(pilot, **reading).with_labels()
-            options = {"groups": data.groups, "effort": effort, "progress": progress}
-            result = st.plan.from_pilot(data.sequences, data.labels, **asked, **options)
-        else:
-            many = read_population(population)
-            quantities = {name: values.get(name) for name in _QUANTITIES}
-            if many:
-                _refuse("with a population", {"solve_for": solve_for})
-                asked = _of_population(quantities, many)
-            else:
-                asked = _of_problem(quantities, solve_for)
-            aim = {name: values[name] for name in (*_AIM, "model") if name in values}
-            try:
-                result = st.plan(**asked, **aim, progress=progress)
-            except st.planner.UnreachableError as impossible:
-                if as_json:
-                    print_json(impossible.to_dict())
-                raise
-        if plot is not None:
-            result.plot(plot)
-        text = result.report(markdown=True).rstrip() if report else result.summary()
-        content = result.to_dict() if as_json else text
+        check_output(plot, _PICTURES, "--plot", (read,))
+    try:
+        with waiting("planning") as progress:
+            result = make(progress)
+            if plot is not None:
+                result.plot(plot)
+            text = result.report(markdown=True).rstrip() if report else ""
+            content = result.to_dict() if as_json else text or result.summary()
+    except ValueError as impossible:
+        if as_json and hasattr(impossible, "to_dict"):
+            print_json(impossible.to_dict())
+        raise
     if as_json:
         print_json(content)
     else:
         typer.echo(content)
 
 
-def _only(values: dict[str, Any], option: str, *names: str, needed: str = "") -> dict[str, Any]:
-    """Return the values that go with an option; refuse quantities that do not."""
-    if needed and needed not in values:
-        raise ValueError(f"{_dashed(needed)} must be given with {option}")
-    _refuse(f"with {option}", {n: v for n, v in values.items() if n not in (*names, *_ALWAYS)})
-    return {name: values[name] for name in (*names, *_AIM) if name in values}
-
-
-def _from_curve(path: Path, n_test: int | None, **options: Any) -> "PlanResult":
+def _read_curve(file: Path) -> dict[str, Any]:
     from sparsetoken.planner import read_curve
 
     try:
-        table = read_curve(path.read_text())
-    except FileNotFoundError:
-        raise ValueError(f"--curve must be a file, there is no {path}") from None
+        return read_curve(file.read_text())
     except ValueError as wrong:
-        raise ValueError(f"{path}: {wrong}") from None
-    if n_test is not None:
-        table["n_test"] = n_test
-    if "n_test" not in table:
-        raise ValueError("--n-test must be given with --curve, or a column n_test in the table")
-    return st.plan.from_curve(**table, **options)
+        raise ValueError(f"{file}: {wrong}") from None
 
 
-def _refuse(why: str, others: dict[str, Any]) -> None:
-    for name, value in given_options(others).items():
-        raise ValueError(f"{_dashed(name)} must be left out {why}, got {value}")
-
-
-def _of_problem(quantities: dict[str, Any], solve_for: str | None) -> dict[str, Any]:
-    """Fill what has a default, unless it is to be solved for; one quantity must be missing."""
-    unknown = None if solve_for is None else solve_for.replace("-", "_")
-    if unknown is not None and unknown not in _SOLVABLE:
-        raise ValueError(
-            f"--solve-for must be one of {', '.join(_SOLVABLE).replace('_', '-')}, got "
-            f"{solve_for!r}; leave out any other quantity to solve for it"
-        )
-    defaults = {name: PARAMETERS[name].default for name in _SOLVABLE if name != unknown}
-    filled = quantities | defaults | given_options(quantities)
-    missing = [_dashed(name) for name, value in filled.items() if value is None]
+def _of_problem(quantities: dict[str, Any]) -> dict[str, Any]:
+    """Fill what has a default; one of the others must be missing."""
+    always = [name for name in _QUANTITIES if name not in ("n_signal", "positive_rate")]
+    missing = [name for name in always if quantities[name] is None]
     if len(missing) != 1:
-        always = [_dashed(name) for name in filled if name not in _SOLVABLE]
         raise ValueError(
-            f"leave out exactly one of {', '.join(always)}, or name another with --solve-for; "
-            f"left out: {', '.join(missing) or 'none'}"
+            f"leave out exactly one of {', '.join(map(_dashed, always))}; left out: "
+            f"{', '.join(map(_dashed, missing)) or 'none'}"
         )
-    return filled
+    return given_options(quantities)
 
 
-def _of_population(quantities: dict[str, Any], many: dict[str, Any]) -> dict[str, Any]:
+def _of_population(quantities: dict[str, Any], file: Path) -> dict[str, Any]:
     """Return the arguments of a plan for a population."""
     from sparsetoken.population import Population
 
     for name in ("n_tokens", "n_signal", "signal"):
         if quantities[name] is not None:
             raise ValueError(f"{_dashed(name)} must be left out: each kind has its own")
-    rate = quantities["positive_rate"]
+    table, rate = read_population(file), quantities["positive_rate"]
     problem = Population.from_tables(
-        many["kinds"],
-        many.get("label_errors", (0.0, 0.0)),
+        table["kinds"],
+        table.get("label_errors", (0.0, 0.0)),
         PARAMETERS["positive_rate"].default if rate is None else rate,
     )
     asked = {name: quantities[name] for name in ("n_samples", "dim", "error")}

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from sparsetoken._types import Floats, Indices
@@ -91,7 +91,12 @@ def fit_rows(estimator: Any, rows: Any, X: Any, y: Any, groups: Any) -> Any:
     """Return a copy of the estimator fitted to these rows, with their groups if it takes them."""
     takes_groups = groups is not None and has_fit_parameter(estimator, "groups")
     options = {"groups": np.asarray(groups)[rows]} if takes_groups else {}
-    return clone(estimator).fit(X[rows], y[rows], **options)
+    return clone(estimator).fit(take_rows(X, rows), y[rows], **options)
+
+
+def take_rows(X: Any, rows: Indices) -> Any:
+    """Return some samples of sequences, or of anything that scikit-learn takes rows of."""
+    return X[rows] if hasattr(X, "offsets") else _safe_indexing(X, rows)
 
 
 def held_out(
@@ -102,7 +107,7 @@ def held_out(
     for rows, tested in folds:
         fitted = fit_rows(estimator, rows, X, y, groups)
         for method in methods:
-            answer = getattr(fitted, method)(X[tested])
+            answer = getattr(fitted, method)(take_rows(X, tested))
             values.setdefault(method, np.full((len(y), *answer.shape[1:]), np.nan))[tested] = answer
     return list(values.values())
 

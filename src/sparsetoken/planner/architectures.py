@@ -24,12 +24,13 @@ from sparsetoken.estimators import (
 )
 from sparsetoken.models import look
 from sparsetoken.planner.expectation import (
+    Progress,
     cosine_quantiles,
-    drawn_shortfall,
-    expected_shortfall,
-    has_few_samples,
+    drawn_error,
+    expected_error,
+    is_drawn,
 )
-from sparsetoken.planner.request import Case, Progress
+from sparsetoken.planner.request import Case
 from sparsetoken.problem import Problem
 from sparsetoken.theory import Alignment, Risk, alignment, best_bias_rate, optimal, risk
 from sparsetoken.theory.features import DEFAULT_POINTS, get_model
@@ -45,7 +46,7 @@ noise of the bias decides; an AUC may want more, but gains nothing beyond."""
 _SPLITS = (0.02, 0.98)
 _SHARPNESSES = (0.02, 30.0)
 _LR_READOUT = 0.1  # small steps are never worse: lr_query sets the size of the query
-_UNSOLVED = 10.0  # log of a shortfall, for a solver that failed: worse than any other
+_UNSOLVED = 10.0  # log of a error, for a solver that failed: worse than any other
 
 
 class Choice(NamedTuple):
@@ -103,16 +104,16 @@ class Architecture:
         return [self.limit(case, choice)]
 
     def expected(self, case: Case, choice: Choice) -> Estimate:
-        """Return the expected shortfall at this finite size, with its numerical error."""
-        if self.has_sampler and has_few_samples(case):
-            return drawn_shortfall(case, self.settings(case, choice))
+        """Return the expected error at this finite size, with its numerical error."""
+        if self.has_sampler and is_drawn(case):
+            return drawn_error(case, self.settings(case, choice))
         results = self.outcomes(case, choice, _ACCURATE_POINTS)
         # The results share their points, so their numerical errors do not average out.
-        bars = [case.metric.shortfall(result).uncertainty for result in results]
+        bars = [case.metric.error(result).uncertainty for result in results]
         return Estimate(self._average(results, case, choice), sum(bars) / len(bars))
 
     def search_value(self, case: Case, choice: Choice) -> float:
-        """Return the log of the expected shortfall on few points; large if not solved."""
+        """Return the log of the expected error on few points; large if not solved."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             results = self.outcomes(case, choice, _SEARCH_POINTS)
@@ -121,7 +122,7 @@ class Architecture:
         return math.log(max(self._average(results, case, choice), 1e-300))
 
     def _average(self, results: list[Any], case: Case, choice: Choice) -> float:
-        return expected_shortfall(results, case.metric, (1.0 - choice.split) * case.n_samples)
+        return expected_error(results, case.metric, (1.0 - choice.split) * case.n_samples)
 
 
 class LinearModel(Architecture):
@@ -281,7 +282,7 @@ class OptimalLearner(Architecture):
 
     def expected(self, case: Case, choice: Choice) -> Estimate:
         """Return the limit."""
-        return case.metric.shortfall(self.limit(case, choice))
+        return case.metric.error(self.limit(case, choice))
 
     def search_value(self, case: Case, choice: Choice) -> float:
         """Return the log of the limit."""

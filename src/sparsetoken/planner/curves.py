@@ -9,7 +9,7 @@ For a linear readout b = 1; where a query must be found first b is larger, so th
 at chance and then falls. Beyond n₀ the rest shrinks as n^(−c): c = 1 for one direction to learn,
 less where ever weaker ones follow. S and ρ set the floor; n₀ grows with the effective dimension.
 
-Measurements at size n differ from the curve by the noise of the tested samples, by that of the draw
+CurvePoints at size n differ from the curve by the noise of the tested samples, by that of the draw
 of training samples, whose variance shrinks as 1/n, and by what the family misses, which neighboring
 sizes have in common.
 
@@ -59,7 +59,7 @@ class Prior(NamedTuple):
     """Standard deviation of what ranks tell beyond errors, in units of d."""
     draw: tuple[float, float] = 0.025, 0.9
     """Noise of one draw of training samples at the largest size, as an angle arcsin √error."""
-    silent: tuple[float, float] = 0.3, 5.0
+    signal_free: tuple[float, float] = 0.3, 5.0
     """ρ: the two parameters of its Beta law."""
     tail: float = 0.5
     """Standard deviation of what a recall tells beyond ranks, in units of d; a guess."""
@@ -86,8 +86,8 @@ class CurveNoise:
     common = 0.6  # correlation between the metrics
 
 
-class Measurements(NamedTuple):
-    """Shortfalls at several sizes, and how far they may be from a learning curve.
+class CurvePoints(NamedTuple):
+    """Errors at several sizes, and how far they may be from a learning curve.
 
     As angles arcsin √rate, whose variance on n tested samples is about 1/(4n) whatever the rate,
     they have the covariance ``fixed`` + σ² ``scaled``; σ is unknown, or 0 if ``scaled`` is None.
@@ -95,7 +95,7 @@ class Measurements(NamedTuple):
 
     metrics: tuple[Metric, ...]
     sizes: Floats
-    shortfalls: Floats
+    errors: Floats
     """Shape (metrics, sizes)."""
     bars: Floats
     """Their standard errors by the tested samples, in the same shape."""
@@ -116,8 +116,8 @@ class Measurements(NamedTuple):
 
 def smoothed(rates: Floats, metrics: Sequence[Metric], n_tested: float) -> Floats:
     """Return rates with something added to either side: none wrong is no proof of zero."""
-    unseen = np.array([[metric.unseen] for metric in metrics])
-    return (n_tested * rates + unseen) / (n_tested + 2.0 * unseen)
+    pseudo_count = np.array([[metric.pseudo_count] for metric in metrics])
+    return (n_tested * rates + pseudo_count) / (n_tested + 2.0 * pseudo_count)
 
 
 def angles(rates: Floats, metrics: Sequence[Metric], n_tested: float) -> Floats:
@@ -140,19 +140,19 @@ def correlated(count: int, correlation: float) -> Floats:
 class LearningCurves:
     """Curves of the family, one for each row of ``normal``, numbers whose prior is standard normal.
 
-    Sizes are in the unit of the measurements.
+    Sizes are in the unit of the points.
     """
 
     def __init__(self, normal: Floats, chance: float, prior: Prior) -> None:
         self.rate = min(chance, 0.5)  # of the rarer class
         self.classes_factor = chance / self.rate  # above one if there are more than two classes
-        early, late, scale, draw, largest, silent, ranking, tail = normal.T[:, :, np.newaxis]
+        early, late, scale, draw, largest, signal_free, ranking, tail = normal.T[:, :, np.newaxis]
         self.early = _lognormal(prior.early, early)
         self.late = _lognormal(prior.late, late)
         self.scale = _lognormal(prior.scale, scale)
         self.draw = _lognormal(prior.draw, draw)
         self.largest = _largest(ndtr(largest), prior)
-        self.silent = np.minimum(betaincinv(*prior.silent, ndtr(silent)), 0.999)
+        self.signal_free = np.minimum(betaincinv(*prior.signal_free, ndtr(signal_free)), 0.999)
         self.ranking = prior.ranking * ranking
         self.tail = self.ranking + prior.tail * tail
 
@@ -161,11 +161,11 @@ class LearningCurves:
         learned = np.logaddexp(0.0, self.early * np.log(size / self.scale))
         return self.largest * np.sqrt(-np.expm1(-self.late / self.early * learned))
 
-    def shortfall(self, metric: Metric, size: Floats) -> Floats:
-        """Return the shortfall of each curve at each size."""
+    def error(self, metric: Metric, size: Floats) -> Floats:
+        """Return the error of each curve at each size."""
         gain = {"error": 0.0, "auc": self.ranking, "recall": self.tail}[metric.name]
         distance = np.maximum(self.distance(size) + gain, 0.0)
-        value = metric.of_gaussians(distance, self.silent, self.rate)
+        value = metric.of_gaussians(distance, self.signal_free, self.rate)
         return self.classes_factor * value if metric.name == "error" else value
 
 
@@ -185,27 +185,27 @@ def _largest(uniform: Floats, prior: Prior) -> Floats:
 
 @dataclass(frozen=True, repr=False)
 class Posterior:
-    """Learning curves, and how well each agrees with the measurements."""
+    """Learning curves, and how well each agrees with the points."""
 
-    measurements: Measurements
+    points: CurvePoints
     curves: LearningCurves
     weights: Floats
 
     def quantiles(self, metric: Metric, sizes: Floats, levels: Sequence[float]) -> Floats:
-        """Return quantiles of the shortfall at each size, shape (sizes, levels)."""
-        values = self._shortfalls(metric, sizes)
+        """Return quantiles of the error at each size, shape (sizes, levels)."""
+        values = self._errors(metric, sizes)
         return np.stack([_quantiles(column, self.weights, levels) for column in values.T])
 
-    def _shortfalls(self, metric: Metric, sizes: Floats) -> Floats:
-        unit = self.measurements.unit
-        return self.curves.shortfall(metric, np.asarray(sizes, dtype=float) / unit)
+    def _errors(self, metric: Metric, sizes: Floats) -> Floats:
+        unit = self.points.unit
+        return self.curves.error(metric, np.asarray(sizes, dtype=float) / unit)
 
     def sizes(
         self, metric: Metric, target: float, levels: Sequence[float], largest: float
     ) -> Floats:
         """Return quantiles of the number of samples that reach a target; infinite beyond."""
         grid = np.geomspace(4.0, largest, 80)
-        values = self._shortfalls(metric, grid)
+        values = self._errors(metric, grid)
         rows, first = np.arange(len(values)), (values <= target).argmax(axis=1)
         above, below = values[rows, np.maximum(first - 1, 0)], values[rows, first]
         step = np.where(above > below, (above - target) / np.maximum(above - below, 1e-300), 1.0)
@@ -214,30 +214,28 @@ class Posterior:
 
     def reaches(self, metric: Metric, target: float, n_samples: float) -> float:
         """Return the probability that ``n_samples`` reach a target."""
-        values = self._shortfalls(metric, np.array([n_samples]))[:, 0]
+        values = self._errors(metric, np.array([n_samples]))[:, 0]
         return float(self.weights @ (values <= target))
 
 
-def extrapolate(
-    measurements: Measurements, family: type[LearningCurves] = LearningCurves
-) -> Posterior:
+def extrapolate(points: CurvePoints, family: type[LearningCurves] = LearningCurves) -> Posterior:
     """Return the learning curves that agree with what was measured."""
-    metrics, size = measurements.metrics, measurements.sizes / measurements.unit
-    seen = angles(measurements.shortfalls, metrics, measurements.n_tested)
-    scaled = np.eye(seen.size) if measurements.scaled is None else measurements.scaled
+    metrics, size = points.metrics, points.sizes / points.unit
+    seen = angles(points.errors, metrics, points.n_tested)
+    scaled = np.eye(seen.size) if points.scaled is None else points.scaled
     # In these coordinates both covariances are diagonal, whatever σ.
-    fixed, coordinates = eigh(measurements.fixed, scaled)
+    fixed, coordinates = eigh(points.fixed, scaled)
 
     def log_likelihood(normal: Floats) -> Floats:
-        curves = family(normal, measurements.chance, measurements.prior)
-        expected = np.stack([curves.shortfall(metric, size) for metric in metrics], axis=1)
-        residual = (seen - angles(expected, metrics, measurements.n_tested)) @ coordinates
-        unknown = 0.0 if measurements.scaled is None else curves.draw**2
+        curves = family(normal, points.chance, points.prior)
+        expected = np.stack([curves.error(metric, size) for metric in metrics], axis=1)
+        residual = (seen - angles(expected, metrics, points.n_tested)) @ coordinates
+        unknown = 0.0 if points.scaled is None else curves.draw**2
         variance = np.maximum(fixed, 1e-9) + unknown
         return -0.5 * np.sum(residual**2 / variance + np.log(variance), axis=1)
 
     normal, weights = _sample(log_likelihood)
-    return Posterior(measurements, family(normal, measurements.chance, measurements.prior), weights)
+    return Posterior(points, family(normal, points.chance, points.prior), weights)
 
 
 def _sample(log_likelihood: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ samplers make a run cost milliseconds, so there the training is run again and ag
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +36,9 @@ from sparsetoken.theory.envelope_averages import envelope_moments
 from sparsetoken.theory.readout.trained import RESOLUTION
 from sparsetoken.vocabulary import group
 
+Progress = Callable[[str], object]
+"""Called at each step of a long computation, with a few words about what is done next."""
+
 FEW_SAMPLES = 60
 _MOST_DIMENSIONS = 3000
 _RUNS = 300
@@ -43,13 +46,17 @@ _SEED = 20261116
 _POINTS = 512  # per class, to judge one run; their noise averages out over the runs
 
 
-def expected_shortfall(results: Sequence[Risk], metric: Metric, n_samples: float) -> float:
-    """Return the mean shortfall of equally likely results, each readout trained on ``n_samples``.
+def no_progress(doing: str) -> None:
+    """Report no progress."""
+
+
+def expected_error(results: Sequence[Risk], metric: Metric, n_samples: float) -> float:
+    """Return the mean error of equally likely results, each readout trained on ``n_samples``.
 
     The bias of each is off by a standard deviation either way. The rest of the readout matters
     less: its direction differs between samples, but its overlaps hardly do.
     """
-    shortfalls = []
+    errors = []
     for result in results:
         law = replace(result.law, batches=1)  # the value alone: an error bar costs as much again
         noise = 0.0
@@ -57,8 +64,8 @@ def expected_shortfall(results: Sequence[Risk], metric: Metric, n_samples: float
             noise = bias_noise(result, n_samples)
         for bias in {result.readout.bias - noise, result.readout.bias + noise}:
             moved = Performance(law, result.readout._replace(bias=bias), result.loss)
-            shortfalls.append(metric.shortfall(moved))
-    return math.fsum(shortfalls) / len(shortfalls)
+            errors.append(metric.error(moved))
+    return math.fsum(errors) / len(errors)
 
 
 def bias_noise(result: Risk, n_samples: float) -> float:
@@ -107,27 +114,27 @@ def cosine_quantiles(
     return max(center - deviation, -1.0), min(center + deviation, 1.0)
 
 
-def has_few_samples(case: Case) -> bool:
+def is_drawn(case: Case) -> bool:
     """Whether the samples are so few that runs are cheap and say more than a limit."""
     return case.n_samples <= FEW_SAMPLES and case.dim <= _MOST_DIMENSIONS
 
 
-def drawn_shortfall(case: Case, settings: dict[str, Any]) -> Estimate:
-    """Return the mean shortfall of the classifier over fresh samples, with its standard error.
+def drawn_error(case: Case, settings: dict[str, Any]) -> Estimate:
+    """Return the mean error of the classifier over fresh samples, with its standard error.
 
     ``settings`` are its arguments; without a ``split`` it reads the mean token.
     """
     with one_blas_thread():
-        shortfalls = [
+        errors = [
             _run(case, settings, np.random.default_rng(seed))
             for seed in np.random.SeedSequence(_SEED).spawn(_RUNS)
         ]
-    error = float(np.std(shortfalls, ddof=1)) / math.sqrt(_RUNS)
-    return Estimate(float(np.mean(shortfalls)), error)
+    error = float(np.std(errors, ddof=1)) / math.sqrt(_RUNS)
+    return Estimate(float(np.mean(errors)), error)
 
 
 def _run(case: Case, settings: dict[str, Any], rng: np.random.Generator) -> float:
-    """Train once and return the shortfall: that of chance if the readout sees one class only."""
+    """Train once and return the error: that of chance if the readout sees one class only."""
     problem, dim, n_samples = case.problem, round(case.dim), round(case.n_samples)
     loss, beta = get_loss(settings["loss"]), settings.get("beta", 1.0)
     query, direction, learned = np.zeros(dim), np.eye(1, dim)[0], None
@@ -147,4 +154,4 @@ def _run(case: Case, settings: dict[str, Any], rng: np.random.Generator) -> floa
             problem, _POINTS, cosine=learned.cosine, sharpness=learned.sharpness, random_state=rng
         )
         trained = exact_performance(law, *readout, query, direction, loss=loss)
-    return float(case.metric.shortfall(trained))
+    return float(case.metric.error(trained))

@@ -12,7 +12,7 @@ from sparsetoken.planner.metric import Metric
 from sparsetoken.planner.request import Case, Request
 from sparsetoken.population import Population
 from sparsetoken.problem import Problem
-from sparsetoken.theory import optimal, required_signal
+from sparsetoken.theory import optimal, oracle_error, required_signal
 
 _ENDS = 1e-9, 1e9  # samples per dimension
 _HINT_POINTS = 2048  # enough for the two digits of a hint
@@ -27,29 +27,34 @@ class UnreachableError(ValueError):
 
 
 def floor(architecture: Architecture, case: Case) -> Estimate:
-    """Return the least shortfall of the trained classifier at any number of samples.
+    """Return the least error of the trained classifier at any number of samples.
 
     It is the prediction for infinitely many samples per dimension, with the best choices there.
     """
     case = case._replace(n_samples=math.inf, dim=math.inf)
-    return case.metric.shortfall(architecture.limit(case, architecture.first_choice(case)))
+    return case.metric.error(architecture.limit(case, architecture.first_choice(case)))
 
 
-def least_shortfall(problem: Problem, alpha: float, metric: Metric) -> Estimate:
-    """Return the least shortfall of any learner with these samples per dimension, quick or not."""
-    return metric.shortfall(optimal(problem, alpha))
+def least_possible(problem: Problem, metric: Metric) -> Estimate | None:
+    """Return the least error of any classifier whatever, if the theory knows it."""
+    return oracle_error(problem, "bayes") if metric.name == "error" else None
+
+
+def least_error(problem: Problem, alpha: float, metric: Metric) -> Estimate:
+    """Return the least error of any learner with these samples per dimension, quick or not."""
+    return metric.error(optimal(problem, alpha))
 
 
 def least_alpha(
-    problem: Problem, metric: Metric, shortfall: float, ends: tuple[float, float] = _ENDS
+    problem: Problem, metric: Metric, error: float, ends: tuple[float, float] = _ENDS
 ) -> float:
-    """Return the samples per dimension below which no learner reaches the shortfall.
+    """Return the samples per dimension below which no learner reaches the error.
 
     It is infinite if the upper end does not suffice, and zero if the lower end does.
     """
 
     def excess(log_alpha: float) -> float:
-        return least_shortfall(problem, math.exp(log_alpha), metric) - shortfall
+        return least_error(problem, math.exp(log_alpha), metric) - error
 
     low, high = map(math.log, ends)
     if excess(low) <= 0.0:
@@ -71,7 +76,7 @@ def what_would_help(
     for name, other in ARCHITECTURES.items():
         if name not in (architecture.name, "vectorized"):
             floors[name] = floor(other, case)
-    bayes = case.metric.bayes(case.problem)
+    bayes = least_possible(case.problem, case.metric)
     best = [name for name, least in floors.items() if bayes is not None and _same(least, bayes)]
     hints = [
         f"{name} {'reaches' if least < target else 'has the floor'} {least:.3g}"

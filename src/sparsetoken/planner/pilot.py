@@ -1,30 +1,227 @@
-"""``plan.from_pilot`` and ``plan.from_curve``: samples for a target, from measured performance."""
+"""Plans from measured performance: ``plan.from_pilot`` and ``plan.from_curve``."""
 
-from typing import Any
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import _num_samples
 
-from sparsetoken._types import Floats
-from sparsetoken._validation import check_count, check_real, shown
+from sparsetoken._types import Array, Floats
+from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimators import SparseTokenClassifier
 from sparsetoken.estimators.folds import check_groups
-from sparsetoken.inspection.estimation import check_pilot
-from sparsetoken.planner.curves import (
-    CURVE,
-    CurveNoise,
-    Measurements,
-    correlated,
-    extrapolate,
-    likeness,
-)
+from sparsetoken.planner.curves import CurvePoints, Posterior, extrapolate
+from sparsetoken.planner.expectation import Progress, no_progress
+from sparsetoken.planner.measured import curve_points, cut_pilot, pilot_points, train_on_parts
 from sparsetoken.planner.metric import DEFAULT_FPR, Metric, get_metric
-from sparsetoken.planner.observe import measure, observe
-from sparsetoken.planner.pilot_plan import PilotPlan
-from sparsetoken.planner.request import Progress, silent
+from sparsetoken.planner.words import (
+    PlanResult,
+    Words,
+    answer_by_curves,
+    trust_in_curves,
+    words_by_curves,
+)
 from sparsetoken.problem import RandomState
+from sparsetoken.sequences.sequences import as_sequences
 
 _REPEATS = 2  # times the pilot is cut anew
+_FEWEST = 4  # samples of a class
+_REACH = 100  # times the pilot: the extrapolation is not asked about larger studies
+_LEVELS = (0.1, 0.5, 0.9)
+
+
+class PilotCurve(NamedTuple):
+    """Expected error against the number of samples."""
+
+    n_samples: tuple[int, ...]
+    lower: tuple[float, ...]
+    median: tuple[float, ...]
+    upper: tuple[float, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class PilotPlan(PlanResult):
+    """The answer of :meth:`sparsetoken.plan.from_pilot` and :meth:`sparsetoken.plan.from_curve`.
+
+    An "error" is what the plan's metric lacks: the test error, 1 − AUC, or 1 − recall.
+    """
+
+    _drawing = "draw_pilot"
+
+    target: float
+    """The error asked for."""
+    aim: Metric
+    """What is planned for."""
+    posterior: Posterior
+    """The learning curves that agree with what was measured."""
+    source: str
+    """What was extrapolated: "pilot" or "learning curve"."""
+    unit: str
+    """What is counted: "sequences" or "samples"."""
+    classifier: str
+    """What the plan is about."""
+    class_counts: dict[Any, int]
+    """Samples of each class in the pilot; empty for a curve."""
+    method: str
+    """How the errors were measured, in a sentence."""
+
+    @property
+    def points(self) -> CurvePoints:
+        """What was measured."""
+        return self.posterior.points
+
+    @property
+    def metric(self) -> str:
+        """What is planned for: "error", "auc" or "recall"."""
+        return self.aim.name
+
+    @property
+    def pilot_size(self) -> int:
+        """Number of samples in the pilot, or the largest size of the curve."""
+        return round(self.points.unit)
+
+    @property
+    def farthest(self) -> int:
+        """Number of samples beyond which nothing is said."""
+        return _REACH * self.pilot_size
+
+    def predict(self, sizes: ArrayLike) -> Floats:
+        """Return the expected error after training on each number of samples.
+
+        Parameters
+        ----------
+        sizes : array-like of shape (k,)
+            Numbers of labelled samples.
+
+        Returns
+        -------
+        ndarray of shape (k, 3)
+            The 10 %, 50 % and 90 % points: lower, median and upper. With ``metric="auc"`` they are
+            of 1 − AUC, with ``metric="recall"`` of 1 − recall.
+        """
+        sizes = np.atleast_1d(np.asarray(sizes, dtype=float))
+        if sizes.ndim != 1 or not np.all(np.isfinite(sizes) & (sizes >= 1)):
+            raise ValueError(f"sizes must be numbers of samples >= 1, got {sizes!r}")
+        return self.posterior.quantiles(self.aim, sizes, _LEVELS)
+
+    @cached_property
+    def needed(self) -> tuple[float, float, float]:
+        """Samples at which the target is reached with probability 10 %, 50 % and 90 %."""
+        low, middle, high = self._sizes(*_LEVELS)
+        return low, middle, high
+
+    def _sizes(self, *levels: float) -> list[float]:
+        sizes = self.posterior.sizes(self.aim, self.target, levels, self.farthest)
+        return [float(size) for size in sizes]
+
+    @property
+    def n_samples(self) -> int | None:
+        """Number of samples that reach the target, as likely too many as too few; or None."""
+        middle = self.needed[1]
+        return math.ceil(middle) if math.isfinite(middle) else None
+
+    @property
+    def interval(self) -> tuple[int, int] | None:
+        """Between these numbers of samples the target is reached, with 80 % probability.
+
+        None if there is no upper end: ``trust`` says why.
+        """
+        low, _, high = self.needed
+        return (math.ceil(low), math.ceil(high)) if math.isfinite(high) else None
+
+    def assured(self, probability: float) -> int | None:
+        """Return the number of samples that reaches the target with this probability.
+
+        Parameters
+        ----------
+        probability : float
+            How sure to be, in (0, 1); 0.5 gives ``n_samples``.
+
+        Returns
+        -------
+        int or None
+            None if 100 times the pilot is not enough for that.
+
+        Examples
+        --------
+        >>> import sparsetoken as st
+        >>> errors = [0.35, 0.27, 0.2, 0.16]
+        >>> plan = st.plan.from_curve([25, 50, 100, 200], errors, n_test=500, error=0.17)
+        >>> plan.assured(0.5) == plan.n_samples < plan.assured(0.8)
+        True
+        """
+        (size,) = self._sizes(check_real("probability", probability, 1e-6, 1.0 - 1e-6))
+        return math.ceil(size) if math.isfinite(size) else None
+
+    def probability(self, n_samples: float) -> float:
+        """Return the probability that the target is reached with ``n_samples``."""
+        return self.posterior.reaches(self.aim, self.target, n_samples)
+
+    @property
+    def more(self) -> dict[Any, int] | None:
+        """How many more of each class to label, at the pilot's rates; None if not known."""
+        if self.n_samples is None or not self.class_counts:
+            return None
+        factor = max(self.n_samples / self.pilot_size - 1.0, 0.0)
+        return {name: math.ceil(factor * count) for name, count in self.class_counts.items()}
+
+    @cached_property
+    def curve(self) -> PilotCurve:
+        """Expected error from a tenth of the pilot, or less, to at least ten times its size."""
+        needed = [10.0 * self.pilot_size, *(1.5 * n for n in self.needed if math.isfinite(n))]
+        first = max(2.0, min(0.1 * self.pilot_size, self.needed[0]))
+        sizes = np.unique(np.geomspace(first, max(needed), 40).round())
+        lower, median, upper = self.predict(sizes).T
+        return PilotCurve(tuple(int(n) for n in sizes), tuple(lower), tuple(median), tuple(upper))
+
+    @property
+    def learns(self) -> bool:
+        """Whether a metric clearly beats chance at the largest size."""
+        points, last = self.points, int(self.points.sizes.argmax())
+        chances = [
+            points.chance if metric.name == "error" else metric.chance(0.5)
+            for metric in points.metrics
+        ]
+        return bool(np.any(chances - points.errors[:, last] > 3.0 * points.bars[:, last]))
+
+    @property
+    def trust(self) -> str:
+        """How far to trust the answer, in plain words."""
+        return trust_in_curves(self)
+
+    @property
+    def answer(self) -> str:
+        """The plan in one sentence."""
+        return answer_by_curves(self)
+
+    def _words(self) -> Words:
+        return words_by_curves(self)
+
+    def measured(self) -> tuple[str, list[tuple[float, float, float]]]:
+        """Return the label, and size, error and standard error of what was measured.
+
+        That is the plan's metric, or else the first.
+        """
+        points, row = self.points, self.points.row(self.metric) or 0
+        columns = points.sizes, points.errors[row], points.bars[row]
+        rows = sorted(zip(*(column.tolist() for column in columns), strict=True))
+        return points.metrics[row].label, rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, ready for JSON."""
+        names = ("answer", "n_samples", "trust", "target", "metric", "source", "pilot_size")
+        columns = ("n_samples", "error", "standard_error")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "interval": None if self.interval is None else list(self.interval),
+            "more": None if self.more is None else {str(k): n for k, n in self.more.items()},
+            "label": self.aim.label,
+            "observed": [dict(zip(columns, row, strict=True)) for row in self.measured()[1]],
+            "curve": {name: list(values) for name, values in self.curve._asdict().items()},
+        }
 
 
 def plan_from_pilot(
@@ -38,9 +235,9 @@ def plan_from_pilot(
     fpr: float = DEFAULT_FPR,
     effort: float = 1.0,
     random_state: RandomState = 0,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> PilotPlan:
-    """Plan the number of samples from pilot data.
+    """Plan the number of samples from pilot data, for any classifier.
 
     The classifier is trained on parts of the pilot, of several sizes, and tested on the rest.
     Learning curves that agree with these errors, and with how well the held-out scores rank, are
@@ -49,18 +246,18 @@ def plan_from_pilot(
 
     Parameters
     ----------
-    X : Sequences, array of shape (n, L, d), or list of (L_i, d) arrays
-        The pilot sequences.
+    X : array, data frame, sparse matrix, list or Sequences
+        The pilot, in any form that the classifier's ``fit`` takes; for the default one, sequences.
     y : array-like of shape (n,)
         Their labels; at least four of each.
     error : float
         Target: the test error, below that of always predicting the commonest label. With
         ``metric="auc"`` it is 1 − AUC, with ``metric="recall"`` 1 − recall.
     estimator : classifier, optional
-        The unfitted classifier that the plan is about, a
-        :class:`~sparsetoken.estimators.SparseTokenClassifier` by default.
+        By default the plan is for a :class:`~sparsetoken.estimators.SparseTokenClassifier`; pass
+        any unfitted scikit-learn classifier to change it.
     groups : array-like of shape (n,), optional
-        Groups of sequences that belong together, such as those of one patient: no group is trained
+        Groups of samples that belong together, such as those of one patient: no group is trained
         on and tested on at the same time. A ``fit`` that takes ``groups`` gets them.
     metric : {"error", "auc", "recall"}, default="error"
         What ``error`` means. The last two need two classes; the second label in sorted order is the
@@ -78,8 +275,9 @@ def plan_from_pilot(
     Returns
     -------
     PilotPlan
-        With ``n_samples``, ``interval``, ``predict``, ``curve``, ``trust``, ``summary``, ``plot``
-        and ``report``; ``more`` counts what is still to be labelled of each class.
+        With ``n_samples``, ``interval``, ``assured``, ``predict``, ``curve``, ``trust``,
+        ``summary``, ``plot`` and ``report``; ``more`` counts what is still to be labelled of each
+        class.
 
     Examples
     --------
@@ -88,29 +286,51 @@ def plan_from_pilot(
     >>> X, y = problem.sample(40, 60, random_state=0)
     >>> pilot = st.plan.from_pilot(X, y, error=0.05, estimator=st.PooledClassifier(reg=0.1))
     >>> pilot
-    PilotPlan(About 126 samples for an error of 0.05 (no upper limit can be told; at least 25).)
+    PilotPlan(About 126 labelled sequences for a 5 % test error (80 % interval: 25 to unbounded))
     >>> pilot.predict([80, 160]).round(2)  # lower, median and upper expected error
     array([[0.02, 0.06, 0.12],
            [0.01, 0.05, 0.12]])
     """
     aim = get_metric(metric, fpr)
     repeats = max(1, round(_REPEATS * check_real("effort", effort, low=0.0, above=True)))
-    X, labels, counts = check_pilot(X, y)
-    groups = check_groups(groups, len(X))
+    X = as_sequences(X) if estimator is None else X
+    labels, counts = _check_labels(X, y)
+    codes = check_groups(groups, labels.size)
     if len(counts) > 2 and aim.name != "error":
         raise ValueError(f"metric must be 'error' with {len(counts)} labels in y, got {metric!r}")
     most_common = max(counts.values()) / labels.size
-    error = aim.check(error, 1.0 - most_common if aim.name == "error" else aim.chance(0.5))
-    *seeds, seed = np.random.default_rng(random_state).integers(2**31, size=repeats + 1).tolist()
+    target = aim.check(error, 1.0 - most_common if aim.name == "error" else aim.chance(0.5))
+    rng = np.random.default_rng(random_state)
+    cuts = [cut_pilot(labels, codes, rng) for _ in range(repeats)]
     if estimator is None:
-        estimator = SparseTokenClassifier(random_state=seed)
-    seen = observe(estimator, X, labels, groups=groups, seeds=seeds, progress=progress)
+        estimator = SparseTokenClassifier(random_state=int(rng.integers(2**31)))
+    held_out = train_on_parts(estimator, X, labels, cuts, groups=codes, progress=progress)
     progress("fitting learning curves")
-    posterior = extrapolate(measure(seen, aim))
-    together = "" if groups is None else f", {np.unique(groups).size} groups kept together"
+    posterior = extrapolate(pilot_points(held_out, aim))
+    together = "" if codes is None else f", {np.unique(codes).size} groups kept together"
     method = f"held out after training on parts of the pilot of {labels.size}{together}"
-    name = type(estimator).__name__
-    return PilotPlan(error, aim, posterior, "pilot", name, counts, method)
+    unit, name = "sequences" if _has_tokens(X) else "samples", type(estimator).__name__
+    return PilotPlan(target, aim, posterior, "pilot", unit, name, counts, method)
+
+
+def _has_tokens(X: Any) -> bool:
+    """Whether the samples are sequences of tokens, not rows of a table."""
+    ragged = isinstance(X, list) and np.ndim(X[0]) == 2
+    return ragged or hasattr(X, "offsets") or len(getattr(X, "shape", ())) == 3
+
+
+def _check_labels(X: Any, y: ArrayLike) -> tuple[Array, dict[Any, int]]:
+    """Return the labels and the number of samples of each, enough of each."""
+    labels, n_samples = np.asarray(y), _num_samples(X)
+    if labels.shape != (n_samples,):
+        raise ValueError(f"y must have shape ({n_samples},), got {labels.shape}")
+    classes, counts = np.unique(labels, return_counts=True)
+    if classes.size < 2:
+        raise ValueError(f"y must have at least two labels, got {classes.size}")
+    for label, count in zip(classes.tolist(), counts, strict=True):
+        if count < _FEWEST:
+            raise ValueError(f"y must have at least {_FEWEST} samples of {label!r}, got {count}")
+    return labels, dict(zip(classes.tolist(), counts.tolist(), strict=True))
 
 
 def plan_from_curve(
@@ -154,8 +374,8 @@ def plan_from_curve(
     Returns
     -------
     PilotPlan
-        With ``n_samples``, ``interval``, ``predict``, ``curve``, ``trust``, ``summary``, ``plot``
-        and ``report``. ``rises`` is not None where the measured error clearly rises.
+        With ``n_samples``, ``interval``, ``assured``, ``predict``, ``curve``, ``trust``,
+        ``summary``, ``plot`` and ``report``.
 
     Examples
     --------
@@ -163,7 +383,7 @@ def plan_from_curve(
     >>> errors = [0.35, 0.27, 0.2, 0.16]
     >>> plan = st.plan.from_curve([25, 50, 100, 200], errors, n_test=500, error=0.13)
     >>> plan
-    PilotPlan(About 430 samples for an error of 0.13 (no upper limit can be told; at least 181).)
+    PilotPlan(About 430 labelled samples for a 13 % test error (80 % interval: 181 to unbounded))
     >>> plan.predict([400, 800]).round(2)  # lower, median and upper expected error
     array([[0.08, 0.13, 0.19],
            [0.06, 0.11, 0.17]])
@@ -171,64 +391,13 @@ def plan_from_curve(
     aim = get_metric(metric, fpr)
     n_test = check_count("n_test", n_test, minimum=2)
     chance = check_real("chance", chance, low=0.0, high=1.0, above=True)
-    error = aim.check(error, chance if aim.name == "error" else aim.chance(0.5))
+    target = aim.check(error, chance if aim.name == "error" else aim.chance(0.5))
     tables: dict[Metric, ArrayLike | None] = {get_metric("error"): errors}
     for name, table in (("auc", aucs), ("recall", recalls)):
         tables[get_metric(name, fpr)] = None if table is None else 1.0 - np.asarray(table, float)
-    at, measured = _check_curve(sizes, tables)
-    posterior = extrapolate(_curve_measurements(at, measured, n_test, chance))
-    method = f"measured on {n_test} test samples at {np.unique(at).size} sizes"
-    return PilotPlan(error, aim, posterior, "curve", "the classifier of the curve", {}, method)
-
-
-def _curve_measurements(
-    sizes: Floats, shortfalls: dict[Metric, Floats], n_test: int, chance: float
-) -> Measurements:
-    """Return the points of a curve with their noise: of tests, of draws, and of the family."""
-    metrics, values = tuple(shortfalls), np.stack(list(shortfalls.values()))
-    size = sizes / sizes.max()
-    tested = correlated(sizes.size, CurveNoise.same_tests) / (4.0 * n_test)
-    misfit, common = likeness(size), correlated(len(metrics), CurveNoise.common)
-    of_ranks = np.diag(
-        [0.0 if m.name == "error" else CurveNoise.misfit_of_ranks**2 for m in metrics]
+    points = curve_points(sizes, tables, n_test, chance)
+    method = f"measured on {n_test} test samples at {np.unique(points.sizes).size} sizes"
+    name = "the classifier of the curve"
+    return PilotPlan(
+        target, aim, extrapolate(points), "learning curve", "samples", name, {}, method
     )
-    fixed = np.kron(common, tested + CurveNoise.misfit**2 * misfit) + np.kron(of_ranks, misfit)
-    drawn: Floats = np.eye(size.size) / size
-    scaled: Any = np.kron(common, drawn + CurveNoise.misfit_of_draws**2 * misfit)
-    bars = np.sqrt(np.maximum(values * (1.0 - values), 0.0) / n_test)
-    unit = float(sizes.max())
-    return Measurements(metrics, sizes, values, bars, n_test, unit, chance, CURVE, fixed, scaled)
-
-
-def _check_curve(
-    sizes: ArrayLike, tables: dict[Metric, ArrayLike | None]
-) -> tuple[Floats, dict[Metric, Floats]]:
-    """Return a row for each measurement; repeats become sizes that come several times."""
-    at = _numbers("sizes", sizes)
-    if at.ndim != 1 or not np.all(np.isfinite(at) & (at >= 1)):
-        raise ValueError(f"sizes must be a row of numbers of samples >= 1, got {shown(sizes)}")
-    values = {m: _numbers(f"{m.name}s", t) for m, t in tables.items() if t is not None}
-    if not values:
-        raise ValueError("errors, aucs or recalls must be given, got none")
-    repeats = next(iter(values.values())).shape[1:]
-    for metric, table in values.items():
-        if table.shape != (at.size, *repeats) or table.ndim > 2:
-            raise ValueError(
-                f"{metric.name}s must have a row for each of the {at.size} sizes, and as many "
-                f"repeats as the others, got shape {table.shape}"
-            )
-        if not np.all(np.isnan(table) | ((table >= 0.0) & (table <= 1.0))):
-            raise ValueError(f"{metric.name}s must be in [0, 1], got {shown(tables[metric])}")
-    at = np.repeat(at, *repeats) if repeats else at
-    flat = {metric: table.ravel() for metric, table in values.items()}
-    whole = np.all([np.isfinite(table) for table in flat.values()], axis=0)
-    if np.unique(at[whole]).size < 2:
-        raise ValueError("sizes must have two different ones at least, with something measured")
-    return at[whole], {metric: table[whole] for metric, table in flat.items()}
-
-
-def _numbers(name: str, values: ArrayLike) -> Floats:
-    try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers, got {shown(values)}") from None

@@ -2,11 +2,12 @@
 
 from sparsetoken._validation import check_choice
 from sparsetoken.planner.architectures import ARCHITECTURES, OPTIMAL
-from sparsetoken.planner.evaluation_size import plan_test_size
+from sparsetoken.planner.expectation import Progress, no_progress
 from sparsetoken.planner.metric import DEFAULT_FPR, get_metric
 from sparsetoken.planner.pilot import plan_from_curve, plan_from_pilot
-from sparsetoken.planner.request import DEFAULTS, Progress, make_request, silent
+from sparsetoken.planner.request import DEFAULTS, make_request
 from sparsetoken.planner.solve import solve_best
+from sparsetoken.planner.testing import plan_test_size
 from sparsetoken.planner.theory_plan import Plan
 from sparsetoken.problem import Problem
 from sparsetoken.vocabulary import PARAMETERS
@@ -25,7 +26,7 @@ class Planner:
     >>> import sparsetoken as st
     >>> plan = st.plan(dim=384, n_tokens=50, signal=30.0, error=0.05, model="pooled")
     >>> plan
-    Plan(pooled needs n_samples at least 167 for an error of 0.05)
+    Plan(Pooled needs at least 167 labelled sequences for a 5 % test error)
     >>> clf = plan.classifier()
 
     An impossible request says why:
@@ -52,7 +53,7 @@ class Planner:
         metric: str = "error",
         fpr: float = DEFAULT_FPR,
         problem: Problem | None = None,
-        progress: Progress = silent,
+        progress: Progress = no_progress,
     ) -> Plan:
         """Solve for the one quantity that is None.
 

@@ -1,7 +1,6 @@
 """What is asked of the planner: all quantities but one, checked."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,9 +9,6 @@ from sparsetoken.planner.metric import Metric
 from sparsetoken.population import Population
 from sparsetoken.problem import Problem, SparseTokenProblem, check_problem
 from sparsetoken.vocabulary import PARAMETERS, group
-
-Progress = Callable[[str], object]
-"""Called at each step of a long computation, with a few words about what is done next."""
 
 _PROBLEM = group("problem")
 PLANNED_WITH = ("n_samples", "dim", *_PROBLEM)
@@ -25,10 +21,6 @@ DEFAULTS: dict[str, Any] = {
 """What a plan takes for a quantity of the problem that is left out; None is solved for."""
 FEWEST_OF_A_CLASS = 10
 _RAREST = 1e-4
-
-
-def silent(doing: str) -> None:
-    """Report no progress."""
 
 
 class Case(NamedTuple):

@@ -14,13 +14,13 @@ from scipy.optimize import brentq
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.planner.architectures import Architecture, Choice, predict
-from sparsetoken.planner.expectation import FEW_SAMPLES, has_few_samples
+from sparsetoken.planner.expectation import FEW_SAMPLES, Progress, is_drawn
 from sparsetoken.planner.floors import UnreachableError, floor, wanted, what_would_help
-from sparsetoken.planner.request import FEWEST_OF_A_CLASS, Progress, Request, fewest_samples
+from sparsetoken.planner.request import FEWEST_OF_A_CLASS, Request, fewest_samples
 from sparsetoken.planner.theory_plan import Plan
 from sparsetoken.population import Population
 
-_TOLERANCE = 3e-3  # of the logarithm of the shortfall, in the search for the best choice
+_TOLERANCE = 3e-3  # of the logarithm of the error, in the search for the best choice
 _ACCURACY = 1e-4  # of the same, where the target is met in the end
 _LARGEST_RATIO = 1e5
 _LARGEST_SIGNAL = 1e3
@@ -256,11 +256,13 @@ class _Search:
             # One part in a million of slack: a root that is whole up to rounding stays that number.
             value = math.ceil(value * (1 - 1e-6)) if upwards else math.floor(value * (1 + 1e-6))
         expected = self.expected(value)
-        is_drawn = self.unknown == "n_samples" and has_few_samples(self.request.at(value))
-        while is_drawn and expected > self.target:
+        while (
+            self.unknown == "n_samples"
+            and is_drawn(self.request.at(value))
+            and expected > self.target
+        ):
             value = math.ceil(1.03 * value)  # runs have their noise
             expected = self.expected(value)
-            is_drawn = has_few_samples(self.request.at(value))
         bias_decides = self.unknown == "positive_rate" and self.request.metric.needs_bias
         if bias_decides and expected > 0.98 * value:
             raise UnreachableError(

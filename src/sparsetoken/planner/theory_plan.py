@@ -14,17 +14,22 @@ from sparsetoken.planner.architectures import (
     Choice,
     predict,
 )
-from sparsetoken.planner.expectation import FEW_SAMPLES, has_few_samples
-from sparsetoken.planner.floors import least_alpha, least_shortfall
+from sparsetoken.planner.expectation import FEW_SAMPLES, Progress, is_drawn, no_progress
+from sparsetoken.planner.floors import least_alpha, least_error, least_possible
 from sparsetoken.planner.request import (
     FEWEST_OF_A_CLASS,
     PLANNED_WITH,
-    Progress,
     Request,
     fewest_samples,
-    silent,
 )
-from sparsetoken.planner.result import PlanResult, Sections
+from sparsetoken.planner.words import (
+    PlanResult,
+    Words,
+    answer_by_theory,
+    caution_by_theory,
+    least_by_theory,
+    words_by_theory,
+)
 from sparsetoken.population import Population
 from sparsetoken.theory import Risk
 from sparsetoken.theory.learning.optimal import LearningSolution
@@ -81,11 +86,11 @@ class Plan(PlanResult):
         choice: Choice,
         error: Estimate,
         met_above: bool = True,
-        progress: Progress = silent,
+        progress: Progress = no_progress,
     ) -> None:
         values: dict[str, Any] = {**request.values, request.unknown: value}
         self._architecture, self._request, self._choice = architecture, request, choice
-        self._met_above, self._progress, self._metric = met_above, progress, request.metric
+        self._met_above, self._progress, self.aim = met_above, progress, request.metric
         self._case = request.at(value)
         self.problem, self.error = self._case.problem, error
         self.n_samples, self.dim = int(self._case.n_samples), int(self._case.dim)
@@ -103,7 +108,7 @@ class Plan(PlanResult):
     @property
     def limit_error(self) -> Estimate:
         """The error in the limit of many dimensions; far below ``error`` where chance matters."""
-        return self._metric.shortfall(self.limit)
+        return self.aim.error(self.limit)
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -175,55 +180,52 @@ class Plan(PlanResult):
         }
         if self.model != OPTIMAL.name:
             alpha = self._case.alpha
-            expected[OPTIMAL.name] = least_shortfall(self.problem, alpha, self._metric)
-        bayes = self._metric.bayes(self.problem)
+            expected[OPTIMAL.name] = least_error(self.problem, alpha, self.aim)
+        bayes = least_possible(self.problem, self.aim)
         return expected if bayes is None else {**expected, "bayes": bayes}
-
-    @property
-    def _goal(self) -> float:
-        """The error asked for, or else the one that is expected."""
-        return float(self.error) if self.target is None else self.target
 
     @cached_property
     def least_samples(self) -> int:
         """Samples below which no learner reaches the planned error, in many dimensions."""
-        alpha = least_alpha(self.problem, self._metric, self._goal)
+        alpha = least_alpha(self.problem, self.aim, self.target or float(self.error))
         return min(max(1, math.ceil(alpha * self.dim * (1.0 - 1e-6))), self.n_samples)
 
     @property
-    def floor(self) -> str:
-        """What no learner can do, and how far the classifier is from it, in one sentence."""
-        reached = self._metric.reached(self._goal)
-        limit = f"no learner reaches {reached} with fewer than {self.least_samples} samples"
-        if self.model == OPTIMAL.name or self.least_samples == self.n_samples:
-            return limit
-        times = self.n_samples / self.least_samples
-        ratio = f"{times:.2g}" if times < 10 else f"{times:,.0f}"
-        return f"{limit}; {self._architecture.label} takes {ratio} times as many"
+    def label(self) -> str:
+        """What the classifier is called in a sentence."""
+        return self._architecture.label
+
+    @property
+    def has_few_samples(self) -> bool:
+        """Whether there are so few samples that chance decides much in a single study."""
+        return self.n_samples <= FEW_SAMPLES
+
+    @property
+    def basis(self) -> str:
+        """What the expectation rests on."""
+        if self._architecture.has_sampler and is_drawn(self._case):
+            return "The expectation is the mean over simulated trainings of this size."
+        return self._architecture.basis
 
     @property
     def answer(self) -> str:
         """The plan in one sentence."""
-        reached, name = self._metric.reached(self._goal), self._architecture.label
-        if self.solved_for == "error":
-            return f"{name} reaches {reached} with {self.n_samples} samples"
-        quantity, value = self.solved_for, _shown(getattr(self, self.solved_for))
-        if quantity == "signal" and isinstance(self.problem, Population):
-            quantity = "all strengths multiplied by"
-        side = "at least" if self._met_above else "at most"
-        return f"{name} needs {quantity} {side} {value} for {reached}"
+        return answer_by_theory(self)
+
+    @property
+    def floor(self) -> str:
+        """What no learner can do, and how far the classifier is from it, in one sentence."""
+        return least_by_theory(self)
 
     @property
     def caution(self) -> str:
         """A warning if there are so few samples that a single study may differ much; else empty."""
-        if self.n_samples > FEW_SAMPLES:
-            return ""
-        return (
-            f"{self.n_samples} samples are few: the error planned is the mean over many studies, "
-            "and a single one may be several times worse"
-        )
+        return caution_by_theory(self)
 
-    def _planned_with(self) -> dict[str, Any]:
+    def _words(self) -> Words:
+        return words_by_theory(self)
+
+    def planned_with(self) -> dict[str, Any]:
         """Return the numbers planned with; of a population those that its kinds do not have."""
         values = {name: getattr(self, name) for name in PLANNED_WITH}
         return {name: value for name, value in values.items() if value is not None}
@@ -234,12 +236,12 @@ class Plan(PlanResult):
         words = ("answer", "floor", "caution", "solved_for", "least_samples")
         more = ("model", "metric", "target", "settings")
         data = {"reachable": True} | {name: getattr(self, name) for name in (*words, *more)}
-        data |= self._planned_with()
+        data |= self.planned_with()
         if isinstance(problem, Population):
             data["kinds"] = problem.to_tables()
             data["label_errors"] = list(problem.label_errors)
         return data | {
-            "label": self._metric.label,
+            "label": self.aim.label,
             "error": float(self.error),
             "uncertainty": self.error.uncertainty,
             "limit_error": float(self.limit_error),
@@ -251,71 +253,3 @@ class Plan(PlanResult):
                 "uncertainties": [error.uncertainty for error in curve.errors],
             },
         }
-
-    def _sections(self) -> Sections:
-        architecture, label, planned = self._architecture, self._metric.label, self._planned_with()
-        goal = self._metric.reached(self._goal)
-        question = f"Which {self.solved_for} does {architecture.label} need for {goal}?"
-        if self.target is None:
-            question = f"What does {architecture.label} reach with {self.n_samples} samples?"
-        kinds = []
-        if isinstance(self.problem, Population):
-            planned["strengths ×"], kinds = planned.pop("signal"), _kinds(self.problem)
-        basis = architecture.basis
-        if architecture.has_sampler and has_few_samples(self._case):
-            basis = "The expectation is the mean over simulated trainings of this size."
-        budget = {self.model: self.error, **self.alternatives}
-        curve = zip(*self.curve[1:], strict=True)
-        return Sections(
-            question,
-            [
-                "Tokens are Gaussian noise; in a positive sample those that carry the signal are "
-                "shifted along one direction, which is not known beforehand.",
-            ],
-            [
-                f"In the limit of many dimensions {self.floor}",
-                *([f"Caution: {self.caution}"] if self.caution else []),
-            ],
-            [
-                f"Planned with {_listed(planned)}.",
-                *kinds,
-                basis,
-                f"The expected {label} is a mean over studies, not a bound for one; in the limit "
-                f"of many dimensions it is {_shown(self.limit_error)}.",
-                *([f"The settings are {_listed(self.settings)}."] if self.settings else []),
-            ],
-            {
-                f"Expected {label} with the same samples": [
-                    ("classifier", label),
-                    *((name, _shown(value)) for name, value in budget.items()),
-                ],
-                f"Expected {label} against {self.curve.quantity}": [
-                    (self.curve.quantity, label, "±"),
-                    *((f"{x:.6g}", _shown(e), f"{e.uncertainty:.1g}") for x, e in curve),
-                ],
-            },
-        )
-
-
-def _kinds(population: Population) -> list[str]:
-    """Return a sentence on each kind of a population, and one on its label errors."""
-    lines = [
-        f"{weight:.1%} of {kind.n_tokens} tokens, {kind.n_signal} with a signal of "
-        f"{kind.signal:.4g}, {kind.positive_rate:.3g} positive."
-        for kind, weight in zip(population.kinds, population.shares, strict=True)
-    ]
-    if any(population.label_errors):
-        missed, false = population.label_errors
-        lines.append(f"Label errors: {missed:g} of positives, {false:g} of negatives.")
-    return lines
-
-
-def _shown(value: Any) -> str:
-    """Return a number as text; nobody will ever tell an error below 1e-9 from none."""
-    if not isinstance(value, float):
-        return str(value)
-    return f"{value:.4g}" if value >= 1e-9 else "below 1e-9"
-
-
-def _listed(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name} = {_shown(value)}" for name, value in values.items())

@@ -104,12 +104,12 @@ def draw_pilot(data: dict[str, Any]) -> Figure:
 
 
 def draw_test_size(data: dict[str, Any]) -> Figure:
-    """Draw the width of an interval against the number of test samples.
+    """Draw the width of an interval, or the power of a test, against the number of test samples.
 
     Parameters
     ----------
     data : dict
-        What :meth:`sparsetoken.planner.TestSize.to_dict` returns.
+        What :meth:`sparsetoken.planner.TestSetPlan.to_dict` returns.
 
     Returns
     -------
@@ -118,10 +118,12 @@ def draw_test_size(data: dict[str, Any]) -> Figure:
     """
     with one_panel() as (figure, ax):
         curve = data["curve"]
-        ax.plot(curve["n_samples"], curve["width"], color=COLORS[0])
+        name = "width" if data["null"] is None else "power"
+        label = f"width of the {100 * data['level']:g} % interval" if name == "width" else name
+        ax.plot(curve["n_samples"], curve[name], color=COLORS[0])
         ax.axhline(data["target"], ls="--", lw=0.8, color="0.55", zorder=1)
-        ax.plot(data["n_samples"], data["width"], "*", color=COLORS[1], ms=9, zorder=4)
-        ax.set(xlabel="test samples", ylabel=f"width of the {data['level']:.0%} interval")
+        ax.plot(data["n_samples"], data[name], "*", color=COLORS[1], ms=9, zorder=4)
+        ax.set(xlabel="test samples", ylabel=label)
         _logarithmic(ax)
         caption(figure, [], data["answer"])
     return figure

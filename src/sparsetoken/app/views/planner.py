@@ -49,11 +49,11 @@ def draw(values: Values, send: Send) -> None:
     if values["curve"].strip():
         python = _FROM_CURVE.format(**values)
         options = f"--n-test {values['test_samples']} --error {values['error']}"
-        command = f"sparsetoken plan --curve curve.csv {options}"
+        command = f"sparsetoken plan curve curve.csv {options}"
         send(Line(python=python, command=command, progress="looking for curves that agree"))
         table = {"n_test": values["test_samples"]} | read_curve(values["curve"])
         planned = st.plan.from_curve(**table, error=values["error"])
-        sentence = f"{planned.answer.rstrip('.')}. {planned.trust}"
+        sentence = f"{planned.answer} {planned.trust}"
         send(Line(figures=[_fan(planned)], sentence=sentence, progress=""))
         return
     asked = arguments(values)
@@ -164,7 +164,7 @@ def _sentence(values: Values, plan: Any, alternatives: dict[str, float]) -> str:
         )
         floor = per_cent(alternatives["bayes"])
         sentence += f"; the same number gives {listed}; no classifier gets below {floor}"
-    return f"{sentence}.{majority(values)[1]}{f' {plan.caution}.' if plan.caution else ''}"
+    return f"{sentence}.{majority(values)[1]}{f' {plan.caution}' if plan.caution else ''}"
 
 
 VIEW = View(

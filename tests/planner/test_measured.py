@@ -1,4 +1,6 @@
-"""Held-out errors and ranks on parts of a pilot."""
+"""Errors and ranks measured on parts of a pilot, and curves read from tables."""
+
+import math
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from planner.examples import (
     ERROR,
     RECALL,
 )
-from sparsetoken.planner.observe import Observed, measure, observe
+from sparsetoken.planner import read_curve
+from sparsetoken.planner.measured import HeldOut, cut_pilot, pilot_points, train_on_parts
 
 
 class Remembers(ClassifierMixin, BaseEstimator):
@@ -42,13 +45,10 @@ def test_every_sequence_is_tested_equally_often_and_groups_stay_together():
     X[:, :, 0] = np.arange(n)[:, np.newaxis]
     groups = np.arange(n) // 4
     tests = []
-    observed = observe(
-        Remembers(tests),
-        st.Sequences.from_list(list(X)),
-        np.arange(n) % 2,
-        groups=groups,
-        seeds=(0, 1),
-    )
+    y, rng = np.arange(n) % 2, np.random.default_rng(0)
+    cuts = [cut_pilot(y, groups, rng) for _ in range(2)]
+    sequences = st.Sequences.from_list(list(X))
+    observed = train_on_parts(Remembers(tests), sequences, y, cuts, groups=groups)
     assert observed.sizes.tolist() == [8, 16, 24, 32]
     assert len(tests) == 4 * 10
     for seen, tested in tests:
@@ -56,7 +56,7 @@ def test_every_sequence_is_tested_equally_often_and_groups_stay_together():
         assert len(seen) + len(tested) == n
     times = np.isfinite(observed.wrong).sum(axis=1)
     assert np.all(times == times[:, :1])
-    assert measure(observed).shortfalls == pytest.approx(
+    assert pilot_points(observed).errors == pytest.approx(
         np.full((2, 4), 0.5)
     )  # all scores are tied
 
@@ -99,9 +99,9 @@ def test_areas_are_those_of_all_pairs():
     rng = np.random.default_rng(0)
     labels = np.arange(12) % 2
     scores = rng.integers(0, 4, (1, 1, 12)).astype(float)
-    measured = measure(Observed(labels, np.array([6.0]), np.zeros((1, 1, 12)), scores))
+    measured = pilot_points(HeldOut(labels, np.array([6.0]), np.zeros((1, 1, 12)), scores))
     pairs = scores[0, 0, labels == 1][:, np.newaxis] - scores[0, 0, labels == 0]
-    assert measured.shortfalls[1] == pytest.approx([np.mean(pairs < 0) + 0.5 * np.mean(pairs == 0)])
+    assert measured.errors[1] == pytest.approx([np.mean(pairs < 0) + 0.5 * np.mean(pairs == 0)])
 
 
 def test_bars_are_how_tested_sequences_vary():
@@ -112,13 +112,49 @@ def test_bars_are_how_tested_sequences_vary():
         labels = np.arange(120) % 2
         scores = rng.standard_normal(120) + 1.5 * labels - 0.75
         wrong = (scores > 0) != labels
-        seen = Observed(labels, np.array([30.0]), wrong[None, None], scores[None, None])
-        measured = measure(seen, RECALL)
+        seen = HeldOut(labels, np.array([30.0]), wrong[None, None], scores[None, None])
+        measured = pilot_points(seen, RECALL)
         assert measured.metrics == (ERROR, AUC, RECALL)
-        values.append(measured.shortfalls[:, 0])
+        values.append(measured.errors[:, 0])
         bars.append(measured.bars[:, 0])
     assert np.mean(bars, axis=0) == pytest.approx(np.std(values, axis=0), rel=0.15)
     expected = [metric.of_gaussians(1.5, 0.0, 0.5) for metric in (ERROR, AUC, RECALL)]
     error = np.std(values, axis=0) / np.sqrt(300)
     # The quantile of few negatives is placed on one of them: that moves the recall a little.
     assert np.all(np.abs(np.mean(values, axis=0) - expected) < 4 * error + [0, 0, 0.02])
+
+
+EXPECTED = {"sizes": [10.0, 20.0], "errors": [0.5, 0.25], "aucs": [0.5, 0.75]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n_samples,error,auc\n10,0.5,0.5\n20,0.25,0.75\n",
+        "N_Samples;accuracy;auc\n10;0.5;0.5\n20;0.75;0.75",
+        "n_samples\taccuracy\tauc\n10\t0.5\t0.5\n\n20\t0.75\t0.75",
+        "n_samples  error auc  note\n10  0.5  0.5 a\n20  0.25 0.75 b",
+    ],
+)
+def test_tables_as_people_have_them(text):
+    assert read_curve(text) == EXPECTED
+
+
+def test_gaps_and_test_samples():
+    columns = read_curve("n_samples,error,recall,n_test\n10,0.5,,400\n10,0.4,0.1,300")
+    assert columns["n_test"] == 300
+    assert columns["errors"] == [0.5, 0.4]
+    assert math.isnan(columns["recalls"][0])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "must have a row of names and one of numbers"),
+        ("10,0.5\n20,0.4", "must have a column n_samples, got 10, 0.5"),
+        ("n_samples,error\n10,half", "must have numbers, got 'half' in line 2"),
+    ],
+)
+def test_what_is_no_curve_is_said(text, message):
+    with pytest.raises(ValueError, match=message):
+        read_curve(text)

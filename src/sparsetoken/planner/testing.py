@@ -1,29 +1,29 @@
-"""``plan.test_size``: how many samples to test with, for an interval of a given width."""
+"""``plan.test_size``: how many samples to test with, for an interval or for a test."""
 
 import math
 from bisect import bisect_left
 from dataclasses import asdict, dataclass
+from statistics import NormalDist
 from typing import Any
 
-from scipy.special import ndtri
-
 from sparsetoken._validation import check_choice, check_real
-from sparsetoken.planner.metric import DEFAULT_FPR
-from sparsetoken.planner.result import PlanResult, Sections
+from sparsetoken.planner.words import PlanResult, Words, answer_of_test_set, words_of_test_set
+from sparsetoken.vocabulary import PARAMETERS
 
-_NAMES = {"error": "an error", "accuracy": "an accuracy", "auc": "an AUC", "recall": "a recall"}
+_METRICS = ("error", "accuracy", "auc", "recall")
 _FEWEST_ALARMS = 5.0  # of negatives: fewer do not place the threshold of a recall
 _FEWEST_OF_A_CLASS = 10  # where an interval is a normal one
 _MOST_ALIKE = 0.99  # correlation of two classifiers: beyond, there is no difference to measure
 _MOST = 10**12
 _INSIDE = (1e-6, 1.0 - 1e-6)
+_DEFAULT_FPR: float = PARAMETERS["fpr"].default
+_NORMAL = NormalDist()  # without numerics: the command line answers at once
 
 
 @dataclass(frozen=True, repr=False)
-class TestSize(PlanResult):
+class TestSetPlan(PlanResult):
     """The answer of :meth:`sparsetoken.plan.test_size`."""
 
-    __test__ = False  # not a test, whatever its name
     _drawing = "draw_test_size"
 
     metric: str
@@ -31,12 +31,14 @@ class TestSize(PlanResult):
     """The performance expected."""
     other: float | None
     """That of a second classifier on the same samples, if two are compared."""
+    null: float | None
+    """The performance that the expected one is to be told from, if a test is planned."""
     correlation: float
-    """Between the two estimates."""
+    """Between the estimates of two classifiers."""
     target: float
-    """The width asked for."""
+    """The width of the interval, or the power of the test, that was asked for."""
     level: float
-    """Of the confidence interval."""
+    """Of confidence; that of a test is one minus this."""
     positive_rate: float
     fpr: float
     n_positive: int
@@ -49,24 +51,38 @@ class TestSize(PlanResult):
 
     @property
     def width(self) -> float:
-        """Width of the interval with these samples; at most the one asked for."""
+        """Width of the interval with these samples."""
         return self._width(self.n_positive, self.n_negative)
+
+    @property
+    def power(self) -> float | None:
+        """Probability that the test tells the expected value from ``null``; None without one."""
+        return None if self.null is None else self._power(self.n_positive, self.n_negative)
 
     @property
     def interval(self) -> tuple[float, float]:
         """The interval if the test gives what is expected; of the difference of two if compared."""
         middle = self.value if self.other is None else self.value - self.other
         if self._is_wilson:
-            pull = ndtri(0.5 + 0.5 * self.level) ** 2 / self.n_samples
+            pull = self._z**2 / self.n_samples
             middle = (self.value + 0.5 * pull) / (1.0 + pull)
         return middle - 0.5 * self.width, middle + 0.5 * self.width
+
+    @property
+    def _z(self) -> float:
+        return _NORMAL.inv_cdf(0.5 + 0.5 * self.level)
 
     @property
     def _is_wilson(self) -> bool:
         return self.other is None and self.metric in ("error", "accuracy")
 
+    @property
+    def is_enough(self) -> bool:
+        """Whether these samples give what was asked for."""
+        return self.width <= self.target if self.power is None else self.power >= self.target
+
     def _width(self, n_positive: float, n_negative: float) -> float:
-        z, n = float(ndtri(0.5 + 0.5 * self.level)), n_positive + n_negative
+        n, z = n_positive + n_negative, self._z
         variance = self._variance(self.value, n_positive, n_negative)
         if self._is_wilson:  # Wilson (1927)
             return 2.0 * z * math.sqrt(variance + (0.5 * z / n) ** 2) / (1.0 + z**2 / n)
@@ -74,6 +90,15 @@ class TestSize(PlanResult):
             second = self._variance(self.other, n_positive, n_negative)
             variance += second - 2.0 * self.correlation * math.sqrt(variance * second)
         return 2.0 * z * math.sqrt(variance)
+
+    def _power(self, n_positive: float, n_negative: float) -> float:
+        """Return the power of a two-sided test, its variance that of ``null``."""
+        assert self.null is not None
+        of_null, of_value = (
+            math.sqrt(self._variance(value, n_positive, n_negative))
+            for value in (self.null, self.value)
+        )
+        return _NORMAL.cdf((abs(self.value - self.null) - self._z * of_null) / of_value)
 
     def _variance(self, value: float, n_positive: float, n_negative: float) -> float:
         n = n_positive + n_negative
@@ -84,84 +109,54 @@ class TestSize(PlanResult):
         if self.metric == "recall":
             # The threshold is a quantile of the negatives; moving it moves the recall by the ratio
             # of the densities there, those of Gaussian scores of equal spread.
-            ratio = math.exp(0.5 * (float(ndtri(self.fpr)) ** 2 - float(ndtri(value)) ** 2))
+            quantiles = _NORMAL.inv_cdf(self.fpr), _NORMAL.inv_cdf(value)
+            ratio = math.exp(0.5 * (quantiles[0] ** 2 - quantiles[1] ** 2))
             by_threshold = ratio**2 * self.fpr * (1.0 - self.fpr) / n_negative
             return value * (1.0 - value) / n_positive + by_threshold
         return value * (1.0 - value) / n
 
-    @property
-    def answer(self) -> str:
-        """The plan in one sentence."""
-        return (
-            f"{self.n_samples} test samples, {self.n_positive} positive and {self.n_negative} "
-            f"negative, give {self._subject} a {self.level:.0%} interval of width {self.target:g}."
-        )
-
-    @property
-    def _subject(self) -> str:
-        name, at = _NAMES[self.metric], ""
-        if self.metric == "recall":
-            at = f" at {self.fpr:g} false positives"
-        if self.other is None:
-            return f"{name} of {self.value:g}{at}"
-        return (
-            "the difference between two classifiers on the same samples, "
-            f"{name.partition(' ')[2]} {self.value:g} and {self.other:g}{at},"
-        )
-
-    def _rows(self) -> list[tuple[int, float]]:
-        """Return the width that fewer and more samples give."""
-        return [
-            (round(f * self.n_samples), self._width(f * self.n_positive, f * self.n_negative))
+    def around(self) -> tuple[str, list[tuple[int, float]]]:
+        """Return what fewer and more samples give: "width" or "power", and it for each number."""
+        name, of = ("width", self._width) if self.null is None else ("power", self._power)
+        return name, [
+            (round(f * self.n_samples), of(f * self.n_positive, f * self.n_negative))
             for f in (0.25, 0.5, 1.0, 2.0, 4.0)
         ]
 
+    @property
+    def answer(self) -> str:
+        """The plan in one sentence."""
+        return answer_of_test_set(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
-        sizes, widths = zip(*self._rows(), strict=True)
+        name, rows = self.around()
+        sizes, values = zip(*rows, strict=True)
         return {
-            **{name: getattr(self, name) for name in ("answer", "n_samples", "width")},
+            **{name: getattr(self, name) for name in ("answer", "n_samples", "width", "power")},
             **asdict(self),
             "interval": list(self.interval),
-            "curve": {"n_samples": list(sizes), "width": list(widths)},
+            "curve": {"n_samples": list(sizes), name: list(values)},
         }
 
-    def _sections(self) -> Sections:
-        assumptions = ["The test samples are independent and were not trained on."]
-        basis = "The interval is Wilson's."
-        if self.other is not None:
-            assumptions.append(
-                f"The estimates of the two classifiers have a correlation of {self.correlation:g}."
-            )
-            basis = "The interval of the difference is the normal one."
-        sources = {
-            "auc": "The variance of the AUC is by Newcombe (2006), as in Riley and others (2021).",
-            "recall": "The threshold is a quantile of the tested negatives, with its noise; "
-            "scores are taken as Gaussian, of equal spread.",
-        }
-        rows = [(str(n), f"{width:.3f}") for n, width in self._rows()]
-        return Sections(
-            f"How many test samples give {self._subject} a {self.level:.0%} confidence interval of "
-            f"width {self.target:g}?",
-            assumptions,
-            ["As expected, the interval is {:.3f} to {:.3f}.".format(*self.interval)],
-            [sources.get(self.metric, basis)],
-            {f"Width of the {self.level:.0%} interval": [("samples", "width"), *rows]},
-        )
+    def _words(self) -> Words:
+        return words_of_test_set(self)
 
 
 def plan_test_size(
     metric: str = "accuracy",
     *,
     value: float,
-    width: float,
-    fpr: float = DEFAULT_FPR,
+    width: float | None = None,
+    null: float | None = None,
+    power: float = 0.9,
+    fpr: float = _DEFAULT_FPR,
     positive_rate: float = 0.5,
     other: float | None = None,
     correlation: float = 0.5,
     level: float = 0.95,
-) -> TestSize:
-    """Plan the number of test samples.
+) -> TestSetPlan:
+    """Plan the number of test samples, for an interval of a given width or for a test.
 
     Parameters
     ----------
@@ -169,8 +164,12 @@ def plan_test_size(
         What is measured.
     value : float
         The value expected, in (0, 1).
-    width : float
-        Width of the confidence interval, from end to end.
+    width : float, optional
+        Width of the confidence interval, from end to end. Either this or ``null``.
+    null : float, optional
+        The value that the expected one is to be told from by a two-sided test.
+    power : float, default=0.9
+        Probability that this test succeeds, with ``null``.
     fpr : float, default=0.01
         The false-positive rate of the recall. Its threshold is taken from the same negatives.
     positive_rate : float, default=0.5
@@ -182,11 +181,11 @@ def plan_test_size(
         Between the estimates of the two classifiers, at most 0.99: 0.5 is moderate, classifiers
         that make mostly the same mistakes have more.
     level : float, default=0.95
-        Of confidence.
+        Of confidence. A test has the level one minus this.
 
     Returns
     -------
-    TestSize
+    TestSetPlan
         With ``n_samples``, ``n_positive``, ``n_negative``, ``interval``, ``summary``, ``plot`` and
         ``report``.
 
@@ -194,30 +193,42 @@ def plan_test_size(
     --------
     >>> import sparsetoken as st
     >>> st.plan.test_size("auc", value=0.8, width=0.1)
-    TestSize(302 test samples, 151 positive and 151 negative, give an AUC of 0.8 a 95% interval of
-    width 0.1.)
+    TestSetPlan(With 302 test samples, 151 positive and 151 negative, an AUC of 0.8 has a 95 %
+    interval 0.1 wide)
     >>> st.plan.test_size(metric="recall", fpr=0.01, value=0.8, width=0.1).n_negative
     1925
+    >>> st.plan.test_size("auc", value=0.85, null=0.75, power=0.9).n_samples
+    212
     """
-    check_choice("metric", metric, _NAMES)
+    check_choice("metric", metric, _METRICS)
+    if (width is None) == (null is None):
+        given = "neither" if width is None else "both"
+        raise ValueError(f"one of width and null must be given, got {given}")
+    if null is not None and other is not None:
+        raise ValueError("other must be left out with null: a test is of one classifier")
     value = check_real("value", value, *_INSIDE)
-    width = check_real("width", width, low=0.0, high=1.0, above=True)
+    target = check_real("power", power, *_INSIDE)
+    if width is not None:
+        target = check_real("width", width, low=0.0, high=1.0, above=True)
+    if null is not None and check_real("null", null, *_INSIDE) == value:
+        raise ValueError(f"null must differ from value, got {null:g} for both")
     rate = check_real("positive_rate", positive_rate, *_INSIDE)
     other = None if other is None else check_real("other", other, *_INSIDE)
     correlation = check_real("correlation", correlation, low=-1.0, high=_MOST_ALIKE)
     level, fpr = check_real("level", level, *_INSIDE), check_real("fpr", fpr, *_INSIDE)
 
-    def at(n: int) -> TestSize:
+    def at(n: int) -> TestSetPlan:
         positive = min(max(round(rate * n), 1), n - 1)
-        fixed = (metric, value, other, correlation, width, level, rate, fpr)
-        return TestSize(*fixed, positive, n - positive)
+        fixed = (metric, value, other, null, correlation, target, level, rate, fpr)
+        return TestSetPlan(*fixed, positive, n - positive)
 
     least = 2
-    if other is not None or metric == "auc":
+    if other is not None or null is not None or metric == "auc":
         least = math.ceil(_FEWEST_OF_A_CLASS / min(rate, 1.0 - rate))
     if metric == "recall":
         least = max(least, math.ceil(_FEWEST_ALARMS / (fpr * (1.0 - rate))))
-    n = bisect_left(range(_MOST), True, least, key=lambda n: at(n).width <= width)
+    n = bisect_left(range(_MOST), True, least, key=lambda n: at(n).is_enough)
     if n == _MOST:
-        raise ValueError(f"width must be larger: {_MOST:g} samples do not give {width:g}")
+        name, better = ("width", "larger") if null is None else ("value", "further from null")
+        raise ValueError(f"{name} must be {better}: {_MOST:g} samples are not enough")
     return at(n)

@@ -126,7 +126,7 @@ def test_two_classifiers_on_the_same_samples():
     options = {"value": values[1], "other": values[0], "correlation": correlation}
     planned = st.plan.test_size("auc", **options, width=2 * 1.96 * np.std(areas[1] - areas[0]))
     assert planned.n_samples == pytest.approx(2 * n, rel=0.15)
-    assert "difference between two classifiers" in planned.answer
+    assert "the difference between AUC" in planned.answer
 
 
 def test_one_sample_less_is_not_enough():
@@ -162,6 +162,11 @@ def test_summary_json_picture_and_report():
         ({"level": 2}, "level must be"),
         ({"correlation": 2}, "correlation must be"),
         ({"other": 0.0}, "other must be"),
+        ({"width": None}, "one of width and null must be given, got neither"),
+        ({"null": 0.7}, "one of width and null must be given, got both"),
+        ({"width": None, "null": 0.8}, "null must differ from value"),
+        ({"width": None, "null": 0.7, "power": 1}, "power must be"),
+        ({"width": None, "null": 0.7, "other": 0.7}, "other must be left out with null"),
     ],
 )
 def test_bad_arguments_are_named(change, message):
@@ -176,3 +181,27 @@ def test_classifiers_that_always_agree_have_no_difference_to_measure(metric):
         st.plan.test_size(metric, value=0.8, other=0.8, correlation=1, width=0.1)
     size = st.plan.test_size(metric, value=0.8, other=0.8, correlation=0.99, width=0.1)
     assert min(size.n_positive, size.n_negative) >= 10
+
+
+@pytest.mark.parametrize(("value", "null"), [(0.85, 0.75), (0.7, 0.5)])
+def test_power_of_a_test_of_the_auc_agrees_with_simulation(value, null):
+    """Scores of two Gaussians; the test rejects where the area is far from the null value."""
+    plan = st.plan.test_size("auc", value=value, null=null, power=0.8)
+    fewer = st.plan.test_size("auc", value=value, null=null, power=0.7)
+    assert fewer.n_samples < plan.n_samples
+    assert fewer.power == pytest.approx(0.7, abs=0.01)
+    rng, shape = np.random.default_rng(0), (TRIALS, plan.n_positive)
+    positive = rng.standard_normal(shape) + math.sqrt(2) * _quantile(value)
+    areas = auc(positive, rng.standard_normal((TRIALS, plan.n_negative)))
+    bar = math.sqrt(plan._variance(null, plan.n_positive, plan.n_negative))
+    found = np.mean(np.abs(areas - null) > 1.959964 * bar)
+    assert found == pytest.approx(0.8, abs=0.03)  # the formula is not for Gaussian scores
+
+
+def test_power_of_a_test_of_an_accuracy_is_that_of_textbooks():
+    """n = (z₁√(p₀q₀) + z₂√(p₁q₁))²/(p₁ − p₀)²: 0.5 against 0.6 with 80 % power takes 194."""
+    plan = st.plan.test_size("accuracy", value=0.6, null=0.5, power=0.8)
+    assert plan.n_samples == 194
+    assert "tells an accuracy of 0.6 from 0.5 with 80 % power" in plan.answer
+    assert plan.to_dict()["curve"]["power"][2] == pytest.approx(plan.power)
+    assert plan.plot().axes[0].get_ylabel() == "power"

@@ -1,0 +1,296 @@
+"""Errors measured at several sizes: on parts of a pilot, or read from a table; with their noise."""
+
+import csv
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+from sparsetoken._types import Array, Floats, Indices
+from sparsetoken._validation import shown
+from sparsetoken.estimators.folds import fit_rows, split, take_rows
+from sparsetoken.planner.curves import (
+    CURVE,
+    PILOT,
+    CurveNoise,
+    CurvePoints,
+    PilotNoise,
+    correlated,
+    likeness,
+    smoothed,
+)
+from sparsetoken.planner.expectation import Progress, no_progress
+from sparsetoken.planner.metric import Metric, get_metric
+
+_FOLDS = 5
+_FEWEST_ALARMS = 2.0  # of negatives: with fewer expected, a recall cannot be measured
+
+
+class HeldOut(NamedTuple):
+    """Held-out predictions on a pilot, with axes for sizes, for trainings and for samples.
+
+    NaN stands for a sample that was trained on.
+    """
+
+    labels: Indices
+    """Class of each sample, counted from 0."""
+    sizes: Floats
+    """Mean number of samples that were trained on, shape (sizes,)."""
+    wrong: Floats
+    """1 for a wrong label, 0 for a right one."""
+    scores: Floats
+    """Score in favor of the second class; all NaN with more classes, or without scores."""
+
+
+def cut_pilot(y: Array, groups: Any, rng: np.random.Generator) -> list[Indices]:
+    """Return folds of a pilot: stratified, and with no group in two of them."""
+    labels = np.unique(y, return_inverse=True)[1]
+    folds = split(_FOLDS, labels, np.ones(labels.size), groups, np.arange(labels.size), rng)
+    if not folds:
+        raise ValueError("groups must be at least two for every class, to train and to test on")
+    return [fold.held_out for fold in folds]
+
+
+def train_on_parts(
+    estimator: Any,
+    X: Any,
+    y: Array,
+    cuts: Sequence[list[Indices]],
+    *,
+    groups: Any = None,
+    progress: Progress = no_progress,
+) -> HeldOut:
+    """Train ``estimator`` on parts of the pilot and test it on the others.
+
+    In each of the ``cuts`` it is trained on one fold, on two neighboring ones, and so on, and
+    tested on all the others; each fold takes its turn. So every sample is tested equally often at
+    each size. A part that the estimator cannot be trained on is left out, and so is a size at which
+    a sample was never tested. If nothing is left, ValueError says why.
+    """
+    labels = np.unique(y, return_inverse=True)[1]
+    starts = [(cut, first) for cut in cuts for first in range(len(cut))]
+    shape = (min(map(len, cuts)) - 1, len(starts), labels.size)
+    size, wrong, scores = np.zeros(shape[:2]), np.full(shape, np.nan), np.full(shape, np.nan)
+    reason: object = "each part has samples of one class only"
+    for step, row in np.ndindex(shape[:2]):
+        progress(f"training {step * len(starts) + row + 1} of {size.size} on parts of the pilot")
+        cut, first = starts[row]
+        ordered = [*cut[first:], *cut[:first]]
+        train = np.sort(np.concatenate(ordered[: step + 1]))
+        test = np.concatenate(ordered[step + 1 :])
+        size[step, row] = train.size
+        if np.unique(labels[train]).size <= labels.max():
+            continue
+        try:
+            fitted = fit_rows(estimator, train, X, y, groups)
+        except (ValueError, ArithmeticError, np.linalg.LinAlgError) as failure:
+            reason = failure
+            continue
+        tested = take_rows(X, test)
+        wrong[step, row, test] = fitted.predict(tested) != y[test]
+        if labels.max() == 1:
+            scores[step, row, test] = _positive_scores(fitted, tested, test.size)
+    complete = np.isfinite(wrong).any(axis=1).all(axis=1)
+    if not complete.any():
+        raise ValueError(f"X must have parts to train on and to test on: {reason}")
+    return HeldOut(labels, size.mean(axis=1)[complete], wrong[complete], scores[complete])
+
+
+def _positive_scores(fitted: Any, X: Any, count: int) -> Any:
+    """Return scores in favor of the second class, NaN if there are none."""
+    for method in ("decision_function", "predict_proba"):
+        if hasattr(fitted, method):
+            return np.reshape(getattr(fitted, method)(X), (count, -1))[:, -1]
+    return np.nan
+
+
+def pilot_points(held_out: HeldOut, metric: Metric | None = None) -> CurvePoints:
+    """Return mean errors and ranks, with the covariance between the samples tested.
+
+    A recall is measured only if ``metric`` asks for it and the negatives are enough.
+    """
+    labels, counts, n = held_out.labels, np.bincount(held_out.labels), held_out.labels.size
+    metrics, values, influences = [], [], []
+
+    def add(metric: Metric, lost: Floats, weights: Floats) -> None:
+        """Add what each sample loses, by size, and how much it moves the mean."""
+        metrics.append(metric)
+        values.append(lost @ weights)
+        influences.append((lost - values[-1][:, np.newaxis]) * weights)
+
+    add(get_metric("error"), np.nanmean(held_out.wrong, axis=1), np.full(n, 1.0 / n))
+    if np.isfinite(held_out.scores).any():
+        add(get_metric("auc"), _by_sample(_wrong_pairs, held_out), 0.5 / counts[labels])
+        influences[1] *= 2.0  # the same pairs are wrong in both classes
+        fpr = getattr(metric, "fpr", 0.0)
+        if metric is not None and fpr * counts[0] >= _FEWEST_ALARMS:
+            lost = _by_sample(partial(_outside, fpr=fpr), held_out)
+            add(metric, lost, labels / counts[1])
+            # A negative above the threshold raises it: by the ratio of Gaussian densities there.
+            recall = np.clip(1.0 - values[2], 1e-3, 1.0 - 1e-3)
+            ratio = np.exp(0.5 * (ndtri(fpr) ** 2 - ndtri(recall) ** 2))[:, np.newaxis]
+            influences[2] += ratio * (lost - fpr) * (labels == 0) / counts[0]
+    errors, influence = np.array(values), np.concatenate(influences)
+    covariance = influence @ influence.T * n / (n - 1)
+    bars = np.sqrt(np.diag(covariance)).reshape(errors.shape)
+    fixed = _pilot_noise(metrics, errors, covariance, held_out.sizes / n, n)
+    chance = 1.0 - counts.max() / n
+    return CurvePoints(tuple(metrics), held_out.sizes, errors, bars, n, n, chance, PILOT, fixed)
+
+
+def _pilot_noise(
+    metrics: list[Metric], errors: Floats, covariance: Floats, size: Floats, n: int
+) -> Floats:
+    """Return the covariance of angles: by the samples tested, and by those trained on.
+
+    The errors of all sizes come from the same pilot, so neighboring sizes have both in common.
+    """
+    rates = smoothed(errors, metrics, n).ravel()
+    slope = 0.5 / np.sqrt(rates * (1.0 - rates))
+    tested = covariance * np.outer(slope, slope)
+    tested += np.diag(np.maximum(0.125 / n - np.diag(tested), 0.0))  # no error seen is no proof
+    trained = PilotNoise.training / n * np.sqrt(np.outer(size, size)) * likeness(size)
+    common = correlated(len(metrics), PilotNoise.common)
+    return tested + np.kron(common, trained) + 1e-5 * np.eye(rates.size)
+
+
+def _by_sample(lost: Callable[[Floats, Any], Floats], held_out: HeldOut) -> Floats:
+    """Return, by size and sample, the mean over trainings of what ``lost`` says of scores."""
+    table = np.full(held_out.scores.shape, np.nan)
+    for training in np.ndindex(table.shape[:2]):
+        tested = np.isfinite(held_out.scores[training])
+        positive = held_out.labels[tested] == 1
+        if 0 < positive.sum() < positive.size:
+            table[training][tested] = lost(held_out.scores[training][tested], positive)
+    return np.nanmean(table, axis=1)
+
+
+def _wrong_pairs(scores: Floats, positive: Any) -> Floats:
+    """Return the fraction of the other class that each is ranked wrongly against."""
+    below = rankdata(scores)
+    for mask in (positive, ~positive):
+        below[mask] -= rankdata(scores[mask])  # what is left counts the other class
+    fraction = below / np.where(positive, np.sum(~positive), np.sum(positive))
+    return np.where(positive, 1.0 - fraction, fraction)
+
+
+def _outside(scores: Floats, positive: Any, fpr: float) -> Floats:
+    """Return 1 for a positive below the quantile of the negatives, and for a negative above."""
+    threshold = np.quantile(scores[~positive], 1.0 - fpr, method="higher")
+    return np.where(positive, scores < threshold, scores > threshold).astype(float)
+
+
+def curve_points(
+    sizes: ArrayLike, tables: dict[Metric, ArrayLike | None], n_test: int, chance: float
+) -> CurvePoints:
+    """Return the points of a curve with their noise: of tests, of draws, and of the family.
+
+    A column of repeats becomes sizes that come several times.
+    """
+    at, values = _check_curve(sizes, tables)
+    metrics, errors = tuple(values), np.stack(list(values.values()))
+    size = at / at.max()
+    tested = correlated(at.size, CurveNoise.same_tests) / (4.0 * n_test)
+    misfit, common = likeness(size), correlated(len(metrics), CurveNoise.common)
+    of_ranks = np.diag(
+        [0.0 if m.name == "error" else CurveNoise.misfit_of_ranks**2 for m in metrics]
+    )
+    fixed = np.kron(common, tested + CurveNoise.misfit**2 * misfit) + np.kron(of_ranks, misfit)
+    drawn: Floats = np.eye(size.size) / size
+    scaled: Any = np.kron(common, drawn + CurveNoise.misfit_of_draws**2 * misfit)
+    bars = np.sqrt(np.maximum(errors * (1.0 - errors), 0.0) / n_test)
+    return CurvePoints(
+        metrics, at, errors, bars, n_test, float(at.max()), chance, CURVE, fixed, scaled
+    )
+
+
+def _check_curve(
+    sizes: ArrayLike, tables: dict[Metric, ArrayLike | None]
+) -> tuple[Floats, dict[Metric, Floats]]:
+    """Return a size and the errors for each measurement that is complete."""
+    at = _numbers("sizes", sizes)
+    if at.ndim != 1 or not np.all(np.isfinite(at) & (at >= 1)):
+        raise ValueError(f"sizes must be a row of numbers of samples >= 1, got {shown(sizes)}")
+    values = {m: _numbers(f"{m.name}s", t) for m, t in tables.items() if t is not None}
+    if not values:
+        raise ValueError("errors, aucs or recalls must be given, got none")
+    repeats = next(iter(values.values())).shape[1:]
+    for metric, table in values.items():
+        if table.shape != (at.size, *repeats) or table.ndim > 2:
+            raise ValueError(
+                f"{metric.name}s must have a row for each of the {at.size} sizes, and as many "
+                f"repeats as the others, got shape {table.shape}"
+            )
+        if not np.all(np.isnan(table) | ((table >= 0.0) & (table <= 1.0))):
+            raise ValueError(f"{metric.name}s must be in [0, 1], got {shown(tables[metric])}")
+    at = np.repeat(at, *repeats) if repeats else at
+    flat = {metric: table.ravel() for metric, table in values.items()}
+    whole = np.all([np.isfinite(table) for table in flat.values()], axis=0)
+    if np.unique(at[whole]).size < 2:
+        raise ValueError("sizes must have two different ones at least, with something measured")
+    return at[whole], {metric: table[whole] for metric, table in flat.items()}
+
+
+def _numbers(name: str, values: ArrayLike) -> Floats:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, got {shown(values)}") from None
+
+
+def read_curve(text: str) -> dict[str, Any]:
+    r"""Return the arguments of ``plan.from_curve`` that a table has.
+
+    Parameters
+    ----------
+    text : str
+        A row with the names of the columns, then a row for each measurement; separated by commas,
+        semicolons, tabs or spaces. Columns: ``n_samples``, and ``error``, ``accuracy``, ``auc`` or
+        ``recall``; ``n_test`` may be there too. Other columns are left out, empty cells are not
+        measured, and a size may have several rows.
+
+    Returns
+    -------
+    dict
+        ``sizes``, and of ``errors``, ``aucs``, ``recalls`` and ``n_test`` (the smallest) those that
+        the table has.
+
+    Examples
+    --------
+    >>> from sparsetoken.planner import read_curve
+    >>> read_curve("n_samples,accuracy\n50,0.75\n100,0.875")
+    {'sizes': [50.0, 100.0], 'errors': [0.25, 0.125]}
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) < 2:
+        raise ValueError(f"the curve must have a row of names and one of numbers, got {text!r}")
+    mark = next((mark for mark in ",;\t" if mark in lines[0]), None)
+    rows = list(csv.reader(lines, delimiter=mark)) if mark else [line.split() for line in lines]
+    names = [name.strip().lower() for name in rows[0]]
+    columns = {
+        name: [_number(row, names.index(name), line) for line, row in enumerate(rows[1:], 2)]
+        for name in ("n_samples", "error", "accuracy", "auc", "recall", "n_test")
+        if name in names
+    }
+    if "n_samples" not in columns:
+        raise ValueError(f"the curve must have a column n_samples, got {', '.join(rows[0])}")
+    if "accuracy" in columns:
+        columns.setdefault("error", [1.0 - accuracy for accuracy in columns["accuracy"]])
+    arguments = {"sizes": "n_samples", "errors": "error", "aucs": "auc", "recalls": "recall"}
+    table: dict[str, Any] = {
+        argument: columns[name] for argument, name in arguments.items() if name in columns
+    }
+    return table | ({"n_test": int(min(columns["n_test"]))} if "n_test" in columns else {})
+
+
+def _number(row: list[str], place: int, line: int) -> float:
+    cell = row[place].strip() if place < len(row) else ""
+    try:
+        return float(cell) if cell else math.nan
+    except ValueError:
+        raise ValueError(f"the curve must have numbers, got {cell!r} in line {line}") from None
