@@ -155,15 +155,17 @@ def import_object(name: str, path: str) -> Any:
     return imported() if isinstance(imported, type) else imported
 
 
-def import_extra(module: str, what: str, extra: str = "data") -> Any:
-    """Return a module that an extra brings, or say what needs it and how to install it."""
+def import_extra(module: str, what: str, extra: str | None = "data") -> Any:
+    """Return a module that an extra brings, or say what needs it and how to install it.
+
+    A package that no extra brings is installed by its own name.
+    """
     try:
         return importlib.import_module(module)
     except ImportError:
         package = module.partition(".")[0]
-        raise MissingPackageError(
-            f"{what} needs {package}: pip install 'sparsetoken[{extra}]'"
-        ) from None
+        wanted = package if extra is None else f"'sparsetoken[{extra}]'"
+        raise MissingPackageError(f"{what} needs {package}: pip install {wanted}") from None
 
 
 def read_toml(path: Any, build: Callable[[dict[str, Any]], T]) -> T:

@@ -7,7 +7,7 @@ from pyarrow import parquet
 from sparsetoken import read_dataset
 
 
-def test_an_empty_label_is_no_class(tmp_path, engine):
+def test_an_empty_label_is_no_class(tmp_path):
     path = tmp_path / "bags.csv"
     path.write_text("bag,label,x\na,1,1\nb,,2\nb,,3\nc,0,4\nd,NA,5\n")
     data = read_dataset(path)
@@ -28,7 +28,7 @@ def test_an_empty_label_is_no_class(tmp_path, engine):
     ("labels", "expected"),
     [(["1", "0"], [1, 0]), (["1.0", "0.0"], [1, 0]), (["1.5", "0"], ["1.5", "0"])],
 )
-def test_labels_that_are_numbers(tmp_path, engine, labels, expected):
+def test_labels_that_are_numbers(tmp_path, labels, expected):
     path = tmp_path / "bags.csv"
     path.write_text(f"bag,label,x\na,{labels[0]},1\nb,{labels[1]},2\n")
     assert read_dataset(path).labels.tolist() == expected

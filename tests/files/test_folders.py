@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-import torch_file
 
 from files.bags import TOKENS, X, same, save_h5
 from files.slides import COORDS, SLIDES, same_slides, write_h5
@@ -66,7 +65,7 @@ def test_a_file_a_slide_with_coordinates(tmp_path, name):
     data = read_dataset(tmp_path)
     same_slides(data)
     assert np.array_equal(data.coords, np.concatenate(list(COORDS.values())))
-    assert data.reading["one_file"]
+    assert data.roles.layout == "files"
 
 
 def test_a_slide_without_tissue_is_left_out(tmp_path):
@@ -91,20 +90,18 @@ def test_one_slide_for_a_model_of_slides(tmp_path, batch):
         write_h5(folder / f"{slide}.h5", features=tokens, coords=COORDS[slide])
     tokens = SLIDES["s1"]
     write_h5(tmp_path / "new.h5", features=tokens[np.newaxis] if batch else tokens)
-    like = json.loads(json.dumps(read_dataset(folder).reading))
+    like = json.loads(json.dumps(read_dataset(folder).roles.to_dict()))
     same_slides(read_dataset(tmp_path / "new.h5", like=like), {"new": tokens})
     if not batch:
         with pytest.warns(OneTokenWarning, match="each of the 5 rows of features .* with by="):
             assert len(read_dataset(tmp_path / "new.h5")) == 5
 
 
-@pytest.mark.parametrize("index", [False, True])
-def test_a_tensor_a_slide(tmp_path, index):
-    """CLAM's pt_files; Slideflow has the places of the tiles beside each."""
+def test_a_tensor_a_slide(tmp_path):
+    """CLAM's pt_files."""
+    torch = pytest.importorskip("torch", reason="reads .pt")
     for slide, tokens in SLIDES.items():
-        torch_file.save(tmp_path / f"{slide}.pt", torch_file.Tensor(tokens))
-        if index:
-            np.savez(tmp_path / f"{slide}.index.npz", COORDS[slide])
+        torch.save(torch.from_numpy(tokens), tmp_path / f"{slide}.pt")
     same_slides(read_dataset(tmp_path))
 
 
@@ -125,21 +122,6 @@ def test_a_folder_a_slide(tmp_path):
     assert data.labels is None
 
 
-def test_level_and_place_of_tiles_are_no_features(tmp_path):
-    """Owkin again: the first three columns."""
-    for slide, tokens in SLIDES.items():
-        (tmp_path / slide).mkdir()
-        level = np.full((len(tokens), 1), 17)
-        features = np.hstack([level, COORDS[slide], tokens, 0 * level])  # one is always zero
-        np.save(tmp_path / slide / "features.npy", features.astype(np.float32))
-    (tmp_path / "labels.csv").write_text("slide,label\ns0,0\ns1,1\ns2,0\n")
-    with pytest.warns(UserWarning, match="whole numbers: taken as level, x and y of a tile"):
-        data = read_dataset(tmp_path)
-    same_slides(data, {slide: np.pad(tokens, ((0, 0), (0, 1))) for slide, tokens in SLIDES.items()})
-    assert np.array_equal(data.coords, np.concatenate(list(COORDS.values())))
-    assert data.labels.tolist() == [0, 1, 0]
-
-
 def test_a_folder_a_class(tmp_path):
     for slide, home in zip(SLIDES, ("ill", "well", "ill"), strict=True):
         write_h5(tmp_path / home / f"{slide}.h5", features=SLIDES[slide])
@@ -150,6 +132,14 @@ def test_a_folder_a_class(tmp_path):
     (tmp_path / "labels.csv").unlink()
     (tmp_path / "well").rename(tmp_path / "test")
     with pytest.raises(ValueError, match="holds ill, test: these are no classes, name one of them"):
+        read_dataset(tmp_path)
+
+
+def test_a_file_beside_folders_does_not_hide_them(tmp_path):
+    for slide, home in zip(SLIDES, ("ill", "well", "ill"), strict=True):
+        write_h5(tmp_path / home / f"{slide}.h5", features=SLIDES[slide])
+    write_h5(tmp_path / "mean.h5", features=SLIDES["s0"])
+    with pytest.raises(ValueError, match=r"holds mean.h5 beside 3 files in folders: move it away"):
         read_dataset(tmp_path)
 
 

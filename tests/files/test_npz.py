@@ -27,5 +27,5 @@ def test_arrays_are_not_lost_from_a_damaged_list(tmp_path):
     content = bytearray(path.read_bytes())
     content[content.index(b"PK\x01\x02") + 33] = 1
     path.write_bytes(bytes(content))
-    with pytest.raises(ValueError, match=r"x\.npz is not .* its list of arrays is damaged"):
+    with pytest.raises(ValueError, match=r"x\.npz is not .* its list of entries is damaged"):
         read_dataset(path)

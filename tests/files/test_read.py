@@ -27,10 +27,10 @@ def test_damaged_archives(tmp_path):
         read_dataset(tmp_path / "bags.txt")
 
 
-def test_what_a_model_remembers_need_not_be_there(tmp_path, engine):
+def test_what_a_model_remembers_need_not_be_there(tmp_path):
     path = tmp_path / "new.csv"
     path.write_text("bag,x,comment\na,1,odd\n")
-    reading = {"by": "patient", "label": "state", "features": ["x"], "table": True}
+    reading = {"by": "patient", "label": "state", "features": ["x"], "layout": "table"}
     data = read_dataset(path, like=reading)
     assert (data.ids, data.labels) == (["a"], None)
     np.savez(tmp_path / "new.npz", X=X.reshape(3, 2, 2))

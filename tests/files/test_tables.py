@@ -5,12 +5,12 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from files.bags import TOKENS, lines, same
-from files.slides import SLIDES, nested, same_slides, write_h5
+from files.bags import TOKENS, lines
+from files.slides import SLIDES, nested, same_slides
 from sparsetoken import read_dataset
 
 
-def test_columns_can_be_named(tmp_path, engine):
+def test_columns_can_be_named(tmp_path):
     path = tmp_path / "bags.csv"
     path.write_text("\n".join(lines()).replace("bag", "patient").replace("label", "state"))
     names = {"by": "patient", "label": "state", "features": ("y", "x"), "ignore": "site"}
@@ -19,7 +19,7 @@ def test_columns_can_be_named(tmp_path, engine):
     assert np.array_equal(data.sequences[1], TOKENS["a"][:, ::-1])
     by_pattern = read_dataset(path, "patient", "state", ignore=("si*",))
     assert by_pattern.sequences.feature_names.tolist() == ["x", "y"]
-    assert by_pattern.reading["features"] == ["x", "y"]
+    assert by_pattern.roles.features == ("x", "y")
     text = "sequence,label,px0,px1,id\na,0,1,2,9\nb,1,3,4,8\n"
     path.write_text(text)
     assert read_dataset(path, features=("px*",)).sequences.dim == 2
@@ -35,17 +35,17 @@ def test_columns_can_be_named(tmp_path, engine):
         (dict(ignore=("sit",)), "no 'sit'; the nearest names are 'site', "),
         (dict(features=("x", "label")), "'label' cannot be a feature and something else"),
         (dict(ignore=("x", "y", "site")), "no columns with features"),
-        (dict(), "line 2, column 'site': 'p' is not a finite number, in sequence 'b'; if t"),
+        (dict(), "line 2, column 'site': 'p' is not a finite number; if t"),
     ],
 )
-def test_columns_that_are_not_there(tmp_path, engine, selection, message):
+def test_columns_that_are_not_there(tmp_path, selection, message):
     path = tmp_path / "bags.csv"
     path.write_text("\n".join(lines()))
     with pytest.raises(ValueError, match=message):
         read_dataset(path, **selection)
 
 
-def test_a_second_label_is_no_feature(tmp_path, engine):
+def test_a_second_label_is_no_feature(tmp_path):
     path = tmp_path / "bags.csv"
     rng = np.random.default_rng(0)
     rows = [f"s{i // 3},{i // 3 % 2},{i // 6 % 2},{rng.standard_normal()}" for i in range(24)]
@@ -77,34 +77,3 @@ def test_columns_that_are_no_names(tmp_path):
     )
     with pytest.raises(ValueError, match="sequence 'a' has no group"):
         read_dataset(path, group="site")
-
-
-def test_labels_beside_an_archive(tmp_path, labels):
-    path = tmp_path / "bags.npz"
-    np.savez(path, **TOKENS)
-    same(read_dataset(path, labels=labels), "bac", ["ill", "well", None])
-
-
-def test_a_label_that_is_no_number_is_missing(tmp_path):
-    """Parquet has NaN where a CSV file has an empty cell."""
-    np.savez(tmp_path / "bags.npz", **TOKENS)
-    columns = {"slide": list("bac"), "label": [1.0, np.nan, 0.0], "age": [np.nan, 1.0, 2.0]}
-    parquet.write_table(pyarrow.table(columns), tmp_path / "labels.parquet")
-    data = read_dataset(tmp_path / "bags.npz", labels=tmp_path / "labels.parquet")
-    assert data.labels.tolist() == [1, None, 0]
-
-
-def test_the_tables_of_clam(tmp_path):
-    folder = tmp_path / "h5_files"
-    for slide, tokens in SLIDES.items():
-        write_h5(folder / f"{slide}.h5", features=tokens)
-    table = tmp_path / "dataset.csv"
-    table.write_text("case_id,slide_id,tumour,age\np,s0.svs,yes,1\np,s1.svs,no,2\nq,s2.svs,yes,3\n")
-    data = read_dataset(folder, label="tumour", labels=table, group="case_id")
-    assert (data.labels.tolist(), data.groups.tolist()) == (["yes", "no", "yes"], ["p", "p", "q"])
-    with pytest.raises(ValueError, match=r"with label=, one of case_id, tumour, age$"):
-        read_dataset(folder, labels=table)
-    with pytest.raises(ValueError, match=r"h5_files has no labels: name a table of labels with la"):
-        read_dataset(folder).with_labels()
-    with pytest.raises(ValueError, match=r"names none .* has 'p' in 'case_id', .* 's0'; .* by="):
-        read_dataset(folder, "case_id", "tumour", labels=table)

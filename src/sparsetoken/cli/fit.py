@@ -49,11 +49,7 @@ def fit(
     with waiting(f"reading {data}"):
         everything = st.read_dataset(data, **given_options(reading))
     dataset = everything.with_labels()
-    if len(dataset) < len(everything):
-        message(
-            f"{len(everything) - len(dataset)} of {len(everything)} sequences have no label (an "
-            "empty cell, NA, NaN or null) and are left out"
-        )
+    message(everything.label_summary)
     classifier = _classifier(model, reg, random_state)
     report: dict[str, Any] = {"model": model.value, "sequences": len(dataset)}
     if held_out:
@@ -65,7 +61,7 @@ def fit(
     for name in ("members", "query_reliability"):
         if hasattr(classifier, f"{name}_"):
             report[name] = getattr(classifier, f"{name}_")
-    st.save(classifier, out, notes={"reading": dataset.reading})
+    st.save(classifier, out, notes={"roles": dataset.roles.to_dict()})
     report["file"] = str(out)
     print_result(as_json, report, ("fitted", ""), _lines(report))
 

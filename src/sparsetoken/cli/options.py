@@ -130,7 +130,7 @@ def read_as_in_fit(data: Path, model: Path, reading: dict[str, Any]) -> Any:
     from sparsetoken.estimators.storage import load_notes
     from sparsetoken.files import read_dataset
 
-    like = load_notes(model).get("reading") or {}
+    like = load_notes(model).get("roles") or {}
     with waiting(f"reading {data}"):
         return read_dataset(data, **given_options(reading), like=like)
 

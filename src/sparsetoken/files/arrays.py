@@ -1,16 +1,17 @@
 """Named arrays: which of them are tokens, where sequences start, which are labels."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsetoken._types import Array
-from sparsetoken.files.archive import Archive
-from sparsetoken.files.dataset import Dataset, TokenRows, make_dataset
-from sparsetoken.files.formats import Arrays, check_size, list_arrays, naming, shorten
-from sparsetoken.files.names import USUAL, Wanted, usual_names
+from sparsetoken.files.dataset import Dataset, make_dataset
+from sparsetoken.files.guards import check_size, list_arrays, prefix_errors, shorten
+from sparsetoken.files.named_arrays import NamedArrays
+from sparsetoken.files.roles import USUAL, Roles, usual_names
 from sparsetoken.sequences.checks import OneTokenWarning, warn_caller
 from sparsetoken.sequences.forms import offsets_of
 from sparsetoken.sequences.grouping import group_rows, one_per_group
@@ -18,7 +19,7 @@ from sparsetoken.sequences.interop import as_floats
 from sparsetoken.sequences.sequences import Sequences
 
 
-def read_archive(path: Path, arrays: Arrays, wanted: Wanted) -> Dataset:
+def read_archive(archive: NamedArrays) -> Dataset:
     """Read one file with all sequences.
 
     Either an array ``X`` of shape (n, L, d), with ``mask`` if it is padded; or ``X`` of shape
@@ -26,14 +27,14 @@ def read_archive(path: Path, arrays: Arrays, wanted: Wanted) -> Dataset:
     (L_i, d) for each sequence, under its name, or in its group. ``y`` has one label per token, or
     one per sequence.
     """
-    archive = Archive(path, arrays, wanted)
+    path, arrays, roles = archive.path, archive.arrays, archive.roles
     name = archive.tokens_name()
     if name is None:
-        return read_sequences(path, _sequences_inside(archive), wanted)
+        return read_sequences(path, _sequences_inside(archive), archive)
     by, shape = archive.pick("by"), arrays[name].shape
     alone = by is None and "offsets" not in arrays and (len(shape) == 2 or shape[0] == 1)
-    if alone and wanted.like.get("one_file"):
-        return read_sequences(path, [(path.stem, archive)], wanted)
+    if alone and roles.like is not None and roles.like.layout == "files":
+        return read_sequences(path, [(path.stem, archive)], archive)
     label, group = archive.pick("label"), archive.pick("group")
     divided = _divide(archive, name, by)
     sequences, rows = divided.sequences, divided.rows
@@ -42,20 +43,14 @@ def read_archive(path: Path, arrays: Arrays, wanted: Wanted) -> Dataset:
         None if role is None else _per_sequence(archive, role, divided, order)
         for role in (label, group)
     )
-    ids = order if sequences.ids is None else sequences.ids
+    ids, names = order if sequences.ids is None else sequences.ids, None
     if "feature_names" in arrays and arrays["feature_names"].shape == (sequences.dim,):
-        feature_names = archive.read("feature_names").tolist()
-        sequences = Sequences(sequences.tokens, sequences.offsets, feature_names)
-    return make_dataset(
-        path,
-        sequences,
-        range(len(sequences)) if ids is None else ids.tolist(),
-        rows,
-        labels,
-        groups,
-        _coordinates(archive, rows, divided.total),
-        {"by": by, "label": label, "features": [name], "layer": wanted.layer_or_like},
-    )
+        names = archive.read("feature_names").tolist()
+    sequences = Sequences(sequences.tokens, sequences.offsets, names, ids)
+    coords = _coordinates(archive, rows, divided.total)
+    used = Roles(by, label, group, (name,), layer=roles.wanted_layer)
+    source = None if label is None else f"array {label!r}"
+    return make_dataset(path, sequences, rows, labels, groups, coords, used, source)
 
 
 class _Divided(NamedTuple):
@@ -67,7 +62,7 @@ class _Divided(NamedTuple):
     """The sequence of each row, where an array names it."""
 
 
-def _divide(archive: Archive, name: str, by: str | None) -> _Divided:
+def _divide(archive: NamedArrays, name: str, by: str | None) -> _Divided:
     """Divide tokens into sequences as bags, offsets, a mask or their shape say."""
     arrays, X = archive.arrays, archive.read_tokens(name)
     total, mask = int(np.prod(X.shape[:-1])), None
@@ -118,7 +113,7 @@ def _by_shape(path: Path, name: str, X: Array) -> Sequences:
     return Sequences(tokens.reshape(n * length, dim), np.arange(n + 1) * length)
 
 
-def _coordinates(archive: Archive, rows: Array, total: int) -> Array | None:
+def _coordinates(archive: NamedArrays, rows: Array, total: int) -> Array | None:
     """Return the coordinates of tokens in some of all rows, None if there is not one for each."""
     name = archive.pick("coords")
     if name is None:
@@ -128,7 +123,9 @@ def _coordinates(archive: Archive, rows: Array, total: int) -> Array | None:
     return coords[rows] if len(coords) == total else None
 
 
-def _per_sequence(archive: Archive, name: str, divided: _Divided, order: Array | None) -> list[Any]:
+def _per_sequence(
+    archive: NamedArrays, name: str, divided: _Divided, order: Array | None
+) -> list[Any]:
     """Return one value per sequence, from one per token or one per sequence.
 
     Values per sequence come in the order of the sequences; with ``bag`` that is the order in which
@@ -138,7 +135,7 @@ def _per_sequence(archive: Archive, name: str, divided: _Divided, order: Array |
     values, count, codes = archive.read(name), len(divided.sequences), divided.codes
     ids = np.asarray(divided.sequences.ids)
     if codes is not None and values.shape == codes.shape:
-        with naming(f"{archive.path}: {name}"):
+        with prefix_errors(f"{archive.path}: {name}"):
             return list(one_per_group(values, ids, codes).tolist())
     if values.shape != (count,):
         shape = f"({count},)" if codes is None else f"({count},), or one per token ({len(codes)},)"
@@ -159,13 +156,14 @@ def _per_sequence(archive: Archive, name: str, divided: _Divided, order: Array |
     return [by_name[sequence] for sequence in names]
 
 
-def read_sequences(path: Path, archives: Iterable[tuple[str, Archive]], wanted: Wanted) -> Dataset:
+def read_sequences(
+    path: Path, archives: Iterable[tuple[str, NamedArrays]], asked: NamedArrays
+) -> Dataset:
     """Read archives that hold one sequence each, with its coordinates and its label if there."""
-    tokens, names, total = TokenRows(), list[str](), 0
-    rows, coords, labels, groups = (list[Any]() for _ in range(4))
-    used: set[str] = set()
+    tokens, coords, labels, groups = (list[Any]() for _ in range(4))
+    names, rows, total, used = list[str](), list[Array](), 0, set[str]()
     for title, archive in archives:
-        with naming(archive.path):
+        with prefix_errors(archive.path):
             name = archive.tokens_name() or _only_matrix(archive)
             sequence = _one_sequence(archive, name)
             kept = _unmasked(archive, len(sequence))
@@ -173,28 +171,26 @@ def read_sequences(path: Path, archives: Iterable[tuple[str, Archive]], wanted: 
             labels.append(_one_value(archive, "label"))
             groups.append(_one_value(archive, "group"))
         total += sequence.size
-        check_size(path, total, 4, wanted.max_numbers)
+        check_size(path, total, 4, asked.max_numbers)
         names.append(title)
         used.add(name)
         rows.append(kept)
-        _check_width(title, sequence.shape[1], names[0], tokens.dim or sequence.shape[1])
-        tokens.add(sequence[kept])
-    reading = {
-        "by": wanted.by,
-        "label": wanted.label,
-        "features": list(used) if len(used) == 1 else None,
-        "layer": wanted.layer_or_like,
-        "one_file": True,
-    }
+        width = tokens[0].shape[1] if tokens else sequence.shape[1]
+        _check_width(title, sequence.shape[1], names[0], width)
+        tokens.append(sequence if len(kept) == len(sequence) else sequence[kept])
+    roles = asked.roles
+    features = tuple(used) if len(used) == 1 else None
+    reading = Roles(roles.by, roles.label, None, features, (), roles.wanted_layer, "files")
+    labelled = any(label is not None for label in labels)
     return make_dataset(
         path,
-        Sequences(tokens.array(), offsets_of([len(places) for places in rows])),
-        names,
+        Sequences(np.concatenate(tokens), offsets_of([len(kept) for kept in rows]), None, names),
         np.concatenate(rows),
-        None if all(label is None for label in labels) else labels,
+        labels if labelled else None,
         None if all(group is None for group in groups) else groups,
         None if any(places is None for places in coords) else np.concatenate(coords),
         reading,
+        "the file of each sequence" if labelled else None,
     )
 
 
@@ -204,7 +200,7 @@ def _check_width(name: str, width: int, first: str, expected: int, hint: str = "
         raise ValueError(f"{message}{hint}")
 
 
-def _one_sequence(archive: Archive, name: str) -> Array:
+def _one_sequence(archive: NamedArrays, name: str) -> Array:
     shape = archive.arrays[name].shape
     title = "its array" if archive.path.suffix == ".npy" else name
     batch = len(shape) == 3 and shape[0] == 1  # some extractors write a batch of one
@@ -213,7 +209,7 @@ def _one_sequence(archive: Archive, name: str) -> Array:
     return as_floats(archive.read(name)[0] if batch else archive.read(name), title)
 
 
-def _unmasked(archive: Archive, length: int) -> Array:
+def _unmasked(archive: NamedArrays, length: int) -> Array:
     """Return which tokens of a padded sequence are there: all without a mask."""
     name = archive.pick("mask")
     if name is None:
@@ -224,7 +220,7 @@ def _unmasked(archive: Archive, length: int) -> Array:
     return np.flatnonzero(mask)
 
 
-def _one_value(archive: Archive, role: str) -> Any:
+def _one_value(archive: NamedArrays, role: str) -> Any:
     """Return the label or group of a sequence, None if its file has none."""
     name = archive.pick(role)
     if name is None or np.prod(archive.arrays[name].shape) != 1:
@@ -232,16 +228,16 @@ def _one_value(archive: Archive, role: str) -> Any:
     return archive.read(name).reshape(-1).tolist()[0]
 
 
-def _sequences_inside(archive: Archive) -> list[tuple[str, Archive]]:
+def _sequences_inside(archive: NamedArrays) -> list[tuple[str, NamedArrays]]:
     """Return the sequences of a file that has an array, or a group of arrays, for each."""
-    path, wanted, arrays = archive.path, archive.wanted, archive.arrays
+    arrays, named = archive.arrays, archive.roles.features
     groups: dict[str, dict[str, Any]] = {}
     for name, array in arrays.items():
         home, _, leaf = name.rpartition("/")
         groups.setdefault(home, {})[leaf] = array
     tokens_in_each = all(usual_names(USUAL["features"], inside) for inside in groups.values())
-    if groups and "" not in groups and (tokens_in_each or wanted.features is not None):
-        return [(home, Archive(path, inside, wanted)) for home, inside in groups.items()]
+    if groups and "" not in groups and (tokens_in_each or named is not None):
+        return [(home, replace(archive, arrays=inside)) for home, inside in groups.items()]
     widths = {name: array.shape[1] for name, array in arrays.items() if len(array.shape) == 2}
     if not widths or any(len(array.shape) == 3 for array in arrays.values()):
         raise archive.no_tokens()
@@ -249,10 +245,10 @@ def _sequences_inside(archive: Archive) -> list[tuple[str, Archive]]:
     hint = f"; if one array holds the tokens, name it with features=: {list_arrays(arrays)}"
     for name, width in widths.items():
         _check_width(name, width, first, widths[first], hint)
-    return [(name, Archive(path, {"X": arrays[name]}, wanted)) for name in widths]
+    return [(name, replace(archive, arrays={"X": arrays[name]})) for name in widths]
 
 
-def _only_matrix(archive: Archive) -> str:
+def _only_matrix(archive: NamedArrays) -> str:
     """Return the one array that can be the tokens of a sequence."""
     matrices = [name for name, array in archive.arrays.items() if len(array.shape) in (2, 3)]
     if len(matrices) != 1:

@@ -1,15 +1,16 @@
 """What is read from a file."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sparsetoken._types import Array, Bools, Indices
-from sparsetoken.files.formats import shorten
+from sparsetoken.files.guards import shorten
+from sparsetoken.files.roles import Roles
 from sparsetoken.sequences.checks import warn_caller
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
@@ -37,9 +38,11 @@ class Dataset:
         The row of the file, counted from 0, that each token was in.
     coords : ndarray or None
         The coordinates of each token, where the file has them.
-    reading : dict
-        Which columns or arrays were used. ``read_dataset(other, like=reading)`` reads a file of
-        the same kind.
+    roles : Roles
+        Which columns or arrays were used. ``read_dataset(other, like=roles)`` reads a file of the
+        same kind.
+    label_source : str or None
+        Where the labels come from, in words.
     """
 
     path: Path
@@ -47,8 +50,9 @@ class Dataset:
     labels: Array | None
     groups: Array | None
     rows: Indices
-    coords: Array | None = None
-    reading: Mapping[str, Any] = field(default_factory=dict)
+    coords: Array | None
+    roles: Roles
+    label_source: str | None
 
     def __len__(self) -> int:
         return len(self.sequences)
@@ -64,13 +68,20 @@ class Dataset:
         labels = [None] * len(self) if self.labels is None else self.labels.tolist()
         return np.array([label is not None for label in labels])
 
+    @property
+    def label_summary(self) -> str:
+        """How many sequences have a label, and where it comes from."""
+        source = "" if self.label_source is None else f", from {self.label_source}"
+        rest = "" if self.labelled.all() else "; the others are left out of a fit"
+        return f"{self.labelled.sum()} of {len(self)} sequences have a label{source}{rest}"
+
     def with_labels(self) -> "Dataset":
         """Return the sequences that have a label, or raise ValueError if there are none."""
         if self.labelled.all():
             return self
         if self.labelled.any():
             return self._subset(self.labelled)
-        name = self.reading.get("label")
+        name = self.roles.label
         where = ":" if name is None else f" in {name!r};"
         column = "say which array or column is the label with label=, or "
         hint = "name a table of labels with labels="
@@ -100,22 +111,23 @@ class Dataset:
 def make_dataset(
     path: Path,
     sequences: Sequences,
-    ids: Iterable[Any],
     rows: Array,
-    labels: Any = None,
-    groups: Any = None,
-    coords: Array | None = None,
-    reading: Mapping[str, Any] | None = None,
+    labels: Any,
+    groups: Any,
+    coords: Array | None,
+    roles: Roles,
+    label_source: str | None,
 ) -> Dataset:
-    """Check sequences, and leave out those without tokens."""
-    names = np.array(list(ids))
-    sequences = Sequences(sequences.tokens, sequences.offsets, sequences.feature_names, names)
-    dataset = Dataset(path, sequences, None, None, rows, coords, reading or {})
+    """Check sequences, number those without names, and leave out those without tokens."""
+    if sequences.ids is None:
+        names, ids = sequences.feature_names, np.arange(len(sequences))
+        sequences = Sequences(sequences.tokens, sequences.offsets, names, ids)
+    dataset = Dataset(path, sequences, None, None, rows, coords, roles, label_source)
     dataset = dataset.labelled_by(labels, groups)
     empty = sequences.lengths == 0
     if empty.any() and not empty.all():
         count = f"{empty.sum()} of {len(empty)} sequences"
-        left_out = shorten(names[empty].tolist())
+        left_out = shorten(np.asarray(sequences.ids)[empty].tolist())
         warn_caller(f"{path}: {count} have no tokens and are left out: {left_out}", UserWarning)
         dataset = dataset._subset(~empty)
     as_sequences(dataset.sequences)
@@ -153,22 +165,3 @@ def _whole(value: Any) -> int | None:
         return int(value)
     exact = isinstance(value, float | np.floating) and float(value).is_integer()
     return int(value) if exact and abs(value) < 2**53 else None
-
-
-class TokenRows:
-    """Rows of tokens that are put into one growing buffer: hardly anything is held twice."""
-
-    def __init__(self) -> None:
-        self.dim, self.dtype, self._buffer = 0, np.dtype(np.float32), bytearray()
-
-    def add(self, tokens: Array) -> None:
-        """Append tokens; the type becomes that of the widest."""
-        dtype = np.result_type(self.dtype, tokens.dtype)
-        if dtype != self.dtype:
-            self._buffer = bytearray(np.frombuffer(self._buffer, self.dtype).astype(dtype).data)
-        self.dim, self.dtype = tokens.shape[1], dtype
-        self._buffer += np.ascontiguousarray(tokens, dtype).data
-
-    def array(self) -> Array:
-        """Return all tokens; no more can be added."""
-        return np.frombuffer(self._buffer, self.dtype).reshape(-1, self.dim)

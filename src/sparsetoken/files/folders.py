@@ -6,22 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from sparsetoken.files.archive import Archive
 from sparsetoken.files.arrays import read_sequences
 from sparsetoken.files.dataset import Dataset
-from sparsetoken.files.formats import Arrays
-from sparsetoken.files.names import USUAL, Wanted
-from sparsetoken.sequences.checks import warn_caller
-from sparsetoken.sequences.sequences import Sequences
+from sparsetoken.files.guards import Arrays
+from sparsetoken.files.named_arrays import NamedArrays
+from sparsetoken.files.roles import USUAL
 
 Opener = Callable[[Path], Arrays]
 _SPLITS = {"train", "training", "test", "testing", "val", "valid", "validation", "dev"}
 
 
 def read_folder(
-    folder: Path, wanted: Wanted, endings: Mapping[str, Any], open_arrays: Opener
+    folder: Path, asked: NamedArrays, endings: Mapping[str, Any], open_arrays: Opener
 ) -> Dataset:
     """Read a folder; the name of a file, or of the folder that it is alone in, names a sequence.
 
@@ -32,24 +28,28 @@ def read_folder(
     home = next((folder / n for n in USUAL["features"] if (folder / n).is_dir()), folder)
     files = dict(_named(home, _files(home, endings)))
     archives = (
-        (name, Archive(file, _with_siblings(file, home, folder, open_arrays), wanted))
+        (name, replace(asked, path=file, arrays=_with_siblings(file, home, folder, open_arrays)))
         for name, file in files.items()
     )
-    dataset = read_sequences(folder, archives, wanted)
-    if {file.name for file in files.values()} == {"features.npy"}:
-        dataset = _without_places(dataset)
+    dataset = read_sequences(folder, archives, asked)
     classes = _classes(home, files)
     if dataset.labels is not None or classes is None:
         return dataset
-    return dataset.labelled_by([classes[name] for name in dataset.ids], dataset.groups)
+    labelled = dataset.labelled_by([classes[name] for name in dataset.ids], dataset.groups)
+    return replace(labelled, label_source="the folder of each file")
 
 
 def _files(folder: Path, endings: Mapping[str, Any]) -> list[Path]:
-    """Return the files of a folder that hold arrays, those deeper inside only if it has none."""
+    """Return the files of a folder that hold arrays, all in it or all deeper inside."""
     every = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     files = [path for path in every if path.suffix in endings]
-    files = [path for path in files if not path.name.endswith(".index.npz")]  # Slideflow's tiles
-    files = [path for path in files if path.parent == folder] or files
+    beside = [path for path in files if path.parent == folder]
+    if 0 < len(beside) < len(files):
+        inside = len(files) - len(beside)
+        raise ValueError(
+            f"{folder} holds {beside[0].name} beside {inside} files in folders: move it away, or "
+            "name the folder to read"
+        )
     kinds = {path.suffix for path in files}
     if len(kinds) != 1:
         counts = Counter(p.suffix or p.name for p in every if p.suffix in kinds or not kinds)
@@ -86,18 +86,6 @@ def _classes(folder: Path, files: dict[str, Path]) -> dict[str, str] | None:
         held = ", ".join(sorted(distinct))
         raise ValueError(f"{folder} holds {held}: these are no classes, name one of them")
     return homes
-
-
-def _without_places(dataset: Dataset) -> Dataset:
-    """Take the columns of level, x and y, which Owkin puts first, as coordinates."""
-    X = dataset.sequences
-    whole = (X.tokens == np.round(X.tokens)).all(axis=0)
-    if not whole[:3].all() or len(whole) < 4 or whole[3:].mean() > 0.5:  # some may always be zero
-        return dataset
-    taken = "the first three columns hold whole numbers: taken as level, x and y of a tile"
-    warn_caller(f"{dataset.path}: {taken}, not as features", UserWarning)
-    sequences = Sequences(X.tokens[:, 3:], X.offsets, ids=X.ids)
-    return replace(dataset, sequences=sequences, coords=X.tokens[:, 1:3])
 
 
 def _with_siblings(file: Path, home: Path, folder: Path, open_arrays: Opener) -> Arrays:

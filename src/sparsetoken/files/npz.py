@@ -3,49 +3,34 @@
 import zipfile
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 
 from sparsetoken._types import Array
-from sparsetoken.files.formats import Arrays, StoredArray, UnreadableError
+from sparsetoken.files.guards import Arrays, Delayed, UnreadableError, check_zip
 
 
 def open_npy(path: Path) -> Arrays:
-    """Open an ``.npy`` file as the array X."""
-    with path.open("rb") as file:
-        shape, dtype = _head(file)
-        if file.tell() + dtype.itemsize * int(np.prod(shape, dtype=object)) > path.stat().st_size:
-            raise ValueError(f"its head says {shape} {dtype}, which is more than there is")
-    return {"X": StoredArray(shape, dtype, partial(np.load, path, allow_pickle=False))}
+    """Map an ``.npy`` file as the array X."""
+    return {"X": np.load(path, mmap_mode="r", allow_pickle=False)}
 
 
 def open_npz(path: Path) -> Arrays:
-    """Open an archive."""
+    """Open an archive; an array is read when it is needed."""
     arrays = {}
-    with zipfile.ZipFile(path) as archive:
-        for entry in archive.infolist():
-            if b"PK\x01\x02" in entry.extra + entry.comment:  # zipfile takes no notice
-                raise ValueError("its list of arrays is damaged")
-            with archive.open(entry) as file:
-                shape, dtype = _head(file)
-            name = entry.filename.removesuffix(".npy")
-            arrays[name] = StoredArray(shape, dtype, partial(_read_member, path, entry.filename))
+    for entry in check_zip(path):
+        with zipfile.ZipFile(path) as archive, archive.open(entry) as file:
+            first = np.lib.format.read_magic(file) == (1, 0)
+            head = "read_array_header_1_0" if first else "read_array_header_2_0"
+            shape, _, dtype = getattr(np.lib.format, head)(file)
+        if dtype.hasobject:
+            raise UnreadableError("it holds Python objects, which are never read")
+        name = entry.removesuffix(".npy")
+        arrays[name] = Delayed(shape, dtype, partial(_read, path, name))
     return arrays
 
 
-def _head(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-    else:
-        shape, _, dtype = np.lib.format.read_array_header_2_0(file)
-    if dtype.hasobject:
-        raise UnreadableError("it holds Python objects, which are never read")
-    return shape, dtype
-
-
-def _read_member(path: Path, name: str) -> Array:
-    with zipfile.ZipFile(path) as archive, archive.open(name) as file:
-        array: Array = np.lib.format.read_array(file, allow_pickle=False)
+def _read(path: Path, name: str) -> Array:
+    with np.load(path, allow_pickle=False) as archive:
+        array: Array = archive[name]
     return array

@@ -8,28 +8,36 @@ from typing import Any
 import numpy as np
 
 from sparsetoken.files.arrays import read_archive
-from sparsetoken.files.arrow import is_saved_to_disk, open_ipc, open_parquet, open_saved_to_disk
-from sparsetoken.files.csv import open_csv
 from sparsetoken.files.dataset import Dataset, make_dataset
 from sparsetoken.files.folders import read_folder
-from sparsetoken.files.formats import Arrays, Table, check_size, damage, naming
+from sparsetoken.files.frames import (
+    Table,
+    is_saved_to_disk,
+    open_arrow,
+    open_parquet,
+    open_saved_to_disk,
+    open_text,
+)
+from sparsetoken.files.guards import Arrays, check_size, prefix_errors, report_damage
 from sparsetoken.files.hdf5 import open_h5ad, open_hdf5
+from sparsetoken.files.labels import with_labels
 from sparsetoken.files.mat import open_mat
-from sparsetoken.files.names import Wanted
+from sparsetoken.files.named_arrays import NamedArrays
 from sparsetoken.files.npz import open_npy, open_npz
+from sparsetoken.files.roles import Roles
 from sparsetoken.files.safetensors import open_safetensors
-from sparsetoken.files.tables import read_table, with_table
+from sparsetoken.files.tables import read_table
 from sparsetoken.files.torch import open_torch
 from sparsetoken.sequences.folder import is_stored
 from sparsetoken.sequences.sequences import Sequences
 
 # A format is a function in a file of its own, and a line here.
 TABLES: dict[str, Callable[[Path], Table]] = {
-    ".csv": open_csv,
-    ".tsv": open_csv,
+    ".csv": open_text,
+    ".tsv": open_text,
     ".parquet": open_parquet,
-    ".arrow": open_ipc,
-    ".feather": open_ipc,
+    ".arrow": open_arrow,
+    ".feather": open_arrow,
 }
 ARRAYS: dict[str, Callable[[Path], Arrays]] = {
     ".npz": open_npz,
@@ -55,7 +63,7 @@ def read_dataset(
     group: str | None = None,
     ignore: str | Iterable[str] = (),
     max_numbers: int | None = None,
-    like: Mapping[str, Any] | None = None,
+    like: Roles | Mapping[str, Any] | None = None,
 ) -> Dataset:
     r"""Read sequences from a file or a folder, by its ending, as the command line does.
 
@@ -71,9 +79,10 @@ def read_dataset(
     label : str, optional
         The column or array with the label; by default "label" or "labels", among arrays also "y".
     labels : str or path, optional
-        A table with the label of each sequence, and its group. The column that names sequences is
-        found by what it holds, unless ``by`` names it. By default ``labels.csv`` (or ``.tsv``,
-        ``.parquet``…) in a folder.
+        A table with the label of each sequence, and its group. Its column ``by`` names the
+        sequences, or one with a usual name ("id", "bag", "slide_id", "file"…), or the only one
+        that holds exactly their names. By default ``labels.csv`` (or ``.tsv``, ``.parquet``…) in a
+        folder.
     features : str or sequence of str, optional
         Columns of features, by name or by pattern (``px*``); by default all that are nothing else.
         Among arrays: the one that holds the tokens, by default "X", "features", "feats",
@@ -86,14 +95,14 @@ def read_dataset(
         Columns that are no features, by name or by pattern.
     max_numbers : int, optional
         Refuse files with more numbers than that before they are read.
-    like : dict, optional
-        ``Dataset.reading`` of another file: its columns are looked for before those of usual
-        names, but need not be there.
+    like : Roles or dict, optional
+        ``Dataset.roles`` of another file: its columns are looked for before those of usual names,
+        but need not be there.
 
     Returns
     -------
     dataset : Dataset
-        ``sequences``, ``labels``, ``labelled``, ``groups``, ``rows`` and ``coords``.
+        ``sequences``, ``labels``, ``labelled``, ``groups``, ``rows``, ``coords`` and ``roles``.
 
     Examples
     --------
@@ -110,19 +119,21 @@ def read_dataset(
     """
     path = Path(path)
     columns = None if features is None else _listed(features)
-    wanted = Wanted(by, label, group, columns, _listed(ignore), layer, max_numbers, like or {})
+    known = like if like is None or isinstance(like, Roles) else Roles.from_dict(like)
+    roles = Roles(by, label, group, columns, _listed(ignore), layer, like=known)
     if path.is_dir() and labels is None and not is_saved_to_disk(path):
         tables = [path / f"labels{suffix}" for suffix in TABLES]
         labels = next((table for table in tables if table.exists()), None)
     if labels is None:
-        return _read(path, wanted)
-    inside = replace(wanted, label=None, group=None)
+        return _read(path, roles, max_numbers)
+    inside = replace(roles, label=None, group=None)
     if not is_table(path):  # the name of a column may be that of the table
-        inside = replace(inside, by=None, like={**wanted.like, **({"by": by} if by else {})})
-    dataset = _read(path, inside)
+        hints = known or Roles()
+        inside = replace(inside, by=None, like=replace(hints, by=by or hints.by))
+    dataset = _read(path, inside, max_numbers)
     table = open_table(labels, "labels")
-    with naming(labels):
-        return with_table(dataset, table, wanted)
+    with prefix_errors(labels):
+        return with_labels(dataset, table, roles)
 
 
 def is_table(path: str | Path) -> bool:
@@ -137,7 +148,7 @@ def open_table(path: str | Path, what: str = "path") -> Table:
     return TABLES[_ending(Path(path))](Path(path))
 
 
-def _read(path: Path, wanted: Wanted) -> Dataset:
+def _read(path: Path, roles: Roles, max_numbers: int | None) -> Dataset:
     """Read a file or a folder by what it is; whatever is wrong is said with its name."""
     if path.suffix and not path.is_dir() and not is_table(path) and path.suffix not in ARRAYS:
         endings = ", ".join([*TABLES, *ARRAYS])
@@ -147,31 +158,33 @@ def _read(path: Path, wanted: Wanted) -> Dataset:
         )
     if not path.exists():
         raise FileNotFoundError(2, "there is no such file or folder", str(path))
-    with naming(path):
+    asked = NamedArrays(path, {}, roles, max_numbers)
+    with prefix_errors(path):
         if is_stored(path):
-            return _read_stored(path, wanted)
+            return _read_stored(path, max_numbers)
         if is_saved_to_disk(path):
-            return read_table(path, open_saved_to_disk(path), wanted)
+            return read_table(path, open_saved_to_disk(path), roles, max_numbers)
         if path.is_dir():
-            return read_folder(path, wanted, ARRAYS, _open_arrays)
+            return read_folder(path, asked, ARRAYS, _open_arrays)
         if is_table(path):
-            return read_table(path, open_table(path), wanted)
-        return read_archive(path, _open_arrays(path), wanted)
+            return read_table(path, open_table(path), roles, max_numbers)
+        return read_archive(replace(asked, arrays=_open_arrays(path)))
 
 
 def _open_arrays(path: Path) -> Arrays:
     path.open("rb").close()  # a file that is missing or forbidden is not a damaged one
-    with damage(path):
+    with report_damage(path):
         return ARRAYS[path.suffix](path)
 
 
-def _read_stored(folder: Path, wanted: Wanted) -> Dataset:
+def _read_stored(folder: Path, max_numbers: int | None) -> Dataset:
     """Map a folder that ``Sequences.writer`` has written."""
     sequences = Sequences.open(folder)
-    check_size(folder, sequences.tokens.size, 0, wanted.max_numbers)
-    ids = range(len(sequences)) if sequences.ids is None else sequences.ids.tolist()
+    check_size(folder, sequences.tokens.size, 0, max_numbers)
     labels = None if sequences.labels is None else sequences.labels.tolist()
-    return make_dataset(folder, sequences, ids, np.arange(len(sequences.tokens)), labels)
+    source = None if labels is None else "labels.npy"
+    rows = np.arange(len(sequences.tokens))
+    return make_dataset(folder, sequences, rows, labels, None, None, Roles(), source)
 
 
 def _listed(names: str | Iterable[str]) -> tuple[str, ...]:

@@ -1,7 +1,5 @@
-"""``.safetensors``: a JSON header with types, shapes and places, then the bytes."""
+"""``.safetensors``, read by its package."""
 
-import json
-import math
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array
-from sparsetoken.files.formats import Arrays, StoredArray, UnreadableError, bfloat16_array
+from sparsetoken._validation import import_extra
+from sparsetoken.files.guards import Arrays, Delayed, UnreadableError, from_bfloat16
 
-_TYPES = {"BOOL": "?", "BF16": "<u2"} | {
+_TYPES = {"BOOL": "?", "BF16": "f4"} | {
     f"{kind.upper()}{bits}": f"<{kind}{bits // 8}"
     for kind, sizes in (("f", (16, 32, 64)), ("i", (8, 16, 32, 64)), ("u", (8, 16, 32, 64)))
     for bits in sizes
@@ -19,29 +18,21 @@ _TYPES = {"BOOL": "?", "BF16": "<u2"} | {
 
 
 def open_safetensors(path: Path) -> Arrays:
-    """Open a file; its package is not needed."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if length > size - 8:
-            raise ValueError("its header is longer than the file")
-        header = json.loads(file.read(length))
-    arrays = {}
-    for name in sorted(set(header) - {"__metadata__"}):
-        kind, shape = header[name]["dtype"], tuple(header[name]["shape"])
-        first, last = header[name]["data_offsets"]
+    """Open a file; a tensor is read when it is needed."""
+    package = import_extra("safetensors", f"{path}: .safetensors")
+    file, arrays = package.safe_open(path, framework="np"), {}
+    for name in sorted(file.keys()):
+        tensor = file.get_slice(name)
+        kind, shape = str(tensor.get_dtype()), tuple(tensor.get_shape())
         if kind not in _TYPES:
             raise UnreadableError(f"{name} has type {kind}, which NumPy does not have")
-        dtype = np.dtype(_TYPES[kind])
-        if not 0 <= first <= last <= size - 8 - length:
-            raise ValueError(f"{name} is not inside the file")
-        if math.prod(shape) * dtype.itemsize != last - first:
-            raise ValueError(f"{name} of shape {shape} does not fill its place")
-        read = partial(_read, path, 8 + length + first, dtype, shape)
-        halves = kind == "BF16"
-        arrays[name] = bfloat16_array(shape, read) if halves else StoredArray(shape, dtype, read)
+        whole = partial(file.get_tensor, name)
+        read = partial(_halves, package, path, name, shape) if kind == "BF16" else whole
+        arrays[name] = Delayed(shape, np.dtype(_TYPES[kind]), read)
     return arrays
 
 
-def _read(path: Path, start: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-    return np.fromfile(path, dtype, math.prod(shape), offset=start).reshape(shape)
+def _halves(package: Any, path: Path, name: str, shape: tuple[int, ...]) -> Array:
+    """Return a tensor of bfloat16, which the package does not give to NumPy."""
+    tensors = dict(package.deserialize(path.read_bytes()))
+    return from_bfloat16(np.frombuffer(tensors[name]["data"], np.uint16)).reshape(shape)

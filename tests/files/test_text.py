@@ -1,11 +1,16 @@
-"""Text, read by Arrow and without it."""
+"""Text: how it is written, and what is wrong with it."""
 
 import gzip
 
+import numpy as np
+import pandas
 import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
 
 from files.bags import SITES, lines, same
-from sparsetoken import read_dataset
+from sparsetoken import PooledClassifier, Sequences, read_dataset
+from sparsetoken.estimators import PerToken
 
 
 @pytest.mark.parametrize(
@@ -22,7 +27,7 @@ from sparsetoken import read_dataset
     ],
     ids=["plain", "no end", "CRLF", "BOM", "blank end", "empty cells", "blank line", "quotes"],
 )
-def test_text(tmp_path, engine, text):
+def test_text(tmp_path, text):
     path = tmp_path / "bags.csv"
     path.write_bytes(text.encode())
     data = read_dataset(path, **SITES)
@@ -33,14 +38,35 @@ def test_text(tmp_path, engine, text):
     assert data.labelled.all()
 
 
-def test_text_in_many_blocks(tmp_path, engine, monkeypatch):
-    monkeypatch.setattr("sparsetoken.files.csv.CELLS", 10)
+def test_text_in_many_blocks(tmp_path):
+    """A cell that is wrong is named by its line, also beyond the first block that Arrow reads."""
     path = tmp_path / "bags.csv"
-    path.write_text("\n".join(lines()))
-    same(read_dataset(path, **SITES))
+    rows = [f"b{i // 10},{i // 10 % 2},{i / 3},{i}" for i in range(100_000)]
+    path.write_text("\n".join(["bag,label,x,y", *rows]))
+    data = read_dataset(path)
+    assert np.array_equal(data.sequences.tokens[:, 0], np.arange(100_000) / 3)
+    rows[90_000] = "b9000,0,1_000,2"
+    path.write_text("\n".join(["bag,label,x,y", *rows]))
+    with pytest.raises(ValueError, match="line 90002, column 'x': '1_000' is not a finite number"):
+        read_dataset(path)
 
 
-def test_other_ways_to_write_text(tmp_path, engine):
+@pytest.mark.parametrize("number", ["1_000", "١٢", "0x10", "1,5", "1e", "--1", "½"])
+def test_what_is_no_number_to_others_is_none_here(tmp_path, number):
+    (tmp_path / "x.csv").write_text(f'bag,label,x\na,0,1\nb,1,"{number}"\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=f"line 3, column 'x': '{number}' is not a finite number"):
+        read_dataset(tmp_path / "x.csv")
+
+
+def test_a_missing_value_says_how_to_fill_it(tmp_path):
+    (tmp_path / "x.csv").write_text("bag,label,x,y\na,0,1,1\na,0,,3\nb,1,2,2\n")
+    with pytest.raises(ValueError, match=r"missing, Sequences.from_frame and PerToken\(SimpleI"):
+        read_dataset(tmp_path / "x.csv")
+    X, y = Sequences.from_frame(pandas.read_csv(tmp_path / "x.csv"), by="bag", label="label")
+    make_pipeline(PerToken(SimpleImputer()), PooledClassifier()).fit(X, y)
+
+
+def test_other_ways_to_write_text(tmp_path):
     (tmp_path / "bags.tsv").write_text("\n".join(lines("\t")))
     same(read_dataset(tmp_path / "bags.tsv", **SITES))
     with gzip.open(tmp_path / "bags.csv.gz", "wt") as file:
@@ -56,7 +82,10 @@ def test_other_ways_to_write_text(tmp_path, engine):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("bag,label,x\na,0,1\n\na,0,two\n", "line 4, column 'x': 'two' is not a finite number, in"),
+        (
+            "bag,label,x\na,0,1\n\na,0,two\n",
+            "line 4, column 'x': 'two' is not a finite number; if",
+        ),
         ("bag,label,x\na,0,1\na,0,\n", "line 3, column 'x': '' is not a finite number"),
         ("bag,label,x\na,0,1\nb,1,nan\n", "line 3, column 'x': 'nan' is not a finite .* 'b'"),
         ("bag,label,x\na,0,1\nb,1,1e999\n", "line 3, column 'x': '1e999' is not a finite number"),
@@ -82,14 +111,14 @@ def test_other_ways_to_write_text(tmp_path, engine):
         ("bag,label,x,label\na,0,1,1\n", "two columns named 'label'"),
     ],
 )
-def test_what_is_wrong_with_text(tmp_path, engine, text, message):
+def test_what_is_wrong_with_text(tmp_path, text, message):
     path = tmp_path / "bags.csv"
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         read_dataset(path)
 
 
-def test_text_that_is_none(tmp_path, engine):
+def test_text_that_is_none(tmp_path):
     path = tmp_path / "bags.csv"
     path.write_bytes("bag,label,x\nä,0,1\n".encode("latin-1"))
     with pytest.raises(ValueError, match="not text in UTF-8"):

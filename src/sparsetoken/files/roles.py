@@ -1,9 +1,9 @@
-"""Which column of a table, or array of an archive, is what."""
+"""Which column of a table, or array of an archive, plays which role."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Self
 
 from sparsetoken.sequences.interop import find_name
 
@@ -20,8 +20,24 @@ USUAL: dict[str, list[str]] = {
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What the caller of ``read_dataset`` has said."""
+class Roles:
+    """What is said about a file before it is read, and what is known of it afterwards.
+
+    Attributes
+    ----------
+    by, label, group : str or None
+        The column or array with the sequence of each token, the label, the group.
+    features : tuple of str or None
+        The columns with features, or the array with the tokens.
+    ignore : tuple of str
+        Columns that play no role.
+    layer : int or None
+        Which of several layers.
+    layout : str or None
+        "table", or "files" if each file is one sequence.
+    like : Roles or None
+        The roles in another file. They are taken where they fit, before usual names are.
+    """
 
     by: str | None = None
     label: str | None = None
@@ -29,22 +45,37 @@ class Wanted:
     features: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     layer: int | None = None
-    max_numbers: int | None = None
-    like: Mapping[str, Any] = field(default_factory=dict)
+    layout: str | None = None
+    like: "Roles | None" = None
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return what :meth:`to_dict` returned, perhaps by way of JSON."""
+        plain: dict[str, Any] = {field.name: values.get(field.name) for field in fields(cls)}
+        plain["ignore"] = plain["ignore"] or ()
+        plain |= {name: tuple(value) for name, value in plain.items() if isinstance(value, list)}
+        return cls(**plain)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = {n: list(v) if isinstance(v, tuple) else v for n, v in named.items()}
+        return {n: v for n, v in plain.items() if (v and n != "like") or v == 0}
 
     @property
-    def layer_or_like(self) -> int | None:
+    def wanted_layer(self) -> int | None:
         """The layer that was named, or used in a file like this."""
-        return self.like.get("layer") if self.layer is None else self.layer
+        return self.like.layer if self.layer is None and self.like is not None else self.layer
 
     def pick(self, role: str, names: Sequence[str], usual: Any = None) -> str | None:
         """Return what was named for a role, was used in a file like this, or has a usual name."""
         named = getattr(self, role, None)
         if named is not None:
             return find_name(named, names, f"{role}=")
-        if self.like.get(role) in names:
-            return str(self.like[role])
-        present = usual_names(usual or USUAL[role], names)
+        before = getattr(self.like, role, None)
+        if before in names:
+            return str(before)
+        present = usual_names(USUAL[role] if usual is None else usual, names)
         if len(present) > 1:
             listed = " and ".join(repr(name) for name in present)
             raise ValueError(f"there are {listed}; say which is meant with {role}=")

@@ -7,49 +7,50 @@ from pathlib import Path
 import numpy as np
 
 from sparsetoken._types import Array
-from sparsetoken.files.formats import Arrays, check_size, damage, list_arrays, shorten
-from sparsetoken.files.names import USUAL, Wanted, usual_names
+from sparsetoken.files.guards import Arrays, check_size, list_arrays, report_damage, shorten
+from sparsetoken.files.roles import USUAL, Roles, usual_names
 from sparsetoken.sequences.interop import find_name
 
 _LAYER = re.compile(r"(?:^|[^a-z])(?:layers?[._\-/ ]?|blocks[./])(\d+)", re.IGNORECASE)
 
 
 @dataclass
-class Archive:
+class NamedArrays:
     """The arrays of a file, each read once it is known to be of a sensible size."""
 
     path: Path
     arrays: Arrays
-    wanted: Wanted
+    roles: Roles
+    max_numbers: int | None = None
 
     def read(self, name: str) -> Array:
         """Read an array."""
-        shape, dtype, read = self.arrays[name]
+        shape, dtype = self.arrays[name].shape, self.arrays[name].dtype
         if dtype.kind == "V":
             raise ValueError(f"{name} holds raw bytes ({dtype}), as bfloat16: save it as float32")
         size = int(np.prod(shape, dtype=object))
-        check_size(self.path, size, max(dtype.itemsize, 1), self.wanted.max_numbers)
+        check_size(self.path, size, max(dtype.itemsize, 1), self.max_numbers)
         try:
-            with damage(self.path):
-                return read()
+            with report_damage(self.path):
+                return np.asarray(self.arrays[name][()])
         except MemoryError:
             message = f"{self.path}: {name} of shape {shape} does not fit into memory"
             raise MemoryError(message) from None
 
     def pick(self, role: str) -> str | None:
         """Return the array for a role, None if there is none."""
-        return self.wanted.pick(role, list(self.arrays))
+        return self.roles.pick(role, list(self.arrays))
 
     def tokens_name(self) -> str | None:
         """Return the array that holds the tokens; None if each array, or group, is a sequence."""
-        wanted, arrays = self.wanted, self.arrays
-        if wanted.features is not None:
-            if len(wanted.features) > 1:
+        named, like, arrays = self.roles.features, self.roles.like, self.arrays
+        if named is not None:
+            if len(named) > 1:
                 raise ValueError("features= must name one array")
-            inside = any(name.endswith(f"/{wanted.features[0]}") for name in arrays)
-            return None if inside else find_name(wanted.features[0], list(arrays), "arrays")
-        if not wanted.like.get("table") and (wanted.like.get("features") or [""])[0] in arrays:
-            return str(wanted.like["features"][0])
+            inside = any(name.endswith(f"/{named[0]}") for name in arrays)
+            return None if inside else find_name(named[0], list(arrays), "arrays")
+        if like is not None and like.layout != "table" and (like.features or ("",))[0] in arrays:
+            return (like.features or ("",))[0]
         if "X" in arrays:
             return "X"
         large = [n for n, array in arrays.items() if len(array.shape) >= 2]
@@ -69,7 +70,7 @@ class Archive:
                 layers.setdefault(int(number[1]), []).append(name)
         if not layers:
             return None
-        wanted = self.wanted.layer_or_like
+        wanted = self.roles.wanted_layer
         if wanted is None and len(layers) == 1:
             wanted = next(iter(layers))
         if wanted not in layers:
@@ -90,21 +91,25 @@ class Archive:
         extra = len(shape) - (2 if "offsets" in self.arrays else 3)
         if extra == 1 and not numbered:
             raise ValueError(
-                f"{name} of shape {shape} has one axis too many: if it is that of layers, number "
-                "these in an array 'layers', and say which with layer="
+                f"{name} of shape {shape} has one axis too many. If it is layers, add an array "
+                "'layers' with their numbers, and choose with layer="
             )
         if extra != 1:
-            if self.wanted.layer is not None and not _LAYER.search(name):
-                raise ValueError(f"layer={self.wanted.layer}, but {name} {shape} has no layers")
+            if self.roles.layer is not None and not _LAYER.search(name):
+                raise ValueError(f"layer={self.roles.layer}, but {name} {shape} has no layers")
             return self.read(name)
-        layers, wanted = self.read("layers").tolist(), self.wanted.layer_or_like
+        layers, wanted = self.read("layers").tolist(), self.roles.wanted_layer
         if wanted not in layers and len(layers) > 1:
             raise ValueError(f"{name} has the layers {shorten(layers, 40)}; say which with layer=")
         place = 0 if len(layers) == 1 else layers.index(wanted)
         axes = [i for i, size in enumerate(shape[:-1]) if size == len(layers)]
-        if not axes:
-            raise ValueError(f"no axis of {name} {shape} has the {len(layers)} 'layers'")
-        return self.read(name).take(place, axis=1 if 1 in axes else axes[0])
+        if len(axes) != 1:
+            which = f"{len(axes)} axes of {name} {shape} have" if axes else f"no axis of {name} has"
+            raise ValueError(
+                f"{which} the length of 'layers', {len(layers)}: save each layer as an array of "
+                "its own, layer_0, layer_1, …"
+            )
+        return self.read(name).take(place, axis=axes[0])
 
     def no_tokens(self) -> ValueError:
         """Return the error of a file in which no array can be the tokens."""

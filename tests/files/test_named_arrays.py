@@ -19,10 +19,19 @@ def test_layers_without_numbers_are_refused(tmp_path):
     """All hidden states of a model, stacked."""
     path = tmp_path / "x.npz"
     archive(path, hidden_states=np.stack([PADDED, PADDED + 1]), attention_mask=MASK)
-    with pytest.raises(ValueError, match=r"\(2, 3, 5, 4\) has one axis too many: .* 'layers'"):
+    with pytest.raises(ValueError, match=r"\(2, 3, 5, 4\) has one axis too many. .* 'layers'"):
         read_dataset(path)
     archive(path, hidden_states=np.stack([PADDED, PADDED + 1]), attention_mask=MASK, layers=[4, 8])
     assert np.array_equal(read_dataset(path, layer=8).sequences[1], PADDED[1] + 1)
+
+
+def test_layers_that_may_be_two_axes_are_refused(tmp_path):
+    """As many prompts as layers: the numbers of one layer cannot be told from those of a prompt."""
+    path = tmp_path / "x.npz"
+    for shape in ((3, 3, 5, 4), (5, 3, 3, 4), (3, 5, 3, 4)):
+        archive(path, hidden_states=np.ones(shape, np.float32), layers=np.arange(3))
+        with pytest.raises(ValueError, match=r"2 axes of hidden_states .* save each layer as an"):
+            read_dataset(path, layer=1)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -36,7 +45,7 @@ def test_an_array_a_layer_is_chosen(tmp_path, ending):
     data = read_dataset(path, layer=7)
     assert np.array_equal(data.sequences[1], PADDED[1] + 1)
     assert data.labels.tolist() == [0, 1, 2]
-    assert np.array_equal(read_dataset(path, like=data.reading).sequences[1], PADDED[1] + 1)
+    assert np.array_equal(read_dataset(path, like=data.roles).sequences[1], PADDED[1] + 1)
     with pytest.raises(ValueError, match="There is no layer 4"):
         read_dataset(path, layer=4)
     archive(path, layer_3=SLIDES["s0"], layer_7=SLIDES["s1"])  # not two sequences

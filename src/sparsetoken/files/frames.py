@@ -1,0 +1,232 @@
+"""Tables as frames of pandas: text, Parquet, Arrow, and folders of Hugging Face datasets.
+
+Arrow reads all of them. A column of numbers becomes one of NumPy, a column of lists stays with
+Arrow, which holds them without a copy; all else becomes Python objects, as exact as in the file.
+"""
+
+import csv
+import gzip
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sparsetoken._validation import import_extra
+from sparsetoken.files.guards import UnreadableError, check_size, report_damage
+
+_NO_NUMBER = re.compile(r"column #(\d+): Row #(\d+): CSV conversion error to double")
+_WIDTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+_FILL = "Sequences.from_frame and PerToken(SimpleImputer()) before the classifier fill it"
+
+
+class Table(NamedTuple):
+    """A file with columns."""
+
+    path: Path
+    schema: Any
+    """Names and types of the columns, of Arrow."""
+    batches: Callable[[Sequence[str], Sequence[str]], Iterable[Any]]
+    """Reads columns of names or labels, and columns of features."""
+    text: bool = False
+    """Whether the file is text: its types are chosen when it is read."""
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What each column holds: "text", "number", "vector", "tokens", or its type."""
+        names = list(self.schema.names)
+        for name in names if len(set(names)) < len(names) else ():
+            if names.count(name) > 1:
+                raise ValueError(f"{self.path} has two columns named {name!r}")
+        any_kind = ["any"] * len(names)
+        kinds = any_kind if self.text else [_kind(field.type) for field in self.schema]
+        return dict(zip(names, kinds, strict=True))
+
+    def read(
+        self, texts: Sequence[str], features: Sequence[str], max_numbers: int | None = None
+    ) -> Any:
+        """Return some columns as a frame; all that Arrow has read is checked before it is used."""
+        import pandas
+        import pyarrow
+
+        batches, numbers = [], 0
+        with report_damage(self.path):
+            for batch in self.batches(texts, features):
+                batch.validate(full=True)  # a damaged file may point outside of itself
+                numbers += sum(_numbers(batch.column(name)) for name in features)
+                check_size(self.path, numbers, 4, max_numbers)
+                batches.append(batch)
+            schema = batches[0].schema if batches else pyarrow.schema([])
+            table = pyarrow.Table.from_batches(batches, schema)
+            return pandas.DataFrame({name: _series(table[name]) for name in table.column_names})
+
+    def where(self, row: int, column: str) -> str:
+        """Say where a cell is, by its row counted from 0, and in a text what it holds."""
+        if not self.text:
+            return f"row {row}, column {column!r}: its value"
+        line, cells = next(islice(_lines(self.path), row + 1, None))
+        return f"line {line}, column {column!r}: {cells[self.schema.names.index(column)]!r}"
+
+    def no_number(self, row: int, column: str, more: str = "") -> UnreadableError:
+        """Return the error of a feature that is no finite number, or is missing."""
+        cell = f"{self.where(row, column)} is not a finite number{more}"
+        other = f"if this column is no feature, say ignore={column!r}"
+        return UnreadableError(f"{cell}; {other}; if a value is missing, {_FILL}")
+
+
+def open_text(path: Path) -> Table:
+    """Open text with the names of its columns in the first line."""
+    pyarrow, _ = _import(path), import_extra("pandas", f"{path}: {path.suffix}")
+    from pyarrow import csv as arrow
+
+    _, header = next(_lines(path), (0, []))
+    schema = pyarrow.schema([(name, pyarrow.string()) for name in header])
+
+    def batches(texts: Sequence[str], features: Sequence[str]) -> Iterator[Any]:
+        kinds = dict.fromkeys(texts, pyarrow.string()) | dict.fromkeys(features, pyarrow.float64())
+        try:
+            yield from arrow.open_csv(
+                path,
+                arrow.ReadOptions(use_threads=False),
+                arrow.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True),
+                arrow.ConvertOptions(column_types=kinds, include_columns=list(kinds)),
+            )
+        except pyarrow.ArrowInvalid as error:
+            raise _in_words(table, str(error)) from None
+
+    table = Table(path, schema, batches, text=True)
+    return table
+
+
+def open_parquet(path: Path) -> Table:
+    """Open a Parquet file."""
+    _import(path)
+    from pyarrow import parquet
+
+    with report_damage(path):
+        file = parquet.ParquetFile(path)
+
+    def batches(texts: Sequence[str], features: Sequence[str]) -> Iterator[Any]:
+        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+        columns = [group.column(i) for group in groups for i in range(group.num_columns)]
+        sizes = [c.num_values for c in columns if c.path_in_schema.split(".")[0] in features]
+        check_size(path, sum(sizes), 4, None)  # before anything is unpacked
+        return parquet.ParquetFile(path).iter_batches(columns=[*texts, *features])
+
+    return Table(path, file.schema_arrow, batches)
+
+
+def open_arrow(path: Path) -> Table:
+    """Open an Arrow file or stream; Feather is one of these."""
+    _import(path)
+    return _open_arrow(path, [path])
+
+
+def is_saved_to_disk(folder: Path) -> bool:
+    """Return whether Hugging Face datasets has written a folder."""
+    return (folder / "state.json").exists() or (folder / "dataset_dict.json").exists()
+
+
+def open_saved_to_disk(folder: Path) -> Table:
+    """Open what ``Dataset.save_to_disk`` wrote: Arrow files that ``state.json`` lists."""
+    _import(folder)
+    if not (folder / "state.json").exists():
+        splits = sorted(path.parent.name for path in folder.glob("*/state.json"))
+        raise ValueError(f"{folder} holds several sets, {', '.join(splits)}: name one of them")
+    try:
+        state = json.loads((folder / "state.json").read_text())
+        files = [folder / Path(entry["filename"]).name for entry in state["_data_files"]]
+        indexed = state.get("_indices_data_files") or state.get("_indices_files")
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise ValueError(f"{folder / 'state.json'} does not list the files of a dataset") from None
+    if indexed or not files:
+        raise ValueError(f"{folder}: call flatten_indices() before save_to_disk")
+    return _open_arrow(folder, files)
+
+
+def _open_arrow(path: Path, files: list[Path]) -> Table:
+    def batches(texts: Sequence[str], features: Sequence[str]) -> Iterator[Any]:
+        for file in files:
+            reader = _reader(file)
+            count = getattr(reader, "num_record_batches", None)  # that of a stream is not known
+            for batch in reader if count is None else map(reader.get_batch, range(count)):
+                yield batch.select([*texts, *features])
+
+    return Table(path, _reader(files[0]).schema, batches)
+
+
+def _reader(path: Path) -> Any:
+    import pyarrow
+
+    with report_damage(path):
+        source = pyarrow.memory_map(str(path))
+        try:
+            reader = pyarrow.ipc.open_file(source)
+        except pyarrow.ArrowInvalid:
+            source.seek(0)
+            reader = pyarrow.ipc.open_stream(source)
+        _ = reader.schema.names  # damaged names are no text
+        return reader
+
+
+def _import(path: Path) -> Any:
+    return import_extra("pyarrow", f"{path}: {path.suffix or 'Arrow'}")
+
+
+def _numbers(column: Any) -> int:
+    """Return how many numbers a column holds, also inside lists."""
+    while hasattr(column, "flatten") and not hasattr(column, "field"):
+        column = column.flatten()
+    return len(column)
+
+
+def _series(column: Any) -> Any:
+    import pandas
+
+    kind = _kind(column.type)
+    if kind in ("vector", "tokens"):
+        return pandas.Series(column.combine_chunks(), dtype=pandas.ArrowDtype(column.type))
+    if str(column.type) in ("double", "float") or (kind == "number" and not column.null_count):
+        return pandas.Series(column.to_numpy())
+    return pandas.Series(column.to_pylist(), dtype=object)
+
+
+def _kind(kind: Any) -> str:
+    from pyarrow import types
+
+    if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
+        return "number"
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind):
+        return "text"
+    kind = getattr(kind, "storage_type", kind)
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        inner = _kind(kind.value_type)
+        nested = {"number": "vector", "vector": "tokens", "tokens": "lists of lists of lists"}
+        return nested.get(inner, str(kind))
+    return str(kind)
+
+
+def _in_words(table: Table, error: str) -> ValueError:
+    """Return what Arrow could not read in a text, with the line and the name of the column."""
+    if cell := _NO_NUMBER.search(error):
+        return table.no_number(int(cell[2]) - 2, table.schema.names[int(cell[1])])
+    if row := _WIDTH.search(error):
+        line, _ = next(islice(_lines(table.path), int(row[1]) - 1, None))
+        return UnreadableError(f"line {line}: {row[3]} columns instead of {row[2]}")
+    return UnreadableError("it is not text in UTF-8") if "UTF8" in error else ValueError(error)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield number and cells of the lines that are not blank: header first."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with report_damage(path), opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter=_delimiter(path))
+        try:
+            yield from ((reader.line_num, cells) for cells in reader if cells)
+        except UnicodeDecodeError:
+            raise UnreadableError("it is not text in UTF-8") from None
+
+
+def _delimiter(path: Path) -> str:
+    return "\t" if ".tsv" in path.suffixes[-2:] else ","

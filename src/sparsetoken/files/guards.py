@@ -1,0 +1,111 @@
+"""Guards of the readers: which file an error is about, and sizes that are not believed."""
+
+import math
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparsetoken._types import Array
+
+_DENSEST = 200  # bytes in memory for one in a file: numbers hardly compress, and text hardly grows
+_SMALL = 2**28  # bytes that anybody has
+
+
+@dataclass(frozen=True)
+class Delayed:
+    """An array that is read when it is indexed: NumPy's and h5py's arrays are used like it."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    read: Callable[[], Array]
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.read()[key]
+
+
+Arrays = Mapping[str, Any]  # of array-likes: shape, dtype, and [()] for their values
+
+
+class UnreadableError(ValueError):
+    """A file is whole, but holds something that is not read."""
+
+
+@contextmanager
+def prefix_errors(path: object) -> Iterator[None]:
+    """Prefix a ValueError with the name of the file, unless it has it."""
+    try:
+        yield
+    except ValueError as error:
+        if str(error).startswith((str(path), os.path.abspath(str(path)))):
+            raise
+        raise ValueError(f"{path}: {error}") from None
+
+
+@contextmanager
+def report_damage(path: Path) -> Iterator[None]:
+    """Say which file is damaged where a library stumbles over it."""
+    try:
+        yield
+    except (ImportError, FileNotFoundError, PermissionError, MemoryError):
+        raise
+    except UnreadableError as error:
+        with prefix_errors(path):
+            raise error from None
+    except Exception as error:  # libraries raise whatever comes to their minds
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        kind = "a NumPy archive" if path.suffix == ".npz" else f"a {path.suffix} file"
+        raise ValueError(f"{path} is not {kind}, or is damaged: {reason}") from None
+
+
+def check_size(path: Path, numbers: int, itemsize: int, max_numbers: int | None) -> None:
+    """Refuse numbers that are more than allowed, more than the file can hold, or than memory."""
+    if max_numbers is not None and numbers > max_numbers:
+        held = f"{numbers / 1e6:.3g} million numbers"
+        raise UnreadableError(f"{path} holds {held}; max_numbers={max_numbers} are allowed")
+    size = numbers * itemsize
+    if size < _SMALL:
+        return
+    held = f"{size / 1e9:.3g} GB of numbers"
+    if path.is_file() and size > _DENSEST * path.stat().st_size:
+        length = f"{path.stat().st_size / 1e6:.3g} MB"
+        raise UnreadableError(f"{path} says that it holds {held} in {length}: that is not believed")
+    posix = hasattr(os, "sysconf")
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if posix else math.inf
+    if size > memory:
+        raise UnreadableError(
+            f"{path} holds {held}, and this machine has {memory / 1e9:.3g} GB of memory: write "
+            "them to a folder with Sequences.writer, and fit that"
+        )
+
+
+def check_zip(path: Path) -> dict[str, int]:
+    """Return the entries of a zip archive with their sizes, which must be believable."""
+    with zipfile.ZipFile(path) as archive:
+        entries = archive.infolist()
+    if any(b"PK\x01\x02" in entry.extra + entry.comment for entry in entries):
+        raise ValueError("its list of entries is damaged")  # zipfile takes no notice
+    sizes = {entry.filename: entry.file_size for entry in entries}
+    check_size(path, sum(sizes.values()), 1, None)
+    return sizes
+
+
+def from_bfloat16(bits: Array) -> Array:
+    """Return float32 whose upper halves are given: NumPy has no bfloat16."""
+    return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+def shorten(names: Sequence[Any], most: int = 6, join: str = ", ") -> str:
+    """Return names for a message, not all of them."""
+    return join.join(str(name) for name in [*names[:most], *["…"] * (len(names) > most)])
+
+
+def list_arrays(arrays: Arrays) -> str:
+    """Return names, shapes and types for a message."""
+    listed = [f"{name} {array.shape} {array.dtype}" for name, array in arrays.items()]
+    return shorten(listed, 12, "; ") or "nothing"

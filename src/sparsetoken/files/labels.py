@@ -1,0 +1,106 @@
+"""Tables of labels: which column names the sequences, and which label each of them gets."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sparsetoken.files.dataset import Dataset, is_missing
+from sparsetoken.files.frames import Table
+from sparsetoken.files.guards import shorten
+from sparsetoken.files.roles import USUAL, Roles, usual_names
+from sparsetoken.sequences.interop import find_name
+
+_THINGS = ["bag", "sequence", "slide", "sample", "file", "filename", "name", "document", "text"]
+_NAMES = ["id", *_THINGS, *(f"{thing}_id" for thing in _THINGS)]  # usual for columns of names
+
+Places = list[int | None]  # the sequence that each row of a table names
+
+
+def with_labels(dataset: Dataset, table: Table, roles: Roles) -> Dataset:
+    """Look the label and the group of each sequence up in a table that holds no tokens."""
+    names = [name for name, kind in table.kinds.items() if kind in ("any", "text", "number")]
+    frame = table.read(names, [])
+    if not len(frame):
+        raise ValueError("it has no rows")
+    columns = {name: frame[name].tolist() for name in names}
+    label = roles.pick("label", names, [name for name in USUAL["label"] if name != roles.by])
+    group = roles.pick("group", names)
+    candidates = {n: values for n, values in columns.items() if n not in (label, group, "")}
+    by, places = _match(dataset, candidates, roles.by)
+    if label is None:
+        others = shorten([name for name in candidates if name != by], 20)
+        raise ValueError(f"name the column with the label with label=, one of {others}")
+    labels, groups = (
+        None if name is None else _values(columns[name], columns[by], places, len(dataset))
+        for name in (label, group)
+    )
+    source = f"column {label!r} of {Path(table.path).name}, matched by its column {by!r}"
+    roles_now = replace(dataset.roles, label=label, group=group or dataset.roles.group)
+    return replace(dataset.labelled_by(labels, groups), roles=roles_now, label_source=source)
+
+
+def _values(column: list[Any], names: list[Any], places: Places, count: int) -> list[Any]:
+    """Return the value of each sequence; the rows that name it must agree."""
+    values: list[Any] = [None] * count
+    first: dict[int, int] = {}
+    for row, place in enumerate(places):
+        if place is None:
+            continue
+        before = column[first.setdefault(place, row)]
+        if column[row] != before and not (is_missing(column[row]) and is_missing(before)):
+            raise ValueError(f"row {row}: another label or group for {names[row]!r}")
+        values[place] = column[row]
+    return values
+
+
+def _match(dataset: Dataset, columns: dict[str, list[Any]], by: str | None) -> tuple[str, Places]:
+    """Return the column that names the sequences, with the sequence of each row.
+
+    It is the one that the caller names, one with a usual name, or else the only one that holds
+    exactly the names of the sequences. Unless it is named it must name all of them.
+    """
+    places = {name: _places(dataset.ids, values) for name, values in columns.items()}
+    counts = {name: len({*rows} - {None}) for name, rows in places.items()}
+    if by is not None and (by in columns or by != dataset.roles.by):
+        by = find_name(by, list(columns), "by=")
+        if not counts[by]:
+            raise _no_match(dataset, columns, by)
+        return by, places[by]
+    usual = usual_names(_NAMES, columns)
+    complete = [name for name in usual if counts[name] == len(dataset)]
+    if not complete and dataset.ids != list(range(len(dataset))):  # numbered: no names at all
+        exact = [name for name in columns if len(places[name]) == counts[name] == len(dataset)]
+        complete = [name for name in exact if None not in places[name]]
+    if complete and all(places[name] == places[complete[0]] for name in complete):
+        return complete[0], places[complete[0]]
+    partial = [f"{name!r} names {n} of {len(dataset)}" for name, n in counts.items() if n]
+    if not partial:
+        raise _no_match(dataset, columns, (usual or list(columns))[0])
+    raise ValueError(
+        f"it is not certain which column names the sequences: {shorten(partial)}; say which with "
+        "by= (sequences that it does not name have no label)"
+    )
+
+
+def _no_match(dataset: Dataset, columns: dict[str, list[Any]], name: str) -> ValueError:
+    return ValueError(
+        f"it names none of the sequences: it has {columns[name][0]!r} in {name!r}, "
+        f"{dataset.path} has {dataset.ids[0]!r}; the column of names is by="
+    )
+
+
+def _places(ids: Sequence[Any], values: list[Any]) -> Places:
+    """Return the sequence that each value names: by its text, or by the stem of a file's name."""
+    numbers = {str(name): i for i, name in enumerate(ids)}
+    return [numbers.get(str(value), numbers.get(_stem(value))) for value in values]
+
+
+def _stem(value: Any) -> str:
+    """Return the name of a file without its ending; of a number nothing is cut off."""
+    text = str(value)
+    try:
+        return text if math.isfinite(float(text)) else Path(text).stem
+    except ValueError:
+        return Path(text).stem
