@@ -77,12 +77,11 @@ def test_a_model_remembers_its_columns(run, tmp_path, drawn):
     )
     assert code == 0, err
     assert st.load(model).feature_names_in_.tolist() == [f"x{j}" for j in range(8)]
-    assert load_notes(model)["reading"] == {
+    assert load_notes(model)["roles"] == {
         "by": "patient",
         "label": "state",
-        "group": None,
         "features": [f"x{j}" for j in range(8)],
-        "table": True,
+        "layout": "table",
     }
     wanted = json.loads(run("predict", model, old, "--json")[1])
     assert [row["sequence"] for row in wanted] == names

@@ -49,7 +49,6 @@ def fit(
     with waiting(f"reading {data}"):
         everything = st.read_dataset(data, **given_options(reading))
     dataset = everything.with_labels()
-    message(everything.label_summary)
     classifier = _classifier(model, reg, random_state)
     report: dict[str, Any] = {"model": model.value, "sequences": len(dataset)}
     if held_out:
@@ -63,6 +62,7 @@ def fit(
             report[name] = getattr(classifier, f"{name}_")
     st.save(classifier, out, notes={"roles": dataset.roles.to_dict()})
     report["file"] = str(out)
+    message(everything.label_summary)
     print_result(as_json, report, ("fitted", ""), _lines(report))
 
 
