@@ -2,8 +2,9 @@
 
 ``python -m benchmarks.robustness files [FILES] [SEED]``: so many of each format, with bytes flipped
 or the end cut off. A format with checksums must never give other data; of one without we say how
-often it does, as no reader can know; "other size" has more or fewer tokens than were written. A child process reads, as a library may crash. Formats whose
-library is not installed are left out: ``.pt`` needs torch, ``.h5ad`` anndata.
+often it does, as no reader can know. "other size" has more or fewer tokens than were written. A
+child process reads, as a library may crash. Formats whose library is not installed are left out:
+``.pt`` needs torch, ``.h5ad`` anndata.
 """
 
 import gzip
