@@ -1,8 +1,7 @@
-"""Optimal learning: time, message passing, random settings, signals in runs.
+"""Optimal learning: time, random settings, signals in runs.
 
-``python -m benchmarks.optimal`` prints the rows; ``... passing [TRIALS]`` compares ten settings
-with message passing at two dimensions; ``... random [SETTINGS] [SEED]`` looks for a learner that
-does better than the optimum; ``... learners [PROBLEMS] [SEED]`` sets our classifiers beside it, and
+``python -m benchmarks.optimal`` prints the rows; ``... random [SETTINGS] [SEED]`` looks for a
+learner that does better than the optimum; ``... learners [PROBLEMS] [SEED]`` sets our classifiers beside it, and
 ``... sizes`` does so by the number of samples; ``... runs`` compares with the closed form of the
 published benchmark "shifted mean" (arXiv 2510.25759): bags of 15 to 45 instances, a run of which is
 shifted.
@@ -42,28 +41,6 @@ LEARNERS = {
     "sparsetoken": lambda: SparseTokenClassifier(random_state=0, n_trees=100),
 }
 
-# Settings that were not looked at when the theory was written.
-PASSING: list[tuple[Any, float, float]] = [
-    (SparseTokenProblem(3, 1, 2.5, 0.35), 1.3, 0.0),
-    (SparseTokenProblem(17, 1, 4.2, 0.6), 0.7, 0.0),
-    (SparseTokenProblem(80, 1, 5.5, 0.25), 2.6, 0.0),
-    (SparseTokenProblem(8, 1, 3.4, 0.5), 0.4, 1.7),
-    (SparseTokenProblem(9, 2, 2.2, 0.45), 1.9, 0.0),
-    (SparseTokenProblem(14, 5, 1.6, 0.5), 1.1, 0.6),
-    (SparseTokenProblem(24, 4, 2.1, 0.5, contiguous=True), 1.4, 0.0),
-    (SparseTokenProblem(11, 3, 1.7, 0.3, contiguous=True), 2.2, 1.0),
-    (Population([SparseTokenProblem(7, 1, 4.0, 0.4)], label_errors=(0.15, 0.08)), 1.6, 0.0),
-    (
-        Population(
-            [SparseTokenProblem(5, 1, 3.1), SparseTokenProblem(13, 2, 3.3, 0.4)],
-            shares=[0.55, 0.45],
-        ),
-        0.9,
-        0.5,
-    ),
-]
-
-
 def rows() -> Iterator[Row]:
     for n_tokens in LENGTHS:
         problem = SparseTokenProblem(n_tokens, 1, 5.5, 0.4)
@@ -71,40 +48,6 @@ def rows() -> Iterator[Row]:
         for number in ("test_error", "auc"):
             used = 1e3 * cpu_seconds(lambda: getattr(optimal(problem, next(alphas)), number))  # noqa: B023
             yield at_most(f"{number}, L={n_tokens}, after the first call", used, 20.0, "ms")
-
-
-def message_passing(trials: int) -> None:
-    """Compare cosine and test error in standard errors."""
-    for number, (problem, alpha, unlabelled) in enumerate(PASSING):
-        expected = optimal(problem, alpha, unlabelled, n_points=8192)
-        for dim in (200, 800):
-            learned = [
-                sample_posterior_mean(
-                    problem,
-                    round(alpha * dim),
-                    dim,
-                    n_unlabelled=round(unlabelled * dim),
-                    random_state=10**6 * number + 1000 * dim + trial,
-                )
-                for trial in range(trials)
-            ]
-            cosines = np.array([one.cosine for one in learned])
-            errors = np.array([one.test_error(20_000, t) for t, one in enumerate(learned)])
-            scores = []
-            for values, number_expected in (
-                (cosines, expected.cosine),
-                (errors, expected.test_error),
-            ):
-                bar = math.hypot(
-                    values.std(ddof=1) / math.sqrt(trials), number_expected.uncertainty
-                )
-                scores.append((values.mean() - number_expected) / bar)
-            print(
-                f"setting {number} d={dim}: cosine {expected.cosine:.4f} | {cosines.mean():.4f} "
-                f"({scores[0]:+.1f} se); error {expected.test_error:.4f} | {errors.mean():.4f} "
-                f"({scores[1]:+.1f} se)",
-                flush=True,
-            )
 
 
 def random_problem(rng: np.random.Generator) -> Any:
@@ -270,9 +213,7 @@ def shifted_mean(n_bags: int = 20_000) -> None:
 if __name__ == "__main__":
     topic, *given = sys.argv[1:] or ["rows"]
     numbers = [int(value) for value in given]
-    if topic == "passing":
-        message_passing(*(numbers or [16]))
-    elif topic == "random":
+    if topic == "random":
         random_settings(*(numbers or [500]))
     elif topic == "learners":
         learners(*(numbers or [30]))

@@ -1,7 +1,6 @@
-"""Training dynamics and the joint minimum: time, accuracy, dense simulation, robustness.
+"""Training dynamics and the joint minimum: time, accuracy, robustness.
 
-``python -m benchmarks.training`` prints the rows; ``... dense [TRIALS]`` compares ten settings with
-gradient descent on dense tokens at two dimensions; ``... random [SETTINGS] [SEED]`` runs random
+``python -m benchmarks.training`` prints the rows; ``... random [SETTINGS] [SEED]`` runs random
 settings; ``... joint [TRIALS]`` compares the joint minimum and its stability check with L-BFGS on
 dense tokens, at settings on which neither was tuned.
 """
@@ -13,13 +12,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from benchmarks.report import Row, at_most, print_rows
 from sparsetoken import SparseTokenProblem
 from sparsetoken.losses import Logistic
-from sparsetoken.models.descent import descend, gradient
+from sparsetoken.models.descent import gradient
 from sparsetoken.sampling import exact_performance, sample_feature_law
 from sparsetoken.sequences.sequences import as_sequences
 from sparsetoken.theory import ConvergenceWarning, joint_risk, training
@@ -103,52 +101,6 @@ def run_random(n_settings: int = 300, seed: int = 0) -> None:
         print(*row)
 
 
-def dense_run(
-    problem: SparseTokenProblem, dim: int, rng: np.random.Generator, **options: Any
-) -> NDArray[np.float64]:
-    """Gradient descent on dense tokens: cosines, norms, bias and loss after each step."""
-    settings = options | {"loss": Logistic(), "beta": 1.0, "reg": 0.0}
-    n_samples = round(settings.pop("alpha") * dim)
-    rows = []
-    for at, train_loss in descend(problem, n_samples, dim, rng=rng, **settings):
-        norms = np.array([np.linalg.norm(at.query), np.linalg.norm(at.readout)])
-        cosines = np.array([at.query, at.readout]) @ at.direction / np.maximum(norms, 1e-300)
-        rows.append([cosines[0], norms[0], cosines[1], norms[1], at.bias, train_loss])
-    return np.array(rows)
-
-
-def run_dense(trials: int = 6) -> None:
-    """Ten settings, new and reused samples, two dimensions: deviations in standard errors."""
-    rng = np.random.default_rng(7)
-    for index in range(10):
-        problem = SparseTokenProblem(
-            int(rng.integers(2, 9)), 1, float(rng.uniform(2, 4)), float(rng.uniform(0.25, 0.75))
-        )
-        options: dict[str, Any] = {
-            "steps": 5,
-            "alpha": float(rng.uniform(1, 4)),
-            "lr_query": float(rng.uniform(1, 6)),
-            "lr_readout": float(rng.uniform(0.5, 2)),
-            "lr_bias": 1.0,
-        }
-        for batches in ("fresh", "reused"):
-            options["batches"] = batches
-            t = training(problem, **options, n_points=16384)
-            expected = np.stack([getattr(t, name) for name in NAMES], axis=1)
-            for dim in (150, 400):
-                drawn = np.array([dense_run(problem, dim, rng, **options) for _ in range(trials)])
-                error = drawn.std(axis=0, ddof=1) / np.sqrt(trials)
-                moved = error > 1e-12
-                scores = (drawn.mean(axis=0) - expected)[moved] / error[moved]
-                bias = np.abs(drawn.mean(axis=0) - expected)[1:, 0].mean()
-                print(
-                    f"{index} {batches:7} d={dim:4}: root mean square score "
-                    f"{np.sqrt((scores**2).mean()):.2f}, largest {np.abs(scores).max():.1f}; "
-                    f"mean deviation of the cosine {bias:.3f}",
-                    flush=True,
-                )
-
-
 def dense_minimum(
     problem: SparseTokenProblem,
     dim: int,
@@ -223,7 +175,7 @@ def run_joint(trials: int = 6, dim: int = 300) -> None:
 
 if __name__ == "__main__":
     command, *numbers = sys.argv[1:] or ["rows"]
-    commands: dict[str, Any] = {"dense": run_dense, "random": run_random, "joint": run_joint}
+    commands: dict[str, Any] = {"random": run_random, "joint": run_joint}
     if command == "rows":
         print_rows("training", rows())
     else:
