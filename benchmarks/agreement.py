@@ -59,7 +59,7 @@ def compare(name: str, index: int, trials: int, table: Table) -> list[float]:
     (predicted,) = model.theory(problem, [size], settings)
     numbers = [n for n in NUMBERS if n in model.predicted and n in model.simulated]
     expected = {number: getattr(predicted, number) for number in numbers}
-    scores = []
+    scores: list[float] = []
     for dim in DENSE if name in ("training", "joint") else DIMENSIONS:
         drawn = [model.trial(problem, size, dim, settings, rng) for _ in range(trials)]
         scores = []

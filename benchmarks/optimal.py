@@ -1,10 +1,10 @@
 """Optimal learning: time, random settings, signals in runs.
 
 ``python -m benchmarks.optimal`` prints the rows; ``... random [SETTINGS] [SEED]`` looks for a
-learner that does better than the optimum; ``... learners [PROBLEMS] [SEED]`` sets our classifiers beside it, and
-``... sizes`` does so by the number of samples; ``... runs`` compares with the closed form of the
-published benchmark "shifted mean" (arXiv 2510.25759): bags of 15 to 45 instances, a run of which is
-shifted.
+learner that does better than the optimum; ``... learners [PROBLEMS] [SEED]`` sets our classifiers
+beside it, and ``... sizes`` does so by the number of samples; ``... runs`` compares with the closed
+form of the published benchmark "shifted mean" (arXiv 2510.25759): bags of 15 to 45 instances, a run
+of which is shifted.
 """
 
 import math
@@ -24,7 +24,6 @@ from sparsetoken import (
     SparseTokenClassifier,
     SparseTokenProblem,
 )
-from sparsetoken.sampling import sample_posterior_mean
 from sparsetoken.theory import (
     joint_risk,
     optimal,
@@ -40,6 +39,7 @@ LEARNERS = {
     "bayes": lambda: BayesAttentionClassifier(random_state=0),
     "sparsetoken": lambda: SparseTokenClassifier(random_state=0, n_trees=100),
 }
+
 
 def rows() -> Iterator[Row]:
     for n_tokens in LENGTHS:
