@@ -1,6 +1,7 @@
 """Judging agreement in standard errors."""
 
 import numpy as np
+import pytest
 from scipy import stats
 
 Z_LIMIT = 4.0  # about 6e-5 two-sided: hundreds of comparisons with fixed seeds still pass
@@ -47,3 +48,13 @@ def assert_same_law(first, second):
     assert first.keys() == second.keys()
     found = {name: disagreements(first[name], second[name]) for name in first}
     assert not any(found.values()), {name: lines for name, lines in found.items() if lines}
+
+
+def quick_first(cases, quick=1):
+    """Return the cases of a test, all but the first few of them marked ``statistical``."""
+    cases = list(cases)
+    rest = [
+        pytest.param(*(case if isinstance(case, tuple) else [case]), marks=pytest.mark.statistical)
+        for case in cases[quick:]
+    ]
+    return cases[:quick] + rest

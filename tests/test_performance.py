@@ -113,6 +113,7 @@ def test_labels_recorded_wrongly_count_as_recorded():
     assert windows.rates(0.0).fpr == pytest.approx((0.1 * signal + 0.5 * noise) / 0.6)
 
 
+@pytest.mark.statistical
 def test_error_bars_cover_a_finer_law():
     """Of each number at several readouts: within three bars of one from 16 times the points."""
     fine = attention_law(PROBLEM, Softmax(), 0.9, 1.0, 32_768)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from dense_reference import two_gradient_steps
-from statistical import Z_LIMIT, assert_same_law, disagreements, standard_score
+from statistical import Z_LIMIT, assert_same_law, disagreements, quick_first, standard_score
 
 from populations import POPULATIONS
 from sparsetoken import SparseTokenProblem
@@ -44,7 +44,7 @@ def reduced_queries(problem, loss, trials, seed, n_samples=N_SAMPLES, **options)
         yield sample_query(problem, n_samples, DIM, loss=loss, random_state=rng, **RATES, **options)
 
 
-@pytest.mark.parametrize(("problem", "loss"), CASES, ids=str)
+@pytest.mark.parametrize(("problem", "loss"), quick_first(CASES), ids=str)
 def test_same_law_as_dense(problem, loss):
     dense = record(dense_queries(problem, loss, TRIALS, seed=1))
     reduced = record(reduced_queries(problem, loss, TRIALS, seed=2))
@@ -56,6 +56,7 @@ def test_same_law_as_dense(problem, loss):
     assert_same_law(dense, reduced)
 
 
+@pytest.mark.statistical
 def test_centred_step_has_the_same_law_as_dense():
     problem = SparseTokenProblem(6, 2, 2.0, 0.3)
     dense = record(dense_queries(problem, Logistic(), 2000, seed=1, center=True))
@@ -63,13 +64,14 @@ def test_centred_step_has_the_same_law_as_dense():
     assert_same_law(dense, reduced)
 
 
-@pytest.mark.parametrize("name", POPULATIONS)
+@pytest.mark.parametrize("name", quick_first(POPULATIONS))
 def test_populations_have_the_same_law_as_dense(name):
     dense = record(dense_queries(POPULATIONS[name], Logistic(), 2000, seed=1))
     reduced = record(reduced_queries(POPULATIONS[name], Logistic(), 4000, seed=2))
     assert_same_law(dense, reduced)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("wrong", ["n_tokens", "n_samples", "scale"])
 def test_the_comparison_would_see_a_wrong_constant(wrong):
     """L for L − 1, a sample too few, or a norm 3 % off must not pass."""
@@ -88,23 +90,25 @@ def test_the_comparison_would_see_a_wrong_constant(wrong):
 
 @pytest.mark.parametrize(
     ("problem", "loss", "rates", "cosine", "query_norm"),
-    [
-        (SparseTokenProblem(10, 1, 5.0), Logistic(), {}, 0.947565, 1.400704),
-        (
-            SparseTokenProblem(6, 2, 3.0, 0.3),
-            Logistic(),
-            {"alpha": 1.0, "lr_readout": 2.0, "lr_query": 1.0},
-            0.350099,
-            0.111333,
-        ),
-        (
-            SparseTokenProblem(10, 1, 5.0),
-            Square(),
-            {"lr_readout": 5.0, "lr_bias": 0.0, "lr_query": 1.0},
-            -0.368094,
-            0.477544,
-        ),
-    ],
+    quick_first(
+        [
+            (SparseTokenProblem(10, 1, 5.0), Logistic(), {}, 0.947565, 1.400704),
+            (
+                SparseTokenProblem(6, 2, 3.0, 0.3),
+                Logistic(),
+                {"alpha": 1.0, "lr_readout": 2.0, "lr_query": 1.0},
+                0.350099,
+                0.111333,
+            ),
+            (
+                SparseTokenProblem(10, 1, 5.0),
+                Square(),
+                {"lr_readout": 5.0, "lr_bias": 0.0, "lr_query": 1.0},
+                -0.368094,
+                0.477544,
+            ),
+        ]
+    ),
     ids=["aligned", "two signals", "anti-aligned"],
 )
 def test_large_samples_approach_the_limit(problem, loss, rates, cosine, query_norm):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from statistical import quick_first
 
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Hinge
@@ -54,6 +55,7 @@ def assert_stationary(result, accuracy=5e-3):
     assert np.abs(broken_conditions(result)).max() < accuracy
 
 
+@pytest.mark.statistical
 def test_elementwise_attention_below_capacity():
     """Scales that differ a lot under a wide envelope; simulation says 0.2792 ± 0.0019."""
     problem = SparseTokenProblem(10, 1, 5.0)
@@ -62,7 +64,9 @@ def test_elementwise_attention_below_capacity():
     assert_stationary(found)
 
 
-@pytest.mark.parametrize("query", [{}, {"cosine": 0.7, "sharpness": 2.0}], ids=["pooled", "query"])
+@pytest.mark.parametrize(
+    "query", quick_first([{}, {"cosine": 0.7, "sharpness": 2.0}]), ids=["pooled", "query"]
+)
 def test_hinge_without_ridge_above_capacity(query):
     problem, model = SparseTokenProblem(10, 1, 3.0), "attention" if query else "pooled"
     threshold = capacity(problem, model, **query)
@@ -128,6 +132,7 @@ def test_the_readout_under_a_strong_ridge(loss, reg):
         assert_stationary(risk(problem, "pooled", alpha=300.0, reg=reg, loss=loss))
 
 
+@pytest.mark.statistical
 def test_rare_samples_that_hold_the_readout_show_in_the_error_bar():
     """Negatives whose tokens all have weight near zero are rare, and nothing else fits them."""
     problem = SparseTokenProblem(14, 3, 5.88, 0.49)

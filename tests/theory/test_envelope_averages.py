@@ -60,6 +60,7 @@ def test_agrees_with_adaptive_quadrature(loss):
         assert found == pytest.approx(expected, rel=1e-5, abs=1e-8)
 
 
+@pytest.mark.statistical
 def test_the_kinks_of_a_loss_of_ones_own():
     """With a step of 0.2, as for smooth losses, E[h] is off by up to one in a thousand."""
     for found, expected in found_and_expected(get_loss(SmoothedHinge()), 12, (-1, 1), (-2, 2)):

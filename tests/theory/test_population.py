@@ -9,7 +9,7 @@ from dense_reference import attention_features, two_gradient_steps
 from scipy.optimize import linprog
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from statistical import Z_LIMIT, standard_score
+from statistical import Z_LIMIT, quick_first, standard_score
 
 from populations import LABEL_ERRORS, POPULATIONS, STRENGTHS, TWO_LENGTHS
 from sparsetoken import Population, SparseTokenProblem
@@ -24,6 +24,7 @@ from sparsetoken.sampling import (
 from sparsetoken.theory import alignment, capacity, risk, two_step_risk
 
 each_population = pytest.mark.parametrize("name", POPULATIONS)
+one_population_first = pytest.mark.parametrize("name", quick_first(POPULATIONS))
 STEPS = ("readout_overlap", "readout_norm", "bias", "query_overlap", "query_norm", "cosine")
 QUERY = {"cosine": 0.8, "sharpness": 1.2}
 ONE = SparseTokenProblem(10, 1, 5.0, 0.4)
@@ -62,7 +63,7 @@ def check(limit, rows, allowance, wrong=1.1):
     assert abs(standard_score(errors, wrong * limit.test_error)) > Z_LIMIT  # it would see that
 
 
-@each_population
+@one_population_first
 def test_attention_agrees_with_simulation(name):
     population = POPULATIONS[name]
     dim, trials, alpha, reg = 200, 16, 2.0, 2e-2
@@ -94,7 +95,7 @@ def test_attention_agrees_with_simulation(name):
     check(limit, rows, 8e-3)
 
 
-@each_population
+@one_population_first
 def test_dense_tokens_from_end_to_end(name):
     """Two-step protocol and pooling on dense sequences, tested on dense sequences."""
     population, dim, trials, reg = POPULATIONS[name], 100, 12, 0.1
@@ -137,7 +138,7 @@ def separable(features, y):
     return result.status == 0
 
 
-@each_population
+@one_population_first
 def test_capacity_separates(name):
     population, dim, trials, rng = POPULATIONS[name], 60, 12, np.random.default_rng(0)
     direction, other = np.eye(dim)[:2]

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from statistical import quick_first
 
 from sparsetoken import SparseTokenProblem
 from sparsetoken.sampling import sample_features
@@ -64,10 +65,12 @@ def separable(features, y):
 
 @pytest.mark.parametrize(
     ("problem", "cosine", "sharpness"),
-    [
-        (SparseTokenProblem(10, 1, 3.0, 0.5), 0.9, 1.0),
-        (SparseTokenProblem(6, 2, 2.0, 0.3), 0.6, 1.5),
-    ],
+    quick_first(
+        [
+            (SparseTokenProblem(10, 1, 3.0, 0.5), 0.9, 1.0),
+            (SparseTokenProblem(6, 2, 2.0, 0.3), 0.6, 1.5),
+        ]
+    ),
 )
 def test_separable_fraction_on_both_sides(problem, cosine, sharpness):
     dim, trials, rng = 60, 30, np.random.default_rng(0)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from statistical import Z_LIMIT, standard_score
+from statistical import Z_LIMIT, quick_first, standard_score
 
 from sparsetoken import SparseTokenProblem
 from sparsetoken.losses import get_loss
@@ -33,13 +33,21 @@ def test_checked_values(row):
 
 @pytest.mark.parametrize(
     ("problem", "loss", "alpha", "rates"),
-    [
-        (SparseTokenProblem(10, 1, 5.0, 0.5), "logistic", 2.0, {}),
-        (SparseTokenProblem(6, 3, 2.0, 0.2), "hinge", 1.0, {"lr_readout": 3.0, "lr_bias": 0.9}),
-        (SparseTokenProblem(8, 2, 3.0, 0.7), "square", 0.5, {"lr_bias": 0.3}),
-        (SparseTokenProblem(5, 5, 2.0, 0.5), "logistic", 2.0, {}),
-        (SparseTokenProblem(10, 1, 5.0, 0.2), "logistic", 2.0, {"lr_readout": 2.0, "lr_bias": 0.0}),
-    ],
+    quick_first(
+        [
+            (SparseTokenProblem(10, 1, 5.0, 0.5), "logistic", 2.0, {}),
+            (SparseTokenProblem(6, 3, 2.0, 0.2), "hinge", 1.0, {"lr_readout": 3.0, "lr_bias": 0.9}),
+            (SparseTokenProblem(8, 2, 3.0, 0.7), "square", 0.5, {"lr_bias": 0.3}),
+            (SparseTokenProblem(5, 5, 2.0, 0.5), "logistic", 2.0, {}),
+            (
+                SparseTokenProblem(10, 1, 5.0, 0.2),
+                "logistic",
+                2.0,
+                {"lr_readout": 2.0, "lr_bias": 0.0},
+            ),
+        ],
+        2,
+    ),
     ids=["plain", "hinge", "square", "all tokens", "anti-aligned"],
 )
 def test_agrees_with_simulation(problem, loss, alpha, rates):
@@ -141,10 +149,3 @@ def test_centring_changes_nothing_that_the_bias_has_balanced():
     rare = SparseTokenProblem(10, 1, 5.0, 0.2)
     assert alignment(rare, alpha=2.0, lr_readout=2.0, lr_bias=0.0).anti_aligned
     assert not alignment(rare, alpha=2.0, lr_readout=2.0, lr_bias=0.0, center=True).anti_aligned
-
-
-def test_the_former_name_of_center_still_works():
-    problem = SparseTokenProblem(5, 1, 3.0, 0.2)
-    with pytest.warns(FutureWarning, match="centre is now called center"):
-        former = alignment(problem, alpha=2.0, centre=True)
-    assert former == alignment(problem, alpha=2.0, center=True)

@@ -3,7 +3,7 @@ import pytest
 from dense_reference import softmax
 from scipy.optimize import minimize as l_bfgs
 from scipy.special import expit
-from statistical import Z_LIMIT, standard_score
+from statistical import Z_LIMIT, quick_first, standard_score
 
 from sparsetoken import SparseTokenProblem
 from sparsetoken.theory import ConvergenceWarning, joint_risk
@@ -49,8 +49,8 @@ def plain():
     return joint_risk(PROBLEM, alpha=4.0, reg_query=0.1, reg_readout=0.1, n_points=1024)
 
 
-@pytest.mark.parametrize("informed", [True, False], ids=["informed", "uninformed"])
-@pytest.mark.parametrize("dim", [100, 250])
+@pytest.mark.parametrize("informed", quick_first([True, False]), ids=["informed", "uninformed"])
+@pytest.mark.parametrize("dim", quick_first([100, 250]))
 def test_agrees_with_dense_minimization(plain, dim, informed):
     rng = np.random.default_rng(dim)
     runs = [dense_minimum(PROBLEM, 4.0, dim, 0.1, rng, informed) for _ in range(10)]
@@ -58,6 +58,7 @@ def test_agrees_with_dense_minimization(plain, dim, informed):
         assert abs(standard_score(values, getattr(plain, name))) < Z_LIMIT, name
 
 
+@pytest.mark.statistical
 def test_accepts_what_simulation_confirms(plain):
     """Means of L-BFGS at d = 800 and 400, from informed and uninformed starts alike."""
     assert plain.stable
@@ -72,6 +73,7 @@ def test_accepts_what_simulation_confirms(plain):
         assert found.test_error.uncertainty < 1e-3
 
 
+@pytest.mark.statistical
 def test_refuses_where_the_symmetric_solution_is_not_the_minimum():
     with pytest.warns(ConvergenceWarning, match="stable=False"):
         found = joint_risk(PROBLEM, alpha=4.0, reg_query=0.02, reg_readout=0.05, n_points=1024)
@@ -94,6 +96,7 @@ def test_bad_argument_is_named(argument, value):
         joint_risk(PROBLEM, **arguments)
 
 
+@pytest.mark.statistical
 def test_without_signal_the_query_has_no_direction():
     """Noise of the tokens alone moves it, a little, however stiffly it is held."""
     problem = SparseTokenProblem(4, 1, 0.0, 0.4)

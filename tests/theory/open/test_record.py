@@ -8,6 +8,7 @@ from sparsetoken.theory import ConvergenceWarning, training
 from theory.open.dense_descent import NAMES
 
 
+@pytest.mark.statistical
 def test_error_bars_cover_the_error():
     problem = SparseTokenProblem(6, 1, 3.0)
     for batches in ("fresh", "reused", "online"):

@@ -38,6 +38,7 @@ def test_same_samples_forever_many_samples_are_new_samples():
         assert found == pytest.approx(expected, rel=2e-3, abs=2e-4), name
 
 
+@pytest.mark.statistical
 def test_many_steps_on_the_same_samples_need_not_many_points():
     """Late gradients nearly depend on earlier ones: noise of their covariance must not grow.
 

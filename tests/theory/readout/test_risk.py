@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from statistical import Z_LIMIT, standard_score
+from statistical import Z_LIMIT, quick_first, standard_score
 
 from populations import TWO_LENGTHS
 from sparsetoken import Population, SparseTokenProblem
@@ -17,7 +17,9 @@ QUERY = {"cosine": 0.9, "sharpness": 1.5}
 
 
 @pytest.mark.parametrize("loss", ["logistic", "square", "hinge"])
-@pytest.mark.parametrize(("model", "options"), [("pooled", {}), ("attention", QUERY)], ids=str)
+@pytest.mark.parametrize(
+    ("model", "options"), quick_first([("pooled", {}), ("attention", QUERY)]), ids=str
+)
 def test_best_ridge_beats_a_grid(loss, model, options):
     options = {"loss": loss, "n_points": 2048, **options} if options else {"loss": loss}
     best = risk(PROBLEM, model, alpha=2.0, reg="best", **options)
@@ -91,6 +93,7 @@ def window_scores(problem, found, n_windows, n, seed):
     return y, scores.reshape(n, n_windows).max(axis=1)
 
 
+@pytest.mark.statistical
 def test_longer_sequences_whole_and_by_windows():
     """One token has the signal, so it is in one window: dense sequences agree."""
     trained = risk(PROBLEM, "attention", alpha=3.0, reg=1e-2, **QUERY)
