@@ -5,7 +5,7 @@ import math
 import pytest
 
 from app.views.drawing import checked, first, trace
-from sparsetoken.app.parameters import CONTROLS, DEPENDENT, PRESETS, check, check_together
+from sparsetoken.app.parameters import CONTROLS, DEPENDENT, PRESETS, check
 from sparsetoken.app.views import VIEWS
 
 pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
@@ -33,8 +33,6 @@ def test_what_need_not_be_given():
     assert check(CONTROLS["features"], None) is None
     with pytest.raises(ValueError, match="Features per token"):
         check(VIEWS["planner"].controls["features"], None)
-    with pytest.raises(ValueError, match="4 signal tokens do not fit into a sequence of 3"):
-        check_together({"n_tokens": 3, "n_signal": 4})
 
 
 def test_controls_that_depend_on_others_are_there():

@@ -85,10 +85,8 @@ def test_the_page_learns_its_controls_from_the_vocabulary(server):
 
 def test_the_service_describes_itself(server):
     schema = server.ask("GET", "/api/openapi.json").json
-    assert "/api/views/learning" in schema["paths"]
-    limits = schema["components"]["schemas"]["LearningCurvesValues"]["properties"]["n_tokens"]
-    assert (limits["minimum"], limits["maximum"]) == (1, 1000)
-    assert limits["description"] == "Tokens in a sequence."
+    assert set(schema["paths"]) == {"/api/explorer", "/api/views/{name}", "/api/data"}
+    assert set(schema["components"]["schemas"]["Asked"]["properties"]) == {"values", "simulate"}
 
 
 @pytest.mark.parametrize(
@@ -117,14 +115,14 @@ def test_nothing_else_is_served(server, path):
         ({"n_tokens": 0}, "Sequence length must be an integer in [1, 1000], got 0."),
         ({"loss": "zero"}, "Loss must be one of 'logistic', 'square', 'hinge', got 'zero'."),
         ({"n_signal": 4, "n_tokens": 3}, "4 signal tokens do not fit into a sequence of 3."),
-        ({"nothing": 1}, "nothing: Extra inputs are not permitted."),
+        ({"nothing": 1}, "unknown value 'nothing'"),
     ],
     ids=str,
 )
 def test_wrong_values_are_explained(server, values, words):
     reply = server.draw("learning", values)
     assert reply.status == 422
-    assert reply.json["detail"] == words
+    assert reply.json["detail"].startswith(words)
 
 
 BODIES = ["", "nonsense", "[]", "1", "null", '"text"', "[" * 5000, '{"a":' * 3000, "9" * 6000]
@@ -166,6 +164,7 @@ def test_150_mutated_requests(server):
 def test_odd_names_and_methods(server):
     for method, path in (
         ("GET", "/api/views/%00"),
+        ("POST", "/api/views/nothing"),
         ("PUT", "/api/views/learning"),
         ("POST", "/"),
         ("POST", "/static/main.js"),

@@ -59,6 +59,7 @@ def test_lines_come_in_order_and_a_process_is_used_again():
     async def play(crew):
         lines = await answered(crew, tasks.count, 3)
         assert [line["sentence"] for line in lines] == ["0", "1", "2"]
+        await asyncio.sleep(0)  # it is put back
         (again,) = await answered(crew, tasks.count, 1)
         assert again["progress"] == lines[0]["progress"]
         (long,) = await answered(crew, tasks.count, 1, long=True)

@@ -149,13 +149,6 @@ def check(control: Quantity, value: Any) -> Any:
     return value
 
 
-def check_together(values: Values) -> None:
-    """Refuse values that are possible alone but not together."""
-    length, signal = values.get("n_tokens", 1), values.get("n_signal", 1)
-    if signal > length:
-        raise ValueError(f"{signal} signal tokens do not fit into a sequence of {length}")
-
-
 def slider(name: str) -> tuple[float, float]:
     """Return the ends of a control's slider."""
     return CONTROLS[name].low, CONTROLS[name].high

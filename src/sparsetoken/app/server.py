@@ -13,35 +13,24 @@ import threading
 import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
 import uvicorn
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from fastapi.staticfiles import StaticFiles
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
+from pydantic import BaseModel, ConfigDict
 from starlette.requests import ClientDisconnect
 
 from sparsetoken._validation import check_count
 from sparsetoken.app.guard import Guard
-from sparsetoken.app.parameters import (
-    CONTROLS,
-    DEPENDENT,
-    GROUPS,
-    PRESETS,
-    check,
-    check_together,
-    describe,
-)
+from sparsetoken.app.parameters import CONTROLS, DEPENDENT, GROUPS, PRESETS, describe
 from sparsetoken.app.study import FIELDS, MOST_BYTES, save, study
-from sparsetoken.app.view import View
 from sparsetoken.app.views import VIEWS
 from sparsetoken.app.workers import Workers
-from sparsetoken.vocabulary import Quantity
 
 _STATIC = Path(__file__).with_name("static")
 _MOST_BODY = 20_000
@@ -67,8 +56,7 @@ def make_app() -> FastAPI:
     app.add_middleware(Guard, most_bytes=_MOST_BODY, large={"/api/data": MOST_BYTES})
     app.add_exception_handler(RequestValidationError, _explain)
     _add_pages(app)
-    for view in VIEWS.values():
-        _add_view(app, view)
+    _add_views(app)
     _add_data(app)
     return app
 
@@ -88,10 +76,13 @@ def _log(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 def _explain(_: Request, error: Any) -> JSONResponse:
-    """Say in a sentence which value is wrong and what it may be."""
+    """Say in a sentence what is wrong with a request."""
     first = error.errors()[0]
     name = str(first["loc"][-1]) if first["loc"] else ""
-    words = str(first.get("ctx", {}).get("error", "")) or f"{name[:40]}: {first['msg']}"
+    return _refuse(f"{name[:40]}: {first['msg']}")
+
+
+def _refuse(words: str) -> JSONResponse:
     return JSONResponse({"detail": f"{words.encode('utf-8', 'replace').decode()[:500]}."}, 422)
 
 
@@ -132,50 +123,36 @@ def _add_pages(app: FastAPI) -> None:
     app.mount("/static", StaticFiles(directory=_STATIC))
 
 
-def _schema(control: Quantity) -> dict[str, Any]:
-    schema: dict[str, Any] = {"description": control.help, "default": control.default}
-    if control.slider:
-        kind = "integer" if control.whole else "number"
-        return schema | {"type": kind, "minimum": control.low, "maximum": control.high}
-    return schema | {"type": "string"} | ({"enum": control.options} if control.options else {})
+class Asked(BaseModel):
+    """A request for a picture; ``/api/explorer`` lists the values of each view and their limits."""
+
+    model_config = ConfigDict(extra="forbid")
+    values: dict[str, Any] = {}
+    simulate: bool = False
+    """Whether to add points of a simulation, where the view has one."""
 
 
-def _request_type(view: View) -> Any:
-    """Return the type of a request for a view; the vocabulary checks each value."""
-    fields: dict[str, Any] = {
-        name: (
-            Annotated[
-                Any, BeforeValidator(partial(check, control)), WithJsonSchema(_schema(control))
-            ],
-            control.default,
-        )
-        for name, control in view.controls.items()
-    }
-    title = view.title.title().replace(" ", "")
-    model: Any = create_model(f"{title}Values", __config__={"extra": "forbid"}, **fields)
+def _add_views(app: FastAPI) -> None:
+    """Add the route of all pictures."""
 
-    def together(values: BaseModel) -> dict[str, Any]:
-        found = values.model_dump()
-        check_together(found)
-        return found
-
-    values = Field(default_factory=dict, validate_default=True)
-    checked = Annotated[model, AfterValidator(together)]
-    return create_model(f"{title}Request", values=(checked, values), simulate=(bool, False))
-
-
-def _add_view(app: FastAPI, view: View) -> None:
-    """Add the route of a view."""
-
-    async def picture(asked: Any) -> StreamingResponse:
+    @app.post(
+        "/api/views/{name}",
+        summary="A picture, coarse and then refined",
+        response_class=Response,
+        responses=_ANSWER,
+    )
+    async def picture(name: str, asked: Asked) -> Response:
+        if name not in VIEWS:
+            raise HTTPException(404, "There is no such view.")
+        view = VIEWS[name]
+        try:
+            values = view.check(asked.values)
+        except ValueError as error:
+            return _refuse(str(error))
         function = view.simulate if asked.simulate and view.simulate else view.draw
         long = view.long or function is view.simulate
-        answer = app.state.workers.answer(function, asked.values, long=long)
+        answer = app.state.workers.answer(function, values, long=long)
         return StreamingResponse(answer, media_type=_LINES)
-
-    picture.__annotations__["asked"] = _request_type(view)
-    path = f"/api/views/{view.name}"
-    app.post(path, summary=view.question, response_class=Response, responses=_ANSWER)(picture)
 
 
 def _add_data(app: FastAPI) -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 from sparsetoken.app.figures import Figure
-from sparsetoken.app.parameters import CONTROLS, GROUPS, Values
-from sparsetoken.vocabulary import Quantity
+from sparsetoken.app.parameters import CONTROLS, GROUPS, Values, check
+from sparsetoken.vocabulary import Quantity, check_known
 
 
 class Line(TypedDict, total=False):
@@ -61,3 +61,14 @@ class View:
         names = [name for entry in self.names for name in GROUPS.get(entry, (entry,))]
         default = self.defaults.get
         return {n: replace(CONTROLS[n], default=default(n, CONTROLS[n].default)) for n in names}
+
+    def check(self, given: Mapping[str, Any]) -> Values:
+        """Return all values, each in the right type and within its limits, or raise ValueError."""
+        controls = self.controls
+        for name in given:
+            check_known("value", name[:40], controls)
+        values = {name: check(c, given.get(name, c.default)) for name, c in controls.items()}
+        length, signal = values.get("n_tokens", 1), values.get("n_signal", 1)
+        if signal > length:
+            raise ValueError(f"{signal} signal tokens do not fit into a sequence of {length}")
+        return values

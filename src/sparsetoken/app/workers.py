@@ -72,6 +72,7 @@ class _Worker:
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._listen, args=(loop,), daemon=True).start()
+        self.is_alive, self.kill = self._process.is_alive, self._process.kill
 
     def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
         line: bytes | None = b""
@@ -83,11 +84,8 @@ class _Worker:
             with suppress(RuntimeError):  # or the server has
                 loop.call_soon_threadsafe(self._lines.put_nowait, line)
 
-    def is_alive(self) -> bool:
-        return bool(self._process.is_alive())
-
     def ask(self, *request: Any) -> None:
-        """Hand over a request; anything else stops the one under way."""
+        """Hand over a request; an empty one stops that under way."""
         with suppress(OSError):  # that it has ended is seen by who reads its lines
             self._pipe.send(request)
 
@@ -95,19 +93,15 @@ class _Worker:
         """Return the next line, empty at the end of an answer, None if the process has ended."""
         return await self._lines.get()
 
-    async def come_to_an_end(self) -> bool:
-        """Stop an answer at its next line; return whether it did."""
+    async def stop(self) -> bool:
+        """Stop an answer at its next line; return whether that came soon."""
         self.ask()
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE):
                 while line := await self.read():
                     pass
                 return line is not None
-        except TimeoutError:
-            return False
-
-    def kill(self) -> None:
-        self._process.kill()
+        return False
 
 
 class Workers:
@@ -116,8 +110,8 @@ class Workers:
     def __init__(self) -> None:
         self._turns = asyncio.Semaphore(_MOST)
         self._idle = [_Worker() for _ in range(_SPARE)]
-        self._busy: set[_Worker] = set()
-        self._ending: set[asyncio.Task[None]] = set()
+        self._all = set(self._idle)
+        self._releasing: set[asyncio.Task[None]] = set()
         self._closed = False
 
     async def answer(
@@ -138,7 +132,9 @@ class Workers:
                         answered = True
                         yield line
                 finally:
-                    self._give_back(worker, done=line == b"", long=long)
+                    release = asyncio.create_task(self._release(worker, line, long))
+                    self._releasing.add(release)
+                    release.add_done_callback(self._releasing.discard)
                 if answered or line is not None or self._closed:
                     break
             if line is None and not self._closed:
@@ -147,42 +143,24 @@ class Workers:
     def _take(self) -> _Worker:
         """Take the process that was used last, which remembers most, and keep another at hand."""
         while self._idle and not self._idle[-1].is_alive():
-            self._idle.pop()
+            self._all.discard(self._idle.pop())
         worker = self._idle.pop() if self._idle else _Worker()
-        self._busy.add(worker)
         if not self._idle:
             self._idle.append(_Worker())
+        self._all |= {worker, *self._idle}
         return worker
 
-    def _give_back(self, worker: _Worker, done: bool, long: bool) -> None:
-        if done and not long:
-            self._keep(worker)
-        elif long or self._closed:
-            self._end(worker)
-        else:
-            ending = asyncio.create_task(self._stop(worker))
-            self._ending.add(ending)
-            ending.add_done_callback(self._ending.discard)
-
-    async def _stop(self, worker: _Worker) -> None:
-        if await worker.come_to_an_end():
-            self._keep(worker)
-        else:
-            self._end(worker)
-
-    def _keep(self, worker: _Worker) -> None:
-        if self._closed or len(self._idle) > _SPARE:
-            self._end(worker)
-        else:
-            self._busy.discard(worker)
+    async def _release(self, worker: _Worker, line: bytes | None, long: bool) -> None:
+        """Keep a process that has come to an end, or soon does; end any other."""
+        again = not long and (line == b"" or await worker.stop())
+        if again and not self._closed and len(self._idle) <= _SPARE:
             self._idle.append(worker)
-
-    def _end(self, worker: _Worker) -> None:
-        self._busy.discard(worker)
-        worker.kill()
+        else:
+            self._all.discard(worker)
+            worker.kill()
 
     def close(self) -> None:
         """End all processes, whatever they are doing."""
         self._closed = True
-        for worker in (*self._idle, *self._busy):
+        for worker in self._all:
             worker.kill()

@@ -7,7 +7,6 @@ import shlex
 
 import pytest
 
-from sparsetoken.app.parameters import check, check_together
 from sparsetoken.app.views import VIEWS
 from sparsetoken.cli import main
 
@@ -17,11 +16,7 @@ ODD = {"loss": "square", "signal": 4.0, "positive_rate": 0.4}
 
 
 def checked(view, given=None):
-    controls = VIEWS[view].controls
-    assert not set(given or {}) - set(controls)
-    values = {name: control.default for name, control in controls.items()} | (given or {})
-    check_together(values)
-    return {name: check(controls[name], value) for name, value in values.items()}
+    return VIEWS[view].check(given or {})
 
 
 def lines(view, given=None, simulate=False):
