@@ -31,7 +31,7 @@ def table(store, sweep):
 
 
 @pytest.mark.system
-def test_result_does_not_depend_on_who_computes(tmp_path):
+def test_result_does_not_depend_on_who_computes(tmp_path, capfd):
     tables = []
     with Store(tmp_path / "serial.db") as store:
         assert run(SWEEP, store).computed == 12
@@ -50,6 +50,7 @@ def test_result_does_not_depend_on_who_computes(tmp_path):
         tables.append(table(store, SWEEP))
     assert len(tables[0]) == 12
     assert all(found == tables[0] for found in tables[1:])
+    assert capfd.readouterr().err == ""  # no traceback of a worker
 
 
 def test_failures_are_recorded_and_not_kept_as_results(tmp_path):
@@ -142,7 +143,7 @@ def _wait_until_gone(session):
 
 @unix
 @pytest.mark.system
-def test_a_worker_that_dies_ends_the_run_in_a_sentence(tmp_path):
+def test_a_worker_that_dies_ends_the_run_in_a_sentence(tmp_path, capfd):
     fixed = {"model": "pooled", "dim": 200, "trials": 4}
     axes = {"alpha": [1.0 + i / 8 for i in range(16)]}
     sweep = Sweep([Grid(["test_error"], axes, fixed, ["simulation"])])
@@ -159,6 +160,7 @@ def test_a_worker_that_dies_ends_the_run_in_a_sentence(tmp_path):
 
         with pytest.raises(RuntimeError, match=r"a worker has died.*what is finished is kept"):
             run_and_kill()
+        assert capfd.readouterr().err == ""  # no traceback of a worker
         done = store.counts()["done"]
         assert 2 <= done < 16
         assert run(sweep, store) == (16 - done, 0, done)

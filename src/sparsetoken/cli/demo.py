@@ -14,7 +14,8 @@ from sparsetoken.vocabulary import PARAMETERS
 
 _NOTES = """\
 The difference, in standard errors, shrinks as dim grows: the theory is its limit.
-No classifier trained on as many samples can have an error below the best possible."""
+No classifier trained on as many samples can have an expected error below the best possible.
+Chance alone makes {far:.1g} in 100 differences of {trials} trials larger than 3."""
 _NEXT = """
 type next  sparsetoken plan --dim 384 --n-tokens 50 --signal 6 --error 0.05   how many samples?
            sparsetoken fit bags.csv --by bag --label y                        your own sequences
@@ -52,9 +53,16 @@ def demo(
     columns = ("model", "samples/dim", "theory", "simulation", "± s.e.", "difference")
     title = f"test error: one signal token of 10, signal 5, dim {dim}, {trials} trials"
     print_table(columns, lines, title)
-    typer.echo(_NOTES)
+    typer.echo(_NOTES.format(far=100 * _far_by_chance(trials), trials=trials))
     print_files(out)
     typer.echo(_NEXT)
+
+
+def _far_by_chance(trials: int) -> float:
+    """Return the probability that a mean is three of its own standard errors off."""
+    from scipy.special import stdtr
+
+    return 2.0 * float(stdtr(trials - 1, -3.0))
 
 
 def compare(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

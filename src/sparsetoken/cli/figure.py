@@ -7,11 +7,11 @@ import typer
 
 from sparsetoken.cli.options import AsJson, Scheduler, Workers, open_executor, option
 from sparsetoken.cli.output import check_output, message, print_json, print_result, waiting
-from sparsetoken.experiments.figures import WIDTHS, figure_names, get_recipe
+from sparsetoken.experiments.figures import SUMMARIES, WIDTHS, get_recipe
 
 
 def _complete_name(typed: str) -> list[str]:
-    return [name for name in figure_names() if name.startswith(typed)]
+    return [name for name in SUMMARIES if name.startswith(typed)]
 
 
 def figure(
@@ -47,8 +47,7 @@ def figure(
     picture. Stop it at any time: the next run goes on from the results.
     """
     if name is None:
-        summaries = {figure: get_recipe(figure).summary for figure in figure_names()}
-        print_result(as_json, summaries, ("figure", "shows"), list(summaries.items()))
+        print_result(as_json, SUMMARIES, ("figure", "shows"), list(SUMMARIES.items()))
         return
     get_recipe(name)
     picture = out or Path(f"{name}.png")

@@ -1,14 +1,13 @@
 """Named figures, one file each: the sweep behind it, and the drawing of its table.
 
-A file ``NAME.py`` of this folder makes the figure "NAME". It decorates its drawing with
-:func:`figure`, which also says where the table comes from: a function whose defaults are the
-settings for a paper. Nothing of it is imported before it is asked for, so that its name is known
-without any numerics.
+The figure "NAME" is the file ``NAME.py`` of this folder, listed in ``SUMMARIES``. It decorates its
+drawing with :func:`figure`, which also says where the table comes from: a function whose defaults
+are the settings for a paper. Nothing of it is imported before it is asked for: names and summaries
+are known without any numerics.
 """
 
 import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -31,6 +30,19 @@ if TYPE_CHECKING:
 WIDTHS = (40.0, 500.0)
 """The least and the largest width of a figure, in mm."""
 
+SUMMARIES = {
+    "alignment": "cosine between query and signal against samples per dimension",
+    "attention-map": "attention weights on drawn sequences, after the two steps",
+    "capacity": "separable fraction and training loss around the capacity, several dimensions",
+    "hard-phase": "lengths and samples at which learning is impossible, hard, and easy",
+    "learning-curves": "test error and training loss of three models and the optimum, by samples",
+    "residual-error": "error in the limit of unlimited readout data against the query's cosine",
+    "scaling": "required signal and test error against sequence length, six architectures",
+    "sensitivity": "cosine and test error over learning rates, rate of positives and temperature",
+    "split": "test error against the fraction of the samples given to the query",
+}
+"""What each figure shows, by its name."""
+
 Rows = Sequence[dict[str, Any]]
 
 
@@ -40,8 +52,8 @@ class Recipe:
 
     Parameters
     ----------
-    name, summary : str
-        What the figure is called and what it shows.
+    name : str
+        What the figure is called.
     title : str
         The first sentence of its caption: what it tells.
     panels : (int, int)
@@ -59,7 +71,6 @@ class Recipe:
     """
 
     name: str
-    summary: str
     title: str
     panels: tuple[int, int]
     data: "Callable[..., Sweep | Rows]" = field(repr=False)
@@ -80,24 +91,24 @@ class Recipe:
         return self.full | (self.quick if quick else {}) | changed
 
 
-def figure(summary: str, **recipe: Any) -> "Callable[[Drawing], Recipe]":
+def figure(**recipe: Any) -> "Callable[[Drawing], Recipe]":
     """Make the decorated drawing a recipe, named as its file; arguments as in Recipe."""
 
     def make(draw: "Drawing") -> Recipe:
         name = draw.__module__.rpartition(".")[2].replace("_", "-")
-        return Recipe(name, summary, draw=draw, **recipe)
+        return Recipe(name, draw=draw, **recipe)
 
     return make
 
 
 def figure_names() -> list[str]:
     """Return the names of the figures, without importing them."""
-    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
+    return list(SUMMARIES)
 
 
 def get_recipe(name: str) -> Recipe:
     """Return the recipe of a figure, or raise ValueError with the nearest name."""
-    check_known("figure", name, figure_names())
+    check_known("figure", name, SUMMARIES)
     recipe: Recipe = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").draw
     return recipe
 

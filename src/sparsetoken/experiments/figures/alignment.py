@@ -25,7 +25,6 @@ def sweep(
 
 
 @figure(
-    "cosine between query and signal against samples per dimension",
     title="Two gradient steps turn the query towards the signal",
     panels=(1, 2),
     data=sweep,

@@ -42,7 +42,6 @@ def weights(
 
 
 @figure(
-    "attention weights on drawn sequences, after the two steps",
     title="Where the query looks after two steps",
     panels=(1, 2),
     data=weights,

@@ -47,7 +47,6 @@ def _times(ratios: list[float], limit: float) -> list[float]:
 
 
 @figure(
-    "separable fraction and training loss around the capacity, several dimensions",
     title="Below the capacity α* the training samples are separable",
     panels=(2, len(_MODELS)),
     data=sweep,

@@ -48,7 +48,6 @@ def sweep(
 
 
 @figure(
-    "lengths and samples at which learning is impossible, possible but hard, and easy",
     title="Where learning is hard",
     panels=(1, 2),
     data=sweep,

@@ -35,7 +35,6 @@ def sweep(
 
 
 @figure(
-    "error in the limit of unlimited readout data against the query's cosine",
     title="Above the black line attention loses to pooling",
     panels=(1, 1),
     data=sweep,

@@ -62,7 +62,6 @@ def sweep(
 
 
 @figure(
-    "required signal and test error against sequence length, six architectures",
     title="What longer sequences cost",
     panels=(1, 2),
     data=sweep,

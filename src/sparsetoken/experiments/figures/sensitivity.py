@@ -45,7 +45,6 @@ def sweep(
 
 
 @figure(
-    "cosine and test error over learning rates, rate of positives and temperature",
     title="What decides whether the query finds the signal",
     panels=(2, 3),
     data=sweep,

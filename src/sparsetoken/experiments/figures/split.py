@@ -30,7 +30,6 @@ def sweep(
 
 
 @figure(
-    "test error against the fraction of the samples given to the query",
     title="How to divide n = αd samples between query and readout",
     panels=(1, 1),
     data=sweep,
