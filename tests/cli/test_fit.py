@@ -124,8 +124,8 @@ def slides(tmp_path, drawn):
 def test_slides(run, refused, tmp_path, slides):
     folder, table = slides
     model = tmp_path / "model.npz"
-    refused(("fit", folder), 2, "h5_files has no labels: name a table of labels with --labels")
-    refused(("fit", folder, "--labels", table), 2, "with --label, one of case_id, tumour")
+    refused(("fit", folder), 2, "h5_files has no labels: name a table of labels with 'labels'")
+    refused(("fit", folder, "--labels", table), 2, "with 'label', one of case_id, tumour")
     options = ("--labels", table, "--label", "tumour", "--out", model, "--model", "two-step")
     assert run("fit", folder, *options)[0] == 0
     everything = json.loads(run("predict", model, folder, "--json")[1])
@@ -145,13 +145,13 @@ def test_layers_and_options_in_messages(run, refused, tmp_path, drawn):
     X, y, _ = drawn
     data, model = tmp_path / "acts.npz", tmp_path / "model.npz"
     np.savez(data, layer_3=X, layer_7=X[:, ::-1], labels=y)
-    refused(("fit", data, "--out", model), 2, "say which with --layer, one of 3, 7")
+    refused(("fit", data, "--out", model), 2, "say which with 'layer', one of 3, 7")
     options = ("--layer", 7, "--out", model, "--model", "pooled", "--held-out", 0)
     assert run("fit", data, *options)[0] == 0
     assert run("predict", model, data)[0] == 0  # remembers the layer
     table = tmp_path / "x.csv"
     table.write_text("bag,label, site,x\na,0,p,1\nb,1,q,2\n")
-    refused(("fit", table, "--out", model), 2, "say --ignore ' site'")
+    refused(("fit", table, "--out", model), 2, "leave it out with 'ignore'")
 
 
 def test_too_little_memory_is_said(refused, monkeypatch, tmp_path, drawn):

@@ -98,7 +98,7 @@ def test_a_pilot_needs_labels(refused, tmp_path):
 def test_a_pilot_may_have_layers(refused, tmp_path):
     np.savez(tmp_path / "blind.npz", layer_3=np.ones((8, 2, 3)), layer_7=np.ones((8, 2, 3)))
     asked = ("plan", "pilot", tmp_path / "blind.npz", "--error", "0.1")
-    refused(asked, 2, "say which with --layer")
+    refused(asked, 2, "say which with 'layer'")
     refused((*asked, "--layer", "7"), 2, "blind.npz has no labels")
 
 

@@ -43,7 +43,7 @@ def test_cells(cells, kind):
     assert data.sequences.feature_names.tolist() == list("abcd")
     data = read_dataset(path, "sample", "disease", features="X_pca")
     assert np.array_equal(data.sequences.tokens, X[:, :2])
-    with pytest.raises(ValueError, match=r"column of obs .* with by=; it holds .*sample, disease"):
+    with pytest.raises(ValueError, match=r"column of obs .* with 'by'; it holds .*sample, disease"):
         read_dataset(path)
 
 

@@ -56,7 +56,7 @@ def test_one_label_a_bag_is_never_guessed(tmp_path):
     [
         (
             {"Z": np.ones((2, 2, 2))},
-            "must hold an array 'X' .* with features=. It holds Z \\(2, 2, 2\\) f",
+            "must hold an array 'X' .* with 'features'. It holds Z \\(2, 2, 2\\) f",
         ),
         ({"X": X.reshape(3, 2, 2), "y": [1, 0]}, r"y must have shape \(3,\), got \(2,\)"),
         ({"X": X.reshape(3, 2, 2), "bag": [0, 1, 2]}, r"with 'bag', X must have shape \(tokens, d"),

@@ -20,7 +20,9 @@ def test_an_empty_label_is_no_class(tmp_path):
     with pytest.raises(ValueError, match="has no labels in 'label'"):
         read_dataset(path).with_labels()
     path.write_text("bag,x\na,1\nb,2\n")
-    with pytest.raises(ValueError, match=r"has no labels: say which .* with label=, or .* labels="):
+    with pytest.raises(
+        ValueError, match=r"has no labels: say which .* with 'label', or .* 'labels'"
+    ):
         read_dataset(path).with_labels()
 
 

@@ -93,7 +93,7 @@ def test_one_slide_for_a_model_of_slides(tmp_path, batch):
     like = json.loads(json.dumps(read_dataset(folder).roles.to_dict()))
     same_slides(read_dataset(tmp_path / "new.h5", like=like), {"new": tokens})
     if not batch:
-        with pytest.warns(OneTokenWarning, match="each of the 5 rows of features .* with by="):
+        with pytest.warns(OneTokenWarning, match="each of the 5 rows of features .* with 'by'"):
             assert len(read_dataset(tmp_path / "new.h5")) == 5
 
 

@@ -77,7 +77,7 @@ def test_a_column_that_names_some_is_refused_unless_it_is_named(folder):
     pandas.DataFrame({"slide": ORDER[:9], "label": Y[ORDER[:9]]}).to_csv(
         folder / "labels.csv", index=False
     )
-    with pytest.raises(ValueError, match="'slide' names 9 of 12; say which with by="):
+    with pytest.raises(ValueError, match="'slide' names 9 of 12; say which with 'by'"):
         read_dataset(folder)
     data = read_dataset(folder, by="slide")
     assert data.labelled.sum() == 9
@@ -105,7 +105,7 @@ def test_the_only_column_with_exactly_the_names_is_found(tmp_path):
     data = read_dataset(tmp_path / "x.npz", labels=table)
     assert dict(zip(data.ids, data.labels, strict=True)) == {"a": 0, "b": 1, "c": 1}
     table.write_text("probe,site,label\na,p,0\nb,q,1\nc,p,1\nd,p,1\n")  # one more: not exactly
-    with pytest.raises(ValueError, match="'probe' names 3 of 3; say which with by="):
+    with pytest.raises(ValueError, match="'probe' names 3 of 3; say which with 'by'"):
         read_dataset(tmp_path / "x.npz", labels=table)
 
 
@@ -114,7 +114,7 @@ def test_positions_are_no_names(tmp_path):
     np.savez(tmp_path / "x.npz", X=np.ones((3, 2, 2)))
     table = tmp_path / "t.csv"
     table.write_text("rank,label\n2,0\n0,1\n1,1\n")
-    with pytest.raises(ValueError, match="'rank' names 3 of 3; say which with by="):
+    with pytest.raises(ValueError, match="'rank' names 3 of 3; say which with 'by'"):
         read_dataset(tmp_path / "x.npz", labels=table)
     assert read_dataset(tmp_path / "x.npz", "rank", labels=table).labels.tolist() == [1, 1, 0]
     table.write_text("bag,label\n2,0\n0,1\n1,1\n")
@@ -144,9 +144,11 @@ def test_the_tables_of_clam(tmp_path):
     table.write_text("case_id,slide_id,tumour,age\np,s0.svs,yes,1\np,s1.svs,no,2\nq,s2.svs,yes,3\n")
     data = read_dataset(folder, label="tumour", labels=table, group="case_id")
     assert (data.labels.tolist(), data.groups.tolist()) == (["yes", "no", "yes"], ["p", "p", "q"])
-    with pytest.raises(ValueError, match=r"with label=, one of case_id, tumour, age$"):
+    with pytest.raises(ValueError, match=r"with 'label', one of case_id, tumour, age$"):
         read_dataset(folder, labels=table)
     with pytest.raises(ValueError, match=r"h5_files has no labels: name a table of labels with la"):
         read_dataset(folder).with_labels()
-    with pytest.raises(ValueError, match=r"names none .* has 'p' in 'case_id', .* 's0'; .* by="):
+    with pytest.raises(
+        ValueError, match=r"names none .* has 'p' in 'case_id', .* 's0'; .* 'by' which"
+    ):
         read_dataset(folder, "case_id", "tumour", labels=table)

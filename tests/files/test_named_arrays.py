@@ -39,7 +39,7 @@ def test_an_array_a_layer_is_chosen(tmp_path, ending):
     path = tmp_path / f"x{ending}"
     archive(path, layer_3=PADDED, layer_7=PADDED + 1, attention_mask=MASK, labels=np.arange(3))
     with pytest.raises(
-        ValueError, match=r"say which with layer=, one of 3, 7.*layer_3 \(3, 5, 4\)"
+        ValueError, match=r"say which with 'layer', one of 3, 7.*layer_3 \(3, 5, 4\)"
     ):
         read_dataset(path)
     data = read_dataset(path, layer=7)
@@ -53,11 +53,11 @@ def test_an_array_a_layer_is_chosen(tmp_path, ending):
         read_dataset(path)
     archive(path, **{"blocks.3.mlp": PADDED, "blocks.3.attn": PADDED})
     with pytest.raises(
-        ValueError, match=r"layer 3 has blocks.3.* and .*; say which with features="
+        ValueError, match=r"layer 3 has blocks.3.* and .*; say which with 'features'"
     ):
         read_dataset(path)
     archive(path, X=PADDED)
-    with pytest.raises(ValueError, match=r"layer=3, but X \(3, 5, 4\) has no layers"):
+    with pytest.raises(ValueError, match=r"'layer' is 3, but X \(3, 5, 4\) has no layers"):
         read_dataset(path, layer=3)
 
 
@@ -75,7 +75,7 @@ def test_bits_of_bfloat16_and_layers_in_one_array(tmp_path):
     write_h5(
         path, about, data=layered, offsets=[0, 3, 8, 10], layers=[4, 8, 12], detection_mask=mask
     )
-    with pytest.raises(ValueError, match="data has the layers 4, 8, 12; say which with layer="):
+    with pytest.raises(ValueError, match="data has the layers 4, 8, 12; say which with 'layer'"):
         read_dataset(path)
     with pytest.warns(UserWarning, match="detection_mask is not used"):
         data = read_dataset(path, layer=12)

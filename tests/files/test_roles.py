@@ -34,7 +34,7 @@ def test_a_usual_name_comes_before_one_like_it(tmp_path):
     assert np.array_equal(data.sequences[1], PADDED[1])
     assert data.labels.tolist() == [0, 1, 2]
     archive(tmp_path / "x.npz", Features=PADDED, FEATS=PADDED)
-    with pytest.raises(ValueError, match="may be in Features or FEATS; say which with features="):
+    with pytest.raises(ValueError, match="may be in Features or FEATS; say which with 'features'"):
         read_dataset(tmp_path / "x.npz")
     (tmp_path / "x.csv").write_text("Bag ID,Label,x\na,0,1\na,0,2\nb,1,3\n")
     data = read_dataset(tmp_path / "x.csv")

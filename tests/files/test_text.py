@@ -98,11 +98,11 @@ def test_other_ways_to_write_text(tmp_path):
         ("bag,label,x\na,0,1\n,0,1\n", "line 3, column 'bag': '' names no sequence"),
         (
             "id,label,x\na,0,1\n",
-            "no column 'bag' or 'sequence' among id, label, x; name .* with by=",
+            "no column 'bag' or 'sequence' among id, label, x; name .* with 'by'",
         ),
         (
             "bag,sequence,label,x\na,b,0,1\n",
-            "there are 'bag' and 'sequence'; say which is meant with by=",
+            "there are 'bag' and 'sequence'; say which is meant with 'by'",
         ),
         ("bag,label\na,0\n", "no columns with features"),
         ("bag,label,x\n", "no tokens"),

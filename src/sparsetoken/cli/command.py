@@ -1,6 +1,5 @@
 """Entry point: the commands and what they share."""
 
-import re
 import sys
 import warnings
 from typing import Annotated, Any
@@ -32,8 +31,6 @@ app.command()(serve.serve)
 # Typer brings its own copy of click, or takes the installed one: the class is known by its child.
 _UsageError: Any = typer.BadParameter.__base__
 _EXPECTED = (_UsageError, ValueError, ArithmeticError, RuntimeError, MemoryError, OSError)
-# Arguments of ``read_dataset`` in a message, with or without a value: options here.
-_ARGUMENT = re.compile(r"\b(by|label|labels|features|ignore|group|layer)=('[^']*'|[0-9]+)?")
 
 
 def _print_version(wanted: bool) -> None:
@@ -91,8 +88,4 @@ def _sentence(error: Exception) -> str:
 
 
 def _one_line(text: object) -> str:
-    return _ARGUMENT.sub(_as_option, " ".join(str(text).split()))
-
-
-def _as_option(argument: "re.Match[str]") -> str:
-    return f"--{argument[1]}" + (f" {argument[2]}" if argument[2] else "")
+    return " ".join(str(text).split())

@@ -80,7 +80,7 @@ def _divide(archive: NamedArrays, name: str, by: str | None) -> _Divided:
     elif archive.path.suffix == ".h5ad":
         columns = shorten([column for column, array in arrays.items() if len(array.shape) == 1], 12)
         raise ValueError(
-            f"name the column of obs that names sequences with by=; it holds {columns}"
+            f"name the column of obs that names sequences with 'by'; it holds {columns}"
         )
     elif "offsets" in arrays:
         divided = _Divided(Sequences(X, archive.read("offsets")), rows, total)
@@ -103,7 +103,7 @@ def _by_shape(path: Path, name: str, X: Array) -> Sequences:
     if tokens.ndim == 2:
         warn_caller(
             f"{path}: each of the {len(tokens)} rows of {name} was taken as a sequence of one "
-            "token; name the array with the sequence of each row with by=",
+            "token; name the array with the sequence of each row with 'by'",
             OneTokenWarning,
         )
         tokens = tokens[:, np.newaxis]
@@ -242,7 +242,7 @@ def _sequences_inside(archive: NamedArrays) -> list[tuple[str, NamedArrays]]:
     if not widths or any(len(array.shape) == 3 for array in arrays.values()):
         raise archive.no_tokens()
     first = next(iter(widths))
-    hint = f"; if one array holds the tokens, name it with features=: {list_arrays(arrays)}"
+    hint = f"; if one array holds the tokens, name it with 'features': {list_arrays(arrays)}"
     for name, width in widths.items():
         _check_width(name, width, first, widths[first], hint)
     return [(name, replace(archive, arrays={"X": arrays[name]})) for name in widths]

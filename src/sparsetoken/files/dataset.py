@@ -83,8 +83,8 @@ class Dataset:
             return self._subset(self.labelled)
         name = self.roles.label
         where = ":" if name is None else f" in {name!r};"
-        column = "say which array or column is the label with label=, or "
-        hint = "name a table of labels with labels="
+        column = "say which array or column is the label with 'label', or "
+        hint = "name a table of labels with 'labels'"
         hint = hint if name is not None or self.path.is_dir() else column + hint
         raise ValueError(f"{self.path} has no labels{where} {hint}")
 

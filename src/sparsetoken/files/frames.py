@@ -71,7 +71,7 @@ class Table(NamedTuple):
     def no_number(self, row: int, column: str, more: str = "") -> UnreadableError:
         """Return the error of a feature that is no finite number, or is missing."""
         cell = f"{self.where(row, column)} is not a finite number{more}"
-        other = f"if this column is no feature, say ignore={column!r}"
+        other = "if this column is no feature, leave it out with 'ignore'"
         return UnreadableError(f"{cell}; {other}; if a value is missing, {_FILL}")
 
 

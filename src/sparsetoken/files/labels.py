@@ -31,7 +31,7 @@ def with_labels(dataset: Dataset, table: Table, roles: Roles) -> Dataset:
     by, places = _match(dataset, candidates, roles.by)
     if label is None:
         others = shorten([name for name in candidates if name != by], 20)
-        raise ValueError(f"name the column with the label with label=, one of {others}")
+        raise ValueError(f"name the column with the label with 'label', one of {others}")
     labels, groups = (
         None if name is None else _values(columns[name], columns[by], places, len(dataset))
         for name in (label, group)
@@ -64,7 +64,7 @@ def _match(dataset: Dataset, columns: dict[str, list[Any]], by: str | None) -> t
     places = {name: _places(dataset.ids, values) for name, values in columns.items()}
     counts = {name: len({*rows} - {None}) for name, rows in places.items()}
     if by is not None and (by in columns or by != dataset.roles.by):
-        by = find_name(by, list(columns), "by=")
+        by = find_name(by, list(columns), "'by'")
         if not counts[by]:
             raise _no_match(dataset, columns, by)
         return by, places[by]
@@ -80,14 +80,14 @@ def _match(dataset: Dataset, columns: dict[str, list[Any]], by: str | None) -> t
         raise _no_match(dataset, columns, (usual or list(columns))[0])
     raise ValueError(
         f"it is not certain which column names the sequences: {shorten(partial)}; say which with "
-        "by= (sequences that it does not name have no label)"
+        "'by' (sequences that it does not name have no label)"
     )
 
 
 def _no_match(dataset: Dataset, columns: dict[str, list[Any]], name: str) -> ValueError:
     return ValueError(
         f"it names none of the sequences: it has {columns[name][0]!r} in {name!r}, "
-        f"{dataset.path} has {dataset.ids[0]!r}; the column of names is by="
+        f"{dataset.path} has {dataset.ids[0]!r}; say with 'by' which column names them"
     )
 
 

@@ -46,7 +46,7 @@ class NamedArrays:
         named, like, arrays = self.roles.features, self.roles.like, self.arrays
         if named is not None:
             if len(named) > 1:
-                raise ValueError("features= must name one array")
+                raise ValueError("'features' must name one array")
             inside = any(name.endswith(f"/{named[0]}") for name in arrays)
             return None if inside else find_name(named[0], list(arrays), "arrays")
         if like is not None and like.layout != "table" and (like.features or ("",))[0] in arrays:
@@ -57,7 +57,9 @@ class NamedArrays:
         usual = usual_names(USUAL["features"], large)
         usual = [n for n in usual if arrays[n].dtype.kind == "f"] or usual
         if len(usual) > 1:
-            held = f"{' or '.join(usual)}; say which with features=. It holds {list_arrays(arrays)}"
+            held = (
+                f"{' or '.join(usual)}; say which with 'features'. It holds {list_arrays(arrays)}"
+            )
             raise ValueError(f"the tokens may be in {held}")
         return usual[0] if usual else self._layer_name()
 
@@ -76,12 +78,12 @@ class NamedArrays:
         if wanted not in layers:
             missing = "" if wanted is None else f" There is no layer {wanted}."
             raise ValueError(
-                f"{self.path} holds one array per layer: say which with layer=, one of "
+                f"{self.path} holds one array per layer: say which with 'layer', one of "
                 f"{shorten(sorted(layers), 99)}.{missing} It holds {list_arrays(self.arrays)}"
             )
         if len(layers[wanted]) > 1:
             names = " and ".join(layers[wanted])
-            raise ValueError(f"layer {wanted} has {names}; say which with features=")
+            raise ValueError(f"layer {wanted} has {names}; say which with 'features'")
         return layers[wanted][0]
 
     def read_tokens(self, name: str) -> Array:
@@ -92,15 +94,15 @@ class NamedArrays:
         if extra == 1 and not numbered:
             raise ValueError(
                 f"{name} of shape {shape} has one axis too many. If it is layers, add an array "
-                "'layers' with their numbers, and choose with layer="
+                "'layers' with their numbers, and choose with 'layer'"
             )
         if extra != 1:
             if self.roles.layer is not None and not _LAYER.search(name):
-                raise ValueError(f"layer={self.roles.layer}, but {name} {shape} has no layers")
+                raise ValueError(f"'layer' is {self.roles.layer}, but {name} {shape} has no layers")
             return self.read(name)
         layers, wanted = self.read("layers").tolist(), self.roles.wanted_layer
         if wanted not in layers and len(layers) > 1:
-            raise ValueError(f"{name} has the layers {shorten(layers, 40)}; say which with layer=")
+            raise ValueError(f"{name} has the layers {shorten(layers, 40)}; say which with 'layer'")
         place = 0 if len(layers) == 1 else layers.index(wanted)
         axes = [i for i, size in enumerate(shape[:-1]) if size == len(layers)]
         if len(axes) != 1:
@@ -113,5 +115,5 @@ class NamedArrays:
 
     def no_tokens(self) -> ValueError:
         """Return the error of a file in which no array can be the tokens."""
-        held = f"name another with features=. It holds {list_arrays(self.arrays)}"
+        held = f"name another with 'features'. It holds {list_arrays(self.arrays)}"
         return ValueError(f"{self.path} must hold an array 'X' with the tokens; {held}")

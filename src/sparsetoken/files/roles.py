@@ -71,14 +71,14 @@ class Roles:
         """Return what was named for a role, was used in a file like this, or has a usual name."""
         named = getattr(self, role, None)
         if named is not None:
-            return find_name(named, names, f"{role}=")
+            return find_name(named, names, repr(role))
         before = getattr(self.like, role, None)
         if before in names:
             return str(before)
         present = usual_names(USUAL[role] if usual is None else usual, names)
         if len(present) > 1:
             listed = " and ".join(repr(name) for name in present)
-            raise ValueError(f"there are {listed}; say which is meant with {role}=")
+            raise ValueError(f"there are {listed}; say which is meant with {role!r}")
         return present[0] if present else None
 
 

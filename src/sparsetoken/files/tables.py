@@ -40,7 +40,7 @@ def read_table(path: Path, table: Table, roles: Roles, max_numbers: int | None) 
         for i in constant_columns(tokens, of_token):
             raise ValueError(
                 f"column {features[i]!r} has one value in each sequence, as a label has; leave it "
-                f"out with ignore={features[i]!r}, or say features='*' if it is a feature"
+                f"out with 'ignore', or take all columns with the pattern '*' for 'features'"
             )
     if (np.diff(of_token) < 0).any():
         order = np.argsort(of_token, kind="stable")
@@ -60,12 +60,12 @@ def _choose(table: Table, roles: Roles) -> Roles:
     group = roles.pick("group", header)
     for role, name in (("by", by), ("label", label), ("group", group)):
         if name is not None and any(word in kinds[name] for word in ("vector", "tokens", "<")):
-            raise ValueError(f"{role}={name!r} holds {kinds[name]}, not names")
+            raise ValueError(f"column {name!r}, taken for {role!r}, holds {kinds[name]}, not names")
     features = _features(kinds, roles, {by, label, group, *find_names(roles.ignore, header)})
     if by is None and kinds[features[0]] != "tokens":
         raise ValueError(
             f"no column 'bag' or 'sequence' among {shorten(header, 8)}; name the column with the "
-            "sequence of each token with by="
+            "sequence of each token with 'by'"
         )
     return Roles(by, label, group, tuple(features), layout="table")
 
@@ -79,7 +79,7 @@ def _features(kinds: dict[str, str], roles: Roles, taken: set[Any]) -> list[str]
         lists = [name for name in free if kinds[name] == "tokens"]
         lists = lists or [name for name in free if kinds[name] == "vector"]
         if len(lists) > 1:
-            raise ValueError(f"the tokens may be in {shorten(lists)}; say which with features=")
+            raise ValueError(f"the tokens may be in {shorten(lists)}; say which with 'features'")
         features = lists or free
     else:
         features = find_names(patterns, list(kinds))
@@ -94,7 +94,9 @@ def _features(kinds: dict[str, str], roles: Roles, taken: set[Any]) -> list[str]
     for name in features:
         if kinds[name] not in ("any", "number"):
             kind = "string" if kinds[name] == "text" else kinds[name]
-            raise ValueError(f"column {name!r} holds {kind}, not numbers; say ignore={name!r}")
+            raise ValueError(
+                f"column {name!r} holds {kind}, not numbers; leave it out with 'ignore'"
+            )
     return features
 
 
