@@ -146,7 +146,9 @@ def test_the_tables_of_clam(tmp_path):
     assert (data.labels.tolist(), data.groups.tolist()) == (["yes", "no", "yes"], ["p", "p", "q"])
     with pytest.raises(ValueError, match=r"with 'label', one of case_id, tumour, age$"):
         read_dataset(folder, labels=table)
-    with pytest.raises(ValueError, match=r"h5_files has no labels: name a table of labels with la"):
+    with pytest.raises(
+        ValueError, match=r"h5_files has no labels: name a table of labels with 'la"
+    ):
         read_dataset(folder).with_labels()
     with pytest.raises(
         ValueError, match=r"names none .* has 'p' in 'case_id', .* 's0'; .* 'by' which"

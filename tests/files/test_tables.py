@@ -70,7 +70,7 @@ def test_columns_of_lists_are_chosen_by_name(tmp_path):
 def test_columns_that_are_no_names(tmp_path):
     path = tmp_path / "x.parquet"
     parquet.write_table(pyarrow.table({"bag": [{"a": 1}], "x": [1.0]}), path)
-    with pytest.raises(ValueError, match="taken for .by., holds struct<a: int64>, not names"):
+    with pytest.raises(ValueError, match="taken for 'by', holds struct<a: int64>, not names"):
         read_dataset(path)
     parquet.write_table(
         pyarrow.table({"bag": ["a", "b"], "site": [None, "p"], "x": [1.0, 2.0]}), path
