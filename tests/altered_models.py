@@ -76,7 +76,7 @@ def _another(array, rng: np.random.Generator):
         return np.concatenate([array, array], axis)
     if kind == 2:
         return array.ravel() if rng.random() < 0.5 else array[np.newaxis]
-    if kind == 3:
+    if kind == 3 and array.dtype.kind in "fiu":
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             return array.astype(str(rng.choice(_TYPES)))

@@ -5,7 +5,7 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
@@ -175,6 +175,39 @@ def test_same_seed_same_result(classifier):
 def test_bad_data_is_named(classifier, data, y, message):
     with pytest.raises(ValueError, match=message):
         clone(classifier).fit(data, y)
+
+
+@pytest.mark.parametrize("classifier", [POOLED, BAYES], ids=["pooled", "bayes"])
+def test_labels_that_are_objects(classifier):
+    plain = clone(classifier).fit(X, Y)
+    objects = clone(classifier).fit(X, Y.astype(object))
+    assert objects.classes_.dtype.kind == "i"
+    assert np.array_equal(objects.decision_function(X), plain.decision_function(X))
+    mixed = np.where(Y == 1, "ill", None)
+    for labels, kinds in ((mixed, "NoneType and str"), ([{}] * 120, "dict")):
+        with pytest.raises(ValueError, match=f"y must hold labels of one kind.* got .*{kinds}"):
+            clone(classifier).fit(X, np.array(labels, dtype=object))
+
+
+def test_groups_are_routed_to_the_inner_folds(monkeypatch):
+    """With metadata routing, groups of a cross-validation reach ``fit`` as well as the splitter."""
+    received = []
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        received.append(groups)
+        return original(self, X, y, sample_weight, groups)
+
+    original = st.AttentionClassifier.fit
+    monkeypatch.setattr(st.AttentionClassifier, "fit", fit)
+    groups = np.arange(120) // 4
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = clone(ATTENTION).set_fit_request(groups=True)
+        params = {"groups": groups}
+        folds = GroupKFold(2)
+        scores = cross_val_score(model, X, Y, cv=folds, params=params, error_score="raise")
+    assert scores.mean() > 0.8
+    assert len(received) == 2
+    assert sorted(np.concatenate(received)) == sorted(groups)
 
 
 @pytest.mark.parametrize("classifier", [POOLED, VECTORIZED, TWO_STEP], ids=str)

@@ -153,6 +153,16 @@ def test_torch_gives_the_same_scores(torch, fitted, kind, moved):
     assert np.abs(scores - expected).max() < 1e-4 * expected.std()
 
 
+def test_torch_keeps_its_digits_on_long_sequences(torch):
+    clf = st.BayesAttentionClassifier(random_state=0, cv=2).fit(X, Y)
+    tokens = np.random.default_rng(0).standard_normal((4, 30_000, 8)) * X.std(axis=(0, 1))
+    tokens = (tokens + X.mean(axis=(0, 1))).astype(np.float32)
+    tokens[::2, 0] = X[Y == 1][0, 0]
+    scores = st.to_torch(clf)(torch.from_numpy(tokens)).numpy()
+    expected = clf.decision_function(tokens.astype(np.float64))
+    assert np.abs(scores - expected).max() < 1e-4 * expected.std()
+
+
 def test_a_module_takes_the_tensors_of_a_file(torch, fitted, tmp_path):
     from safetensors.torch import load_file
 

@@ -301,7 +301,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             name = type(self).__name__
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
         data = self._check_data(X, reset=True)
-        index = self._check_labels(align_labels(X, y), len(data))
+        index = self._check_labels(_plain_labels(align_labels(X, y)), len(data))
         sample_weight = align_labels(X, sample_weight, "sample_weight")
         self.__dict__.pop("fingerprints_", None)  # of an earlier fit
         if len(data) <= _REMEMBERED:
@@ -398,6 +398,23 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def _inspection() -> Any:
     """Return the package that answers questions about fitted classifiers."""
     return importlib.import_module("sparsetoken.inspection")
+
+
+def _plain_labels(y: Any) -> Any:
+    """Return labels of one kind: numbers that came as objects become numbers."""
+    labels = np.asarray(y)
+    if labels.dtype.kind != "O" or labels.ndim != 1:
+        return y
+    kinds = {type(label).__name__ for label in labels.tolist()}
+    if kinds == {"str"}:
+        return labels
+    plain = np.array(labels.tolist()) if len(kinds) == 1 else labels
+    if plain.dtype.kind not in "biufU" or plain.ndim != 1:
+        raise ValueError(
+            "y must hold labels of one kind, text or numbers, got objects of type "
+            f"{' and '.join(sorted(kinds))}"
+        )
+    return plain
 
 
 def _column_names(X: Any) -> Array | None:

@@ -139,13 +139,16 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
             s, t = (torch.einsum("bld,kcd->blkc", Z, w) for w in (self.queries, self.readouts))
             s = s.masked_fill(~present[..., None], _NEVER)
             count = present.sum(1)
-            size = torch.minimum(self.n_signal, count).long()
-            none = torch.zeros_like(s[None, :, 0])
-            sums = torch.cat([none, none.expand(int(self.n_signal.max()), *s[:, 0].shape) + _NEVER])
-            for token in s.unbind(1):  # log sums over choices of the tokens so far
-                sums = torch.cat([none, torch.logaddexp(sums[1:], sums[:-1] + token)])
-            sums = sums.gather(0, size[None, ..., None].expand(1, *sums.shape[1:]))[0]
-            ways = (count + 1).lgamma() - (size + 1).lgamma() - (count - size + 1).lgamma()
+            size = torch.minimum(self.n_signal, count)
+            sums, ways = torch.empty_like(s[:, 0]), torch.zeros_like(size)
+            for degree in self.n_signal.unique():  # of heads for as many signal tokens
+                alike = self.n_signal == degree
+                choices = _log_choices(torch, s[:, :, alike], int(degree))
+                index = size[:, alike].long()[None, ..., None].expand(1, *choices.shape[1:])
+                sums[:, alike] = choices.gather(0, index)[0]
+            for taken in range(int(self.n_signal.max())):  # log of the binomial coefficient
+                more = torch.log((count - taken).clamp(min=1.0) / (taken + 1.0))
+                ways = ways + torch.where(size > taken, more, 0.0)
             along = (torch.softmax(s, 1) * t).sum(1) + self.biases
             evidence = self.temperatures[:, None] * (sums - ways[..., None])
             evidence = evidence + self.biases * (size / self.n_signal)[..., None]
@@ -158,6 +161,33 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
     tensors = _tensors(classifier, threshold)
     dim, length = classifier.n_features_in_, getattr(classifier, "n_tokens_", None)
     return Probe(tensors)
+
+
+def _log_choices(torch: Any, scores: Any, degree: int) -> Any:
+    """Return the log of Σ exp(sum of scores) over choices of 0, 1, ... ``degree`` tokens, first.
+
+    Scores are (batch, L, heads, classes). Halves of a sequence are joined, again and again: single
+    precision then loses as many roundings as there are halvings, not as there are tokens.
+    """
+    blocks = torch.stack([torch.zeros_like(scores), scores])
+    while blocks.shape[2] > 1 or len(blocks) <= degree:
+        nothing = torch.full_like(blocks[:, :, :1], _NEVER)
+        nothing[0] = 0.0
+        if blocks.shape[2] % 2:
+            blocks = torch.cat([blocks, nothing], 2)
+        first, second = blocks[:, :, ::2], blocks[:, :, 1::2]
+        most = len(blocks) - 1
+        blocks = torch.stack(
+            [
+                torch.logsumexp(
+                    first[max(0, n - most) : min(n, most) + 1]
+                    + second[max(0, n - most) : min(n, most) + 1].flip(0),
+                    0,
+                )
+                for n in range(min(2 * most, degree) + 1)
+            ]
+        )
+    return blocks[:, :, 0]
 
 
 def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:

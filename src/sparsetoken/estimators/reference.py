@@ -42,16 +42,15 @@ class Reference:
     kept_folds: Any
     lengths: Any
 
-    def __post_init__(self) -> None:
-        classes, kept = np.asarray(self.classes), np.asarray(self.kept_classes)
-        if (
-            classes.min(initial=0) < 0
-            or kept.min(initial=0) < 0
-            or kept.max(initial=0) > (classes.max(initial=0))
+    def check(self, n_classes: int) -> None:
+        """Refuse numbers, of a file perhaps, that do not go together."""
+        for classes in (self.classes, self.kept_classes):
+            if not np.isin(classes, np.arange(n_classes)).all():
+                raise ValueError("a held-out sequence is of a class that does not exist")
+        if self.tokens is not None and len(Sequences(self.tokens, self.offsets)) != len(
+            self.kept_classes
         ):
-            raise ValueError("a held-out sequence is of a class that does not exist")
-        if self.tokens is not None:
-            Sequences(self.tokens, self.offsets)
+            raise ValueError("the kept tokens are not those of the kept sequences")
 
     def held_out(self, column: int, is_negative: Bools) -> Floats:
         """Return a column of scores of the negatives that were held out."""

@@ -67,7 +67,9 @@ class StackClassifier(SequenceClassifier):
         y : array-like of shape (n,)
             Labels of two or more classes.
         sample_weight : array-like of shape (n,), optional
-            Non-negative weights of the sequences.
+            Non-negative weights of the sequences. Only their ratios matter: a weight of two is not
+            a sequence that is there twice, since calibration counts sequences. Of scikit-learn's
+            ``check_estimator`` the checks of that equivalence therefore fail.
         groups : array-like of shape (n,), optional
             What each sequence belongs to, such as a patient or a document: samples of one group
             are never on both sides of a fold.

@@ -160,8 +160,10 @@ def _trial_scores(classifier: Any) -> Floats:
         numbers = [classifier.decision_function(X), classifier.predict_proba(X)]
         numbers += classifier.attention(X)
         classifier.explain(X)
-        if reference is not None and reference.kept_folds.max(initial=-1) >= 0:
-            classifier.as_stack().without_fold(int(reference.kept_folds.max()))
+        if reference is not None:
+            reference.check(len(classifier.classes_))
+            for fold in np.unique(reference.kept_folds[reference.kept_folds >= 0]):
+                classifier.as_stack().without_fold(int(fold))
     scores = np.concatenate([np.ravel(one) for one in numbers])
     if not np.isfinite(scores).all():
         raise ValueError("its scores are not finite")
