@@ -1,5 +1,6 @@
 """A float with its error bar."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -20,8 +21,26 @@ def test_is_a_float_with_facts():
     assert (estimate.uncertainty, estimate.converged, estimate.sharpness) == (0.01, True, 2.0)
     assert repr(estimate) == "Estimate(3.5 ± 0.01)"
     assert repr(Estimate(3.5, 0.01, False)) == "Estimate(3.5 ± 0.01, not converged)"
-    copied = pickle.loads(pickle.dumps(estimate))
-    assert (copied, vars(copied)) == (estimate, vars(estimate))
+    for copied in (pickle.loads(pickle.dumps(estimate)), copy.deepcopy(estimate)):
+        assert (copied, vars(copied)) == (estimate, vars(estimate))
+
+
+def test_error_bars_of_batches_are_computed_when_asked_for():
+    asked = []
+
+    def batches():
+        asked.append(True)
+        return [1.0, 2.0, 3.0]
+
+    estimate = Estimate.from_batches(2.0, batches, beside=0.5, converged=False)
+    assert estimate == 2.0
+    assert not asked
+    assert estimate.uncertainty == pytest.approx(np.hypot(1.0 / np.sqrt(3.0), 0.5))
+    assert estimate.uncertainty == pickle.loads(pickle.dumps(estimate)).uncertainty
+    assert len(asked) == 1
+    assert not estimate.converged
+    one = Estimate.from_batches(2.0, [2.0], beside=1e-8)  # from one batch nothing can be told
+    assert one.uncertainty == 1e-8
 
 
 def test_standard_error_is_that_of_the_mean_of_batches():

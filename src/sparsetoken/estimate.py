@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,8 +19,9 @@ class Estimate(float):
     ----------
     value : float
         The number itself.
-    uncertainty : float, default=0.0
-        Its estimated numerical error (one standard error).
+    uncertainty : float or callable, default=0.0
+        Its estimated numerical error (one standard error). A callable that returns it is called
+        when it is asked for.
     converged : bool, default=True
         Whether the solver behind it converged.
     **details : Any
@@ -35,19 +37,65 @@ class Estimate(float):
     4.54
     """
 
-    uncertainty: float
     converged: bool
+    _uncertainty: float | Callable[[], float]
 
     def __new__(
-        cls, value: float, uncertainty: float = 0.0, converged: bool = True, **details: Any
+        cls,
+        value: float,
+        uncertainty: float | Callable[[], float] = 0.0,
+        converged: bool = True,
+        **details: Any,
     ) -> "Estimate":
         """Make the float and attach the rest."""
         self = super().__new__(cls, value)
-        self.__dict__.update(uncertainty=float(uncertainty), converged=converged, **details)
+        self.__dict__.update(_uncertainty=uncertainty, converged=converged, **details)
         return self
 
+    @classmethod
+    def from_batches(
+        cls, value: float, batches: Any, *, beside: float = 0.0, **details: Any
+    ) -> "Estimate":
+        """Return a number whose error bar is how far independent batches disagree about it.
+
+        Parameters
+        ----------
+        value : float
+            The number, from all batches together.
+        batches : array-like, or callable that returns one
+            The number in each batch. A callable is called when the error bar is asked for.
+        beside : float, default=0.0
+            An error that the batches do not show.
+        **details : Any
+            As of an estimate.
+
+        Examples
+        --------
+        >>> from sparsetoken.theory import Estimate
+        >>> Estimate.from_batches(2.0, [1.8, 2.2, 1.9, 2.1])
+        Estimate(2 ± 0.09)
+        """
+
+        def uncertainty() -> float:
+            each = batches() if callable(batches) else batches
+            spread = float(standard_error(each)) if len(each) > 1 else 0.0
+            return math.hypot(spread, beside)
+
+        return cls(value, uncertainty, **details)
+
+    @property
+    def uncertainty(self) -> float:
+        """Its estimated numerical error: one standard error."""
+        if callable(self._uncertainty):
+            self.__dict__["_uncertainty"] = self._uncertainty()
+        return float(self._uncertainty)  # type: ignore[arg-type]  # a number by now
+
     def __getnewargs_ex__(self) -> Any:
-        return (float(self),), dict(self.__dict__)
+        details = {name: fact for name, fact in vars(self).items() if name != "_uncertainty"}
+        return (float(self), self.uncertainty), details
+
+    def __getstate__(self) -> None:
+        """Leave all to the arguments above."""
 
     def __repr__(self) -> str:
         flag = "" if self.converged else ", not converged"

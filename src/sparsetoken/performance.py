@@ -162,7 +162,7 @@ class Performance(Record):
             slope = np.gradient(recall) / np.maximum(np.gradient(fpr), 1e-300)
             slope = np.where(np.gradient(fpr) > 1e-12, slope, 0.0)
             each = batches[:, 1] - slope * batches[:, 0]
-            error = np.hypot(standard_error(each), self._unseen)
+            error = np.hypot(standard_error(each), self._rare_event_floor)
         return Roc(thresholds, fpr, recall, error)
 
     def windowed(self, n_windows: int) -> "Performance":
@@ -200,19 +200,18 @@ class Performance(Record):
         return [(law, self.readout.moved(by)) for law, by in zip(laws, moves, strict=True)]
 
     def _estimate(self, number: Callable[[FeatureLaw, Readout], float]) -> Estimate:
-        value = number(self.law, self.readout)
-        each = [number(law, readout) for law, readout in self._batches]
-        return self._with_error(value, each)
+        return self._with_error(
+            number(self.law, self.readout),
+            lambda: [number(law, readout) for law, readout in self._batches],
+        )
 
-    def _with_error(self, value: float, each: list[float]) -> Estimate:
+    def _with_error(self, value: float, each: Callable[[], list[float]]) -> Estimate:
         """Attach to a number the error bar from what it is in each batch."""
-        error = LEAST_UNCERTAINTY
-        if each:
-            error = math.hypot(standard_error(each), self._unseen)
-        return Estimate(value, error, self.converged)
+        beside = self._rare_event_floor if self.law.batches > 1 else LEAST_UNCERTAINTY
+        return Estimate.from_batches(value, each, beside=beside, converged=self.converged)
 
     @property
-    def _unseen(self) -> float:
+    def _rare_event_floor(self) -> float:
         """Errors on tokens rarer than the points can show do not appear in their spread."""
         return 0.02 / max(int(np.count_nonzero(self.law.points.label > 0)), 1)
 

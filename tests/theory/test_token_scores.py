@@ -10,12 +10,13 @@ from statistical import Z_LIMIT
 
 from populations import LENGTH_WITH_LABEL, TWO_LENGTHS
 from sparsetoken import Population, SparseTokenProblem
+from sparsetoken.estimate import standard_error
 from sparsetoken.theory.features import BATCHES
 from sparsetoken.theory.token_scores import (
     draw_positives,
-    error_bar,
     error_terms,
     log_likelihood_ratio,
+    rare_event_floor,
     token_scores,
 )
 
@@ -40,14 +41,9 @@ def test_whoever_calls_all_samples_one_class_errs_as_often_as_there_are_others(p
     rate = problem.positive_rate
     for terms, expected in zip(zip(*batches, strict=True), (rate, 1.0 - rate), strict=True):
         means = [values.mean() for values in terms]
-        bar = error_bar(means, rate, 4096)
+        bar = math.hypot(standard_error(means), rare_event_floor(rate, 4096))
         assert 0.0 < bar < 0.01
         assert abs(np.mean(means) - expected) < Z_LIMIT * bar
-
-
-def test_an_error_bar_allows_for_what_is_too_rare_to_be_seen():
-    assert error_bar([0.5] * 8, 0.3, 100) == pytest.approx(0.02 * 0.3 / 100)
-    assert error_bar([0.0, 1.0], 0.0, 100) == pytest.approx(math.sqrt(0.5) / math.sqrt(2))
 
 
 def test_the_noise_of_runs_is_in_place():

@@ -11,7 +11,6 @@ samplers make a run cost milliseconds, so there the training is run again and ag
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,12 +57,11 @@ def expected_error(results: Sequence[Risk], metric: Metric, n_samples: float) ->
     """
     errors = []
     for result in results:
-        law = replace(result.law, batches=1)  # the value alone: an error bar costs as much again
         noise = 0.0
         if metric.needs_bias and not math.isinf(n_samples):
             noise = bias_noise(result, n_samples)
         for bias in {result.readout.bias - noise, result.readout.bias + noise}:
-            moved = Performance(law, result.readout._replace(bias=bias), result.loss)
+            moved = Performance(result.law, result.readout._replace(bias=bias), result.loss)
             errors.append(metric.error(moved))
     return math.fsum(errors) / len(errors)
 

@@ -18,7 +18,7 @@ from sparsetoken.estimate import Estimate
 from sparsetoken.problem import Problem, SparseTokenProblem
 from sparsetoken.theory.features import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, SingleTokenRatio
-from sparsetoken.theory.token_scores import error_bar, error_terms, token_scores
+from sparsetoken.theory.token_scores import error_terms, rare_event_floor, token_scores
 
 _EXACT = 1e-10  # accuracy of the probabilities of a single signal token
 _GRID = 129  # thresholds over which an area is integrated
@@ -179,8 +179,11 @@ class _PointRule:
     def _estimate(self, number: Callable[[Floats, Floats, Floats], float]) -> Estimate:
         columns = self._positive, self._negative, self._scores
         value = number(*(column.ravel() for column in columns))
-        each = [number(*row) for row in zip(*columns, strict=True)]
-        return Estimate(value, error_bar(each, self._rate, self._scores.size))
+        return Estimate.from_batches(
+            value,
+            lambda: [number(*row) for row in zip(*columns, strict=True)],
+            beside=rare_event_floor(self._rate, self._scores.size),
+        )
 
 
 BayesRule = _ExactRule | _PointRule

@@ -19,7 +19,7 @@ from sparsetoken.pooling import Elementwise, Pooling, Softmax
 from sparsetoken.problem import Problem, SparseTokenProblem, check_problem
 from sparsetoken.theory.bayes import bayes_rule
 from sparsetoken.theory.features import BATCHES, DEFAULT_POINTS
-from sparsetoken.theory.token_scores import error_bar, error_terms, token_scores
+from sparsetoken.theory.token_scores import error_terms, rare_event_floor, token_scores
 
 _LARGEST_SIGNAL = 1e6
 
@@ -294,10 +294,13 @@ class _WeightedSamples:
             options={"xatol": 0.02 * width},
         )
         rate = self.problem.positive_rate
-        bar = error_bar(each(float(minimum.x)).mean(axis=1), rate, scores.size)
         least = float(np.minimum(missed, alarm).mean())
-        value = min(max(float(minimum.fun), least), rate, 1.0 - rate)
-        return Estimate(value, bar, sharpness=sharpness)
+        return Estimate.from_batches(
+            min(max(float(minimum.fun), least), rate, 1.0 - rate),
+            lambda: each(float(minimum.x)).mean(axis=1),
+            beside=rare_event_floor(rate, scores.size),
+            sharpness=sharpness,
+        )
 
 
 def _bayes(problem: Problem, n_points: int) -> Estimate:

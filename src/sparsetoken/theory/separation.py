@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from sparsetoken._types import Floats
-from sparsetoken.estimate import Estimate, standard_error, warn_not_converged
+from sparsetoken.estimate import Estimate, warn_not_converged
 from sparsetoken.law import FeatureLaw, Points
 from sparsetoken.pooling import Pooling
 from sparsetoken.problem import Problem, check_problem
@@ -66,11 +66,8 @@ def law_capacity(law: FeatureLaw) -> Estimate:
     if law.batches > 1:
         start, _, _ = _least_cost(law.first_batch.points, start)
     x, value, converged = _least_cost(law.points, start)
-    error = 0.0
-    if law.batches > 1:
-        each = _separation_cost(law.points, x)[3]
-        error = standard_error(law.by_batch(each))
-    return Estimate(1.0 / value, max(error, 1e-12) / value**2, converged)
+    each = law.by_batch(_separation_cost(law.points, x)[3]) / value**2
+    return Estimate.from_batches(1.0 / value, each, beside=1e-12 / value**2, converged=converged)
 
 
 def _least_cost(points: Points, x: Floats) -> tuple[Floats, float, bool]:

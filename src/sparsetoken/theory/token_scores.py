@@ -1,14 +1,11 @@
 """Points of sequences along the signal, and what each adds to the error of a rule."""
 
-import math
 from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sparsetoken._types import Bools, Floats
-from sparsetoken.estimate import standard_error
 from sparsetoken.places import log_mean_over_places
 from sparsetoken.problem import Problem, SparseTokenProblem
 from sparsetoken.theory.features import BATCHES, token_noise
@@ -16,9 +13,9 @@ from sparsetoken.theory.features import BATCHES, token_noise
 _SEED = 20260901
 
 
-def error_bar(batches: ArrayLike, rate: float, n_points: int) -> float:
-    """Return the error of the mean, with what is too rare for the points to show."""
-    return math.hypot(standard_error(batches), 0.02 * min(rate, 1.0 - rate) / n_points)
+def rare_event_floor(rate: float, n_points: int) -> float:
+    """Return the error of a mean by what is too rare for the points to show."""
+    return 0.02 * min(rate, 1.0 - rate) / n_points
 
 
 class Positives(NamedTuple):

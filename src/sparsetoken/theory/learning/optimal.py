@@ -268,6 +268,6 @@ def _free_entropy(information: InformationCurve, samples: Floats, overlap: float
         return Estimate(overlap and math.inf)
     prior = 0.5 * (overlap + math.log1p(-overlap))
     evidence = 0.5 * information.integral(overlap) * samples
-    spread = standard_error(information.deviations(overlap) @ evidence)
     total = float(evidence.sum())
-    return Estimate(prior + total, math.hypot(spread, _RELATIVE * total))
+    each = information.deviations(overlap) @ evidence
+    return Estimate.from_batches(prior + total, each, beside=_RELATIVE * total)

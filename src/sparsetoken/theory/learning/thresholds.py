@@ -84,14 +84,18 @@ def learning_thresholds(problem: Problem, *, n_points: int = POINTS) -> Learning
     tops = 1 + np.flatnonzero(rises[:-1] & ~rises[1:])
     if tops.size == 0:
         steepest = _steepest(curve)
-        each = [_steepest(curve.batch(index)) for index in range(curve.batches.shape[1])]
-        both = Estimate(steepest, math.hypot(standard_error(each), _RELATIVE * steepest))
+        batches = range(curve.batches.shape[1])
+        both = Estimate.from_batches(
+            steepest,
+            lambda: [_steepest(curve.batch(index)) for index in batches],
+            beside=_RELATIVE * steepest,
+        )
         return LearningThresholds(both, both, False)
     bottoms = 1 + np.flatnonzero(~rises[:-1] & rises[1:])
     escape = float(values[tops].max())
     possible = _possible(problem, float(values[bottoms].min()), escape, n_points)
-    batches = np.moveaxis(curve.batches, 1, 0)
-    relative = math.hypot(np.max(standard_error(batches) / batches.mean(axis=0)), _RELATIVE)
+    each = np.moveaxis(curve.batches, 1, 0)
+    relative = math.hypot(np.max(standard_error(each) / each.mean(axis=0)), _RELATIVE)
     low, high = (Estimate(math.exp(v), relative * math.exp(v)) for v in (possible, escape))
     return LearningThresholds(low, high, True)
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from sparsetoken._types import Floats
-from sparsetoken.estimate import Estimate, standard_error
+from sparsetoken.estimate import Estimate
 from sparsetoken.law import FeatureLaw, Readout, score_mean
 from sparsetoken.losses import Loss
 from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
@@ -123,8 +123,9 @@ class Risk(Performance):
     def _state(self, number: Callable[[Readout], float]) -> Estimate:
         """Return a function of the readout, which varies as the batches would move it."""
         moves = self.moves if self.moves is not None and self.law.batches > 1 else ()
-        each = [number(self.readout.moved(by)) for by in moves]
-        return self._with_error(number(self.readout), each)
+        return self._with_error(
+            number(self.readout), lambda: [number(self.readout.moved(by)) for by in moves]
+        )
 
     @cached_property
     def train_error(self) -> Estimate:
@@ -222,9 +223,9 @@ def _agrees(result: Risk) -> bool:
     coarse, batches = result._path[0], result.law.batches
     if batches == 1:
         return True
-    bar = math.sqrt(batches) * result.uncertainty + 1e-4 * result.test_error
     fine, first = (result._error(result.law.first_batch, x) for x in (result.readout, coarse))
-    return abs(fine - first) <= _FAR * bar
+    gap = abs(fine - first) - _FAR * 1e-4 * result.test_error
+    return gap <= 0.0 or gap <= _FAR * math.sqrt(batches) * result.uncertainty
 
 
 @np.errstate(over="ignore")  # where nothing has converged, moves are not bounded
@@ -241,12 +242,11 @@ def _train_loss(
         return 0.5 * ridge * (x.along_query**2 + x.along_rest**2 + x.spread**2)
 
     value = saddle.value - penalty(saddle.readout)
-    error = LEAST_UNCERTAINTY
-    if law.batches > 1:
-        envelopes = law.by_batch(saddle.moments.envelope)
-        each = envelopes - [penalty(saddle.readout.moved(by)) for by in moves]
-        error = standard_error(each)
-    return Estimate(max(value, 0.0), max(error, LEAST_UNCERTAINTY), converged)
+    envelopes = law.by_batch(saddle.moments.envelope)
+    each = envelopes - [penalty(saddle.readout.moved(by)) for by in moves]
+    return Estimate.from_batches(
+        max(value, 0.0), each, beside=LEAST_UNCERTAINTY, converged=converged
+    )
 
 
 def any_bias(saddle: Saddle, loss: Loss) -> bool:
