@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparsetoken.estimators.attention_heads import HeadObjective, HeadSpec
-from sparsetoken.estimators.head_passes import evidence_scores
+from sparsetoken.estimators.head_pooling import EvidencePooling
 from sparsetoken.estimators.members import TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.sequences.data import MemoryData
@@ -68,8 +68,8 @@ def test_gradients_of_heads_in_all_coordinates():
 def test_a_head_is_the_bayes_rule_of_the_model():
     """With w = θξ, a = 1 and b = −θ²/2 the score is the log of the likelihood ratio."""
     signal, tokens = 2.0, np.random.default_rng(0).standard_normal((4, 3))
-    direction = np.array([[signal, 0.0, 0.0]]).T
-    score = evidence_scores(as_sequences([tokens]), direction, np.ones(1))[0, 0]
+    u = signal * tokens[:, :1, np.newaxis]
+    score = EvidencePooling(np.ones(1), np.ones(1, dtype=int)).pool(u, np.array([0, 4]))[0, 0, 0]
     ratio = np.mean(np.exp(signal * tokens[:, 0] - signal**2 / 2))
     assert score - signal**2 / 2 == pytest.approx(np.log(ratio))
 

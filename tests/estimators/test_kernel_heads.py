@@ -93,6 +93,6 @@ def test_landmarks_do_not_depend_on_the_memory():
     members = KernelHeads(), KernelHeads()
     for member, room in zip(members, (np.inf, 50), strict=True):
         training = samples_of(X, y)
-        training.raw.memory_budget = room  # of numbers: a few sequences at a time
+        training.data.memory_budget = room  # of numbers: a few sequences at a time
         member.fit(training)
     np.testing.assert_array_equal(members[0].landmarks, members[1].landmarks)

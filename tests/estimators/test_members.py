@@ -1,13 +1,11 @@
 """Members one by one: in batches and token by token, and the head of a query and a readout."""
 
-from functools import reduce
-
 import numpy as np
 import pytest
 from dense_reference import softmax
 
 import sparsetoken as st
-from sparsetoken.estimators.members import LinearHead, join_exponentials
+from sparsetoken.estimators.members import LinearHead
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import as_sequences
 
@@ -49,11 +47,3 @@ def test_a_linear_head_is_softmax_and_readout():
     assert sums == pytest.approx(scores)
     pooled = LinearHead(np.zeros(10), head.coef, 0.0)
     assert pooled.scores(data)[:, 0, 0] == pytest.approx(X[:5].mean(axis=1) @ head.coef)
-
-
-def test_sums_of_exponentials_are_joined_without_overflow():
-    scores, values = np.array([-1e3, 1e3, 1e3 + 1.0]), np.array([5.0, 2.0, 3.0])
-    parts = [(score, 1.0, value) for score, value in zip(scores, values, strict=True)]
-    largest, total, along = reduce(join_exponentials, parts)
-    assert largest == 1e3 + 1.0
-    assert along / total == pytest.approx(softmax(scores) @ values)

@@ -22,7 +22,9 @@ def test_standard_coordinates(shrinkage):
     standard = Standard(data, weights)
     per_token = weights * data.lengths / (weights @ data.lengths)
     (covariance,) = data.total(token_covariance, (per_token,), standard.mean, standard.scale)
-    matrix = standard.to_scaled(np.eye(5), shrinkage).T
+    directions, _ = standard.to_data(np.eye(5), shrinkage)
+    scale = np.where(standard.scale > 0, standard.scale, 1.0)
+    matrix = (directions / scale).T
     found = matrix.T @ covariance @ matrix
     if shrinkage is None:
         assert np.trace(found) == pytest.approx(10.0)
@@ -33,8 +35,8 @@ def test_standard_coordinates(shrinkage):
         assert np.diag(found)[:4] == pytest.approx(np.ones(4))
     if shrinkage == 1e-9:
         assert found[:4, :4] == pytest.approx(np.eye(4), abs=1e-6)
-    vector, scaled = np.arange(5.0), (np.ones(5) - standard.mean) * standard.scale
-    there = standard.from_scaled(scaled, shrinkage)
-    here = standard.to_scaled(vector, shrinkage)
-    assert vector @ there == pytest.approx(here @ scaled)
-    assert standard.to_standard(here[np.newaxis], shrinkage)[0] == pytest.approx(vector)
+    vector, token = np.arange(4.0, -1.0, -1.0)[np.newaxis], np.ones((1, 5))
+    there = standard.from_data(3.0 * token, np.array([3.0]), shrinkage)
+    direction, offset = standard.to_data(vector, shrinkage)
+    assert vector @ there.T == pytest.approx(3.0 * (direction @ token.T + offset))
+    assert standard.to_standard(direction, shrinkage) == pytest.approx(vector)

@@ -12,30 +12,25 @@ leaves no scale free that a ridge does not hold. L-BFGS minimizes those of all h
 classes together; a step of all is one pass over the tokens, one product forward and one back.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from sparsetoken._types import Array, Floats, Indices
-from sparsetoken.estimators.head_passes import (
-    evidence_gradients,
-    evidence_scores,
-    evidence_tokens,
-    query_gradients,
+from sparsetoken._types import Floats, Indices
+from sparsetoken.estimators.head_passes import evidence_gradients, query_gradients
+from sparsetoken.estimators.head_pooling import (
+    EvidencePooling,
+    HeadPooling,
+    LinearScorer,
+    MeanPooling,
+    Scorer,
 )
-from sparsetoken.estimators.members import (
-    Heads,
-    MeanHeads,
-    TokenPart,
-    TrainingSamples,
-    join_exponentials,
-)
+from sparsetoken.estimators.members import Heads, TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.estimators.reference import mean_auc
-from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import pooled_features
-from sparsetoken.sequences.sequences import Sequences
 
 Shrinkages = tuple[float | None, ...]
 
@@ -99,23 +94,23 @@ class AttentionHeads(Heads):
         Coordinates to fit heads in; by default the tokens' own, and nearly whitened ones.
     steps : int
         Most steps of L-BFGS; stopping early is part of the regularization.
-    adds : bool
-        Whether scores are sums over tokens instead of means, and none speaks for the other class:
-        a further token never lowers such a score.
+    sums_evidence : bool
+        Sum evidence for the positive class only, so that an extra token never lowers the score.
     """
 
     name: ClassVar[str] = "attention"
     kind: ClassVar[str] = "attention"
     """What ``heads_`` calls them."""
     pooled: ClassVar[bool] = False
+    contiguous: bool = False
     tolerance: ClassVar[float] = 1e-5
     more_steps: ClassVar[int] = 15
     """Most steps on all samples, from heads of some of them."""
     reg: float | None = None
     shrinkages: Shrinkages | None = None
     steps: int = 40
-    adds: bool = False
-    typical: float = 1.0
+    sums_evidence: bool = False
+    reference_length: float = 1.0
     """Tokens of a sequence whose sum counts as its mean."""
     specs: list[HeadSpec] = field(default_factory=list)
     aucs: list[float] = field(default_factory=list)
@@ -123,12 +118,10 @@ class AttentionHeads(Heads):
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Fit all heads to all samples and without each fold, all of them together."""
-        self.typical = float(np.median(training.data.lengths))
+        self.reference_length = float(np.median(training.data.lengths))
         self.specs = self._choose_specs(training)
-        directions, intercepts, scores, _ = self._fit_columns(training, training.fit_weights)
-        self.keep(directions, intercepts)
-        held_out = training.held_out(scores)
-        held_out += self.by_length(training.data.lengths).swapaxes(0, 1)
+        self.keep(*self._fit_columns(training, training.fit_weights))
+        held_out = self.held_out_scores(training)
         seen = np.isfinite(held_out).all(axis=(0, 2))
         if seen.any():
             self.aucs = [mean_auc(s[seen], training.signs[seen]) for s in held_out]
@@ -143,10 +136,16 @@ class AttentionHeads(Heads):
         half's scores by the fit to the other.
         """
         alone = replace(self, specs=[spec])
-        _, _, scores, standard = alone._fit_columns(training, halves)
-        others = [(weights == 0) & (training.weights > 0) for weights in halves.T]
-        aucs = [mean_auc(scores[h, 0, o], training.signs[o]) for h, o in enumerate(others)]
-        return standard[:, 0], float(np.mean(aucs))
+        directions, intercepts = alone._fit_columns(training, halves)
+        aucs = []
+        for half, weights in enumerate(halves.T):
+            other = np.flatnonzero((weights == 0) & (training.weights > 0))
+            fitted = alone.at(directions[half], intercepts[half])
+            scores = fitted.scores(training.data.take(other))[:, 0]
+            aucs.append(mean_auc(scores, training.signs[other]))
+        flat = directions.reshape(-1, directions.shape[-1])
+        standard = training.standard.to_standard(flat, spec.shrinkage)
+        return standard.reshape(directions[:, 0].shape), float(np.mean(aucs))
 
     def refine(self, training: TrainingSamples) -> None:
         """Take steps on all samples, from the heads of some of them."""
@@ -157,26 +156,16 @@ class AttentionHeads(Heads):
         points = minimize_many(objective, start, steps, self.tolerance)
         (self.directions,), (self.intercepts,) = objective.in_data(points)
 
-    def scores(self, data: Data) -> Floats:
-        """Return the scores (n, K, C) of sequences."""
-        directions = self.directions.reshape(-1, self.directions.shape[-1]).T
-        temperatures = np.repeat(self.temperatures, self.directions.shape[1])
-        scores = data.per_sample(evidence_scores, directions, temperatures)
-        scores = scores.reshape(-1, *self.intercepts.shape) + self.intercepts
-        return scores + self.by_length(data.lengths)
+    def scorer(self, column: int | None = None) -> Scorer:
+        """Return what scores tokens: the intercept is divided among the R tokens of a choice."""
+        classes = slice(None) if column is None else [column]
+        offsets = self.intercepts[:, classes] / self.n_signal[:, np.newaxis]
+        return LinearScorer(self.directions[:, classes], offsets)
 
-    def by_length(self, lengths: Any) -> Floats:
-        """Return what turns means over so many tokens into sums, (n, K, 1)."""
-        more = np.log(np.asarray(lengths) / self.typical) * self.adds
-        return self.temperatures[:, np.newaxis] * more.reshape(-1, 1, 1)
-
-    def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
-        """Return attention and contribution of every token."""
-        directions = self.directions[:, column].T
-        attention, parts = evidence_tokens(sequences, directions, self.temperatures, center)
-        more = np.repeat(self.by_length(sequences.lengths)[..., 0], sequences.lengths, axis=0)
-        baseline = center @ directions + self.intercepts[:, column]
-        return TokenPart(attention, parts + attention * more, baseline)
+    def pooling(self) -> HeadPooling:
+        """Return the log mean over tokens, or over choices of several."""
+        length = self.reference_length if self.sums_evidence else None
+        return EvidencePooling(self.temperatures, self.n_signal, self.contiguous, length)
 
     def describe(self) -> list[dict[str, Any]]:
         """Return what there is to say about each head."""
@@ -197,33 +186,22 @@ class AttentionHeads(Heads):
             heads.append(Head(**about, intercept=intercept[classes], weight=float(weights[k])))
         return heads
 
-    def summarize(self, token: Array) -> Any:
-        """Return a token's scores, (K, C), and the sum e^(score − largest)."""
-        scores = self.directions @ token / self.temperatures[:, np.newaxis]
-        return scores, np.ones_like(scores)
-
-    def join(self, earlier: Any, later: Any) -> Any:
-        """Return the summary of tokens followed by others."""
-        return join_exponentials(earlier, later)
-
-    def scores_of(self, summary: Any, n_tokens: int) -> Floats:
-        """Return the scores (K, C) of the tokens of a summary."""
-        largest, total = summary
-        log_mean = largest + np.log(total / n_tokens)
-        scores: Floats = self.temperatures[:, np.newaxis] * log_mean + self.intercepts
-        return scores + self.by_length(n_tokens)[0]
-
     @property
     def temperatures(self) -> Floats:
         """(K,): the temperature of each head."""
         return np.array([spec.temperature for spec in self.specs])
 
+    @property
+    def n_signal(self) -> Indices:
+        """(K,): how many tokens carry the signal, in each head's model."""
+        return np.array([spec.n_signal for spec in self.specs])
+
     def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
         kinds = _KINDS if self.reg is None else ((1.0, self.reg),)
-        if self.adds:  # soft heads would count how often a harmless token occurs
+        if self.sums_evidence:  # soft heads would count how often a harmless token occurs
             kinds = kinds[:1]
         # Of several classes each has heads of its own.
-        turns = (1.0, -1.0) if training.signs.shape[1] == 1 and not self.adds else (1.0,)
+        turns = (1.0, -1.0) if training.signs.shape[1] == 1 and not self.sums_evidence else (1.0,)
         return [
             HeadSpec(turn * temperature, shrinkage, reg)
             for shrinkage in self._coordinates(_SHRINKAGES, training)
@@ -235,20 +213,18 @@ class AttentionHeads(Heads):
         by_size = usual if training.data.dim <= LARGEST_COVARIANCE else _MANY_FEATURES
         return by_size if self.shrinkages is None else self.shrinkages
 
-    def _fit_columns(self, training: TrainingSamples, weights: Floats) -> tuple[Floats, ...]:
+    def _fit_columns(self, training: TrainingSamples, weights: Floats) -> tuple[Floats, Floats]:
         """Fit a head of each spec for each class with each of F columns of weights.
 
-        Return directions (F, K, C, d) and intercepts for tokens as they are, the scores
-        (F, K, n, C) of the samples, and the directions where the tokens vary alike.
+        Return directions (F, K, C, d) and intercepts (F, K, C).
         """
         objective = HeadObjective(training, self.specs, weights, self.pooled)
         points = minimize_many(objective, objective.start(), self.steps, self.tolerance)
-        standard = points[:, :-1].reshape(*objective.shape, -1)
-        return *objective.in_data(points), objective.scores(points), standard
+        return objective.in_data(points)
 
 
 @dataclass(kw_only=True)
-class PooledHeads(MeanHeads, AttentionHeads):
+class PooledHeads(AttentionHeads):
     """Heads for sequences whose mean token decides: linear in it, so that all minima are unique."""
 
     name: ClassVar[str] = "pooled"
@@ -258,13 +234,9 @@ class PooledHeads(MeanHeads, AttentionHeads):
     more_steps: ClassVar[int] = 100
     steps: int = 100
 
-    def scores(self, data: Data) -> Floats:
-        """Return the scores (n, K, C) of sequences."""
-        return self.values(data.per_sample(pooled_features)) + self.intercepts
-
-    def values(self, tokens: Array) -> Floats:
-        """Return the values (tokens, K, C) of tokens."""
-        return np.einsum("td,kcd->tkc", tokens, self.directions)
+    def pooling(self) -> HeadPooling:
+        """Return the mean over tokens."""
+        return MeanPooling()
 
     def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
         shrinkages = self._coordinates(_POOLED_SHRINKAGES, training)
@@ -289,23 +261,24 @@ class HeadObjective:
         self.regs = np.array([one.reg for one in specs])[spec]
         self.temperatures = np.array([one.temperature for one in specs])[spec]
         self.shrinkages = [specs[k].shrinkage for k in spec]
+        self.tasks = np.arange(len(spec))
 
     def __call__(self, points: Floats, which: Indices) -> tuple[Floats, Floats]:
         """Return values and gradients of some tasks."""
+        rows, regs = points[:, :-1], self.regs[which]
+        directions, offsets = self._to_data(rows, which)
         values, by_direction, by_bias = self.data.total(
             evidence_gradients,
             self.rows,
-            *self.training.pass_scale,
-            self._change("to_scaled", points[:, :-1], which).T,
+            directions.T,
             self.temperatures[which],
-            points[:, -1],
+            points[:, -1] + offsets,
             self.label_column[which],
             self.weight_column[which],
         )
-        directions, regs = points[:, :-1], self.regs[which]
-        values = values + 0.5 * regs * (directions**2).sum(axis=1)
-        gradients = self._change("from_scaled", by_direction.T, which)
-        return values, np.column_stack([gradients + regs[:, np.newaxis] * directions, by_bias])
+        values = values + 0.5 * regs * (rows**2).sum(axis=1)
+        gradients = self._from_data(by_direction.T, by_bias, which)
+        return values, np.column_stack([gradients + regs[:, np.newaxis] * rows, by_bias])
 
     def start(self) -> Floats:
         """Return two-step queries, turned so that high scores speak for the class; or zero."""
@@ -315,26 +288,18 @@ class HeadObjective:
             points[:, :-1] = queries * (sign * np.abs(self.temperatures))[:, np.newaxis]
         return points
 
-    def scores(self, points: Floats) -> Floats:
-        """Return the scores (F, K, n, C) of all samples."""
-        directions = self._change("to_scaled", points[:, :-1]).T
-        scores = points[:, -1] + self.data.per_sample(
-            evidence_scores, directions, self.temperatures, *self.training.pass_scale
-        )
-        return np.moveaxis(scores.reshape(-1, *self.shape), 0, 2)
-
     def in_data(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return directions (F, K, C, d) and intercepts for tokens as they are."""
-        directions = self._change("to_scaled", points[:, :-1]) * self.training.scale
-        intercepts = points[:, -1] - directions @ self.training.mean
+        """Return directions (F, K, C, d) and intercepts (F, K, C) for tokens as they are."""
+        directions, offsets = self._to_data(points[:, :-1], self.tasks)
+        intercepts = points[:, -1] + offsets
         return directions.reshape(*self.shape, -1), intercepts.reshape(self.shape)
 
     def points_of(self, directions: Floats, intercepts: Floats) -> Floats:
         """Return the points of heads for tokens as they are."""
         directions = directions.reshape(len(self.regs), -1)
-        scale = self.training.scale
-        scaled = np.divide(directions, scale, out=np.zeros_like(directions), where=scale > 0)
-        rows = self._change("to_standard", scaled)
+        rows = np.empty_like(directions)
+        for shrinkage, alike in self._alike(self.tasks):
+            rows[alike] = self.training.standard.to_standard(directions[alike], shrinkage)
         return np.column_stack([rows, intercepts.ravel() + directions @ self.training.mean])
 
     def two_step_queries(self) -> tuple[Floats, Floats]:
@@ -348,30 +313,38 @@ class HeadObjective:
         """
         sign = self.rows[0][:, self.label_column]
         weight = self.rows[1][:, self.weight_column]
+        slopes = _balanced(sign, weight)
         means = self.data.per_sample(pooled_features)
-        if self.training.pass_scale[0] is not None:
-            means = (means - self.training.mean) * self.training.scale
-        readout = self._change("from_scaled", _balanced(sign, weight).T @ means)
+        readout = self._from_data(slopes.T @ means, slopes.sum(axis=0), self.tasks)
         spread = 1.0 - 1.0 / self.data.lengths[:, np.newaxis]
-        (gradient,) = self.data.total(
-            query_gradients,
-            (-_balanced(sign, weight, spread),),
-            *self.training.pass_scale,
-            self._change("to_scaled", readout).T,
-        )
-        query = -self._change("from_scaled", gradient.T)
+        slopes, directions = -_balanced(sign, weight, spread), self._to_data(readout, self.tasks)[0]
+        (gradient,) = self.data.total(query_gradients, (slopes,), directions.T)
+        query = -self._from_data(gradient.T, np.zeros(len(self.tasks)), self.tasks)
         norm = np.linalg.norm(query, axis=1, keepdims=True)
         query = np.divide(query, norm, out=np.zeros_like(query), where=norm > 0)
         return query, np.where((query * readout).sum(axis=1) >= 0, 1.0, -1.0)
 
-    def _change(self, name: str, rows: Floats, which: Indices | None = None) -> Floats:
-        """Return the rows of tasks in other coordinates, each in those of its shrinkage."""
-        changed = np.empty_like(rows)
-        shrinkages = self.shrinkages if which is None else [self.shrinkages[k] for k in which]
+    def _to_data(self, rows: Floats, which: Indices) -> tuple[Floats, Floats]:
+        """Return directions and offsets for tokens as they are, of tasks in their coordinates."""
+        directions, offsets = np.empty_like(rows), np.empty(len(rows))
+        for shrinkage, alike in self._alike(which):
+            directions[alike], offsets[alike] = self.training.standard.to_data(
+                rows[alike], shrinkage
+            )
+        return directions, offsets
+
+    def _from_data(self, sums: Floats, totals: Floats, which: Indices) -> Floats:
+        """Return sums over tokens in the coordinates of tasks."""
+        rows = np.empty_like(sums)
+        for shrinkage, alike in self._alike(which):
+            rows[alike] = self.training.standard.from_data(sums[alike], totals[alike], shrinkage)
+        return rows
+
+    def _alike(self, which: Indices) -> Iterator[tuple[float | None, list[bool]]]:
+        """Yield each shrinkage, and which of the tasks have it."""
+        shrinkages = [self.shrinkages[k] for k in which]
         for shrinkage in dict.fromkeys(shrinkages):
-            alike = [s == shrinkage for s in shrinkages]
-            changed[alike] = getattr(self.training.standard, name)(rows[alike], shrinkage)
-        return changed
+            yield shrinkage, [one == shrinkage for one in shrinkages]
 
 
 def _balanced(sign: Floats, weight: Floats, spread: Floats | float = 1.0) -> Floats:

@@ -89,7 +89,7 @@ class BayesAttentionClassifier(StackClassifier):
 
     def _members(self, n_tokens: int | None) -> list[Member]:
         contiguous = check_flag("contiguous", self.contiguous)
-        return [PosteriorHeads(both=False, contiguous=contiguous)]
+        return [PosteriorHeads(either_class=False, contiguous=contiguous)]
 
     def _check_labels(self, y: Any, n_samples: int) -> Indices:
         """Return the number of each label's class, -1 for sequences without a label."""
@@ -110,10 +110,10 @@ class BayesAttentionClassifier(StackClassifier):
         classes = np.arange(held_out.shape[1]) if several else 1
         carries = training.index[:, np.newaxis] == classes
         order = training.order if several else training.order[~carries[training.order, 0]]
-        most = max(_OPERATIONS // training.raw.dim**2, _LEAST_TOKENS)
-        enough = np.searchsorted(np.cumsum(training.raw.lengths[order]), most)
+        most = max(_OPERATIONS // training.data.dim**2, _LEAST_TOKENS)
+        enough = np.searchsorted(np.cumsum(training.data.lengths[order]), most)
         self.model_fit_ = describe_fit(
-            training.raw.take(np.sort(order[: enough + 1])).sequences,
+            training.data.take(np.sort(order[: enough + 1])).sequences,
             training.mean,
             training.standard.whitening(heads.specs[0].shrinkage),
             held_out,

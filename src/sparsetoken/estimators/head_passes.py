@@ -1,8 +1,8 @@
-"""Passes over the tokens for heads: scores, gradients, weights and contributions of tokens.
+"""Passes over the tokens that fit heads: gradients of many heads at once.
 
 Each function takes one block of sequences, so that the same text serves for data in memory and for
-the chunks of a Dask array. The passes of a fit serve many heads at once, on tokens that are
-centered and scaled block by block: nothing as large as the data is ever copied.
+the chunks of a Dask array. Directions are for tokens as they are: no token is centered or scaled.
+Products are in double precision, since fits amplify rounding until the processor matters.
 """
 
 import numpy as np
@@ -10,50 +10,39 @@ import numpy as np
 from sparsetoken._njit import njit
 from sparsetoken._types import Floats, Indices
 from sparsetoken.losses import Logistic
-from sparsetoken.sequences.passes import scaled_tokens, token_scores
 from sparsetoken.sequences.sequences import Sequences
 
 
-def query_gradients(
-    sequences: Sequences,
-    slopes: Floats,
-    mean: Floats | None,
-    scale: Floats | None,
-    readouts: Floats,
-) -> Floats:
+def query_gradients(sequences: Sequences, slopes: Floats, readouts: Floats) -> Floats:
     """Return Σᵢ (hᵢ/Lᵢ) XᵢᵀPXᵢw for each column: the loss's gradient in the query at q = 0.
 
     P removes the mean over the tokens of a sequence, and hᵢ is the slope (docs/theory, section 3).
-    The tokens are (x − mean)·scale.
     """
-    tokens = scaled_tokens(sequences, mean, scale)
-    scores = token_scores(tokens, readouts)
-    lengths = sequences.lengths
+    tokens, lengths = sequences.tokens.astype(np.float64, copy=False), sequences.lengths
+    scores = tokens @ readouts
     means = np.add.reduceat(scores, sequences.offsets[:-1]) / lengths[:, np.newaxis]
     weights = np.repeat(slopes / lengths[:, np.newaxis], lengths, axis=0)
     weights *= scores - np.repeat(means, lengths, axis=0)
-    return (tokens.T @ weights.astype(tokens.dtype)).astype(np.float64)
+    return tokens.T @ weights
 
 
 def evidence_gradients(
     sequences: Sequences,
     signs: Floats,
     weights: Floats,
-    mean: Floats | None,
-    scale: Floats | None,
     directions: Floats,
     temperatures: Floats,
     biases: Floats,
     label_column: Indices,
     weight_column: Indices,
 ) -> tuple[Floats, Floats, Floats]:
-    """Return Σᵢ sᵢ ℓ(a·log mean exp(Zᵢw/a) + b; yᵢ), and its gradients in w and b.
+    """Return Σᵢ sᵢ ℓ(a·log mean exp(Xᵢw/a) + b; yᵢ), and its gradients in w and b.
 
     ℓ is the logistic loss. Head k has the labels ``signs[:, label_column[k]]`` and the weights
     ``weights[:, weight_column[k]]``: folds and classes are columns, and two matrix products serve
     all heads.
     """
-    tokens = scaled_tokens(sequences, mean, scale)
+    tokens = sequences.tokens.astype(np.float64, copy=False)
     attention = tokens @ (directions / temperatures)
     largest = _subtract_largest(attention, sequences.offsets)
     np.exp(attention, out=attention)
@@ -62,37 +51,6 @@ def evidence_gradients(
     heads = label_column, weight_column, temperatures, biases
     _evidence_backward(attention, largest, *samples, *heads, values, by_bias)
     return values, tokens.T @ attention, by_bias
-
-
-def evidence_scores(
-    sequences: Sequences,
-    directions: Floats,
-    temperatures: Floats,
-    mean: Floats | None = None,
-    scale: Floats | None = None,
-) -> Floats:
-    """Return a·log mean exp(Xw/a) of each sequence for each column."""
-    scores = scaled_tokens(sequences, mean, scale) @ (directions / temperatures)
-    largest = _subtract_largest(scores, sequences.offsets)
-    total = np.add.reduceat(np.exp(scores, out=scores), sequences.offsets[:-1])
-    return temperatures * (largest + np.log(total / sequences.lengths[:, np.newaxis]))
-
-
-def evidence_tokens(
-    sequences: Sequences, directions: Floats, temperatures: Floats, center: Floats
-) -> tuple[Floats, Floats]:
-    """Return attention (tokens, heads), and each token's part of a·log mean exp(Xw/a).
-
-    The tokens divide the score, counted from that of tokens that are all ``center``, in proportion
-    to their attention: Σ e^(x·w/a) is a sum over tokens.
-    """
-    attention = sequences.tokens @ (directions / temperatures)
-    largest = _subtract_largest(attention, sequences.offsets)
-    total = np.add.reduceat(np.exp(attention, out=attention), sequences.offsets[:-1])
-    attention /= np.repeat(total, sequences.lengths, axis=0)
-    scores = temperatures * (largest + np.log(total / sequences.lengths[:, np.newaxis]))
-    apart = scores - center @ directions
-    return attention, attention * np.repeat(apart, sequences.lengths, axis=0)
 
 
 @njit(nogil=True)

@@ -7,15 +7,15 @@ the mean kernel of their pairs of tokens, in the span of a few landmarks.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from sparsetoken._types import Array, Floats, Indices
-from sparsetoken.estimators.members import MeanHeads, TrainingSamples
+from sparsetoken.estimators.head_pooling import HeadPooling, MeanPooling, Scorer
+from sparsetoken.estimators.members import Heads, TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.losses import Logistic
-from sparsetoken.sequences.passes import scaled_tokens
 from sparsetoken.sequences.sequences import Sequences
 
 _LANDMARKS = 200
@@ -29,7 +29,7 @@ _AT_ONCE = 512  # tokens whose kernels are in the processor's cache together
 
 
 @dataclass(kw_only=True)
-class KernelHeads(MeanHeads):
+class KernelHeads(Heads):
     """Heads that score a sequence by the mean of a smooth function of its tokens.
 
     Their directions are the coefficients of the landmarks, (K, C, M).
@@ -53,7 +53,7 @@ class KernelHeads(MeanHeads):
         typical = float(np.median(apart)) if apart.size else 0.0
         self.gammas = np.array(_WIDTHS) / (typical if typical > 0.0 else 1.0)
         means = training.data.per_sample(
-            kernel_means, *training.pass_scale, self.landmarks, self.gammas
+            kernel_means, self.mean, self.scale, self.landmarks, self.gammas
         ).reshape(-1, len(self.gammas), len(self.landmarks))
         roots = [_inverse_root(np.exp(-gamma * squared)) for gamma in self.gammas]
         rows = np.stack([means[:, k] @ root for k, root in enumerate(roots)])  # (K, n, M)
@@ -69,35 +69,52 @@ class KernelHeads(MeanHeads):
         self.keep(coefs, points[..., -1] - center)
         return training.held_out(scores)
 
-    def values(self, tokens: Array) -> Floats:
-        """Return f of each token, (tokens, K, C)."""
-        scaled = (tokens - self.mean) * self.scale
-        values = np.empty((len(scaled), *self.intercepts.shape))
-        for low in range(0, len(scaled), _AT_ONCE):
-            kernels = _kernels(scaled[low : low + _AT_ONCE], self.landmarks, self.gammas)
-            for k, kernel in enumerate(kernels):
-                values[low : low + _AT_ONCE, k] = kernel @ self.directions[k].T
-        return values
+    def scorer(self, column: int | None = None) -> Scorer:
+        """Return f and the intercept."""
+        classes = slice(None) if column is None else [column]
+        heads = self.directions[:, classes], self.intercepts[:, classes]
+        return KernelScorer(self.mean, self.scale, self.landmarks, self.gammas, *heads)
+
+    def pooling(self) -> HeadPooling:
+        """Return the mean over tokens."""
+        return MeanPooling()
 
     def describe(self) -> list[dict[str, Any]]:
         """Return the widths of the kernels."""
         return [{"model": "kernel", "gamma": float(gamma)} for gamma in self.gammas]
 
 
+class KernelScorer(NamedTuple):
+    """f(x) = Σ coefₘ exp(−γ‖z(x) − landmarkₘ‖²) + intercept of each head."""
+
+    mean: Floats
+    scale: Floats
+    landmarks: Floats
+    gammas: Floats
+    coefs: Floats
+    """(K, C, M)."""
+    intercepts: Floats
+
+    def __call__(self, tokens: Array) -> Floats:
+        """Return the scores (tokens, K, C)."""
+        scores = np.empty((len(tokens), *self.intercepts.shape))
+        for low in range(0, len(tokens), _AT_ONCE):
+            scaled = (tokens[low : low + _AT_ONCE] - self.mean) * self.scale
+            for k, kernel in enumerate(_kernels(scaled, self.landmarks, self.gammas)):
+                scores[low : low + _AT_ONCE, k] = kernel @ self.coefs[k].T
+        return scores + self.intercepts
+
+
 def kernel_means(
-    sequences: Sequences,
-    mean: Floats | None,
-    scale: Floats | None,
-    landmarks: Floats,
-    gammas: Floats,
+    sequences: Sequences, mean: Floats, scale: Floats, landmarks: Floats, gammas: Floats
 ) -> Floats:
     """Return the mean kernels of each sequence's tokens with the landmarks, (n, K·M)."""
-    tokens = scaled_tokens(sequences, mean, scale)
+    tokens = sequences.tokens
     sums = np.zeros((len(sequences), len(gammas), len(landmarks)))
     owner = np.repeat(np.arange(len(sequences)), sequences.lengths)
     for low in range(0, len(tokens), _AT_ONCE):
         rows, starts = np.unique(owner[low : low + _AT_ONCE], return_index=True)
-        kernels = _kernels(tokens[low : low + _AT_ONCE], landmarks, gammas)
+        kernels = _kernels((tokens[low : low + _AT_ONCE] - mean) * scale, landmarks, gammas)
         for k, kernel in enumerate(kernels):
             sums[rows, k] += np.add.reduceat(kernel, starts)
     return sums.reshape(len(sums), -1) / sequences.lengths[:, np.newaxis]
@@ -134,15 +151,15 @@ def _pick_tokens(training: TrainingSamples) -> Floats:
     rng = np.random.default_rng(training.seed)
     order = training.order[training.weights[training.order] > 0]
     rows = order[rng.permutation(len(order))][:_LANDMARKS]
-    lengths = training.raw.lengths[rows]
+    lengths = training.data.lengths[rows]
     most = -(-_LANDMARKS // len(rows))
     picked = [np.sort(rng.permutation(length)[:most]) for length in lengths]
     # As many sequences at once as memory has room for.
-    batch = np.cumsum(lengths) * training.raw.dim // training.raw.memory_budget
+    batch = np.cumsum(lengths) * training.data.dim // training.data.memory_budget
     tokens = []
     for number in np.unique(batch):
         members = np.flatnonzero(batch == number)
-        taken = training.raw.take(np.sort(rows[members])).sequences
+        taken = training.data.take(np.sort(rows[members])).sequences
         for k, place in zip(members, np.argsort(np.argsort(rows[members])), strict=True):
             sequence = taken[int(place)]
             tokens.append(sequence[np.lexsort(sequence.T)][picked[k]])

@@ -5,7 +5,6 @@ does on held-out samples, so a member says what its scores are when samples are 
 has a default: a new member is ``fit``, ``scores`` and ``without_fold``.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -13,14 +12,17 @@ import numpy as np
 
 from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.folds import Fold
-from sparsetoken.estimators.head_passes import evidence_tokens
+from sparsetoken.estimators.head_pooling import (
+    HeadPooling,
+    LinearScorer,
+    ReadoutPooling,
+    Scorer,
+    pooled_scores,
+)
 from sparsetoken.estimators.reference import class_signs
 from sparsetoken.estimators.standardize import Standard
 from sparsetoken.sequences.data import Data, MemoryData
-from sparsetoken.sequences.passes import attention_features, pooled_features
 from sparsetoken.sequences.sequences import Sequences
-
-COPIED = 2**23  # numbers of which a scaled copy costs little memory
 
 
 class TrainingSamples:
@@ -29,7 +31,7 @@ class TrainingSamples:
     Parameters
     ----------
     data : Data
-        The sequences. Those in memory are scaled once.
+        The sequences.
     index, weights : ndarray of shape (n,)
         Class and weight of each sample. The weights sum to one; a sample without weight is left
         out.
@@ -56,11 +58,10 @@ class TrainingSamples:
         n_jobs: int | None = None,
         unlabelled: MemoryData | None = None,
     ) -> None:
-        self.raw, self.index, self.weights, self.folds = data, index, weights, folds
+        self.data, self.index, self.weights, self.folds = data, index, weights, folds
         self.order, self.seed, self.n_jobs = order, seed, n_jobs
         self.signs = class_signs(index)
-        self.data: Data = data
-        self.all_data: Data = data
+        self.all_data = data
         """With the unlabelled sequences at the end."""
         if unlabelled is not None and isinstance(data, MemoryData):
             self.all_data = data.followed_by(unlabelled)
@@ -68,12 +69,6 @@ class TrainingSamples:
             weights = np.append(weights, np.full(len(unlabelled), each))
         self.standard = Standard(self.all_data, weights)
         self.mean, self.scale = self.standard.mean, self.standard.scale
-        self.pass_scale: tuple[Any, Any] = (self.mean, self.scale)
-        small = self.all_data.size <= COPIED
-        if isinstance(self.all_data, MemoryData) and small:  # once, instead of in every pass
-            self.all_data = self.all_data.scaled(self.mean, self.scale)
-            self.data = self.all_data.take(np.arange(len(index)))
-            self.pass_scale = (None, None)
 
     @property
     def fit_weights(self) -> Floats:
@@ -110,7 +105,7 @@ class TokenPart(NamedTuple):
 
 
 class Member:
-    """A member of a stack. Its scores are those of K ways to score a sequence, by C classes.
+    """A member of a stack gives K scores per class, for C classes.
 
     Two classes have C = 1 score, the log-odds of the second. A fitted member consists of numbers,
     strings, arrays, lists and dicts in its public attributes, so that it can be saved.
@@ -162,8 +157,43 @@ class Member:
         return self.scores(MemoryData(Sequences(np.stack(summary), [0, n_tokens])))[0]
 
 
+class TokenHeads(Member):
+    """Heads that score every token: a scorer and a pooling make all that a member is asked for."""
+
+    def scorer(self, column: int | None = None) -> Scorer:
+        """Return what scores tokens, for all classes or for one."""
+        raise NotImplementedError
+
+    def pooling(self) -> HeadPooling:
+        """Return how the tokens' scores make one."""
+        raise NotImplementedError
+
+    def scores(self, data: Data) -> Floats:
+        """Return the scores (n, K, C) of sequences."""
+        return data.per_sample(pooled_scores, self.scorer(), self.pooling())
+
+    def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
+        """Return attention and contribution of every token."""
+        scorer = self.scorer(column)
+        u, at_center = scorer(sequences.tokens), scorer(center[np.newaxis])[0]
+        parts = self.pooling().divide(u, sequences.offsets, at_center)
+        return TokenPart(*(part[..., 0] for part in parts))
+
+    def summarize(self, token: Array) -> Any:
+        """Return the summary of one token."""
+        return self.pooling().begin(self.scorer()(token[np.newaxis])[0])
+
+    def join(self, earlier: Any, later: Any) -> Any:
+        """Return the summary of tokens followed by others."""
+        return self.pooling().join(earlier, later)
+
+    def scores_of(self, summary: Any, n_tokens: int) -> Floats:
+        """Return the scores (K, C) of the ``n_tokens`` tokens of a summary."""
+        return self.pooling().end(summary, n_tokens)
+
+
 @dataclass(kw_only=True)
-class Heads(Member):
+class Heads(TokenHeads):
     """Heads with a direction and an intercept each, of all samples and without each fold."""
 
     directions: Any = None
@@ -180,52 +210,27 @@ class Heads(Member):
 
     def without_fold(self, fold: int) -> Self:
         """Return the heads that were fitted without a fold."""
-        directions, intercepts = self.folds[fold]
+        return self.at(*self.folds[fold])
+
+    def at(self, directions: Floats, intercepts: Floats) -> Self:
+        """Return the same kinds of heads with other directions and intercepts."""
         return replace(self, directions=directions, intercepts=intercepts, folds=[])
 
+    def held_out_scores(self, training: TrainingSamples) -> Floats:
+        """Return the scores (K, n, C) of each sample by the fit without it, NaN if there is none.
 
-class MeanHeads(Heads):
-    """Heads whose scores are means over the tokens of their values: all tokens weigh the same."""
-
-    def values(self, tokens: Array) -> Floats:
-        """Return the values (tokens, K, C) of tokens."""
-        raise NotImplementedError
-
-    def scores(self, data: Data) -> Floats:
-        """Return the scores (n, K, C) of sequences."""
-        return data.per_sample(_mean_values, self.values) + self.intercepts
-
-    def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
-        """Return equal attention, and each token's part of the mean."""
-        lengths = np.repeat(sequences.lengths, sequences.lengths)[:, np.newaxis]
-        values, usual = (
-            self.values(tokens)[..., column] for tokens in (sequences.tokens, center[np.newaxis])
-        )
-        attention = np.broadcast_to(1.0 / lengths, values.shape)
-        baseline = usual[0] + self.intercepts[:, column]
-        return TokenPart(attention, (values - usual) / lengths, baseline)
-
-    def summarize(self, token: Array) -> Any:
-        """Return the values (K, C) of one token."""
-        return self.values(token[np.newaxis])[0]
-
-    def join(self, earlier: Any, later: Any) -> Any:
-        """Return the summed values of tokens followed by others."""
-        return earlier + later
-
-    def scores_of(self, summary: Any, n_tokens: int) -> Floats:
-        """Return the scores (K, C) of the tokens of a summary."""
-        scores: Floats = summary / n_tokens + self.intercepts
-        return scores
-
-
-def _mean_values(sequences: Sequences, values: Callable[[Array], Floats]) -> Floats:
-    sums = np.add.reduceat(values(sequences.tokens), sequences.offsets[:-1])
-    return sums / sequences.lengths[:, np.newaxis, np.newaxis]
+        Each fold is scored by its own fit alone.
+        """
+        shape = (len(self.intercepts), len(training.index), self.intercepts.shape[1])
+        held_out = np.full(shape, np.nan)
+        for number, fold in enumerate(training.folds):
+            unseen = self.without_fold(number).scores(training.data.take(fold.held_out))
+            held_out[:, fold.held_out] = unseen.swapaxes(0, 1)
+        return held_out
 
 
 @dataclass
-class LinearHead(Member):
+class LinearHead(TokenHeads):
     """A head with a query and a readout, for two classes: ⟨coef, Xᵀ softmax(X query)⟩ + b."""
 
     name: ClassVar[str] = "attention"
@@ -233,41 +238,11 @@ class LinearHead(Member):
     coef: Floats
     intercept: float
 
-    def scores(self, data: Data) -> Floats:
-        """Return the scores (n, 1, 1) of sequences."""
-        attends = self.query.any()
-        how: tuple[Any, ...] = (attention_features, self.query) if attends else (pooled_features,)
-        scores = data.per_sample(*how) @ self.coef + self.intercept
-        return scores[:, np.newaxis, np.newaxis]
+    def scorer(self, column: int | None = None) -> Scorer:
+        """Return what scores tokens by query and readout."""
+        directions = np.stack([self.query, self.coef])[:, np.newaxis]
+        return LinearScorer(directions, np.array([[0.0], [self.intercept]]))
 
-    def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
-        """Return attention and contribution of every token."""
-        query = self.query[:, np.newaxis], np.ones(1)
-        attention, _ = evidence_tokens(sequences, *query, center)  # in double precision
-        along = (sequences.tokens @ self.coef - center @ self.coef)[:, np.newaxis]
-        baseline = np.array([center @ self.coef + self.intercept])
-        return TokenPart(attention, attention * along, baseline)
-
-    def summarize(self, token: Array) -> Any:
-        """Return a token's attention score, e^(score − largest) and e^(…)·readout score."""
-        return token @ self.query, 1.0, token @ self.coef
-
-    def join(self, earlier: Any, later: Any) -> Any:
-        """Return the summary of tokens followed by others."""
-        return join_exponentials(earlier, later)
-
-    def scores_of(self, summary: Any, n_tokens: int) -> Floats:
-        """Return the score of the tokens of a summary."""
-        _, total, along = summary
-        return np.full((1, 1), along / total + self.intercept)
-
-
-def join_exponentials(earlier: Any, later: Any) -> Any:
-    """Return the largest score of all tokens, and sums of e^(score − largest) times something.
-
-    Both summaries are such: the largest score, then the sums.
-    """
-    largest = np.maximum(earlier[0], later[0])
-    before, after = np.exp(earlier[0] - largest), np.exp(later[0] - largest)
-    sums = (before * a + after * b for a, b in zip(earlier[1:], later[1:], strict=True))
-    return largest, *sums
+    def pooling(self) -> HeadPooling:
+        """Return the mean of readouts, weighed by the softmax of queries."""
+        return ReadoutPooling()

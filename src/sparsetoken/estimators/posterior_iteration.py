@@ -19,10 +19,9 @@ from scipy.special import logit
 
 from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken.estimators.attention_heads import LARGEST_COVARIANCE
-from sparsetoken.estimators.members import COPIED, TrainingSamples
-from sparsetoken.estimators.posterior_passes import PosteriorSums, posterior_sums
+from sparsetoken.estimators.members import TrainingSamples
+from sparsetoken.estimators.posterior_passes import PosteriorSums, longest_tokens, posterior_sums
 from sparsetoken.sequences.data import Data, MemoryData
-from sparsetoken.sequences.passes import longest_tokens
 
 _CARRIES = 0.99  # chance of a positive sample to carry the signal: labels may be wrong
 _LEAST_SHRINKAGE = 0.3  # as that of other heads
@@ -33,7 +32,8 @@ _LAST = 20  # iterations of the best, at most
 MORE = 8  # iterations from the direction of another number of signal tokens
 _TOLERANCE = 3e-4
 _DAMPING = 0.5
-_SHARPEST = 4.0  # the noise along v may have this part of the variance, or be so much larger
+_SHARPEST = 4.0  # noise variance along v stays within this factor, either way
+_COPIED = 2**26  # numbers: of so many, the sequences that may carry the signal are copied
 
 
 @dataclass
@@ -102,7 +102,7 @@ class Iteration:
         self.priors = np.append(self.priors, np.full(n_unlabelled, -1.0))
         self.n_tokens = self.data.lengths @ self.weights
         self.carriers, self.rows = self.data, np.arange(len(self.data))
-        if isinstance(self.data, MemoryData) and self.data.size <= COPIED:
+        if isinstance(self.data, MemoryData) and self.data.size <= _COPIED:
             self.rows = np.flatnonzero((self.priors != 0.0) & self.weights.any(axis=1))
             self.carriers = self.data.take(self.rows)
 
@@ -138,11 +138,15 @@ class Iteration:
         variance = np.maximum(second / count - (first / count) ** 2, 1e-300)
         columns.sharpness = np.clip(columns.squared / variance, 1.0 / _SHARPEST, _SHARPEST)
 
-    def directions(self, columns: Columns) -> tuple[Floats, Floats]:
-        """Return directions (columns, d) and offsets of log-odds, for scaled tokens."""
-        rows = self.training.standard.to_scaled(columns.vectors, self.shrinkage)
-        offsets = columns.offsets * columns.sharpness + logit(columns.rate) / columns.n_signal
-        return rows * columns.sharpness[:, np.newaxis], offsets
+    def in_data(self, columns: Columns) -> tuple[Floats, Floats]:
+        """Return directions (columns, d) and offsets of a token's log-odds, for tokens as they are.
+
+        Each of the signal tokens has its part of the log-odds that a sequence carries any.
+        """
+        directions, centers = self.training.standard.to_data(columns.vectors, self.shrinkage)
+        offsets = (columns.offsets + centers) * columns.sharpness
+        offsets += logit(columns.rate) / columns.n_signal
+        return directions * columns.sharpness[:, np.newaxis], offsets
 
     def at(self, vectors: Floats, group: Indices) -> Columns:
         """Return columns of one signal token that start from vectors in white coordinates."""
@@ -158,8 +162,9 @@ class Iteration:
         starts, group = [np.zeros((n_groups, self.dim))], [np.arange(n_groups)]
         count = min(_STARTS, _NUMBERS // self.training.data.size)
         if count > 0:
-            longest = self.carriers.per_sample(longest_tokens, *self.training.pass_scale)
-            longest = self.training.standard.from_scaled(longest, self.shrinkage)
+            standard = self.training.standard
+            longest = self.carriers.per_sample(longest_tokens, standard.mean, standard.scale)
+            longest = standard.from_data(longest, np.ones(len(longest)), self.shrinkage)
             order = np.argsort(-(longest**2).sum(axis=1), kind="stable")
             for number, weights in enumerate(self.weights.T):
                 usable = (self.priors * weights)[self.rows[order]] > 0  # of labelled ones
@@ -174,7 +179,7 @@ class Iteration:
         rows = self.priors[self.rows], self.weights[self.rows]
         sums = self._sums(columns, self.carriers, rows, False)
         precision = self.dim / columns.strength + sums.squares
-        along = self.training.standard.from_scaled(sums.along.T, self.shrinkage)
+        along = self.training.standard.from_data(sums.along.T, sums.total, self.shrinkage)
         reaction = sums.total * columns.occupied - (sums.total - sums.squares)
         new = (along + reaction[:, np.newaxis] * columns.vectors) / precision[:, np.newaxis]
         damping = np.where(columns.squared > 0, _DAMPING, 1.0)
@@ -190,11 +195,12 @@ class Iteration:
     def _sums(
         self, columns: Columns, data: Data, rows: tuple[Floats, Floats], judge: bool
     ) -> PosteriorSums:
-        vectors = self.training.standard.to_scaled(columns.vectors, self.shrinkage)
-        scaled = *self.training.pass_scale, np.ascontiguousarray(vectors.T)
+        standard = self.training.standard
+        vectors, centers = standard.to_data(columns.vectors, self.shrinkage)
+        scores = standard.mean, standard.scale, np.ascontiguousarray(vectors.T), centers
         of_score = columns.offsets, columns.sharpness, columns.precision, columns.rate
         kind = columns.n_signal, columns.group, self.contiguous, judge
-        return PosteriorSums(*data.total(posterior_sums, rows, *scaled, *of_score, *kind))
+        return PosteriorSums(*data.total(posterior_sums, rows, *scores, *of_score, *kind))
 
 
 def _best(columns: Columns, count: int) -> Indices:

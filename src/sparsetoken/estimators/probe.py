@@ -234,7 +234,7 @@ def _heads_of(member: Member, weight: float) -> tuple[Floats, ...]:
             f"the member {kind!r} (weight {weight:.2f}) cannot be written as tensors: fit "
             "AttentionClassifier to the same data and export that; it has the other members"
         )
-    if getattr(member, "contiguous", False) or member.adds:
+    if member.contiguous or member.sums_evidence:
         raise ValueError(
             "windows of tokens (contiguous=True) and sums over tokens (monotone=True) cannot be "
             "exported: fit a classifier without them"

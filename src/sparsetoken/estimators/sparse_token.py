@@ -107,7 +107,7 @@ class SparseTokenClassifier(StackClassifier):
         contiguous = check_flag("contiguous", self.contiguous)
         if check_flag("monotone", self.monotone):
             steps = check_count("refine_steps", self.refine_steps)
-            posterior = PosteriorHeads(adds=True, contiguous=contiguous)
-            return [AttentionHeads(steps=steps, adds=True), posterior]
+            posterior = PosteriorHeads(sums_evidence=True, contiguous=contiguous)
+            return [AttentionHeads(steps=steps, sums_evidence=True), posterior]
         members = head_members("auto", "auto", self.refine_steps, n_tokens, contiguous)
         return [*members, KernelHeads(), Trees(check_count("n_trees", self.n_trees))]

@@ -1,7 +1,7 @@
 """Common coordinates for the tokens: centered, scaled, and perhaps whitened.
 
-A token x is seen as z = (x − mean)·scale, feature by feature; a direction in standard coordinates
-is carried to those of z by a matrix, so that no token is ever multiplied by one.
+A token x is seen as Mᵀz with z = (x − mean)·scale, feature by feature. No token is ever changed:
+directions are carried to the tokens as they are, and sums over tokens back.
 """
 
 from functools import cached_property
@@ -89,19 +89,22 @@ class Standard:
         """Return what carries centered tokens to standard coordinates, a matrix or a scale."""
         return (self.matrix(shrinkage).T * self.scale).T
 
-    def to_scaled(self, rows: Floats, shrinkage: float | None) -> Floats:
-        """Return M of each row: its product with z is the row's with Mᵀz."""
+    def to_data(self, rows: Floats, shrinkage: float | None) -> tuple[Floats, Floats]:
+        """Return directions and offsets of standard ones: ⟨x, direction⟩ + offset is ⟨Mᵀz, row⟩."""
         matrix = self.matrix(shrinkage)
-        return rows * matrix if matrix.ndim == 1 else rows @ matrix.T
+        directions = (rows * matrix if matrix.ndim == 1 else rows @ matrix.T) * self.scale
+        return directions, -(directions @ self.mean)
 
-    def from_scaled(self, rows: Floats, shrinkage: float | None) -> Floats:
-        """Return Mᵀ of each row."""
+    def from_data(self, sums: Floats, totals: Floats, shrinkage: float | None) -> Floats:
+        """Return Σ s·Mᵀz for each row of Σ s·x, given Σ s."""
+        rows = (sums - totals[:, np.newaxis] * self.mean) * self.scale
         matrix = self.matrix(shrinkage)
         return rows * matrix if matrix.ndim == 1 else rows @ matrix
 
-    def to_standard(self, rows: Floats, shrinkage: float | None) -> Floats:
-        """Return the inverse of :meth:`to_scaled` for each row."""
-        matrix = self.matrix(shrinkage)
+    def to_standard(self, directions: Floats, shrinkage: float | None) -> Floats:
+        """Return the rows that :meth:`to_data` makes such directions of."""
+        scale, matrix = self.scale, self.matrix(shrinkage)
+        rows = np.divide(directions, scale, out=np.zeros_like(directions), where=scale > 0)
         if matrix.ndim == 1:
             return np.divide(rows, matrix, out=np.zeros_like(rows), where=matrix > 0)
         return np.asarray(np.linalg.solve(matrix, rows.T).T, dtype=np.float64)

@@ -65,13 +65,13 @@ class Trees(Member):
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Grow forests without each fold, or of all samples if there are no folds."""
-        magnitude = training.raw.per_sample(largest_magnitudes).max(axis=0)
+        magnitude = training.data.per_sample(largest_magnitudes).max(axis=0)
         self.unit = np.ldexp(1.0, -np.frexp(np.maximum(magnitude, 1e-290))[1]) * (magnitude > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             deviation = np.where(training.scale > 0, 1.0 / training.scale, np.inf)
             steps = np.outer(_LEVELS, deviation)
         self.levels = np.where(np.isfinite(steps), training.mean + steps, np.inf)
-        rows = self._rows(training.raw)
+        rows = self._rows(training.data)
         count, n_statistics = 1, 1 + 4 * len(self.unit)
         numbers = np.arange(rows.shape[1])
         halves = numbers[:n_statistics], np.append(numbers[:count], numbers[n_statistics:])

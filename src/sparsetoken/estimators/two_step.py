@@ -172,5 +172,5 @@ def two_gradient_steps(
     slope = loss.derivative(pooled @ readout + bias, sign)
     slope = weights * (slope - (weights @ slope if center else 0.0))
     slopes, readouts = slope[:, np.newaxis], readout[:, np.newaxis]
-    (gradient,) = data.total(query_gradients, (slopes,), None, None, readouts)
+    (gradient,) = data.total(query_gradients, (slopes,), readouts)
     return -lr_query * beta * gradient[:, 0]

@@ -1,0 +1,231 @@
+"""Heads as token scorers and poolings: every token is scored, and the scores make one.
+
+A scorer gives u of shape (tokens, K, C): K heads, C classes. A pooling makes a score of each
+sequence of them, says how the tokens divide it, and does the same token by token: a new one is
+these five functions, and serves batches, explanations and streams. Columns are pooled one by one,
+whatever they mean.
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy.special import gammaln
+
+from sparsetoken._njit import njit
+from sparsetoken._types import Array, Floats, Indices
+from sparsetoken.places import weigh_row
+from sparsetoken.pooling import Softmax
+from sparsetoken.sequences.sequences import Sequences
+
+_LEAST = 1e-300
+_FAR = 700.0  # an exponent so far below the largest counts for nothing, and never for infinity
+
+
+class Scorer(Protocol):
+    """Scores of tokens."""
+
+    def __call__(self, tokens: Array) -> Floats:
+        """Return the scores (tokens, K, C) of tokens (tokens, d)."""
+
+
+class LinearScorer(NamedTuple):
+    """⟨x, direction⟩ + offset."""
+
+    directions: Floats
+    """(K, C, d)."""
+    offsets: Floats
+    """(K, C)."""
+
+    def __call__(self, tokens: Array) -> Floats:
+        """Return the scores (tokens, K, C)."""
+        flat = self.directions.reshape(-1, self.directions.shape[-1])
+        return (tokens @ flat.T).reshape(-1, *self.offsets.shape) + self.offsets
+
+
+class HeadPooling(Protocol):
+    """How the scores u of a sequence's tokens make one score."""
+
+    def pool(self, u: Floats, offsets: Indices) -> Floats:
+        """Return the scores (n, K, C) of sequences, which ``offsets`` cut."""
+
+    def divide(self, u: Floats, offsets: Indices, center: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return attention and contribution (tokens, K, C) of each token, and the baseline (K, C).
+
+        The baseline is the score of tokens that are all scored ``center``, (K, C). It and the
+        contributions of a sequence's tokens add up to its score; the attention to one.
+        """
+
+    def begin(self, u: Floats) -> Any:
+        """Return the summary of one token, scored (K, C)."""
+
+    def join(self, earlier: Any, later: Any) -> Any:
+        """Return the summary of tokens followed by others."""
+
+    def end(self, summary: Any, n_tokens: int) -> Floats:
+        """Return the score (K, C) of the ``n_tokens`` tokens of a summary."""
+
+
+class MeanPooling(NamedTuple):
+    """The mean of the tokens' scores: all weigh the same."""
+
+    def pool(self, u: Floats, offsets: Indices) -> Floats:
+        """Return the means."""
+        return np.add.reduceat(u, offsets[:-1]) / _spread(np.diff(offsets))
+
+    def divide(self, u: Floats, offsets: Indices, center: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return equal attention, and each token's part of the mean."""
+        lengths = np.diff(offsets)
+        attention = _spread(1.0 / np.repeat(lengths, lengths))
+        return np.broadcast_to(attention, u.shape), attention * (u - center), center
+
+    def begin(self, u: Floats) -> Any:
+        """Return a sum of one."""
+        return u
+
+    def join(self, earlier: Any, later: Any) -> Any:
+        """Return the sum."""
+        return earlier + later
+
+    def end(self, summary: Any, n_tokens: int) -> Floats:
+        """Return the mean."""
+        mean: Floats = summary / n_tokens
+        return mean
+
+
+class EvidencePooling(NamedTuple):
+    """a·log mean exp(Σ u/a) over choices of R tokens: the log-odds that some R carry a signal.
+
+    With R = 1 that is attention whose query is the readout. If signal tokens are neighbors, the
+    choices are windows. Tokens divide a score by their chances to be of the R.
+    """
+
+    temperatures: Floats
+    """(K,): a; negative if tokens speak for the other class."""
+    n_signal: Indices
+    """(K,): R; of a shorter sequence all tokens count."""
+    contiguous: bool = False
+    reference_length: float | None = None
+    """If given, sums instead of means, equal to these for so many tokens."""
+
+    def pool(self, u: Floats, offsets: Indices) -> Floats:
+        """Return the log mean, times the temperature."""
+        return self._weigh(u, offsets, np.empty((0, 0)))
+
+    def divide(self, u: Floats, offsets: Indices, center: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return chances of sum one, which divide the score counted from ``center``."""
+        lengths = np.diff(offsets)
+        attention = np.empty((len(u), u[0].size))
+        scores = self._weigh(u, offsets, attention)
+        size = np.minimum(self.n_signal, np.repeat(lengths, lengths)[:, np.newaxis])
+        attention = attention.reshape(u.shape) / size[..., np.newaxis]
+        baseline = center * self.n_signal[:, np.newaxis]
+        apart = np.repeat(scores - baseline, lengths, axis=0)
+        return attention, attention * apart, baseline
+
+    def begin(self, u: Floats) -> Any:
+        """Return the exponent, and sums of e^(Σ exponents − largest) over choices of 0, 1, … R."""
+        if self.contiguous:  # the order of the tokens matters
+            return [u]
+        sums = np.zeros((int(self.n_signal.max()) + 1, *u.shape))
+        sums[:2] = 1.0
+        return u / self.temperatures[:, np.newaxis], sums
+
+    def join(self, earlier: Any, later: Any) -> Any:
+        """Return the largest exponent, and sums over choices of all tokens."""
+        if self.contiguous:
+            return earlier + later
+        largest = np.maximum(earlier[0], later[0])
+        degrees = np.arange(len(earlier[1])).reshape(-1, 1, 1)
+        before, after = (sums * np.exp(degrees * (top - largest)) for top, sums in (earlier, later))
+        joined = [(before[: n + 1] * after[n::-1]).sum(axis=0) for n in range(len(before))]
+        return largest, np.array(joined)
+
+    def end(self, summary: Any, n_tokens: int) -> Floats:
+        """Return the log mean, times the temperature."""
+        if self.contiguous:
+            return self.pool(np.stack(summary), np.array([0, n_tokens]))[0]
+        largest, sums = summary
+        size = np.minimum(self.n_signal, n_tokens)
+        total = np.maximum(sums[size, np.arange(len(size))], _LEAST)
+        choices = gammaln(n_tokens + 1) - gammaln(size + 1) - gammaln(n_tokens - size + 1)
+        log_mean = np.log(total) + (size[:, np.newaxis] * largest - choices[:, np.newaxis])
+        score: Floats = self.temperatures[:, np.newaxis] * log_mean
+        return score + self._by_length(np.array([n_tokens]))[0]
+
+    def _weigh(self, u: Floats, offsets: Indices, chances: Floats) -> Floats:
+        exponents = (u / self.temperatures[:, np.newaxis]).reshape(len(u), -1)
+        n_signal = np.repeat(self.n_signal, u.shape[2])
+        log_means = _weigh_columns(exponents, offsets, n_signal, self.contiguous, chances)
+        scores: Floats = log_means.reshape(-1, *u.shape[1:]) * self.temperatures[:, np.newaxis]
+        return scores + self._by_length(np.diff(offsets))
+
+    def _by_length(self, lengths: Indices) -> Floats:
+        """Return what turns means over choices of tokens into sums, (n, K, 1)."""
+        if self.reference_length is None:
+            return np.zeros((1, 1, 1))
+        choices, usual = (
+            gammaln(n + 1.0) - gammaln(n - np.minimum(self.n_signal, n) + 1.0)
+            for n in (lengths[:, np.newaxis], np.full((1, 1), self.reference_length))
+        )
+        return (self.temperatures * (choices - usual))[..., np.newaxis]
+
+
+class ReadoutPooling(NamedTuple):
+    """The mean of readouts, weighed by the softmax of queries: u holds both, (tokens, 2, 1)."""
+
+    def pool(self, u: Floats, offsets: Indices) -> Floats:
+        """Return the weighed means."""
+        attention = Softmax().weights(u[:, 0, 0], offsets)
+        return _spread(np.add.reduceat(attention * u[:, 1, 0], offsets[:-1]))
+
+    def divide(self, u: Floats, offsets: Indices, center: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the softmax of the queries, and each token's part of the mean."""
+        attention = _spread(Softmax().weights(u[:, 0, 0], offsets))
+        return attention, attention * (u[:, 1:] - center[1:]), center[1:]
+
+    def begin(self, u: Floats) -> Any:
+        """Return the query's score, and sums of e^(score − largest) and of that times readouts."""
+        return u[0], 1.0, u[1]
+
+    def join(self, earlier: Any, later: Any) -> Any:
+        """Return the largest score, and the sums."""
+        largest = np.maximum(earlier[0], later[0])
+        before, after = np.exp(earlier[0] - largest), np.exp(later[0] - largest)
+        sums = (before * a + after * b for a, b in zip(earlier[1:], later[1:], strict=True))
+        return largest, *sums
+
+    def end(self, summary: Any, n_tokens: int) -> Floats:
+        """Return the weighed mean."""
+        _, total, along = summary
+        score: Floats = (along / total)[np.newaxis]
+        return score
+
+
+def pooled_scores(sequences: Sequences, scorer: Scorer, pooling: HeadPooling) -> Floats:
+    """Return the scores (n, K, C) of sequences."""
+    return pooling.pool(scorer(sequences.tokens), sequences.offsets)
+
+
+def _spread(values: Array) -> Array:
+    return values[:, np.newaxis, np.newaxis]
+
+
+@njit(nogil=True)
+def _weigh_columns(exponents, offsets, n_signal, contiguous, chances):  # type: ignore[no-untyped-def]
+    """Return the log means (n, columns) over choices; fill the tokens' chances if asked for."""
+    result = np.empty((offsets.size - 1, exponents.shape[1]))
+    chance = np.empty(0)
+    for i in range(offsets.size - 1):
+        low, high = offsets[i], offsets[i + 1]
+        if chances.size:
+            chance = np.empty(high - low)
+        for k in range(exponents.shape[1]):
+            column = exponents[low:high, k].copy()
+            top = column.max()
+            for t in range(column.size):
+                column[t] = max(column[t] - top, -_FAR)
+            size = min(n_signal[k], column.size)
+            result[i, k] = size * top + weigh_row(column, size, contiguous, chance)
+            if chances.size:
+                chances[low:high, k] = chance
+    return result
