@@ -104,7 +104,7 @@ def _gradient(dtype: Any) -> Row:
     tokens = rng.standard_normal((400_000, 64)).astype(dtype)
     X = Sequences(tokens, np.arange(0, 400_001, 20))
     signs, shares = np.where(np.arange(20_000) % 2, 1.0, -1.0)[:, None], np.full((20_000, 1), 5e-5)
-    heads = None, None, rng.standard_normal((64, 24)), np.ones(24), np.zeros(24)
+    heads = rng.standard_normal((64, 24)), np.ones(24), np.zeros(24)
     which, data = np.zeros(24, dtype=int), MemoryData(X)
     columns, weights = rng.standard_normal((64, 24)), rng.standard_normal((400_000, 24))
     cost = ratio(

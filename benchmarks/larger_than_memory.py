@@ -128,7 +128,7 @@ def _cpu(call: Callable[[], Any]) -> float:
 def _pass(data: MemoryData, labels: Any) -> Any:
     """Return one gradient of four heads."""
     directions = np.random.default_rng(0).standard_normal((DIM, HEADS))
-    heads = np.zeros(DIM), np.ones(DIM), directions, np.ones(HEADS), np.zeros(HEADS)
+    heads = directions, np.ones(HEADS), np.zeros(HEADS)
     signs, shares = 2.0 * labels[:, None] - 1.0, np.full((len(labels), 1), 1.0 / len(labels))
     which = np.zeros(HEADS, dtype=int)
     return data.total(evidence_gradients, (signs, shares), *heads, which, which)

@@ -17,6 +17,7 @@ import numpy as np
 from sparsetoken._njit import njit
 from sparsetoken._types import Floats
 
+_FEW, _NEAR = 8, 70.0  # so many exponents within this range have sums in the range of floats
 _MANY = 100.0  # variance of a count from which on its law is known well enough by its cumulants
 
 
@@ -55,7 +56,9 @@ def weigh_row(exponents, n_signal, contiguous, chances):  # type: ignore[no-unty
     if n_signal >= n_tokens:
         chances[:] = 1.0
         return exponents.sum()
-    if contiguous or n_signal == 1:
+    if n_signal == 1:
+        return _weigh_tokens(exponents, chances)
+    if contiguous:
         return _weigh_runs(exponents, n_signal, chances)
     log_places = math.lgamma(n_tokens + 1.0) - math.lgamma(n_signal + 1.0)
     log_places -= math.lgamma(n_tokens - n_signal + 1.0)
@@ -68,14 +71,26 @@ def weigh_row(exponents, n_signal, contiguous, chances):  # type: ignore[no-unty
 
 
 @njit(error_model="numpy")
+def _weigh_tokens(exponents, chances):  # type: ignore[no-untyped-def]
+    """Weigh the tokens one by one."""
+    top, total = exponents.max(), 0.0
+    for token in range(exponents.size):
+        weight = np.exp(exponents[token] - top)
+        total += weight
+        if chances.size:
+            chances[token] = weight
+    for token in range(chances.size):
+        chances[token] /= total
+    return top + np.log(total / exponents.size)
+
+
+@njit(error_model="numpy")
 def _weigh_runs(exponents, size, chances):  # type: ignore[no-untyped-def]
     """Weigh the windows of ``size`` neighbors."""
     n_places = exponents.size - size + 1
-    weights = exponents.copy()
-    if size > 1:
-        sums = np.cumsum(exponents)
-        weights = sums[size - 1 :].copy()
-        weights[1:] -= sums[:-size]
+    sums = np.cumsum(exponents)
+    weights = sums[size - 1 :].copy()
+    weights[1:] -= sums[:-size]
     top = weights.max()
     total = 0.0
     for place in range(n_places):
@@ -88,13 +103,15 @@ def _weigh_runs(exponents, size, chances):  # type: ignore[no-untyped-def]
                 inside += weights[token]
             if token >= size:
                 inside -= weights[token - size]
-            chances[token] = weights[token] / total if size == 1 else max(inside, 0.0) / total
+            chances[token] = max(inside, 0.0) / total
     return top + np.log(total / n_places)
 
 
 @njit(error_model="numpy")
 def _weigh_subsets(exponents, degree, chances):  # type: ignore[no-untyped-def]
     """Weigh the subsets of ``degree`` tokens; returns the log of their sum, not of their mean."""
+    if degree <= _FEW and exponents.max() - exponents.min() < _NEAR:
+        return _weigh_few(exponents, degree, chances)
     taken = np.empty(exponents.size)
     log_r, gap, variance = _balance(exponents, degree, taken)
     # Π(1 + re^a) as 1/(1 − p) or re^a/p, factors between one and two.
@@ -114,6 +131,34 @@ def _weigh_subsets(exponents, degree, chances):  # type: ignore[no-untyped-def]
     else:
         probability = _count(taken, degree, gap, variance, chances)
     return total - np.log(product) + np.log(probability)
+
+
+@njit(error_model="numpy")
+def _weigh_few(exponents, degree, chances):  # type: ignore[no-untyped-def]
+    """Do the same for few tokens of like exponents, whose products neither vanish nor overflow."""
+    n_tokens, top = exponents.size, exponents.max()
+    rows = n_tokens + 1 if chances.size else 1
+    before = np.empty((rows, degree + 1))  # sums over subsets of the tokens before
+    now = np.zeros(degree + 1)
+    now[0] = 1.0
+    for token in range(n_tokens):
+        if chances.size:
+            before[token] = now
+        weight = np.exp(exponents[token] - top)
+        for j in range(degree, 0, -1):
+            now[j] += now[j - 1] * weight
+    total = now[degree]
+    if chances.size:
+        after = np.zeros(degree)
+        after[0] = 1.0
+        for token in range(n_tokens - 1, -1, -1):
+            weight, others = np.exp(exponents[token] - top), 0.0
+            for j in range(degree):
+                others += before[token, j] * after[degree - 1 - j]
+            for j in range(degree - 1, 0, -1):
+                after[j] += after[j - 1] * weight
+            chances[token] = weight * others / total
+    return degree * top + np.log(total)
 
 
 @njit(error_model="numpy")

@@ -9,7 +9,6 @@ from sparsetoken.sequences.passes import (
     attention_features,
     attention_weights,
     largest_magnitudes,
-    longest_tokens,
     pooled_features,
     token_covariance,
     token_fractions,
@@ -52,13 +51,6 @@ def test_moments(data):
     assert variances == pytest.approx(np.diag(covariance), abs=100 * tolerance)
     largest = np.abs(np.concatenate(parts)).max(axis=0)
     assert largest_magnitudes(X)[0] == pytest.approx(largest, abs=tolerance)
-
-
-def test_the_longest_token_of_each_sequence(data):
-    X, parts, tolerance = data
-    scaled = [(part - MEAN) * SCALE for part in parts]
-    longest = [part[np.argmax(np.linalg.norm(part, axis=1))] for part in scaled]
-    assert longest_tokens(X, MEAN, SCALE) == pytest.approx(np.array(longest), abs=10 * tolerance)
 
 
 def test_statistics(data):

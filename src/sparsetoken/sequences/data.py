@@ -16,7 +16,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from sparsetoken._types import Array, Indices
-from sparsetoken.sequences.passes import pooled_features, scaled_tokens
+from sparsetoken.sequences.passes import pooled_features
 from sparsetoken.sequences.sequences import Sequences
 from sparsetoken.sequences.threads import one_blas_thread
 
@@ -124,11 +124,6 @@ class MemoryData(Data):
     def take(self, rows: Indices) -> "MemoryData":
         """Return some sequences; all of them are not copied."""
         return self if len(rows) == len(self) else self._with(self.sequences[rows])
-
-    def scaled(self, mean: Array, scale: Array) -> "MemoryData":
-        """Return the sequences of tokens (x − mean)·scale."""
-        tokens = self.per_sample(scaled_tokens, mean, scale)
-        return self._with(Sequences(tokens, self.sequences.offsets))
 
     def followed_by(self, other: "MemoryData") -> "MemoryData":
         """Return these sequences and then others."""

@@ -27,27 +27,6 @@ def largest_magnitudes(sequences: Sequences) -> Array:
     return np.maximum(tokens.max(axis=0), -tokens.min(axis=0))[np.newaxis].astype(np.float64)
 
 
-def scaled_tokens(sequences: Sequences, mean: Floats | None, scale: Floats | None) -> Array:
-    """Return (x − mean)·scale of all tokens in double; the tokens themselves without a scale.
-
-    Fits amplify rounding, so that single precision would make them depend on the processor.
-    """
-    if mean is None or scale is None:
-        return sequences.tokens
-    scaled = sequences.tokens - mean
-    scaled *= scale
-    return scaled
-
-
-def longest_tokens(sequences: Sequences, mean: Floats | None, scale: Floats | None) -> Array:
-    """Return each sequence's token of largest norm, in scaled coordinates."""
-    tokens, starts = scaled_tokens(sequences, mean, scale), sequences.offsets[:-1]
-    norms = np.einsum("td,td->t", tokens, tokens)
-    largest = np.repeat(np.maximum.reduceat(norms, starts), sequences.lengths)
-    first = np.flatnonzero(norms == largest)
-    return tokens[first[np.searchsorted(first, starts)]]
-
-
 def token_variances(sequences: Sequences, weights: Floats, mean: Floats, scale: Floats) -> Floats:
     """Return Σ s((x − mean)·scale)² by feature; the tokens of sequence i divide sᵢ evenly."""
     return _token_weights(sequences, weights) @ ((sequences.tokens - mean) * scale) ** 2
