@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsetoken.estimators.attention_heads import HeadObjective, HeadSpec
+from sparsetoken.estimators.attention_heads import AttentionHeads, HeadObjective, HeadSpec
 from sparsetoken.estimators.head_pooling import EvidencePooling
 from sparsetoken.estimators.members import TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
@@ -72,6 +72,15 @@ def test_a_head_is_the_bayes_rule_of_the_model():
     score = EvidencePooling(np.ones(1), np.ones(1, dtype=int)).pool(u, np.array([0, 4]))[0, 0, 0]
     ratio = np.mean(np.exp(signal * tokens[:, 0] - signal**2 / 2))
     assert score - signal**2 / 2 == pytest.approx(np.log(ratio))
+
+
+@pytest.mark.parametrize(
+    "specs", [[], [HeadSpec(1.0, 1.0, 1e-3, 0)], [HeadSpec(0.0, 1.0, 1e-3)]], ids=str
+)
+def test_heads_that_compiled_loops_could_not_score_are_refused(specs):
+    """From a file that was altered, for instance."""
+    with pytest.raises(ValueError, match="head"):
+        AttentionHeads(directions=np.ones((1, 1, 3)), intercepts=np.ones((1, 1)), specs=specs)
 
 
 def test_refinement_reaches_its_minimum():

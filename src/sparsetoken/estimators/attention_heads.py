@@ -116,6 +116,12 @@ class AttentionHeads(Heads):
     aucs: list[float] = field(default_factory=list)
     """AUC of each head on held-out samples; empty if there were none."""
 
+    def __post_init__(self) -> None:
+        if self.directions is not None and len(self.specs) != len(self.directions):
+            raise ValueError(f"{len(self.specs)} specs for {len(self.directions)} heads")
+        if any(spec.n_signal < 1 or not abs(spec.temperature) > 0 for spec in self.specs):
+            raise ValueError("a head without signal tokens, or without temperature")
+
     def fit(self, training: TrainingSamples) -> Floats:
         """Fit all heads to all samples and without each fold, all of them together."""
         self.reference_length = float(np.median(training.data.lengths))
@@ -135,7 +141,7 @@ class AttentionHeads(Heads):
         Return the directions (2, classes, d) in standard coordinates, and the mean AUC of each
         half's scores by the fit to the other.
         """
-        alone = replace(self, specs=[spec])
+        alone = replace(self, specs=[spec], directions=None, intercepts=None, folds=[])
         directions, intercepts = alone._fit_columns(training, halves)
         aucs = []
         for half, weights in enumerate(halves.T):
