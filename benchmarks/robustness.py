@@ -12,8 +12,9 @@ more than their error bars. Two processors, or two versions, must agree.
 ``python -m benchmarks.robustness oracles [SETTINGS] [SEED]`` compares what each architecture can
 reach with the floor for any classifier. ``stack``, ``streams`` and ``files``, also with
 a number and a seed, try the classifiers on random easy problems
-and on harmless streams, and the readers on damaged files; ``unlabelled`` and ``families`` try them
-with unlabelled sequences beside the optimum, and on bags unlike our model beside simple baselines.
+and on harmless streams, and the readers on damaged files; ``labels`` tries tables of labels with
+odd columns; ``unlabelled`` and ``families`` try the classifiers with unlabelled
+sequences beside the optimum, and on bags unlike our model beside simple baselines.
 Each has a module of its own.
 """
 
@@ -48,6 +49,7 @@ TRIALS = {
     "stack": "easy_problems",
     "streams": "harmless_streams",
     "files": "mutated_files",
+    "labels": "label_tables",
     "models": "altered_models",
     "families": "foreign_families",
     "unlabelled": "unlabelled",

@@ -122,3 +122,17 @@ def test_a_vector_a_row(tmp_path):
     parquet.write_table(pyarrow.table(columns), path)
     with pytest.raises(ValueError, match="column 'embedding': token 9 of X has 1 features"):
         read_dataset(path)
+
+
+def test_lists_that_point_outside_are_refused(tmp_path):
+    """An Arrow file whose offsets lie beyond its numbers would be read out of bounds."""
+    path = tmp_path / "x.arrow"
+    feather.write_feather(pyarrow.table({"bag": list(SLIDES), "tokens": nested()}), path,
+                          compression="uncompressed")  # fmt: skip
+    offsets = np.array([0, 3, 8, 10], np.int32).tobytes()
+    assert path.read_bytes().count(offsets) == 1
+    for odd in ([0, 3, 8, 10**8], [0, 3, -5, 10], [0, 9, 8, 10]):
+        damaged = path.read_bytes().replace(offsets, np.array(odd, np.int32).tobytes())
+        (tmp_path / "y.arrow").write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"y.arrow is not a .arrow file, or is damaged"):
+            read_dataset(tmp_path / "y.arrow")

@@ -123,6 +123,54 @@ def test_tensors_that_are_larger_than_their_numbers(tmp_path, torch, tensor):
         read_dataset(path)
 
 
+def test_strides_that_are_changed_after_they_were_checked(tmp_path, torch):
+    """A list in the pickle is used for a tensor, and then grows."""
+    flat, strides = np.arange(24, dtype=np.float32), [1]
+    tensor = Tensor(flat, shape=[24], strides=strides)
+    torch_file.save(tmp_path / "x.pt", {"X": tensor, "again": strides})
+    with zipfile.ZipFile(tmp_path / "x.pt") as archive:
+        listing, numbers = archive.read("archive/data.pkl"), archive.read("archive/data/0")
+    assert listing.endswith(b"u.")
+    torch_file.write(tmp_path / "x.pt", listing[:-2] + b"K\x7fau.", {"0": numbers})
+    assert np.array_equal(open_torch(tmp_path / "x.pt")["X"], flat)
+
+
+def test_an_entry_that_lies_about_its_size_is_refused(tmp_path, torch):
+    path = tmp_path / "x.pt"
+    torch.save(torch.from_numpy(X), path)
+    content = path.read_bytes()
+    size = (96).to_bytes(4, "little") * 2  # packed and unpacked, in the list at the end
+    assert content.count(size) >= 1
+    place = content.rindex(size)
+    for odd in (10**9, 40, 0):
+        lie = size[:4] + odd.to_bytes(4, "little")
+        path.write_bytes(content[:place] + lie + content[place + 8 :])
+        with pytest.raises(ValueError, match=r"x.pt"):
+            read_dataset(path)
+
+
+def test_an_entry_that_is_said_to_be_a_folder_is_refused(tmp_path, torch):
+    """Torch would return whatever is in memory."""
+    path = tmp_path / "x.pt"
+    torch.save(torch.from_numpy(X), path)
+    content = bytearray(path.read_bytes())
+    entry = content.rindex(b"x/data/0") - 46  # in the list at the end
+    assert content[entry : entry + 4] == b"PK\x01\x02"
+    content[entry + 38] |= 0x10
+    path.write_bytes(bytes(content))
+    with pytest.raises(ValueError, match="its list of entries is damaged"):
+        read_dataset(path)
+
+
+def test_numbers_that_have_changed_are_noticed(tmp_path, torch):
+    path = tmp_path / "x.pt"
+    torch.save(torch.from_numpy(X), path)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(X[1].tobytes(), X[2].tobytes()))
+    with pytest.raises(ValueError, match=r"x.pt is not .* have changed"):
+        read_dataset(path)
+
+
 def test_containers_that_hold_themselves(tmp_path, torch):
     inner = {"X": torch.from_numpy(X)}
     inner["again"] = inner
@@ -143,7 +191,7 @@ def test_what_is_not_dense_is_refused(tmp_path, torch):
 
 
 def test_a_bomb_is_refused(tmp_path, torch, monkeypatch):
-    monkeypatch.setattr("sparsetoken.files.guards._SMALL", 2**16)
+    monkeypatch.setattr("sparsetoken.files.guards.SMALL", 2**16)
     path = tmp_path / "x.pt"
     torch_file.save(path, Tensor(np.zeros((100, 100, 100), np.float32)), zipfile.ZIP_DEFLATED)
     with pytest.raises(ValueError, match=r"says that it holds 0.004 GB .* not believed"):

@@ -13,8 +13,8 @@ import numpy as np
 
 from sparsetoken._types import Array
 
-_DENSEST = 200  # bytes in memory for one in a file: numbers hardly compress, and text hardly grows
-_SMALL = 2**28  # bytes that anybody has
+DENSEST = 200  # bytes in memory for one in a file: numbers hardly compress, and text hardly grows
+SMALL = 2**28  # bytes that anybody has
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,10 @@ def report_damage(path: Path) -> Iterator[None]:
     """Say which file is damaged where a library stumbles over it."""
     try:
         yield
-    except (ImportError, FileNotFoundError, PermissionError, MemoryError):
+    except (ImportError, FileNotFoundError, PermissionError):
         raise
+    except MemoryError:
+        raise MemoryError(f"{path} does not fit into memory, or is damaged") from None
     except UnreadableError as error:
         with prefix_errors(path):
             raise error from None
@@ -69,10 +71,10 @@ def check_size(path: Path, numbers: int, itemsize: int, max_numbers: int | None)
         held = f"{numbers / 1e6:.3g} million numbers"
         raise UnreadableError(f"{path} holds {held}; max_numbers={max_numbers} are allowed")
     size = numbers * itemsize
-    if size < _SMALL:
+    if size < SMALL:
         return
     held = f"{size / 1e9:.3g} GB of numbers"
-    if path.is_file() and size > _DENSEST * path.stat().st_size:
+    if path.is_file() and size > DENSEST * path.stat().st_size:
         length = f"{path.stat().st_size / 1e6:.3g} MB"
         raise UnreadableError(f"{path} says that it holds {held} in {length}: that is not believed")
     posix = hasattr(os, "sysconf")
@@ -88,8 +90,9 @@ def check_zip(path: Path) -> dict[str, int]:
     """Return the entries of a zip archive with their sizes, which must be believable."""
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
-    if any(b"PK\x01\x02" in entry.extra + entry.comment for entry in entries):
-        raise ValueError("its list of entries is damaged")  # zipfile takes no notice
+    for entry in entries:  # zipfile takes no notice, and torch would return no numbers of a folder
+        if b"PK\x01\x02" in entry.extra + entry.comment or entry.external_attr & 0x10:
+            raise ValueError("its list of entries is damaged")
     sizes = {entry.filename: entry.file_size for entry in entries}
     check_size(path, sum(sizes.values()), 1, None)
     return sizes

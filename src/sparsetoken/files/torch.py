@@ -19,6 +19,9 @@ def open_torch(path: Path) -> Arrays:
     if not zipfile.is_zipfile(path):
         raise UnreadableError("it is not as torch writes since 1.6; load it with torch and save it")
     sizes = set(check_zip(path).values())
+    with zipfile.ZipFile(path) as archive:
+        if damaged := archive.testzip():  # torch does not look
+            raise ValueError(f"the numbers in {damaged} have changed")
     arrays: dict[str, Any] = {}
     for name, value in _leaves(torch.load(path, map_location="cpu", weights_only=True)):
         if not isinstance(value, torch.Tensor):
