@@ -25,12 +25,19 @@ def test_the_command_without_a_command(run):
 
 
 def test_help_loads_no_numerics():
-    names = ["", *NAMES, "sweep run"]
+    names = ["", *NAMES, "sweep run", "plan pilot", "plan curve", "plan test-size"]
     pages = light(*(f"{name} --help" for name in names))
     for name, page in zip(names, pages, strict=True):
         assert f"sparsetoken {name}".strip() in page
         assert "--help" in page
     assert all(name in pages[0] for name in NAMES)
+
+
+def test_lists_and_the_size_of_a_test_set_load_no_numerics():
+    figures, quantities, size = light("figure", "theory", "plan test-size --value 0.8 --width 0.1")
+    assert "learning-curves" in figures
+    assert "required_signal" in quantities
+    assert "0.8" in size
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,9 @@ def test_no_command_overwrites_what_it_reads(run, refused, bags):
         for option in ("--out", "--tokens"):
             asked = ("predict", "model.npz", bags, option, name)
             refused(asked, 2, f"{option} must not be what is read, {bags}")
+    bags.with_suffix(".db").symlink_to(bags)  # the results that a sweep beside them would have
+    kinds = "kinds = [{probability = 1.0, n_tokens = 5, signal = 5.0}]"
+    (bags.parent / "p.png").write_text(kinds)
     data = bags.with_suffix(".npz")
     data.write_bytes(b"data")
     for asked, written in (
@@ -85,7 +88,13 @@ def test_no_command_overwrites_what_it_reads(run, refused, bags):
         (("report", "model.npz", "page.html", "--out", "page.html"), "--out"),
         (("sweep", "run", bags, "--store", "symbolic.csv"), "--store"),
         (("sweep", "export", "--store", bags, "--out", "hard.csv"), "--out"),
-        (("plan", "--pilot", "p.png", "--error", 0.1, "--plot", "p.png"), "--plot"),
+        (("sweep", "export", bags.with_suffix(".toml"), "--out", bags), "--out"),
+        (("plan", "pilot", "p.png", "--error", 0.1, "--plot", "p.png"), "--plot"),
+        (("plan", "curve", "p.png", "--error", 0.1, "--plot", "p.png"), "--plot"),
+        (
+            ("plan", "--population", "p.png", "--dim", 9, "--error", 0.1, "--plot", "p.png"),
+            "--plot",
+        ),
     ):
         refused(asked, 2, f"{written} must not be what is read")
     assert bags.read_text() == content

@@ -233,7 +233,7 @@ def _read_curve(file: Path) -> dict[str, Any]:
     from sparsetoken.planner import read_curve
 
     try:
-        return read_curve(file.read_text())
+        return read_curve(file.read_text(encoding="utf-8"))
     except ValueError as wrong:
         raise ValueError(f"{file}: {wrong}") from None
 

@@ -9,6 +9,7 @@ import typer
 from sparsetoken.cli.options import AsJson, Scheduler, Workers, open_executor, option
 from sparsetoken.cli.output import (
     CommandError,
+    check_not_read,
     check_output,
     message,
     print_json,
@@ -84,8 +85,9 @@ def run_sweep(
     """  # noqa: D301 (the backslash keeps the lines of the example)
     from sparsetoken.experiments import Store, run
 
-    sweep = _load(file)
     path = store or file.with_suffix(".db")
+    check_not_read(path, "--store", [file])
+    sweep = _load(file)
     with Store(path) as opened:
         _tell_damage(opened, "computed again")
         with open_executor(workers, scheduler) as executor, waiting("cells", counted=True) as bar:
@@ -130,7 +132,8 @@ def export(
     from sparsetoken.experiments.table import as_columns, write_csv
 
     if out is not None:
-        check_output(out, (".csv", ".parquet"))
+        results = store if file is None else store or file.with_suffix(".db")
+        check_output(out, (".csv", ".parquet"), reads=(file, results))
     opened, cells = _open(file, store)
     with opened:
         rows = opened.rows(cells)
