@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
-from sparsetoken.inspection import Explanation
+from sparsetoken.estimators import Explanation
 from sparsetoken.plotting import explanation
 from sparsetoken.vocabulary import SPEAKS
 

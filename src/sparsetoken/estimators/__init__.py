@@ -12,6 +12,7 @@
 * :func:`export` and :func:`to_torch`: fitted classifiers as plain tensors, for other software.
 """
 
+from sparsetoken.estimators.answers import Diagnosis, Explanation, Finding
 from sparsetoken.estimators.attention import AttentionClassifier
 from sparsetoken.estimators.attention_heads import Head
 from sparsetoken.estimators.bayes_attention import BayesAttentionClassifier
@@ -20,6 +21,7 @@ from sparsetoken.estimators.model_fit import ModelFit
 from sparsetoken.estimators.probe import export, to_torch
 from sparsetoken.estimators.sparse_token import SparseTokenClassifier
 from sparsetoken.estimators.storage import load, save
+from sparsetoken.estimators.streams import ScoreStream
 from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
 from sparsetoken.sequences.checks import EmptySequenceWarning, OneTokenWarning, PaddingWarning
 from sparsetoken.sequences.folder import SequenceWriter
@@ -29,13 +31,17 @@ from sparsetoken.sequences.sequences import Sequences
 __all__ = [
     "AttentionClassifier",
     "BayesAttentionClassifier",
+    "Diagnosis",
     "EmptySequenceWarning",
+    "Explanation",
+    "Finding",
     "Head",
     "ModelFit",
     "OneTokenWarning",
     "PaddingWarning",
     "PerToken",
     "PooledClassifier",
+    "ScoreStream",
     "SequenceWriter",
     "Sequences",
     "SparseTokenClassifier",

@@ -5,33 +5,28 @@ when the first one is asked, in one place here.
 """
 
 import importlib
-import warnings
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sparsetoken._types import Array, Floats, Indices
-from sparsetoken._validation import check_count, check_real, shown
+from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import Estimate
+from sparsetoken.estimators.answers import Diagnosis, Explanation
 from sparsetoken.estimators.folds import selection_rows
+from sparsetoken.estimators.inputs import check_data, check_sample_weight, is_ragged, plain_labels
 from sparsetoken.estimators.reference import Reference
 from sparsetoken.estimators.stack import Stack
+from sparsetoken.estimators.streams import ScoreStream
 from sparsetoken.losses import Loss, get_loss
-from sparsetoken.sequences.chunks import chunks_of_array, is_dask
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.fingerprints import fingerprints_of
-from sparsetoken.sequences.forms import check_frame
 from sparsetoken.sequences.grouping import align_labels
-from sparsetoken.sequences.sequences import Sequences, as_sequences
 from sparsetoken.sequences.threads import one_blas_thread
-
-if TYPE_CHECKING:
-    from sparsetoken.inspection import Diagnosis, Explanation, ScoreStream
 
 _REMEMBERED = 2**20  # sequences; of more, a model's file would be too large
 
@@ -144,7 +139,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return np.split(weights, np.cumsum(data.lengths)[:-1])
         return weights.reshape(len(data), -1)
 
-    def explain(self, X: Any, top: int = 3, label: Any = None) -> "list[Explanation]":
+    def explain(self, X: Any, top: int = 3, label: Any = None) -> list[Explanation]:
         """Return the tokens that matter most in each sequence.
 
         Parameters
@@ -170,7 +165,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         return explained
 
-    def diagnose(self, X: Any, y: Any) -> "Diagnosis":
+    def diagnose(self, X: Any, y: Any) -> Diagnosis:
         """Say whether anything beats chance, what kind of signal it is, and what is wrong.
 
         Parameters
@@ -238,7 +233,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def stream(
         self, *, fpr: float | None = None, n_tokens: int | None = None, window: int | None = None
-    ) -> "ScoreStream":
+    ) -> ScoreStream:
         """Return an object that takes one sequence token by token, and knows its score.
 
         Parameters
@@ -290,7 +285,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _checked(self, X: Any) -> Data:
         """Return sequences for a fitted classifier."""
         check_is_fitted(self)
-        return self._check_data(X, reset=False)
+        return check_data(self, X, reset=False)
 
     def _check_objective(self) -> tuple[Loss, float]:
         return get_loss(self.loss), check_real("reg", self.reg, low=0.0, above=True)
@@ -300,72 +295,13 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:  # in scikit-learn's words
             name = type(self).__name__
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
-        data = self._check_data(X, reset=True)
-        index = self._check_labels(_plain_labels(align_labels(X, y)), len(data))
+        data = check_data(self, X, reset=True)
+        index = self._check_labels(plain_labels(align_labels(X, y)), len(data))
         sample_weight = align_labels(X, sample_weight, "sample_weight")
         self.__dict__.pop("fingerprints_", None)  # of an earlier fit
         if len(data) <= _REMEMBERED:
             self.fingerprints_ = fingerprints_of(data)
-        return data, index, _check_sample_weight(sample_weight, index)
-
-    def _check_data(self, X: Any, *, reset: bool) -> Data:
-        """Return checked sequences, with features in the order of ``fit`` if they have names."""
-        n_jobs, table = getattr(self, "n_jobs", None), False
-        if is_dask(X):
-            data: Data = chunks_of_array(X)
-            self._check_names(None, reset=reset)
-        else:
-            names = _column_names(X)
-            if names is not None:
-                check_frame(X)
-            if hasattr(X, "__array__") and not hasattr(X, "shape"):
-                X = np.asarray(X)
-            table = _is_table(X)
-            if table and not np.ma.is_masked(X):  # scikit-learn knows all the kinds of tables
-                floats = [np.float64, np.float32]
-                X = check_array(X, dtype=floats, ensure_all_finite=False, estimator=self)
-            sequences = as_sequences(X)
-            names = getattr(sequences, "feature_names", None) if names is None else names
-            order = self._check_names(names, reset=reset)
-            if order is not None:
-                sequences = _in_order(sequences, order)
-            data = MemoryData(sequences, n_jobs)
-        if reset:
-            self.n_features_in_ = data.dim
-        elif data.dim != self.n_features_in_:
-            raise ValueError(
-                f"X has {data.dim} features{'' if table else ' per token'}, but "
-                f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
-            )
-        return data
-
-    def _check_names(self, names: Any, *, reset: bool) -> Indices | None:
-        """Store the names of the features, or return where those of ``fit`` are now."""
-        if reset:
-            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-            if names is not None:
-                self.feature_names_in_ = np.asarray(names, dtype=object)
-            return None
-        fitted = getattr(self, "feature_names_in_", None)
-        if fitted is None or names is None:
-            if (fitted is None) != (names is None):
-                has, out = ("has", "out") if fitted is None else ("does not have valid", "")
-                warnings.warn(
-                    f"X {has} feature names, but {type(self).__name__} was fitted with{out} "
-                    "feature names",
-                    UserWarning,
-                    stacklevel=4,
-                )
-            return None
-        unseen, missing = (sorted(set(a) - set(b)) for a, b in ((names, fitted), (fitted, names)))
-        if unseen or missing or len(names) != len(fitted):
-            raise ValueError(
-                "X must have the features of fit, each once: it has "
-                f"{shown(unseen)} that fit had not, and lacks {shown(missing)}"
-            )
-        place = {name: position for position, name in enumerate(names)}
-        order = np.array([place[name] for name in fitted])
-        return None if np.array_equal(order, np.arange(len(order))) else order
+        return data, index, check_sample_weight(sample_weight, index)
 
     def _check_labels(self, y: Any, n_samples: int) -> Indices:
         """Return the number of each label's class."""
@@ -398,68 +334,3 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def _inspection() -> Any:
     """Return the package that answers questions about fitted classifiers."""
     return importlib.import_module("sparsetoken.inspection")
-
-
-def _plain_labels(y: Any) -> Any:
-    """Return labels of one kind: numbers that came as objects become numbers."""
-    labels = np.asarray(y)
-    if labels.dtype.kind != "O" or labels.ndim != 1:
-        return y
-    kinds = {type(label).__name__ for label in labels.tolist()}
-    if kinds == {"str"}:
-        return labels
-    plain = np.array(labels.tolist()) if len(kinds) == 1 else labels
-    if plain.dtype.kind not in "biufU" or plain.ndim != 1:
-        raise ValueError(
-            "y must hold labels of one kind, text or numbers, got objects of type "
-            f"{' and '.join(sorted(kinds))}"
-        )
-    return plain
-
-
-def _column_names(X: Any) -> Array | None:
-    """Return the columns of a frame if they are names."""
-    columns = getattr(X, "columns", None)
-    if columns is None or not all(isinstance(name, str) for name in columns):
-        return None
-    return np.asarray(columns, dtype=object)
-
-
-def _in_order(sequences: Sequences, order: Indices) -> Sequences:
-    return Sequences(sequences.tokens[:, order], sequences.offsets)
-
-
-def _is_table(X: Any) -> bool:
-    """Return whether ``X`` has the form (n, d), or no form that has tokens."""
-    if isinstance(X, Sequences | str):
-        return False
-    if isinstance(X, list | tuple):
-        return len(X) > 0 and np.ndim(X[0]) < 2 and not isinstance(X[0], str)
-    if _is_object_array(X):
-        return len(X) > 0 and np.ndim(X[0]) < 1
-    return hasattr(X, "shape") and len(X.shape) < 3
-
-
-def _is_object_array(X: Any) -> bool:
-    return isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind == "O"
-
-
-def is_ragged(X: Any) -> bool:
-    """Return whether ``X`` is a form that holds sequences of any length."""
-    return isinstance(X, Sequences | list | tuple) or _is_object_array(X)
-
-
-def _check_sample_weight(sample_weight: Any, index: Indices) -> Floats:
-    """Return weights that sum to one, or raise ValueError."""
-    weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=float)
-    if weights.ndim == 0:
-        weights = np.full(len(index), float(weights))
-    if weights.shape != index.shape:
-        raise ValueError(
-            f"sample_weight must have shape ({len(index)},), one per sequence, got {weights.shape}"
-        )
-    if not np.isfinite(weights).all() or weights.min() < 0:
-        raise ValueError("sample_weight must be finite and non-negative")
-    if not np.bincount(index[index >= 0], weights[index >= 0]).all():
-        raise ValueError("sample_weight must not be zero on all samples of a class")
-    return weights / weights.sum()

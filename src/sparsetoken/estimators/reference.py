@@ -44,6 +44,10 @@ class Reference:
 
     def check(self, n_classes: int) -> None:
         """Refuse numbers, of a file perhaps, that do not go together."""
+        if any(
+            a.dtype.kind not in "iu" for a in (self.classes, self.kept_classes, self.kept_folds)
+        ):
+            raise ValueError("classes and folds of held-out sequences must be integers")
         for classes in (self.classes, self.kept_classes):
             if not np.isin(classes, np.arange(n_classes)).all():
                 raise ValueError("a held-out sequence is of a class that does not exist")

@@ -4,19 +4,13 @@ Functions of a fitted stack of members; the classifiers' methods call them. They
 of a stack (``scores``, ``without_fold``, ``members``), not how it learns.
 """
 
-from sparsetoken.inspection.data_faults import Finding
-from sparsetoken.inspection.diagnosis import Diagnosis, diagnose
-from sparsetoken.inspection.explanations import Explanation, attention, explain
+from sparsetoken.inspection.diagnosis import diagnose
+from sparsetoken.inspection.explanations import attention, explain
 from sparsetoken.inspection.measures import Measure, fraction, hold_out, judge
-from sparsetoken.inspection.streams import ScoreStream, stream
-from sparsetoken.inspection.thresholds import threshold
+from sparsetoken.inspection.thresholds import stream, threshold
 
 __all__ = [
-    "Diagnosis",
-    "Explanation",
-    "Finding",
     "Measure",
-    "ScoreStream",
     "attention",
     "diagnose",
     "explain",

@@ -1,11 +1,10 @@
-"""Faults of the data themselves, and how a finding is told."""
-
-from typing import NamedTuple
+"""Faults of the data themselves."""
 
 import numpy as np
 
 from sparsetoken._types import Array, Floats, Indices
 from sparsetoken._validation import shown
+from sparsetoken.estimators.answers import Finding
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.passes import largest_magnitudes, token_statistics
 from sparsetoken.sequences.sequences import Sequences
@@ -13,17 +12,6 @@ from sparsetoken.sequences.sequences import Sequences
 _FEW = 10  # samples of a class
 _OUTLYING, _FEW_OUTLYING = 50.0, 0.02  # times a sequence's usual largest value; of the sequences
 _MANY_CONSTANT = 0.1  # of the features; images have a few at their edges
-
-
-class Finding(NamedTuple):
-    """Something that can be wrong, and whether it is."""
-
-    name: str
-    found: bool
-    message: str
-    advice: str
-    asks_for_samples: bool = False
-    """Whether the advice is to collect more samples."""
 
 
 def duplicated(data: Data) -> Finding:

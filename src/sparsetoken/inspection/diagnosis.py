@@ -1,7 +1,6 @@
 """What a fitted model found, and what is wrong with it or with its data."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +9,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 from sparsetoken._types import Bools, Floats, Indices
+from sparsetoken.estimators.answers import Diagnosis, Finding
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.reference import auc_influence, class_signs, mean_auc
 from sparsetoken.inspection.data_faults import (
-    Finding,
     constant,
     duplicated,
     few_samples,
@@ -30,56 +29,6 @@ _CONVINCING = 0.9  # AUC of held-out samples: whatever finds these few tokens ha
 _CONVINCING_NEGATIVES, _CLEARLY = 0.97, 0.04  # AUC of heads for them, and ahead of the others
 _LOW_RELIABILITY = 0.7
 _SHIFTED, _LEAST_SHIFT = 3.0, 0.05  # standard errors, and AUC, that new scores lie below held-out
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """What :meth:`diagnose` found.
-
-    Parameters
-    ----------
-    findings : tuple of Finding
-        Everything that was looked for, the most important first.
-    auc : dict
-        AUC of the model's scores of the given samples ("model"; of samples that ``fit`` has seen
-        the scores when they were held out) and, where ``fit`` held samples out, of those ("held
-        out"). Cross-validated AUC of linear readouts: of the attention
-        features ("attention"), of those with the query reversed ("reversed"), of the mean token
-        ("pooled") and of the tokens' deviations and extremes ("spread"). AUC of the number of
-        tokens alone ("length"). Of several classes the mean.
-    p_value : float
-        How often chance alone would give an AUC as high as the model's, by the AUC's standard
-        error; of the held-out samples if they say less.
-    kind : str
-        What decides the label: "a few tokens", "the mean token", "the sequence as a whole" or
-        "nothing found".
-    more_samples : bool or None
-        Whether a fit to half of the samples was clearly worse, so that more should help; None if
-        that is not known, or if what was found asks for more samples anyway.
-    """
-
-    findings: tuple[Finding, ...]
-    auc: dict[str, float]
-    p_value: float
-    kind: str
-    more_samples: bool | None
-
-    @property
-    def problems(self) -> tuple[Finding, ...]:
-        """Those problems that were found."""
-        return tuple(finding for finding in self.findings if finding.found)
-
-    def __str__(self) -> str:
-        lines = [f"{problem.name}: {problem.message} {problem.advice}" for problem in self.problems]
-        lines = lines or ["No problem found."]
-        evidence = f"(AUC {self.auc['model']:.3f}, p = {self.p_value:.2g})"
-        more = {
-            None: "",
-            True: " More samples should help.",
-            False: " More samples would help little.",
-        }
-        lines.append(f"What decides: {self.kind} {evidence}.{more[self.more_samples]}")
-        return "\n".join(lines)
 
 
 class _Evidence(NamedTuple):

@@ -1,75 +1,15 @@
 """Which tokens a stack attends to, and what each of them adds to the score."""
 
-import warnings
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sparsetoken._types import Array, Bools, Floats, Indices
-from sparsetoken._validation import import_extra
+from sparsetoken.estimators.answers import Explanation
 from sparsetoken.estimators.stack import Stack
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.sequences import Sequences
-
-
-class Explanation(NamedTuple):
-    """The tokens of one sequence that matter most, the heaviest first."""
-
-    tokens: Indices
-    """Positions in the sequence, counted from 0."""
-    weights: Floats
-    """Attention on these tokens; over all tokens it sums to one."""
-    contributions: Floats
-    """What each adds to the score; over all tokens, with ``baseline`` and ``whole``, they sum to
-    ``score``. A positive one speaks for ``speaks_for``."""
-    score: float
-    baseline: float
-    """The score of a sequence whose tokens are all the mean training token."""
-    whole: float
-    """What members that see the sequence as a whole add to the score, and any clipping of a
-    member's score."""
-    speaks_for: Any
-    """The class that positive contributions and a positive score speak for."""
-    predicted: Any
-    """The class that is predicted for the sequence."""
-
-    @property
-    def label(self) -> Any:
-        """The name of ``speaks_for`` in 0.3; it will go in 0.5."""
-        message = "label is called speaks_for now, and will go in 0.5; see predicted, too"
-        warnings.warn(message, FutureWarning, stacklevel=2)
-        return self.speaks_for
-
-    def __repr__(self) -> str:
-        parts = []
-        for name, value in self._asdict().items():
-            if isinstance(value, np.ndarray):
-                value = [float(f"{v:.3g}") if v % 1 else int(v) for v in value.tolist()]
-            elif isinstance(value, float) and name not in ("speaks_for", "predicted"):
-                value = float(f"{value:.3g}")
-            parts.append(f"{name}={value!r}")
-        return f"Explanation({', '.join(parts)})"
-
-    def by_position(self) -> "Explanation":
-        """Return the same tokens in the order of the sequence."""
-        order = np.argsort(self.tokens)
-        parts = {name: getattr(self, name)[order] for name in self._fields[:3]}
-        return self._replace(**parts)
-
-    def to_frame(self) -> Any:
-        """Return the tokens as a pandas DataFrame: token, weight, contribution, speaks_for.
-
-        ``speaks_for`` is the class, or "not" and the class for a negative contribution.
-        """
-        name = str(self.speaks_for)
-        columns = {
-            "token": self.tokens,
-            "weight": self.weights,
-            "contribution": self.contributions,
-            "speaks_for": np.where(self.contributions >= 0, name, f"not {name}"),
-        }
-        return import_extra("pandas", "to_frame").DataFrame(columns)
 
 
 def column_of(classes: Array, label: Any) -> tuple[int, Bools]:

@@ -13,6 +13,7 @@ from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.reference import Reference
 from sparsetoken.estimators.stack import Stack
+from sparsetoken.estimators.streams import ScoreStream
 from sparsetoken.inspection.explanations import column_of
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import Sequences
@@ -141,6 +142,40 @@ def _with_rate(scores: Floats, rate: float, count: float) -> Estimate:
     interval = float(rate * np.exp(-width)), min(float(rate * np.exp(width)), 1.0)
     uncertainty = quantile.uncertainty
     return Estimate(quantile, uncertainty, bool(width <= factor), rate_interval=interval)
+
+
+def stream(classifier: SequenceClassifier, fpr: Any, n_tokens: Any, window: Any) -> ScoreStream:
+    """Return a stream of a fitted classifier; with ``fpr``, one that raises alarms."""
+    window, stack = None if window is None else check_count("window", window), classifier.as_stack()
+    if fpr is None:
+        return ScoreStream(stack, window)
+    if n_tokens is None:
+        raise ValueError("n_tokens must be given with fpr: how long a whole sequence is")
+    if len(classifier.classes_) > 2:
+        raise ValueError("fpr needs a classifier of two classes; compare stream.score yourself")
+    fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
+    length, reference = check_count("n_tokens", n_tokens), reference_of(classifier)
+    warm_up = max(2, round(reference.lengths[1])) if window is None else window
+    checks = stream_checks(length, warm_up, window)
+    n_scored = int(np.minimum(checks, window or length).sum())
+
+    def score(stack: Stack, data: MemoryData) -> Floats:
+        return stream_scores(stack, data, window, checks)[:, 0]
+
+    negative = np.array([True, False])
+    threshold = joined_threshold(stack, reference, negative, fpr, length, score, n_scored)
+    return ScoreStream(stack, window, threshold, checks)
+
+
+def stream_checks(n_tokens: int, warm_up: int, window: int | None) -> Indices:
+    """Return after how many tokens a stream of ``n_tokens`` is looked at.
+
+    The first look comes after ``warm_up`` tokens, as scores of a few tokens scatter widely. There
+    are 32, or more if every half of a window is to be seen: no token may pass between two looks.
+    """
+    first = min(warm_up, n_tokens)
+    count = 32 if window is None else max(32, 2 + 2 * (n_tokens - first) // window)
+    return np.unique(np.linspace(first, n_tokens, min(count, n_tokens - first + 1)).astype(int))
 
 
 def stream_scores(stack: Stack, data: MemoryData, window: int | None, checks: Indices) -> Floats:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
-from sparsetoken.inspection.streams import stream_checks
-from sparsetoken.inspection.thresholds import stream_scores
+from sparsetoken.inspection.thresholds import stream_checks, stream_scores
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import as_sequences
 

@@ -1,0 +1,130 @@
+"""What classifiers answer when they are asked: an explanation of a sequence, a diagnosis."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsetoken._types import Floats, Indices
+from sparsetoken._validation import import_extra
+
+
+class Explanation(NamedTuple):
+    """The tokens of one sequence that matter most, the heaviest first."""
+
+    tokens: Indices
+    """Positions in the sequence, counted from 0."""
+    weights: Floats
+    """Attention on these tokens; over all tokens it sums to one."""
+    contributions: Floats
+    """What each adds to the score; over all tokens, with ``baseline`` and ``whole``, they sum to
+    ``score``. A positive one speaks for ``speaks_for``."""
+    score: float
+    baseline: float
+    """The score of a sequence whose tokens are all the mean training token."""
+    whole: float
+    """What members that see the sequence as a whole add to the score, and any clipping of a
+    member's score."""
+    speaks_for: Any
+    """The class that positive contributions and a positive score speak for."""
+    predicted: Any
+    """The class that is predicted for the sequence."""
+
+    @property
+    def label(self) -> Any:
+        """The name of ``speaks_for`` in 0.3; it will go in 0.5."""
+        message = "label is called speaks_for now, and will go in 0.5; see predicted, too"
+        warnings.warn(message, FutureWarning, stacklevel=2)
+        return self.speaks_for
+
+    def __repr__(self) -> str:
+        parts = []
+        for name, value in self._asdict().items():
+            if isinstance(value, np.ndarray):
+                value = [float(f"{v:.3g}") if v % 1 else int(v) for v in value.tolist()]
+            elif isinstance(value, float) and name not in ("speaks_for", "predicted"):
+                value = float(f"{value:.3g}")
+            parts.append(f"{name}={value!r}")
+        return f"Explanation({', '.join(parts)})"
+
+    def by_position(self) -> "Explanation":
+        """Return the same tokens in the order of the sequence."""
+        order = np.argsort(self.tokens)
+        parts = {name: getattr(self, name)[order] for name in self._fields[:3]}
+        return self._replace(**parts)
+
+    def to_frame(self) -> Any:
+        """Return the tokens as a pandas DataFrame: token, weight, contribution, speaks_for.
+
+        ``speaks_for`` is the class, or "not" and the class for a negative contribution.
+        """
+        name = str(self.speaks_for)
+        columns = {
+            "token": self.tokens,
+            "weight": self.weights,
+            "contribution": self.contributions,
+            "speaks_for": np.where(self.contributions >= 0, name, f"not {name}"),
+        }
+        return import_extra("pandas", "to_frame").DataFrame(columns)
+
+
+class Finding(NamedTuple):
+    """Something that can be wrong, and whether it is."""
+
+    name: str
+    found: bool
+    message: str
+    advice: str
+    asks_for_samples: bool = False
+    """Whether the advice is to collect more samples."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What :meth:`diagnose` found.
+
+    Parameters
+    ----------
+    findings : tuple of Finding
+        Everything that was looked for, the most important first.
+    auc : dict
+        AUC of the model's scores of the given samples ("model"; of samples that ``fit`` has seen
+        the scores when they were held out) and, where ``fit`` held samples out, of those ("held
+        out"). Cross-validated AUC of linear readouts: of the attention
+        features ("attention"), of those with the query reversed ("reversed"), of the mean token
+        ("pooled") and of the tokens' deviations and extremes ("spread"). AUC of the number of
+        tokens alone ("length"). Of several classes the mean.
+    p_value : float
+        How often chance alone would give an AUC as high as the model's, by the AUC's standard
+        error; of the held-out samples if they say less.
+    kind : str
+        What decides the label: "a few tokens", "the mean token", "the sequence as a whole" or
+        "nothing found".
+    more_samples : bool or None
+        Whether a fit to half of the samples was clearly worse, so that more should help; None if
+        that is not known, or if what was found asks for more samples anyway.
+    """
+
+    findings: tuple[Finding, ...]
+    auc: dict[str, float]
+    p_value: float
+    kind: str
+    more_samples: bool | None
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """Those problems that were found."""
+        return tuple(finding for finding in self.findings if finding.found)
+
+    def __str__(self) -> str:
+        lines = [f"{problem.name}: {problem.message} {problem.advice}" for problem in self.problems]
+        lines = lines or ["No problem found."]
+        evidence = f"(AUC {self.auc['model']:.3f}, p = {self.p_value:.2g})"
+        more = {
+            None: "",
+            True: " More samples should help.",
+            False: " More samples would help little.",
+        }
+        lines.append(f"What decides: {self.kind} {evidence}.{more[self.more_samples]}")
+        return "\n".join(lines)

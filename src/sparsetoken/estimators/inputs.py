@@ -1,0 +1,141 @@
+"""What people pass to a classifier, checked: sequences, names of features, labels, weights."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from sparsetoken._types import Array, Floats, Indices
+from sparsetoken._validation import shown
+from sparsetoken.sequences.chunks import chunks_of_array, is_dask
+from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.forms import check_frame
+from sparsetoken.sequences.sequences import Sequences, as_sequences
+
+
+def check_data(classifier: Any, X: Any, *, reset: bool) -> Data:
+    """Return checked sequences, with features in the order of ``fit`` if they have names."""
+    n_jobs, table = getattr(classifier, "n_jobs", None), False
+    if is_dask(X):
+        data: Data = chunks_of_array(X)
+        _check_names(classifier, None, reset=reset)
+    else:
+        names = _column_names(X)
+        if names is not None:
+            check_frame(X)
+        if hasattr(X, "__array__") and not hasattr(X, "shape"):
+            X = np.asarray(X)
+        table = _is_table(X)
+        if table and not np.ma.is_masked(X):  # scikit-learn knows all the kinds of tables
+            floats = [np.float64, np.float32]
+            X = check_array(X, dtype=floats, ensure_all_finite=False, estimator=classifier)
+        sequences = as_sequences(X)
+        names = getattr(sequences, "feature_names", None) if names is None else names
+        order = _check_names(classifier, names, reset=reset)
+        if order is not None:
+            sequences = _in_order(sequences, order)
+        data = MemoryData(sequences, n_jobs)
+    if reset:
+        classifier.n_features_in_ = data.dim
+    elif data.dim != classifier.n_features_in_:
+        name, expected = type(classifier).__name__, classifier.n_features_in_
+        raise ValueError(
+            f"X has {data.dim} features{'' if table else ' per token'}, but {name} is expecting "
+            f"{expected} features as input"
+        )
+    return data
+
+
+def _check_names(classifier: Any, names: Any, *, reset: bool) -> Indices | None:
+    """Store the names of the features, or return where those of ``fit`` are now."""
+    if reset:
+        classifier.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        if names is not None:
+            classifier.feature_names_in_ = np.asarray(names, dtype=object)
+        return None
+    fitted = getattr(classifier, "feature_names_in_", None)
+    if fitted is None or names is None:
+        if (fitted is None) != (names is None):
+            has, out = ("has", "out") if fitted is None else ("does not have valid", "")
+            warnings.warn(
+                f"X {has} feature names, but {type(classifier).__name__} was fitted with{out} "
+                "feature names",
+                UserWarning,
+                stacklevel=5,
+            )
+        return None
+    unseen, missing = (sorted(set(a) - set(b)) for a, b in ((names, fitted), (fitted, names)))
+    if unseen or missing or len(names) != len(fitted):
+        raise ValueError(
+            "X must have the features of fit, each once: it has "
+            f"{shown(unseen)} that fit had not, and lacks {shown(missing)}"
+        )
+    place = {name: position for position, name in enumerate(names)}
+    order = np.array([place[name] for name in fitted])
+    return None if np.array_equal(order, np.arange(len(order))) else order
+
+
+def plain_labels(y: Any) -> Any:
+    """Return labels of one kind: numbers that came as objects become numbers."""
+    labels = np.asarray(y)
+    if labels.dtype.kind != "O" or labels.ndim != 1:
+        return y
+    kinds = {type(label).__name__ for label in labels.tolist()}
+    if kinds == {"str"}:
+        return labels
+    plain = np.array(labels.tolist()) if len(kinds) == 1 else labels
+    if plain.dtype.kind not in "biufU" or plain.ndim != 1:
+        raise ValueError(
+            "y must hold labels of one kind, text or numbers, got objects of type "
+            f"{' and '.join(sorted(kinds))}"
+        )
+    return plain
+
+
+def _column_names(X: Any) -> Array | None:
+    """Return the columns of a frame if they are names."""
+    columns = getattr(X, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.asarray(columns, dtype=object)
+
+
+def _in_order(sequences: Sequences, order: Indices) -> Sequences:
+    return Sequences(sequences.tokens[:, order], sequences.offsets)
+
+
+def _is_table(X: Any) -> bool:
+    """Return whether ``X`` has the form (n, d), or no form that has tokens."""
+    if isinstance(X, Sequences | str):
+        return False
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and np.ndim(X[0]) < 2 and not isinstance(X[0], str)
+    if _is_object_array(X):
+        return len(X) > 0 and np.ndim(X[0]) < 1
+    return hasattr(X, "shape") and len(X.shape) < 3
+
+
+def _is_object_array(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind == "O"
+
+
+def is_ragged(X: Any) -> bool:
+    """Return whether ``X`` is a form that holds sequences of any length."""
+    return isinstance(X, Sequences | list | tuple) or _is_object_array(X)
+
+
+def check_sample_weight(sample_weight: Any, index: Indices) -> Floats:
+    """Return weights that sum to one, or raise ValueError."""
+    weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=float)
+    if weights.ndim == 0:
+        weights = np.full(len(index), float(weights))
+    if weights.shape != index.shape:
+        raise ValueError(
+            f"sample_weight must have shape ({len(index)},), one per sequence, got {weights.shape}"
+        )
+    if not np.isfinite(weights).all() or weights.min() < 0:
+        raise ValueError("sample_weight must be finite and non-negative")
+    if not np.bincount(index[index >= 0], weights[index >= 0]).all():
+        raise ValueError("sample_weight must not be zero on all samples of a class")
+    return weights / weights.sum()
