@@ -26,7 +26,7 @@ from sparsetoken.plotting import lines_and_points, styled
 from sparsetoken.vocabulary import COLORS
 
 
-class ModifiedHuber:
+class ModifiedHuber(st.losses.Loss):
     """Zero beyond margin 1, a square between 1 and -1, linear below."""
 
     def value(self, z, y):

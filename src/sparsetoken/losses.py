@@ -4,10 +4,9 @@ The methods of a built-in loss broadcast over arrays, and a numba kernel can cal
 ``prox = Logistic.prox`` at module level, then ``prox(z, y, scale)`` in the kernel.
 
 A subclass of :class:`Loss` with a ``name`` of its own can be asked for by that name everywhere,
-and any other by its import path (``"my_losses:SquaredHinge"``) or as an object; it need not even be
-a subclass::
+and any other by its import path (``"my_losses:SquaredHinge"``) or as an object::
 
-    class SquaredHinge:
+    class SquaredHinge(Loss):
         def value(self, z, y):
             return 0.5 * np.maximum(0, 1 - y * z) ** 2
 
@@ -288,37 +287,19 @@ class Hinge(Loss):
         return gap * ndtr(z) + deviation * density
 
 
-class _Adapted(Loss):
-    """Wraps a user's loss object; missing methods get defaults."""
-
-    def __init__(self, loss: Any) -> None:
-        self.loss = loss
-        for name in (*_REQUIRED, "prox", "average", "probability", *_TRAITS):
-            if hasattr(loss, name):
-                setattr(self, name, getattr(loss, name))
-
-    def __repr__(self) -> str:
-        return repr(self.loss)
-
-
-_REQUIRED = ("value", "derivative", "second_derivative")
-_TRAITS = ("name", "smooth", "quadratic", "corner")
-
-
 def loss_names() -> tuple[str, ...]:
     """Return the names of the losses that can be asked for by name."""
     return tuple(_KNOWN)
 
 
 def get_loss(loss: Any) -> Loss:
-    """Return the loss object for a name or for a user's own object.
+    """Return the loss for a name or an import path, or the loss itself.
 
     Parameters
     ----------
-    loss : {"logistic", "square", "hinge"}, str or object
+    loss : {"logistic", "square", "hinge"}, str or Loss
         The name of a loss, the import path of one (``"my_losses:Huber"``, a class or an object), or
-        an object with the methods ``value(z, y)``, ``derivative(z, y)`` and
-        ``second_derivative(z, y)`` and, optionally, what else :class:`Loss` has.
+        an object of a subclass of :class:`Loss`.
 
     Examples
     --------
@@ -327,28 +308,20 @@ def get_loss(loss: Any) -> Loss:
     Hinge()
     """
     check_instance("loss", loss)
+    found = loss
     if isinstance(loss, str) and loss in _KNOWN:
-        named: Any = _KNOWN[loss]()
-    elif isinstance(loss, str) and ":" in loss:
-        named = import_object("loss", loss)
-    elif isinstance(loss, str):
+        return _KNOWN[loss]()
+    if isinstance(loss, str) and ":" in loss:
+        found = import_object("loss", loss)
+    if not isinstance(found, Loss):
         names = ", ".join(map(repr, _KNOWN))
         raise ValueError(
-            f"loss must be one of {names}, an import path 'module:name' or a loss object, "
-            f"got {loss!r}"
+            f"loss must be one of {names}, an import path 'module:name' or an object of a subclass "
+            f"of sparsetoken.losses.Loss, got {loss!r}"
         )
-    else:
-        named = loss
-    missing = [name for name in _REQUIRED if not callable(getattr(named, name, None))]
-    if missing:
-        raise ValueError(
-            f"loss must be a name or an object with methods {', '.join(_REQUIRED)}, "
-            f"got {loss!r}, which lacks {', '.join(missing)}"
-        )
-    complete = named if isinstance(named, Loss) else _Adapted(named)
-    if type(complete).__module__ != __name__ or isinstance(complete, _Adapted):
-        _check_convex(complete)
-    return complete
+    if type(found).__module__ != __name__:
+        _check_convex(found)
+    return found
 
 
 def _check_convex(loss: Loss) -> None:

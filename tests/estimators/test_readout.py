@@ -6,13 +6,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from sparsetoken.estimators.readout import LinearReadout, fit_readout
-from sparsetoken.losses import Hinge, Logistic, Square, get_loss
+from sparsetoken.losses import Hinge, Logistic, Loss, Square, get_loss
 
 SHAPES = [(60, 8), (30, 200), (50, 50)]  # the last two are separable
 REGS = [1.0, 1e-2, 1e-5, 1e-8]
 
 
-class SquaredHinge:
+class SquaredHinge(Loss):
     def value(self, z, y):
         return 0.5 * np.maximum(0.0, 1.0 - y * z) ** 2
 

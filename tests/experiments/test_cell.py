@@ -133,9 +133,10 @@ def test_bad_values_are_named(values, message):
 
 CUSTOM = """
 import numpy as np
+from sparsetoken.losses import Loss
 from sparsetoken.pooling import Pooling
 
-class Huber:
+class Huber(Loss):
     def __init__(self, width=1.0):
         self.width = width
     def value(self, z, y):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from sparsetoken.losses import Hinge, Logistic, Square, get_loss
+from sparsetoken.losses import Hinge, Logistic, Loss, Square, get_loss
 from sparsetoken.theory.envelope_averages import envelope_moments
 from theory.smoothed import settings
 from user_losses import SmoothedHinge
@@ -70,7 +70,7 @@ def test_the_kinks_of_a_loss_of_ones_own():
 def test_logistic_kernel_agrees_with_plain_numpy():
     loss = Logistic()
 
-    class Plain:  # the same loss, unknown to the dispatch: integrated in NumPy with its prox
+    class Plain(Loss):  # the same loss, unknown to the dispatch: integrated in NumPy with its prox
         value, derivative = staticmethod(loss.value), staticmethod(loss.derivative)
         second_derivative, prox = staticmethod(loss.second_derivative), staticmethod(loss.prox)
 

@@ -7,7 +7,7 @@ import pytest
 from statistical import Z_LIMIT, quick_first, standard_score
 
 from sparsetoken import Population, SparseTokenProblem
-from sparsetoken.losses import Logistic, get_loss
+from sparsetoken.losses import Logistic, Loss, get_loss
 from sparsetoken.theory import training
 from theory.open.dense_descent import NAMES, descend
 
@@ -62,7 +62,7 @@ def test_checked_values():
 
 
 def test_custom_smooth_loss():
-    class Scaled:
+    class Scaled(Loss):
         """Half of the logistic loss: the same as half the rates."""
 
         def value(self, z, y):

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from statistical import Z_LIMIT, quick_first, standard_score
 
 from sparsetoken import SparseTokenProblem
-from sparsetoken.losses import Logistic, get_loss
+from sparsetoken.losses import Logistic, Loss, get_loss
 from sparsetoken.sampling import exact_performance, sample_feature_law, sample_features
 from sparsetoken.theory import (
     ConvergenceWarning,
@@ -273,7 +273,7 @@ def test_population_hardmax_with_the_signal_known_is_the_closed_form():
 
 
 def test_a_users_loss_agrees_with_the_built_in_one():
-    class OwnLogistic:
+    class OwnLogistic(Loss):
         def value(self, z, y):
             return np.logaddexp(0.0, -y * z)
 
