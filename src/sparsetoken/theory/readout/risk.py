@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, overload
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from sparsetoken._validation import as_list, check_real, check_within, is_several
 from sparsetoken.estimate import warn_not_converged
@@ -231,69 +232,43 @@ def _best_ridge(
     resolution = RESOLUTION / 2 if law.batches > 1 else math.inf
     variance = coarse.points.average(coarse.points.scale**2)
     unit = variance / model.ridge(problem, 1.0)  # a ridge of as much as a feature varies
-    tried: dict[float, tuple[float, Readout]] = {}
+    tried: dict[float, Readout] = {}
 
     def error(decade: float) -> float:
-        if decade not in tried:
-            near = min(tried, key=lambda other: abs(other - decade), default=None)
-            first = None if before is None else before._path[0]
-            start = first if near is None else tried[near][1]
-            objective = ReadoutObjective(
-                coarse.points,
-                loss,
-                model.ratio(problem, alpha),
-                model.ridge(problem, unit * 10.0**decade),
-                resolution=resolution,
-            )
-            saddle = solve(objective, start, 1e-6)
-            tested = float(Performance(coarse, saddle.readout, loss).test_error)
-            solved = saddle.converged and not any_bias(saddle, loss)
-            tried[decade] = tested if solved else math.inf, saddle.readout
-        return tried[decade][0]
+        near = min(tried, key=lambda other: abs(other - decade), default=None)
+        first = None if before is None else before._path[0]
+        objective = ReadoutObjective(
+            coarse.points,
+            loss,
+            model.ratio(problem, alpha),
+            model.ridge(problem, unit * 10.0**decade),
+            resolution=resolution,
+        )
+        saddle = solve(objective, first if near is None else tried[near], 1e-6)
+        tried[decade] = saddle.readout
+        if not saddle.converged or any_bias(saddle, loss):
+            return 1.0  # worse than any
+        return float(Performance(coarse, saddle.readout, loss).test_error)
 
-    begin, step = 0.0, 1.0
+    decade = None
     if before is not None:  # the best ridge of a neighbor is near, and so are the solutions
-        begin, step = math.log10(max(before.reg / unit, 1e-300)), 0.4
-    decade = _descend(error, min(max(round(begin, 3), _RIDGES[0]), _RIDGES[1]), step)
-    readout = tried[decade][1]
+        middle = min(max(math.log10(max(before.reg / unit, 1e-300)), _RIDGES[0]), _RIDGES[1])
+        decade = _least(error, max(middle - 0.7, _RIDGES[0]), min(middle + 0.7, _RIDGES[1]))
+    if decade is None:
+        decade = _least(error, *_RIDGES)
+    readout = tried[decade]
     return unit * 10.0**decade, (readout, readout)
 
 
-def _descend(value: Callable[[float], float], start: float, step: float) -> float:
-    """Minimize a function of the decade that falls, then rises: by steps, then by parabolas."""
-    low, high = _RIDGES
-    best = start
-    while True:
-        sides = [min(max(best + move, low), high) for move in (-step, step)]
-        lower = min(sides, key=value)
-        if not value(lower) < value(best):
-            break
-        best = lower
-    left, right = sides
-    while right - left > 0.3:
-        target = _vertex(value, left, best, right)
-        if target is None:  # halve the wider side
-            target = 0.5 * (best + (left if best - left > right - best else right))
-        gain = value(best) - value(target)
-        if gain > 0.0:
-            left, best, right = (left, target, best) if target < best else (best, target, right)
-        else:
-            left, right = (target, right) if target < best else (left, target)
-        if abs(gain) <= 3e-4 * value(best):
-            break
-    return best
-
-
-def _vertex(
-    value: Callable[[float], float], left: float, middle: float, right: float
-) -> float | None:
-    """Return where the parabola through three points is least; None if it has no such place."""
-    values = [value(left), value(middle), value(right)]
-    if not left < middle < right or not np.isfinite(values).all():
-        return None
-    bend, slope, _ = np.polyfit((left, middle, right), values, 2)
-    place = -0.5 * float(slope / bend) if bend > 0.0 else middle
-    return place if abs(place - middle) > 0.03 else None
+def _least(error: Callable[[float], float], low: float, high: float) -> float | None:
+    """Return where the error is least; None if that is at an end which is none of all ridges."""
+    found = minimize_scalar(error, bounds=(low, high), method="bounded", options={"xatol": 0.1})
+    decade = float(found.x)
+    left, right = (
+        decade < low + 0.15 and low > _RIDGES[0],
+        decade > high - 0.15 and high < _RIDGES[1],
+    )
+    return None if left or right else decade
 
 
 def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | None:
