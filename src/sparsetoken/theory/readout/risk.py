@@ -250,25 +250,21 @@ def _best_ridge(
             return 1.0  # worse than any
         return float(Performance(coarse, saddle.readout, loss).test_error)
 
-    decade = None
+    low, high = _RIDGES
     if before is not None:  # the best ridge of a neighbor is near, and so are the solutions
-        middle = min(max(math.log10(max(before.reg / unit, 1e-300)), _RIDGES[0]), _RIDGES[1])
-        decade = _least(error, max(middle - 0.7, _RIDGES[0]), min(middle + 0.7, _RIDGES[1]))
-    if decade is None:
-        decade = _least(error, *_RIDGES)
+        middle = min(max(math.log10(max(before.reg / unit, 1e-300)), low), high)
+        low, high = max(middle - 0.7, low), min(middle + 0.7, high)
+    decade = _least(error, low, high)
+    if (decade < low + 0.15 and low > _RIDGES[0]) or (decade > high - 0.15 and high < _RIDGES[1]):
+        decade = _least(error, *_RIDGES)  # it was not so near
     readout = tried[decade]
     return unit * 10.0**decade, (readout, readout)
 
 
-def _least(error: Callable[[float], float], low: float, high: float) -> float | None:
-    """Return where the error is least; None if that is at an end which is none of all ridges."""
+def _least(error: Callable[[float], float], low: float, high: float) -> float:
+    """Return the decade between two where the error is least."""
     found = minimize_scalar(error, bounds=(low, high), method="bounded", options={"xatol": 0.1})
-    decade = float(found.x)
-    left, right = (
-        decade < low + 0.15 and low > _RIDGES[0],
-        decade > high - 0.15 and high < _RIDGES[1],
-    )
-    return None if left or right else decade
+    return float(found.x)
 
 
 def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | None:
