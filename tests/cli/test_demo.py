@@ -7,7 +7,7 @@ import pytest
 
 def test_demo_compares_theory_and_simulation(run, tmp_path):
     picture = tmp_path / "demo.png"
-    arguments = ("demo", "--out", picture, "--dim", 60, "--trials", 6, "--workers", 1)
+    arguments = ("demo", "--out", picture, "--dim", 40, "--trials", 4, "--workers", 1)
     code, out, err = run(*arguments, "--json")
     assert code == 0, err
     assert err == ""
@@ -19,8 +19,8 @@ def test_demo_compares_theory_and_simulation(run, tmp_path):
         assert row["quantity"] != "test_error" or row["theory"] >= best[row["alpha"]]
     for row in rows:
         gap = abs(row["simulation"] - row["theory"])
-        # At dim 60 the means are off by some percent of the theory's limit.
-        assert gap < 5 * row["uncertainty"] + 0.15 * row["theory"], row
+        # At dim 40 the means are off by some percent of the theory's limit.
+        assert gap < 5 * row["uncertainty"] + 0.2 * row["theory"], row
         assert row["difference"] * (row["simulation"] - row["theory"]) >= 0
     attention, pooled = (
         next(r for r in rows if (r["model"], r["alpha"], r["quantity"]) == (m, 4.0, "test_error"))
@@ -33,7 +33,7 @@ def test_demo_compares_theory_and_simulation(run, tmp_path):
     code, out, _ = run(*arguments)  # drawn again from the store
     assert code == 0
     assert "best possible" in out
-    assert "Chance alone makes 3 in 100 differences of 6 trials larger than 3" in out
+    assert "Chance alone makes 6 in 100 differences of 4 trials larger than 3" in out
     assert "sparsetoken plan" in out
     assert str(picture) in out
 

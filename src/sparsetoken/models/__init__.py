@@ -55,7 +55,7 @@ def get(name: str, settings: Mapping[str, Any] | None = None) -> Model:
 
     Examples
     --------
-    >>> import sparsetoken as st
+    >>> import numpy as np, sparsetoken as st
     >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
     >>> pooled = st.models.get("pooled")
     >>> [round(result.test_error, 3) for result in pooled.theory(problem, [1.0, 2.0], {})]

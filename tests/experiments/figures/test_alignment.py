@@ -6,6 +6,7 @@ from sparsetoken.experiments import draw_figure
 from sparsetoken.plotting import select
 
 
+@pytest.mark.statistical
 def test_alignment(table):
     points = [2.0, 100.0]
     rows = table("alignment", signals=[3.0, 8.0], lines=points, points=points, dim=300, trials=12)

@@ -6,6 +6,7 @@ from sparsetoken.experiments import draw_figure
 from sparsetoken.plotting import select
 
 
+@pytest.mark.statistical
 def test_capacity(table):
     ratios = [0.4, 2.0]
     rows = table("capacity", ratios=ratios, lines=ratios, dims=[10, 20], trials=8)

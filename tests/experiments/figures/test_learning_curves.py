@@ -4,6 +4,7 @@ from figure_tables import assert_agree, only
 import sparsetoken as st
 
 
+@pytest.mark.statistical
 def test_learning_curves(table):
     points = [1.0, 4.0]
     rows = table(

@@ -9,6 +9,7 @@ from sparsetoken.experiments import draw_figure
 from sparsetoken.plotting import select
 
 
+@pytest.mark.statistical
 def test_residual_error(table):
     cosines = [-0.5, 0.3, 1.0]
     rows = table("residual-error", sharpness=[1.0, 3.0], lines=cosines, points=[0.3], dim=40)

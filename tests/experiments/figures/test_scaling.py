@@ -2,6 +2,7 @@ import pytest
 from figure_tables import assert_agree, where
 
 
+@pytest.mark.statistical
 def test_scaling(table):
     rows = table(
         "scaling",

@@ -1,3 +1,4 @@
+import pytest
 from figure_tables import assert_agree, where
 
 import sparsetoken as st
@@ -6,6 +7,7 @@ from sparsetoken.experiments import draw_figure
 from sparsetoken.plotting import select
 
 
+@pytest.mark.statistical
 def test_sensitivity(table):
     rows = table(
         "sensitivity",
