@@ -120,5 +120,5 @@ def test_the_planner_has_a_classifier_and_what_to_search(name):
 @pytest.mark.parametrize("size", [None, (1.0, 2.0)])
 def test_one_number_of_samples_is_needed(size):
     for name in ("pooled", "training", "optimal"):
-        with pytest.raises(ValueError, match=f"'{name}' needs alpha"):
+        with pytest.raises(ValueError, match="alpha must be one number"):
             st.models.get(name).trial(PROBLEM, size, 12, {}, np.random.default_rng(0)).test_error  # noqa: B018

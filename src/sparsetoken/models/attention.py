@@ -4,13 +4,11 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sparsetoken.models.base import Look, Size, TrainingSet, count_samples, measured, one_size
+from sparsetoken.models.base import Draw, Look, TrainingSet, measured
 from sparsetoken.models.readout import ReadoutModel
 from sparsetoken.vocabulary import COLORS
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from sparsetoken.performance import Performance
     from sparsetoken.pooling import Pooling
     from sparsetoken.problem import Problem
@@ -61,22 +59,16 @@ class Attention(ReadoutModel):
         named = pooling_models().get(self._pooling)
         return get_pooling(self._pooling) if named is None else named
 
-    def draw_query(
-        self,
-        problem: "Problem",
-        size: Size,
-        dim: int,
-        settings: dict[str, Any],
-        rng: "np.random.Generator",
-    ) -> Any:
+    def draw_query(self, draw: Draw) -> Any:
         """Make a query of the given length, at the given angle to a random signal."""
         import numpy as np
 
         from sparsetoken.problem import random_direction
         from sparsetoken.sampling import LearnedQuery
 
+        settings = draw.settings
         self.check_query(settings)
-        direction, other = (random_direction(dim, rng) for _ in range(2))
+        direction, other = (random_direction(draw.dim, draw.rng) for _ in range(2))
         other -= (other @ direction) * direction
         other /= np.linalg.norm(other)
         cosine, sharpness = settings["cosine"], settings.get("sharpness", 1.0)
@@ -86,8 +78,12 @@ class Attention(ReadoutModel):
     def check(
         self, problem: "Problem", values: Mapping[str, Any], quantities: frozenset[str]
     ) -> None:
-        """Refuse a query that is not given, unless nothing is asked about it."""
-        if not quantities <= measured("oracle"):
+        """Refuse a query that is not given, unless nothing is asked about it, or one too many."""
+        if "cosine" not in self.settings and "cosine" in values:
+            raise ValueError(
+                f"model {self.name!r} learns its query; 'attention' has a given cosine"
+            )
+        if "cosine" in self.settings and not quantities <= measured("oracle"):
             self.check_query(values)
 
     def check_query(self, settings: Mapping[str, Any]) -> None:
@@ -98,42 +94,23 @@ class Attention(ReadoutModel):
                     f"model {self.name!r} needs a value for {name}: its query is given"
                 )
 
-    def readout_samples(self, size: Size, dim: int, settings: Mapping[str, Any]) -> int:
-        """Return how many samples train the readout."""
-        return count_samples(one_size(self, size), dim)
-
-    def draw_training(
-        self,
-        problem: "Problem",
-        size: Size,
-        dim: int,
-        settings: dict[str, Any],
-        rng: "np.random.Generator",
-        query: Any,
-    ) -> TrainingSet:
+    def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
         """Draw the features that the query makes of fresh samples."""
         from sparsetoken.sampling import sample_features
 
         features, y = sample_features(
-            problem,
-            self.readout_samples(size, dim, settings),
+            draw.problem,
+            draw.parts[1],
             query.query,
             query.direction,
             pooling=self.pooling,
             beta=query.beta,
-            random_state=rng,
+            random_state=draw.rng,
         )
         return TrainingSet(features, 2.0 * y - 1.0, query.direction, query)
 
-    def judge(
-        self,
-        problem: "Problem",
-        training: TrainingSet,
-        settings: dict[str, Any],
-        rng: "np.random.Generator",
-    ) -> "Performance":
+    def judge(self, draw: Draw, training: TrainingSet) -> "Performance":
         """Return the performance of query and readout on fresh points of their law."""
-        from sparsetoken.models.readout_trial import judge_attention
+        from sparsetoken.models.trials import judge_attention
 
-        query, readout = training.query, training.readout
-        return judge_attention(problem, query, readout, settings, rng, self.pooling)
+        return judge_attention(draw, training.query, training.readout, self.pooling)

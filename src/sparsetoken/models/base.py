@@ -26,6 +26,33 @@ class Look(NamedTuple):
     marker: str
 
 
+class Draw(NamedTuple):
+    """What a trial is drawn from: the arguments of :meth:`Model.trial`, the settings complete."""
+
+    problem: "Problem"
+    size: Size
+    dim: int
+    settings: dict[str, Any]
+    rng: "np.random.Generator"
+
+    @property
+    def n_samples(self) -> int:
+        """The number of samples, at least two."""
+        return max(2, round(one_size(self.size) * self.dim))
+
+    @property
+    def parts(self) -> tuple[int, int]:
+        """The samples of query and readout: those of ``size``, or all divided by ``split``."""
+        if isinstance(self.size, tuple):
+            first, second = (max(2, round((size or 0.0) * self.dim)) for size in self.size)
+            return first, second
+        if "split" not in self.settings:
+            return 0, self.n_samples
+        every = max(3, self.n_samples)
+        first = min(max(round(self.settings["split"] * every), 1), every - 2)
+        return first, every - first
+
+
 class OneClassError(ValueError):
     """A trial drew training samples of one class only."""
 
@@ -114,6 +141,10 @@ class Model:
             With the names of ``simulated`` as attributes, which are floats, and the same methods.
             Training samples of one class raise OneClassError.
         """
+        return self.train(Draw(problem, size, dim, self.complete(settings), rng))
+
+    def train(self, draw: Draw) -> Any:
+        """Train on one drawn data set: what :meth:`trial` returns."""
         raise NotImplementedError
 
     def classifier(self, settings: Mapping[str, Any]) -> Any:
@@ -155,15 +186,10 @@ TWO_STEPS = ("loss", "center", *group("two steps"))
 """Settings that a query learned by two steps depends on."""
 
 
-def count_samples(size: float, dim: int) -> int:
-    """Return the number of samples, at least two."""
-    return max(2, round(size * dim))
-
-
-def one_size(model: Model, size: Size) -> float:
+def one_size(size: Size) -> float:
     """Return the samples per dimension of a model that has no split, or raise ValueError."""
     if size is None or isinstance(size, tuple):
-        raise ValueError(f"model {model.name!r} needs alpha, one number of samples per dimension")
+        raise ValueError(f"alpha must be one number of samples per dimension, got {size}")
     return float(size)
 
 

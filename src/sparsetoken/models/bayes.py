@@ -22,6 +22,6 @@ class BayesRule(Model):
         self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
     ) -> list[Any]:
         """Return the least error, or the signal that it needs, whatever the samples."""
-        from sparsetoken.models.readout_theory import OracleTheory
+        from sparsetoken.models.predictions import OracleTheory
 
         return [OracleTheory(problem, self.name, self.complete(settings))] * len(sizes)

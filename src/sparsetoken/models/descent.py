@@ -7,11 +7,14 @@ import numpy as np
 from scipy.optimize import minimize
 
 from sparsetoken._types import Array
-from sparsetoken.estimators.readout import LinearReadout
-from sparsetoken.losses import Loss
+from sparsetoken.estimators.readout import LinearReadout, fit_readout
+from sparsetoken.estimators.two_step import two_gradient_steps
+from sparsetoken.losses import Loss, get_loss
+from sparsetoken.models.base import TWO_STEPS, Draw, TrainingSet
 from sparsetoken.problem import Problem
 from sparsetoken.sampling import LearnedQuery
-from sparsetoken.sequences.passes import attention_weights
+from sparsetoken.sequences.data import MemoryData
+from sparsetoken.sequences.passes import attention_features, attention_weights, pooled_features
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
 _MOST_STEPS = 500
@@ -102,3 +105,24 @@ def gradient(
     by_query = beta * ((pull * (along - np.repeat(output, lengths))) @ tokens)
     value = float(np.mean(loss.value(output + bias, sign)))
     return by_query, pull @ tokens, float(slope.sum()), value
+
+
+def train_jointly(draw: Draw) -> TrainingSet:
+    """Draw tokens and train on all of them: two steps, the readout, then all parameters."""
+    settings = draw.settings
+    if settings["loss"] != "logistic":
+        raise ValueError(f"loss must be 'logistic' for model 'joint', got {settings['loss']!r}")
+    loss, beta, reg = get_loss(settings["loss"]), settings["beta"], settings["reg"]
+    X, y, truth = draw.problem.sample(
+        draw.n_samples, draw.dim, random_state=draw.rng, return_truth=True
+    )
+    tokens, sign = MemoryData(as_sequences(X)), np.where(y == 1, 1.0, -1.0)
+    pooled, weight = tokens.per_sample(pooled_features), np.full(len(y), 1.0 / len(y))
+    steps = {name: settings[name] for name in TWO_STEPS} | {"loss": loss}
+    start = two_gradient_steps(tokens, pooled, sign, weight, **steps)
+    features = tokens.per_sample(attention_features, beta * start)
+    readout = fit_readout(features, sign, reg, loss)
+    learned, readout = minimize_jointly(tokens.sequences, sign, start, readout, loss, beta, reg)
+    features = tokens.per_sample(attention_features, beta * learned)
+    result = LearnedQuery(learned, readout.coef, readout.intercept, truth.direction, beta)
+    return TrainingSet(features, sign, truth.direction, result, readout)

@@ -1,16 +1,14 @@
 """A readout trained on features that are fixed by then: what all such models share.
 
-This file is light; ``readout_theory.py`` and ``readout_trial.py`` compute.
+This file is light; ``predictions.py`` and ``trials.py`` compute.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sparsetoken.models.base import Model, Size, TrainingSet, measured, one_size
+from sparsetoken.models.base import Draw, Model, Size, TrainingSet, measured, one_size
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from sparsetoken.performance import Performance
     from sparsetoken.problem import Problem
 
@@ -37,56 +35,28 @@ class ReadoutModel(Model):
         self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
     ) -> list[Any]:
         """Return the readouts, which are solved for together, each from the last."""
-        from sparsetoken.models.readout_theory import ReadoutTheory
+        from sparsetoken.models.predictions import ReadoutTheory
 
         complete, curve = self.complete(settings), list[Any]()
         for size in sizes:
-            alpha = None if size is None else one_size(self, size)
+            alpha = None if size is None else one_size(size)
             curve.append(ReadoutTheory(self, problem, alpha, complete, curve))
         return curve
 
-    def trial(
-        self,
-        problem: "Problem",
-        size: Size,
-        dim: int,
-        settings: Mapping[str, Any],
-        rng: "np.random.Generator",
-    ) -> Any:
+    def train(self, draw: Draw) -> Any:
         """Draw a training set, train on it and judge the readout exactly."""
-        from sparsetoken.models.readout_trial import ReadoutTrial
+        from sparsetoken.models.trials import ReadoutTrial
 
-        return ReadoutTrial(self, problem, size, dim, self.complete(settings), rng)
+        return ReadoutTrial(self, draw)
 
-    def draw_query(
-        self,
-        problem: "Problem",
-        size: Size,
-        dim: int,
-        settings: dict[str, Any],
-        rng: "np.random.Generator",
-    ) -> Any:
+    def draw_query(self, draw: Draw) -> Any:
         """Draw the query that is fixed before the readout is trained: a LearnedQuery, or None."""
         return None
 
-    def draw_training(
-        self,
-        problem: "Problem",
-        size: Size,
-        dim: int,
-        settings: dict[str, Any],
-        rng: "np.random.Generator",
-        query: Any,
-    ) -> TrainingSet:
+    def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
         """Draw a training set for the readout, seen through a query that is fixed."""
         raise NotImplementedError
 
-    def judge(
-        self,
-        problem: "Problem",
-        training: TrainingSet,
-        settings: dict[str, Any],
-        rng: "np.random.Generator",
-    ) -> "Performance":
+    def judge(self, draw: Draw, training: TrainingSet) -> "Performance":
         """Return the performance of the trained readout on fresh samples."""
         raise NotImplementedError

@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sparsetoken.models.attention import Attention
-from sparsetoken.models.base import QUERY, TWO_STEPS, Look, Size, count_samples
+from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Look, Size
 from sparsetoken.models.readout import REGS
 from sparsetoken.vocabulary import COLORS
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from sparsetoken.problem import Problem
 
 
@@ -49,20 +47,11 @@ class TwoStepAttention(Attention):
         complete.pop("n_points", None)
         return TwoStepAttentionClassifier(**complete)
 
-    def check(
-        self, problem: "Problem", values: Mapping[str, Any], quantities: frozenset[str]
-    ) -> None:
-        """Refuse a query that is given."""
-        if "cosine" in values:
-            raise ValueError(
-                f"model {self.name!r} learns its query; 'attention' has a given cosine"
-            )
-
     def theory(
         self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
     ) -> list[Any]:
         """Return the readouts, which are solved for together, with what the two steps teach."""
-        from sparsetoken.models.readout_theory import TwoStepTheory
+        from sparsetoken.models.predictions import TwoStepTheory
 
         complete, curve = self.complete(settings), list[Any]()
         for size in sizes:
@@ -71,26 +60,14 @@ class TwoStepAttention(Attention):
             curve.append(TwoStepTheory(*arguments, alpha0=alpha0))
         return curve
 
-    def draw_query(
-        self,
-        problem: "Problem",
-        size: Size,
-        dim: int,
-        settings: dict[str, Any],
-        rng: "np.random.Generator",
-    ) -> Any:
+    def draw_query(self, draw: Draw) -> Any:
         """Draw the query that the two steps learn."""
         from sparsetoken.losses import get_loss
         from sparsetoken.sampling import sample_query
 
-        steps = {name: settings[name] for name in TWO_STEPS}
+        steps = {name: draw.settings[name] for name in TWO_STEPS}
         steps["loss"] = get_loss(steps["loss"])
-        n_samples = _counts(size, dim, settings["split"])[0]
-        return sample_query(problem, n_samples, dim, random_state=rng, **steps)
-
-    def readout_samples(self, size: Size, dim: int, settings: Mapping[str, Any]) -> int:
-        """Return how many samples train the readout."""
-        return _counts(size, dim, settings["split"])[1]
+        return sample_query(draw.problem, draw.parts[0], draw.dim, random_state=draw.rng, **steps)
 
 
 def _shares(size: Size, split: float) -> tuple[float | None, float | None]:
@@ -100,14 +77,3 @@ def _shares(size: Size, split: float) -> tuple[float | None, float | None]:
     if split == 1.0:
         return size, None  # nothing is left for the readout
     return split * size, (1.0 - split) * size
-
-
-def _counts(size: Size, dim: int, split: float) -> tuple[int, int]:
-    """Return the numbers of samples of query and readout."""
-    if isinstance(size, tuple):
-        return count_samples(size[0] or 0.0, dim), count_samples(size[1] or 0.0, dim)
-    if size is None:
-        raise ValueError("model 'two-step' needs alpha, or alpha0 and alpha1")
-    every = max(3, round(size * dim))
-    first = min(max(round(split * every), 1), every - 2)
-    return first, every - first

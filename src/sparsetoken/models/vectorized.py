@@ -4,13 +4,11 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sparsetoken.models.base import Look, Size, TrainingSet, count_samples, one_size
+from sparsetoken.models.base import Draw, Look, TrainingSet
 from sparsetoken.models.readout import ReadoutModel
 from sparsetoken.vocabulary import COLORS
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from sparsetoken.performance import Performance
     from sparsetoken.problem import Problem
 
@@ -35,34 +33,21 @@ class Vectorized(ReadoutModel):
 
         return VectorizedClassifier(**self.complete(settings))
 
-    def draw_training(
-        self,
-        problem: "Problem",
-        size: Size,
-        dim: int,
-        settings: dict[str, Any],
-        rng: "np.random.Generator",
-        query: Any,
-    ) -> TrainingSet:
+    def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
         """Draw reduced features; the signal is spread evenly over the tokens."""
         import numpy as np
 
         from sparsetoken.sampling.vectorized import sample_vectorized
 
-        n_samples, (n_tokens,) = count_samples(one_size(self, size), dim), problem.lengths
-        features, y = sample_vectorized(problem, n_samples, dim, rng)
+        (n_tokens,) = draw.problem.lengths
+        features, y = sample_vectorized(draw.problem, draw.n_samples, draw.dim, draw.rng)
         along = np.arange(features.shape[1]) < n_tokens
         return TrainingSet(features, 2.0 * y - 1.0, along / math.sqrt(n_tokens))
 
-    def judge(
-        self,
-        problem: "Problem",
-        training: TrainingSet,
-        settings: dict[str, Any],
-        rng: "np.random.Generator",
-    ) -> "Performance":
+    def judge(self, draw: Draw, training: TrainingSet) -> "Performance":
         """Return the readout's performance, averaged over the places of the signal."""
         from sparsetoken.sampling.vectorized import vectorized_performance
 
         coef, intercept = training.readout
-        return vectorized_performance(problem, coef, intercept, rng, loss=settings["loss"])
+        loss = draw.settings["loss"]
+        return vectorized_performance(draw.problem, coef, intercept, draw.rng, loss=loss)

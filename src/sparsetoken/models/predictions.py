@@ -1,12 +1,25 @@
-"""What the theory says about a trained readout."""
+"""What the theory says about each model; every number is computed when it is first asked for."""
 
 from functools import cached_property
 from typing import Any
 
 from sparsetoken.estimate import Estimate
-from sparsetoken.models.base import QUERY, TWO_STEPS
+from sparsetoken.models.base import QUERY, TWO_STEPS, Size, one_size
 from sparsetoken.problem import Problem
-from sparsetoken.theory import Risk, alignment, capacity, oracle_error, required_signal
+from sparsetoken.theory import (
+    JointRisk,
+    LearningThresholds,
+    Risk,
+    Training,
+    alignment,
+    capacity,
+    joint_risk,
+    learning_thresholds,
+    optimal,
+    oracle_error,
+    required_signal,
+    training,
+)
 from sparsetoken.theory.features import get_model
 from sparsetoken.theory.readout.risk import solve_along
 
@@ -135,3 +148,90 @@ class TwoStepTheory(ReadoutTheory):
         if name in QUERY:
             return getattr(self.query, name)
         return super().__getattr__(name)
+
+
+class OptimalTheory(OracleTheory):
+    """The best learner, or what is reached from a given start; its thresholds.
+
+    All that :class:`~sparsetoken.theory.Optimal` has can be asked for.
+    """
+
+    def __init__(self, problem: Problem, size: Size, settings: dict[str, Any]) -> None:
+        super().__init__(problem, "bayes", settings)
+        self.size, self.settings = size, settings
+
+    @cached_property
+    def learned(self) -> Any:
+        """The optimum, or what is reached from the given start."""
+        unlabelled = self.settings["unlabelled"]
+        best = optimal(self.problem, one_size(self.size), unlabelled, **self.points)
+        starts = {"nothing": best.from_nothing, "informed": best.informed}
+        return starts.get(self.settings.get("start", ""), best)
+
+    @cached_property
+    def thresholds(self) -> LearningThresholds:
+        """Samples per dimension from which the direction can be known, and found."""
+        return learning_thresholds(self.problem, **self.points)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name.endswith("_threshold"):
+            return getattr(self.thresholds, name.removesuffix("_threshold"))
+        return getattr(self.learned, name)
+
+
+class LastStep:
+    """The state after the last step of a training, each number an Estimate."""
+
+    def __init__(self, problem: Problem, alpha: float, settings: dict[str, Any]) -> None:
+        self.problem, self.alpha, self.settings = problem, alpha, settings
+
+    @cached_property
+    def path(self) -> Training:
+        """The whole training."""
+        path = training(self.problem, alpha=self.alpha, **self.settings)
+        if path.diverged_at is not None:
+            raise ArithmeticError(f"the training runs away in step {path.diverged_at}")
+        return path
+
+    @property
+    def sharpness(self) -> Estimate:
+        """Sharpness β‖q‖ of the attention."""
+        return _scaled(self.settings["beta"], self.query_norm)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self.path.errors:
+            raise AttributeError(name)
+        value, bar = getattr(self.path, name)[-1], self.path.errors[name][-1]
+        return Estimate(value, bar, self.path.converged)
+
+
+class Minimum:
+    """The joint minimum; all that :class:`~sparsetoken.theory.JointRisk` has."""
+
+    def __init__(self, problem: Problem, alpha: float, settings: dict[str, Any]) -> None:
+        self.problem, self.alpha, self.settings = problem, alpha, settings
+
+    @cached_property
+    def risk(self) -> JointRisk:
+        """The solution."""
+        names = [name for name in ("loss", "beta", "n_points") if name in self.settings]
+        arguments = {name: self.settings[name] for name in names}
+        ridges = dict.fromkeys(("reg_query", "reg_readout"), self.settings["reg"])
+        return joint_risk(self.problem, alpha=self.alpha, **ridges, **arguments)
+
+    @property
+    def sharpness(self) -> Estimate:
+        """Sharpness β‖q‖ of the attention."""
+        return _scaled(self.settings["beta"], self.query_norm)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        value = getattr(self.risk, name)
+        return Estimate(value, getattr(value, "uncertainty", 0.0), self.risk.stable)
+
+
+def _scaled(factor: float, number: Any) -> Estimate:
+    return Estimate(factor * number, factor * number.uncertainty, number.converged)
