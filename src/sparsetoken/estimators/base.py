@@ -244,7 +244,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             or at least twice a window, and not before there are as many tokens as in the shortest
             tenth of the training sequences, or the window is full.
         n_tokens : int, optional
-            The length of a whole sequence; needed with ``fpr``.
+            The length of a whole sequence; needed with ``fpr``. A longer one is still looked at
+            and warns once that the rate is no longer held.
         window : int, optional
             Score only the last ``window`` tokens, and keep only these in memory.
 
