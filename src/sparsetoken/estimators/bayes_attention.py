@@ -104,7 +104,7 @@ class BayesAttentionClassifier(StackClassifier):
         index[labelled] = super()._check_labels(labels[labelled], n_labelled)
         return index
 
-    def _look_closer(self, training: TrainingSamples, held_out: Floats) -> None:
+    def _describe_model_fit(self, training: TrainingSamples, held_out: Floats) -> None:
         heads: Any = self.stack_.members[0]
         several = held_out.shape[1] > 1
         classes = np.arange(held_out.shape[1]) if several else 1

@@ -11,11 +11,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from sparsetoken._types import Array, Floats, Indices
+from sparsetoken._types import Array, Floats
+from sparsetoken.estimators.attention_heads import HeadObjective, HeadSpec
 from sparsetoken.estimators.head_pooling import HeadPooling, MeanPooling, Scorer
 from sparsetoken.estimators.members import Heads, TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
-from sparsetoken.losses import Logistic
+from sparsetoken.estimators.standardize import SQUARED_NORM
 from sparsetoken.sequences.sequences import Sequences
 
 _LANDMARKS = 200
@@ -55,18 +56,14 @@ class KernelHeads(Heads):
         means = training.data.per_sample(
             kernel_means, self.mean, self.scale, self.landmarks, self.gammas
         ).reshape(-1, len(self.gammas), len(self.landmarks))
-        roots = [_inverse_root(np.exp(-gamma * squared)) for gamma in self.gammas]
-        rows = np.stack([means[:, k] @ root for k, root in enumerate(roots)])  # (K, n, M)
-        rows -= (training.weights @ rows)[:, np.newaxis]
-        size = np.sqrt(np.einsum("n,knm->k", training.weights, rows**2))
-        rows /= np.where(size > 0.0, size, 1.0)[:, np.newaxis, np.newaxis]
-        points = _fit_all(rows, training)  # (fits, K, C, M + 1)
-        scores = np.einsum("knm,fkcm->fknc", rows, points[..., :-1])
-        scores += points[..., np.newaxis, :, -1]
-        coefs = np.einsum("kml,fkcl->fkcm", np.stack(roots), points[..., :-1])
-        coefs /= np.where(size > 0.0, size, 1.0)[:, np.newaxis, np.newaxis]
-        center = np.einsum("n,nkm,fkcm->fkc", training.weights, means, coefs)
-        self.keep(coefs, points[..., -1] - center)
+        fits = []
+        for k, gamma in enumerate(self.gammas):
+            root = _inverse_root(np.exp(-gamma * squared))
+            directions, intercepts = _fit_readouts(means[:, k] @ root, training)
+            fits.append((directions @ root, intercepts))
+        coefs, intercepts = (np.concatenate(parts, axis=1) for parts in zip(*fits, strict=True))
+        self.keep(coefs, intercepts)
+        scores = np.einsum("nkm,fkcm->fknc", means, coefs) + intercepts[:, :, np.newaxis]
         return training.held_out(scores)
 
     def scorer(self, column: int | None = None) -> Scorer:
@@ -166,27 +163,11 @@ def _pick_tokens(training: TrainingSamples) -> Floats:
     return np.concatenate(tokens)[:_LANDMARKS].astype(np.float64)
 
 
-def _fit_all(rows: Floats, training: TrainingSamples) -> Floats:
-    """Return weights and intercepts (fits, K, C, M + 1) of logistic regressions with a ridge."""
-    weights, signs = training.fit_weights, training.signs
-    n_kernels, size = rows.shape[0], rows.shape[2]
-    shape = (weights.shape[1], n_kernels, signs.shape[1])
-    fit_of, kernel_of, class_of = (i.ravel() for i in np.indices(shape))
-    ridge = _RIDGE / max(int((training.weights > 0).sum()), 1)
-
-    def objective(points: Floats, which: Indices) -> tuple[Floats, Floats]:
-        values, gradients = np.empty(len(which)), np.empty_like(points)
-        for k in range(n_kernels):
-            alike = kernel_of[which] == k
-            one, tasks = points[alike], which[alike]
-            scores = one[:, :-1] @ rows[k].T + one[:, -1:]
-            sign, weight = signs[:, class_of[tasks]].T, weights[:, fit_of[tasks]].T
-            values[alike] = np.einsum("tn,tn->t", weight, Logistic.value(scores, sign))
-            values[alike] += 0.5 * ridge * np.einsum("tm,tm->t", one[:, :-1], one[:, :-1])
-            slopes = weight * Logistic.derivative(scores, sign)
-            gradients[alike, :-1] = slopes @ rows[k] + ridge * one[:, :-1]
-            gradients[alike, -1] = slopes.sum(axis=1)
-        return values, gradients
-
-    points = minimize_many(objective, np.zeros((fit_of.size, size + 1)), _STEPS, _TOLERANCE)
-    return points.reshape(*shape, size + 1)
+def _fit_readouts(rows: Floats, training: TrainingSamples) -> tuple[Floats, Floats]:
+    """Return weights (fits, 1, C, M) and intercepts of logistic regressions with a ridge."""
+    samples = training.with_rows(rows)
+    ridge = SQUARED_NORM * _RIDGE / np.count_nonzero(training.weights)
+    spec = HeadSpec(1.0, None, ridge)
+    objective = HeadObjective(samples, [spec], training.fit_weights, pooled=True)
+    points = minimize_many(objective, objective.start(), _STEPS, _TOLERANCE)
+    return objective.in_data(points)

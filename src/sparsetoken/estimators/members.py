@@ -70,6 +70,11 @@ class TrainingSamples:
         self.standard = Standard(self.all_data, weights)
         self.mean, self.scale = self.standard.mean, self.standard.scale
 
+    def with_rows(self, rows: Floats) -> "TrainingSamples":
+        """Return the same samples with a sequence of one token each."""
+        data = MemoryData(Sequences(rows, np.arange(len(rows) + 1)))
+        return TrainingSamples(data, self.index, self.weights, self.folds, self.order, self.seed)
+
     @property
     def fit_weights(self) -> Floats:
         """Weights of the fit to all samples and of the fits without each fold, (n, 1 + folds)."""

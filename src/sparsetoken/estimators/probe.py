@@ -196,7 +196,7 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:
         kind = type(classifier).__name__
         raise ValueError(f"classifier must be one of sparsetoken's classifiers, got {kind}")
     check_is_fitted(classifier)
-    stack = classifier.as_stack().weighty()
+    stack = classifier.as_stack().without_zero_weights()
     heads = [_heads_of(member, weights.sum()) for member, weights, _ in stack.parts()]
     parts = map(np.concatenate, zip(*heads, strict=True))
     queries, readouts, temperatures, n_signal, biases = parts

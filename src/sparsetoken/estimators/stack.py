@@ -53,7 +53,7 @@ class Stack:
         weights, scales = self.split(self.weights), self.split(self.scales)
         yield from zip(self.members, weights, scales, strict=True)
 
-    def weighty(self) -> "Stack":
+    def without_zero_weights(self) -> "Stack":
         """Return the stack of those members that have any weight: its scores are the same."""
         rows = self.split(np.arange(len(self.weights)))
         kept = [k for k, one in enumerate(rows) if self.weights[one].any()]
@@ -71,7 +71,7 @@ class Stack:
         """Return the scores (n, C) of sequences, or the largest over windows of so many tokens."""
         if window is not None:
             return _windowed_scores(self, data, window)
-        stack = self.weighty()
+        stack = self.without_zero_weights()
         raw = np.concatenate([member.scores(data) for member in stack.members], axis=1)
         return stack.combine(raw)
 

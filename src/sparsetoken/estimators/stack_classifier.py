@@ -161,11 +161,12 @@ class StackClassifier(SequenceClassifier):
                 member.refine(everything)
         self.token_scale_ = training.scale
         kept = order[rng.permutation(len(order))]
+        kept = kept[subset_weights[kept] > 0]
         self.reference_ = remember(subset, subset_index, folds, held_out, kept)
         self._name_the_leading_head(training, len(rows) / len(data), rng)
-        self._look_closer(training, held_out)
+        self._describe_model_fit(training, held_out)
 
-    def _look_closer(self, training: TrainingSamples, held_out: Floats) -> None:
+    def _describe_model_fit(self, training: TrainingSamples, held_out: Floats) -> None:
         """Learn what else a classifier has to say: nothing by default."""
 
     def _name_the_leading_head(

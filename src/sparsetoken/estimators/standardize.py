@@ -17,7 +17,7 @@ from sparsetoken.sequences.passes import (
     token_variances,
 )
 
-_SQUARED_NORM = 10.0  # of a mean token in coordinates of shrinkage None
+SQUARED_NORM = 10.0  # of a mean token in coordinates of shrinkage None
 _LARGEST = 1e290  # sums of so many tokens still fit into floats
 _SMALLEST = 1e-290
 _ROUNDING = 1e-13  # a deviation smaller than this fraction of the magnitude is rounding
@@ -59,7 +59,7 @@ class Standard:
             if shrinkage is None:  # back to the features' relative sizes
                 relative = self._deviation / max(self._deviation.max(), _SMALLEST)
                 norm = max(float(np.linalg.norm(relative)), _SMALLEST)
-                matrix = np.sqrt(_SQUARED_NORM) * relative / norm
+                matrix = np.sqrt(SQUARED_NORM) * relative / norm
             else:
                 values, vectors = self._spectrum
                 root = 1.0 / np.sqrt((1.0 - shrinkage) * np.maximum(values, 0.0) + shrinkage)

@@ -70,7 +70,7 @@ class ScoreStream:
         checks: Sequence[int] | Indices = (),
     ) -> None:
         self.threshold, self.checks = threshold, np.asarray(checks, dtype=int)
-        self._stack, self._n_features = stack.weighty(), len(stack.center)
+        self._stack, self._n_features = stack.without_zero_weights(), len(stack.center)
         self._check_now = set(self.checks.tolist())
         self._window_size = window
         self._warned = False

@@ -1,6 +1,5 @@
 """The published protocol: two gradient steps for the query, then a full readout."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -43,8 +42,6 @@ class TwoStepAttentionClassifier(SequenceClassifier):
         Whether the second step subtracts the mean slope of the samples from each one's: for
         sequences about as long as the square root of the number of samples, or longer. The
         published step does not.
-    centre : bool, optional
-        The name of ``center`` in 0.2; it will go in 0.4.
 
     Attributes
     ----------
@@ -85,7 +82,6 @@ class TwoStepAttentionClassifier(SequenceClassifier):
         loss: Any = "logistic",
         random_state: Any = None,
         center: bool = False,
-        centre: Any = None,
     ) -> None:
         self.split = split
         self.beta = beta
@@ -96,7 +92,6 @@ class TwoStepAttentionClassifier(SequenceClassifier):
         self.loss = loss
         self.random_state = random_state
         self.center = center
-        self.centre = centre
 
     def _fit(self, data: Data, sign: Floats, weights: Floats) -> None:
         loss, reg = self._check_objective()
@@ -105,10 +100,6 @@ class TwoStepAttentionClassifier(SequenceClassifier):
             name: check_real(name, getattr(self, name), low=0.0)
             for name in ("beta", "lr_readout", "lr_bias", "lr_query")
         }
-        center = self.center
-        if self.centre is not None:
-            center = self.centre
-            warnings.warn("centre is called center now; it will go in 0.4", FutureWarning, 2)
         rng = generator(self.random_state)
         order = rng.permutation(len(data))
         first = np.zeros(len(data), dtype=bool)
@@ -123,7 +114,8 @@ class TwoStepAttentionClassifier(SequenceClassifier):
         pooled = data.per_sample(pooled_features)
 
         def learn(weights: Floats) -> Floats:
-            return two_gradient_steps(data, pooled, sign, weights, loss, **rates, center=center)
+            steps = {**rates, "center": self.center}
+            return two_gradient_steps(data, pooled, sign, weights, loss, **steps)
 
         in_steps = np.where(first, weights, 0.0)
         self.query_ = learn(in_steps)
