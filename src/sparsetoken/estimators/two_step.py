@@ -114,8 +114,9 @@ class TwoStepAttentionClassifier(SequenceClassifier):
         pooled = data.per_sample(pooled_features)
 
         def learn(weights: Floats) -> Floats:
-            samples = data, pooled, sign, weights
-            return two_gradient_steps(*samples, loss, **rates, center=self.center)
+            return two_gradient_steps(
+                data, pooled, sign, weights, loss, **rates, center=self.center
+            )
 
         in_steps = np.where(first, weights, 0.0)
         self.query_ = learn(in_steps)
