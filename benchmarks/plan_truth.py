@@ -19,19 +19,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
-from sparsetoken import SparseTokenProblem, plan
-from sparsetoken.estimators.readout import fit_readout
-from sparsetoken.losses import get_loss
+from benchmarks.report import mean_and_error
+from sparsetoken import SparseTokenProblem, models, plan
 from sparsetoken.planner import Plan, UnreachableError
 from sparsetoken.planner.request import fewest_samples
-from sparsetoken.sampling import (
-    exact_performance,
-    sample_feature_law,
-    sample_features,
-    sample_query,
-)
 from sparsetoken.theory import oracle_error
 
 ALLOWANCE = 0.10  # of the planned error
@@ -94,69 +86,16 @@ def drawn_cases(model: str, seed: int) -> Iterator[Case]:
 
 def simulate(planned: Plan, settings: dict[str, Any], trials: int) -> Achieved:
     """Run the protocol with ``settings`` on fresh samples, again and again."""
-    protocol = pooled_error if planned.model == "pooled" else two_step_error
-    problem = planned.problem
-    assert isinstance(problem, SparseTokenProblem)
-    errors = [
-        protocol(
-            problem,
-            settings,
-            planned.n_samples,
-            planned.dim,
-            np.random.default_rng([0, trial]),
-        )
-        for trial in range(trials)
-    ]
-    return Achieved(float(np.mean(errors)), float(np.std(errors, ddof=1) / np.sqrt(trials)))
-
-
-def pooled_error(
-    problem: SparseTokenProblem,
-    settings: dict[str, Any],
-    n_samples: int,
-    dim: int,
-    rng: np.random.Generator,
-) -> float:
-    """Train on mean tokens, the signal along the first axis; the test error is exact."""
-    rate = problem.positive_rate
-    y = rng.random(n_samples) < rate
-    if y.all() or not y.any():
-        return min(rate, 1.0 - rate)
-    shift = problem.signal * problem.n_signal / problem.n_tokens
-    features = rng.standard_normal((n_samples, dim)) / np.sqrt(problem.n_tokens)
-    features[:, 0] += shift * y
-    share = np.full(y.size, 1.0 / y.size)
-    loss = get_loss(settings["loss"])
-    readout, bias = fit_readout(features, np.where(y, 1.0, -1.0), settings["reg"], loss, share)
-    deviation = float(np.linalg.norm(readout)) / np.sqrt(problem.n_tokens)
-    missed = float(ndtr(-(bias + shift * readout[0]) / deviation))
-    return rate * missed + (1.0 - rate) * float(ndtr(bias / deviation))
-
-
-def two_step_error(
-    problem: SparseTokenProblem,
-    settings: dict[str, Any],
-    n_samples: int,
-    dim: int,
-    rng: np.random.Generator,
-) -> float:
-    """Learn query and readout on fresh samples; the test error is exact."""
-    loss = get_loss(settings["loss"])
-    first = round(settings["split"] * n_samples)
-    rates = {name: settings[name] for name in ("beta", "lr_readout", "lr_bias", "lr_query")}
-    learned = sample_query(problem, first, dim, loss=loss, random_state=rng, **rates)
-    query, direction, beta = learned.query, learned.direction, settings["beta"]
-    features, y = sample_features(
-        problem, n_samples - first, query, direction, beta=beta, random_state=rng
-    )
-    if np.ptp(y) == 0:
-        return min(problem.positive_rate, 1.0 - problem.positive_rate)
-    share = np.full(y.size, 1.0 / y.size)
-    readout, bias = fit_readout(features, np.where(y == 1, 1.0, -1.0), settings["reg"], loss, share)
-    law = sample_feature_law(
-        problem, 20_000, cosine=learned.cosine, sharpness=learned.sharpness, random_state=rng
-    )
-    return float(exact_performance(law, readout, bias, query, direction).test_error)
+    model, problem, rate = models.get(planned.model), planned.problem, planned.problem.positive_rate
+    errors = []
+    for trial in range(trials):
+        arguments = problem, planned.n_samples / planned.dim, planned.dim, settings
+        try:
+            trained = model.trial(*arguments, np.random.default_rng([0, trial]))
+            errors.append(float(trained.test_error))
+        except models.OneClassError:
+            errors.append(min(rate, 1.0 - rate))
+    return Achieved(*mean_and_error(errors))
 
 
 def check_plan(case: Case, model: str, dim: int, trials: int) -> bool | None:
@@ -227,7 +166,7 @@ def on_dense_samples(planned: Plan, trials: int) -> Achieved:
             errors.append(1.0 - clf.score(fresh, labels))
         except ValueError:  # a part of the samples is of one class
             errors.append(min(rate, 1.0 - rate))
-    return Achieved(float(np.mean(errors)), float(np.std(errors, ddof=1) / np.sqrt(trials)))
+    return Achieved(*mean_and_error(errors))
 
 
 def check_few(count: int, trials: int, seed: int) -> list[bool]:
