@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.report import mean_and_error
 from sparsetoken import SparseTokenProblem, models, plan
 from sparsetoken.planner import Plan, UnreachableError
-from sparsetoken.planner.request import fewest_samples
+from sparsetoken.planner.solve import fewest_samples
 from sparsetoken.theory import oracle_error
 
 ALLOWANCE = 0.10  # of the planned error
@@ -123,11 +123,10 @@ def check_plan(case: Case, model: str, dim: int, trials: int) -> bool | None:
 
 
 def _choice(planned: Plan) -> str:
-    choice = planned._choice
-    parts = f"reg={choice.reg:.2g} {choice.loss}"
-    if planned.model == "two-step":
-        parts = f"split={choice.split:.2f} sharpness={choice.sharpness:.2g} " + parts
-    return parts
+    return " ".join(
+        f"{name}={value:.2g}" if isinstance(value, float) else value
+        for name, value in planned.settings.items()
+    )
 
 
 def check_drawn(model: str, count: int, dim: int, trials: int, seed: int) -> list[bool]:

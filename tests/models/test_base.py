@@ -112,7 +112,11 @@ def test_the_planner_has_a_classifier_and_what_to_search(name):
     model = st.models.get(name)
     X, y = PROBLEM.sample(60, 5, random_state=0)
     assert model.classifier({}).fit(X, y).score(X, y) > 0.6
-    assert all(len(choices) >= 2 for choices in model.search_space.values())
+    space = model.search_space(PROBLEM)
+    assert set(space) <= {*model.settings, "sharpness"}
+    for choices in space.values():
+        if isinstance(choices, st.models.Range):
+            assert all(choices.low <= start <= choices.high for start in choices.starts)
     with pytest.raises(ValueError, match="'joint' is theory and simulation"):
         st.models.get("joint").classifier({})
 

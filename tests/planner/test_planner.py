@@ -1,8 +1,10 @@
-"""Calls of ``st.plan``: what it accepts, warns of and reports."""
+"""Plans by theory: what is asked, warned of and reported."""
 
+import json
 import math
 import warnings
 
+import numpy as np
 import pytest
 
 import sparsetoken as st
@@ -18,7 +20,11 @@ from sparsetoken.planner import UnreachableError
     ("change", "message"),
     [
         ({"error": 0.1, "n_samples": 100}, "exactly one of .* must be None.*got none"),
-        ({"dim": None}, "exactly one of .* got n_samples, dim, error"),
+        (
+            {"dim": None},
+            "exactly one of n_samples, dim, error, n_tokens, signal must.* got n_samples, dim",
+        ),
+        ({"error": 0.1, "positive_rate": None}, "positive_rate must be"),
         ({"error": 0.4}, "error must be below 0.4"),
         ({"error": 0.5, "metric": "auc"}, "error must be below 0.5.*1 − AUC"),
         ({"error": 0.0}, r"error must be a finite number in \(0"),
@@ -68,10 +74,82 @@ def test_populations_that_cannot_be_planned():
     with pytest.raises(ValueError, match="n_tokens must be left out: the problem has it; got 4"):
         st.plan(problem=MIXED, n_tokens=4, dim=50, error=0.1)
     with pytest.raises(
-        ValueError, match=r"exactly one of n_samples, dim, error, signal, .*got n_samples, dim"
+        ValueError, match=r"exactly one of n_samples, dim, error must .*got n_samples, dim"
     ):
         st.plan(problem=MIXED, error=0.1)
     with pytest.raises(ValueError, match="needs sequences of one length, got lengths 4, 12"):
         st.plan(problem=MIXED, dim=50, n_samples=300, model="vectorized")
     with pytest.raises(UnreachableError, match="its floor is 0"):
         st.plan(problem=MIXED, dim=50, error=0.02, model="pooled")  # labels are wrong more often
+
+
+def test_curve_and_alternatives(attention):
+    curve = attention.curve
+    assert curve.quantity == "n_samples"
+    assert attention.n_samples in curve.values
+    assert np.all(np.diff(curve.errors) < 0)
+    assert all(0 < error.uncertainty < 0.01 for error in curve.errors)
+    planned = curve.errors[curve.values.index(attention.n_samples)]
+    assert planned == attention.error
+    assert set(attention.alternatives) == {"pooled", "vectorized", "optimal", "bayes"}
+    assert attention.alternatives["bayes"] < attention.alternatives["optimal"] < attention.error
+    assert attention.error < attention.alternatives["pooled"]
+    assert attention.alternatives["pooled"] < attention.alternatives["vectorized"]
+    bayes = st.theory.oracle_error(attention.problem, "bayes")
+    assert attention.alternatives["bayes"] == float(bayes)
+
+
+def test_summary_and_plot(attention, tmp_path):
+    text = attention.summary()
+    assert text.startswith(
+        f"Two-step attention needs at least {attention.n_samples} labelled sequences for a 5 %"
+    )
+    for word in ("split", "lr_query", "vectorized", "bayes", "±"):
+        assert word in text
+    figure = attention.plot(tmp_path / "plan.png")
+    assert figure.axes[0].lines[0].get_ydata().tolist() == list(attention.curve.errors)
+    assert (tmp_path / "plan.png").read_bytes()[:4] == b"\x89PNG"
+    assert repr(attention) == f"Plan({attention.answer.rstrip('.')})"
+
+
+def test_report_says_what_was_asked_assumed_and_answered(attention, pooled):
+    text = attention.report(markdown=True)
+    places = [text.index(w) for w in ("Answer", "Assumptions", "rests", "Software")]
+    assert places == sorted(places)
+    assert attention.answer in text
+    assert f"dim = {attention.dim}" in text
+    assert "high-dimensional theory" in text
+    assert "simulated trainings" not in text
+    assert "sequences are few" not in text
+    report = pooled.report()
+    assert "mean over simulated trainings" in report
+    assert pooled.caution in report
+
+
+def test_a_plan_of_few_samples_says_so(attention, pooled):
+    assert pooled.n_samples < 60
+    assert pooled.caution.startswith(f"{pooled.n_samples} sequences are few")
+    assert pooled.caution in pooled.summary()
+    assert attention.n_samples > 60
+    assert not attention.caution
+    assert "Caution" not in attention.summary()
+
+
+def test_the_basis_is_what_was_computed():
+    """Above 3,000 features trainings are not simulated, however few the samples."""
+    wide = st.plan(n_samples=50, dim=5000, n_tokens=5, signal=20.0, model="pooled")
+    assert "simulated trainings" not in wide.basis
+    assert "high-dimensional theory" in wide.basis
+    assert wide.caution
+
+
+def test_a_plan_as_data_is_json(pooled):
+    data = json.loads(json.dumps(pooled.to_dict()))
+    assert data["n_samples"] == pooled.n_samples
+    assert data["curve"]["errors"] == list(pooled.curve.errors)
+    assert data["alternatives"]["bayes"] == pooled.alternatives["bayes"]
+
+
+def test_a_problem_keeps_its_runs():
+    runs = st.SparseTokenProblem(40, 4, 2.0, contiguous=True)
+    assert st.plan(problem=runs, n_samples=100, dim=20, model="pooled").problem == runs

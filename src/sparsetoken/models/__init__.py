@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sparsetoken._validation import check_choice
-from sparsetoken.models.base import KNOWN, Look, Model, OneClassError
+from sparsetoken.models.base import KNOWN, Look, Model, OneClassError, Range
 from sparsetoken.vocabulary import COLORS, MARKERS
 
-__all__ = ["Look", "Model", "OneClassError", "get", "look", "names"]
+__all__ = ["Look", "Model", "OneClassError", "Range", "get", "look", "names"]
 
 # In the order in which they are listed and drawn. The default classifier will be the first.
 _FILES = (

@@ -1,5 +1,6 @@
 """What a model is. Nothing here, or at the top of a model's file, imports numerics."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -53,6 +54,22 @@ class Draw(NamedTuple):
         return first, every - first
 
 
+class Range(NamedTuple):
+    """Values of a setting worth searching."""
+
+    low: float
+    high: float
+    starts: tuple[float, ...]
+    """Where to look first."""
+    step: float = 0.8
+    """First step of a search from there, in logarithms; of a fraction, in those of its odds."""
+
+    @property
+    def is_fraction(self) -> bool:
+        """Whether it lies between 0 and 1."""
+        return self.high < 1.0
+
+
 class OneClassError(ValueError):
     """A trial drew training samples of one class only."""
 
@@ -77,8 +94,9 @@ class Model:
     predicted, simulated : frozenset of str
         Which numbers the results of :meth:`theory` and of :meth:`trial` have, by their names in
         :data:`sparsetoken.vocabulary.MEASURED`.
-    search_space : mapping
-        For the planner: the range of each setting worth searching, or the words to choose among.
+    drawn_up_to : int
+        Up to so many samples a plan expects the mean error of trials. There the rare ones that go
+        wrong decide, which no expansion around the limit of many dimensions sees.
     """
 
     name: str
@@ -86,7 +104,7 @@ class Model:
     settings: ClassVar[tuple[str, ...]] = ()
     predicted: ClassVar[frozenset[str]] = frozenset()
     simulated: ClassVar[frozenset[str]] = frozenset()
-    search_space: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    drawn_up_to: ClassVar[int] = 0
 
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls):
@@ -150,6 +168,38 @@ class Model:
     def classifier(self, settings: Mapping[str, Any]) -> Any:
         """Return the unfitted estimator with these settings."""
         raise ValueError(f"model {self.name!r} is theory and simulation: it has no classifier")
+
+    def search_space(self, problem: "Problem") -> "dict[str, Range | tuple[str, ...]]":
+        """Return what a plan may choose: a range of each setting, or words, the cheapest first."""
+        return {}
+
+    def tuned(
+        self, problem: "Problem", n_samples: float, dim: float, choice: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the settings that a choice from the search space stands for at this size."""
+        return choice
+
+    def limit(
+        self, problem: "Problem", n_samples: float, dim: float, choice: dict[str, Any]
+    ) -> Any:
+        """Return what the theory says about a choice, in the limit of many dimensions."""
+        size = math.inf if math.isinf(n_samples) else n_samples / dim
+        settings = self.tuned(problem, n_samples, dim, choice)
+        return self.theory(problem, [size], settings)[0]
+
+    def outcomes(
+        self,
+        problem: "Problem",
+        n_samples: float,
+        dim: float,
+        choice: dict[str, Any],
+        n_points: int,
+    ) -> list[Any]:
+        """Return equally likely results of training at this size, to leading order.
+
+        ``n_points`` is the number of points for a theory that needs them.
+        """
+        return [self.limit(problem, n_samples, dim, choice)]
 
     def check(
         self, problem: "Problem", values: Mapping[str, Any], quantities: frozenset[str]

@@ -1,5 +1,6 @@
 """The best that any learner can do, and the iteration that reaches it (docs/theory, section 17)."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,16 @@ class BestLearner(Model):
     settings = ("unlabelled", "start", "n_points")
     predicted = _LEARNED | measured("thresholds", "oracle")
     simulated = _LEARNED
+
+    def limit(
+        self, problem: "Problem", n_samples: float, dim: float, choice: dict[str, Any]
+    ) -> Any:
+        """Return what the iteration from nothing reaches: the best learner that is quick.
+
+        Its limit is within a few per cent of finite sizes from twenty samples on.
+        """
+        size = math.inf if math.isinf(n_samples) else n_samples / dim
+        return self.theory(problem, [size], {"start": "nothing"})[0]
 
     def classifier(self, settings: Mapping[str, Any]) -> Any:
         """Return a BayesAttentionClassifier, which estimates what the optimum knows."""

@@ -1,5 +1,6 @@
 """A readout of the mean token."""
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from sparsetoken.vocabulary import COLORS
 
 if TYPE_CHECKING:
     from sparsetoken.performance import Performance
+    from sparsetoken.problem import Problem
 
 
 class Pooled(ReadoutModel):
@@ -16,6 +18,12 @@ class Pooled(ReadoutModel):
 
     name = "pooled"
     look = Look("pooled", "a linear readout of the mean token", COLORS[1], "s")
+
+    drawn_up_to = 60
+
+    def feature_variance(self, problem: "Problem") -> float:
+        """Return that of a mean token."""
+        return math.fsum(group.probability / group.kind.n_tokens for group in problem.groups)
 
     def classifier(self, settings: Mapping[str, Any]) -> Any:
         """Return a PooledClassifier."""

@@ -6,14 +6,14 @@ This file is light; ``predictions.py`` and ``trials.py`` compute.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sparsetoken.models.base import Draw, Model, Size, TrainingSet, measured, one_size
+from sparsetoken.models.base import Draw, Model, Range, Size, TrainingSet, measured, one_size
 
 if TYPE_CHECKING:
     from sparsetoken.performance import Performance
     from sparsetoken.problem import Problem
 
 TRAINED = measured("trained")
-REGS = (1e-5, 10.0)
+RIDGES = (1e-5, 10.0)
 """Ridges worth searching, in units of a feature's variance. For the error the best is below 1, or
 the noise of the bias decides; an AUC may want more, but gains nothing beyond."""
 
@@ -24,7 +24,19 @@ class ReadoutModel(Model):
     settings: ClassVar[tuple[str, ...]] = ("reg", "loss")
     predicted = TRAINED | measured("capacity", "oracle")
     simulated = TRAINED | {"separable"}
-    search_space: ClassVar[Mapping[str, tuple[Any, ...]]] = {"reg": REGS}
+
+    def search_space(self, problem: "Problem") -> dict[str, Range | tuple[str, ...]]:
+        """Return the ridges; the logistic loss has the optimal rule for two Gaussian classes.
+
+        The square loss misplaces the bias of rare classes.
+        """
+        unit, (low, high) = self.feature_variance(problem), RIDGES
+        starts = tuple(unit * reg for reg in (low, 1e-3, 1e-1, high))
+        return {"loss": ("logistic",), "reg": Range(unit * low, unit * high, starts)}
+
+    def feature_variance(self, problem: "Problem") -> float:
+        """Return the variance of the features that are read out, the unit of the ridge."""
+        return 1.0
 
     @property
     def architecture(self) -> str:

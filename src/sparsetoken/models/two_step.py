@@ -4,11 +4,11 @@ Any pooling that is not given a query learns it in the same way.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from sparsetoken.models.attention import Attention
-from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Look, Size
-from sparsetoken.models.readout import REGS
+from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Look, Range, Size
+from sparsetoken.models.readout import RIDGES
 from sparsetoken.vocabulary import COLORS
 
 if TYPE_CHECKING:
@@ -32,12 +32,42 @@ class TwoStepAttention(Attention):
     settings = ("split", *TWO_STEPS, "reg", "n_points")
     predicted = Attention.predicted | QUERY
     simulated = Attention.simulated | (QUERY - {"misalignment"})
-    search_space: ClassVar[Mapping[str, tuple[Any, ...]]] = {
-        "split": (0.02, 0.98),
-        "sharpness": (0.02, 30.0),
-        "reg": REGS,
-        "loss": ("square", "logistic"),
-    }
+    drawn_up_to = 60
+
+    def search_space(self, problem: "Problem") -> dict[str, Range | tuple[str, ...]]:
+        """Return query fraction, sharpness and ridge, and the losses."""
+        return {
+            "loss": ("square", "logistic"),
+            "split": Range(0.02, 0.98, starts=(0.35, 0.7), step=0.4),
+            "sharpness": Range(0.02, 30.0, starts=(0.3, 0.7, 1.5, 4.0), step=0.3),
+            "reg": Range(*RIDGES, starts=(1e-3, 1e-1)),
+        }
+
+    def tuned(
+        self, problem: "Problem", n_samples: float, dim: float, choice: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the learning rates that give this sharpness and align the query best."""
+        from sparsetoken.models.fluctuations import best_rates, learned_query
+
+        rates = best_rates(problem, n_samples, dim, choice)
+        unit = learned_query(problem, n_samples, dim, choice, rates).sharpness
+        # A single token leaves nothing to attend to: the query stays zero at any rate.
+        lr_query = choice["sharpness"] / unit if unit > 0 else 0.0
+        kept = {name: choice[name] for name in ("split", "reg", "loss")}
+        return kept | {"beta": 1.0, **rates, "lr_query": lr_query}
+
+    def outcomes(
+        self,
+        problem: "Problem",
+        n_samples: float,
+        dim: float,
+        choice: dict[str, Any],
+        n_points: int,
+    ) -> list[Any]:
+        """Return the readouts for a query that is luckier and one that is less lucky."""
+        from sparsetoken.models.fluctuations import outcomes
+
+        return list(outcomes(problem, n_samples, dim, choice, n_points))
 
     def classifier(self, settings: Mapping[str, Any]) -> Any:
         """Return a TwoStepAttentionClassifier."""

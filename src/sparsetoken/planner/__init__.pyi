@@ -1,13 +1,10 @@
-from .floors import UnreachableError
 from .measured import read_curve
 from .pilot import PilotPlan
-from .planner import Planner, plan
-from .request import QUANTITIES
+from .planner import Plan, PlanCurve, Planner, plan
+from .solve import UnreachableError
 from .testing import TestSetPlan
-from .theory_plan import Plan, PlanCurve
 
 __all__ = [
-    "QUANTITIES",
     "PilotPlan",
     "Plan",
     "PlanCurve",

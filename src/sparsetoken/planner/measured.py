@@ -24,8 +24,8 @@ from sparsetoken.planner.curves import (
     likeness,
     smoothed,
 )
-from sparsetoken.planner.expectation import Progress, no_progress
 from sparsetoken.planner.metric import Metric, get_metric
+from sparsetoken.planner.words import Progress, no_progress
 
 _FOLDS = 5
 _FEWEST_ALARMS = 2.0  # of negatives: with fewer expected, a recall cannot be measured

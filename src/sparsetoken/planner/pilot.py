@@ -14,13 +14,14 @@ from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimators import SparseTokenClassifier
 from sparsetoken.estimators.folds import check_groups
 from sparsetoken.planner.curves import CurvePoints, Posterior, extrapolate
-from sparsetoken.planner.expectation import Progress, no_progress
 from sparsetoken.planner.measured import curve_points, cut_pilot, pilot_points, train_on_parts
 from sparsetoken.planner.metric import DEFAULT_FPR, Metric, get_metric
 from sparsetoken.planner.words import (
     PlanResult,
+    Progress,
     Words,
     answer_by_curves,
+    no_progress,
     trust_in_curves,
     words_by_curves,
 )

@@ -2,70 +2,88 @@
 
 With the choices held fixed the expectation is a smooth function of the quantity. Its root is found,
 the choices are improved there, and so on. Improving never makes the expectation worse, so the
-sequence descends to the root of the best one (policy iteration).
+sequence descends to the root of the best one (policy iteration). What no number of samples reaches
+is refused before anything is searched.
 """
 
+import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from scipy.optimize import brentq
 
+from sparsetoken import models
 from sparsetoken.estimate import Estimate
-from sparsetoken.planner.architectures import Architecture, Choice, predict
-from sparsetoken.planner.expectation import FEW_SAMPLES, Progress, is_drawn
-from sparsetoken.planner.floors import UnreachableError, floor, wanted, what_would_help
-from sparsetoken.planner.request import FEWEST_OF_A_CLASS, Request, fewest_samples
-from sparsetoken.planner.theory_plan import Plan
+from sparsetoken.models import Model
+from sparsetoken.planner.expected import (
+    Choice,
+    Study,
+    choose,
+    expected_error,
+    first_choice,
+    improve,
+    is_drawn,
+    search_value,
+)
+from sparsetoken.planner.metric import Metric
+from sparsetoken.planner.words import Progress
 from sparsetoken.population import Population
+from sparsetoken.problem import Problem
+from sparsetoken.theory import optimal, oracle_error, required_signal
 
+FEWEST_OF_A_CLASS = 10
 _TOLERANCE = 3e-3  # of the logarithm of the error, in the search for the best choice
 _ACCURACY = 1e-4  # of the same, where the target is met in the end
 _LARGEST_RATIO = 1e5
 _LARGEST_SIGNAL = 1e3
 _LONGEST = 4096
-_RAREST = 1e-3
+_ALPHAS = 1e-9, 1e9  # ends of what is searched for the least samples of any learner
+_HINT_POINTS = 2048  # enough for the two digits of a hint
 
 
-def solve_best(models: Sequence[Architecture], request: Request, progress: Progress) -> Plan:
-    """Return the plan of the model that does best; if all fail, name each reason."""
-    plans: list[Plan] = []
-    failures = []
-    for model in models:
-        if len(models) > 1 and request.base and not model.supports(request.base):
-            continue
-        try:
-            plans.append(solve(model, request, progress))
-        except UnreachableError as failure:
-            failures.append(str(failure))
-    if not plans:
-        raise UnreachableError("; ".join(failures))
-    return min(plans, key=_cost)
+class UnreachableError(ValueError):
+    """No value of the quantity asked for meets the target; the message says why."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as plain data, ready for JSON."""
+        return {"reachable": False, "answer": str(self)}
 
 
-def _cost(plan: Plan) -> tuple[int, float]:
-    """Return what the best of several models has the least of.
+class Solution(NamedTuple):
+    """A study in which the target is just met, the choice that meets it, and what to expect."""
 
-    A target met above a boundary is better than one met below, which only a positive rate can mix.
+    study: Study
+    value: float
+    """Of the unknown."""
+    choice: Choice
+    error: Estimate
+
+
+def fewest_samples(positive_rate: float) -> int:
+    """Return the fewest samples planned for: ten of the rarer class, on average.
+
+    With fewer, fluctuations are beyond the leading order that a plan averages over.
     """
-    value = getattr(plan, plan.solved_for)
-    return (0, value) if plan.solved_for == "error" or plan._met_above else (1, -value)
+    # One part in a million of slack: 10/0.1 is 100, whatever the rounding.
+    return math.ceil((1.0 - 1e-6) * FEWEST_OF_A_CLASS / min(positive_rate, 1.0 - positive_rate))
 
 
-def solve(architecture: Architecture, request: Request, progress: Progress) -> Plan:
+def solve(model: Model, study: Study, progress: Progress) -> Solution:
     """Return where the target is just met, or raise UnreachableError."""
-    if request.unknown == "error":
-        prediction = predict(architecture, request.at(None), progress)
-        return Plan(architecture, request, None, *prediction, progress=progress)
-    search = _Search(architecture, request, progress)
+    if study.unknown == "error":
+        choice, error = choose(model, study, progress)
+        return Solution(study, error, choice, error)
+    search = _Search(model, study, progress)
     bad, good = search.bracket()
     if search.axis.whole:
         value = search.bisect(bad, good)
     else:
         value = good if bad == good else search.refine(search.root(bad, good), bad, good)
-    value, error = search.finish(value, upwards=good >= bad)
-    return Plan(architecture, request, value, search.choice, error, good >= bad, progress)
+    value, error = search.finish(value)
+    return Solution(study.at(value), value, search.choice, error)
 
 
 class Axis(NamedTuple):
@@ -80,58 +98,52 @@ class Axis(NamedTuple):
     whole: bool = False
     """Whether only whole numbers make sense on the way; others are rounded at the end."""
 
+    @property
+    def easiest(self) -> float:
+        """The value at which the problem is easiest."""
+        return self.high if self.better > 0 else self.low
 
-def _axis(request: Request) -> Axis:
-    values, unknown = request.values, request.unknown
-    if unknown == "n_samples":
-        low = float(fewest_samples(values["positive_rate"]))
-        high = max(_LARGEST_RATIO * values["dim"], low)
-        return Axis(max(2.0 * values["dim"], low), 1, low, high, 4.0)
-    if unknown == "dim":
-        start = max(0.5 * values["n_samples"], 1.0)
-        return Axis(start, -1, 1.0, _LARGEST_RATIO * values["n_samples"], 4.0)
-    if unknown == "signal":
-        start = 1.0 if isinstance(request.base, Population) else 4.0
+
+def _axis(study: Study) -> Axis:
+    if study.unknown == "n_samples":
+        low = float(fewest_samples(study.problem.positive_rate))
+        high = max(_LARGEST_RATIO * study.dim, low)
+        return Axis(max(2.0 * study.dim, low), 1, low, high, 4.0)
+    if study.unknown == "dim":
+        start = max(0.5 * study.n_samples, 1.0)
+        return Axis(start, -1, 1.0, _LARGEST_RATIO * study.n_samples, 4.0)
+    if study.unknown == "signal":
+        start = 1.0 if isinstance(study.problem, Population) else 4.0
         return Axis(start, 1, 1e-3, _LARGEST_SIGNAL, 1.6)
-    if unknown == "positive_rate":
-        # So rare that the samples have few enough of them; not rarer.
-        low = min(0.5, max(_RAREST, FEWEST_OF_A_CLASS / values["n_samples"]))
-        return Axis(0.5, 1, low, 0.5, 1.6)
-    if unknown == "n_tokens":
-        fewest = values["n_signal"]
-        return Axis(min(10 * fewest, 500), -1, fewest, _LONGEST, 2.0, whole=True)
-    return Axis(1, 1, 1, values["n_tokens"], 2.0, whole=True)
+    fewest = study.problem.kinds[0].n_signal
+    return Axis(min(10 * fewest, 500), -1, fewest, _LONGEST, 2.0, whole=True)
 
 
 class _Search:
     """The state of a search: a choice that meets the target at the best value so far."""
 
-    def __init__(self, architecture: Architecture, request: Request, progress: Progress) -> None:
-        self.architecture, self.request, self.axis = architecture, request, _axis(request)
-        self.unknown, self.target = request.unknown, request.values["error"]
-        self.progress = lambda doing: progress(f"{architecture.name}: {doing}")
-        if request.unknown in ("n_samples", "dim"):
+    def __init__(self, model: Model, study: Study, progress: Progress) -> None:
+        self.model, self.study, self.axis = model, study, _axis(study)
+        self.progress = lambda doing: progress(f"{model.name}: {doing}")
+        if study.unknown in ("n_samples", "dim"):
             self.check_floor()
-        elif request.unknown == "n_tokens":
-            self.choice = self.best_choice(self.axis.low)
-            if self.excess(self.axis.low) > 0.0:
-                self.fail_at_the_easiest(self.axis.low)
+        elif study.unknown == "n_tokens":
+            self.choice = self.best_choice(self.axis.easiest)
+            if self.excess(self.axis.easiest) > 0.0:
+                self.fail_at_the_easiest()
         self.choice = self.best_choice(self.axis.start)
 
     def check_floor(self) -> None:
         """Refuse a target that no number of samples reaches, before anything is searched."""
         self.progress("finding its floor")
-        case = self.request.at(self.axis.start)
-        limit = floor(self.architecture, case)
-        if limit >= self.target:
+        limit = floor(self.model, self.study)
+        if limit >= self.study.target:
             reason = f"its floor is {limit:.3g} at any sample size"
-            self.fail(
-                f"cannot be reached by {self.architecture.name}: {reason}", self.axis.start, limit
-            )
+            self.fail(f"cannot be reached by {self.model.name}: {reason}", self.study, limit)
 
     def best_choice(self, value: float) -> Choice:
         # From scratch: from easy to hard the best choice may move to another valley.
-        return self.architecture.first_choice(self.request.at(value))
+        return first_choice(self.model, self.study.at(value))
 
     def excess(self, value: float, choice: Choice | None = None) -> float:
         """Return how far above the target a choice is, in logarithms.
@@ -140,21 +152,21 @@ class _Search:
         """
         if self.axis.whole:
             return self.accurate_excess(value, choice)
-        case = self.request.at(value)
-        return self.architecture.search_value(case, choice or self.choice) - math.log(self.target)
+        few = search_value(self.model, self.study.at(value), choice or self.choice)
+        return few - math.log(self.study.target)
 
     def accurate_excess(self, value: float, choice: Choice | None = None) -> Estimate:
         """Return the same on many points."""
         expected = self.expected(value, choice)
         error = expected.uncertainty / expected if expected > 0.0 else 0.0
-        return Estimate(math.log(max(expected, 1e-300)) - math.log(self.target), error)
+        return Estimate(math.log(max(expected, 1e-300)) - math.log(self.study.target), error)
 
     def expected(self, value: float, choice: Choice | None = None) -> Estimate:
-        return self.architecture.expected(self.request.at(value), choice or self.choice)
+        return expected_error(self.model, self.study.at(value), choice or self.choice)
 
     def meeting_choice(self, value: float) -> Choice | None:
         """Return a choice that meets the target at ``value``; None if there is none."""
-        self.progress(f"trying {self.unknown} {value:.4g}")
+        self.progress(f"trying {self.study.unknown} {value:.4g}")
         if self.excess(value) <= 0.0:
             return self.choice
         if value == self.axis.start:  # the present choice is the best one there
@@ -167,53 +179,51 @@ class _Search:
 
         Both are the same where there is nothing harder to try.
         """
-        unknown, axis, value = self.unknown, self.axis, self.axis.start
+        axis, value = self.axis, self.axis.start
         met = self.meeting_choice(value) is not None
         towards = -axis.better if met else axis.better
-        if unknown == "positive_rate" and self.request.metric.needs_bias:
-            towards = -1  # rarer positives make errors rarer too, in the end
         edge = axis.high if towards > 0 else axis.low
         while value != edge:
             following = min(max(value * axis.factor**towards, axis.low), axis.high)
             following = round(following) if axis.whole else following
             choice = self.meeting_choice(following)
-            self.choice = choice or self.choice
+            self.choice = self.choice if choice is None else choice
             if (choice is not None) != met:
                 return (following, value) if met else (value, following)
             value = following
-        if met and unknown not in ("n_samples", "n_signal"):
+        if not met:
+            self.fail_at_the_easiest()
+        if self.study.unknown != "n_samples":
             raise UnreachableError(
-                f"{wanted(self.request)} is met by {self.architecture.name} even at {unknown} "
+                f"{_wanted(self.study)} is met by {self.model.name} even at {self.study.unknown} "
                 f"{value:g}, the hardest tried: there is no boundary to solve for; ask for a "
                 "smaller error"
             )
-        if not met:
-            self.fail_at_the_easiest(value)
         return value, value
 
-    def fail_at_the_easiest(self, value: float) -> NoReturn:
+    def fail_at_the_easiest(self) -> NoReturn:
         """Say that the target is not reached even at the easiest value."""
-        name, values = self.architecture.name, self.request.values
-        where = f"even at {self.unknown} {value:g}, the easiest"
-        if self.unknown == "positive_rate":
-            where = f"at any positive_rate from {value:.3g} to 0.5"
-        reached = self.target * math.exp(self.excess(value, self.best_choice(value)))
-        reason = f"is not reached by {name} {where} (it gets to {reached:.3g})"
-        if self.unknown not in ("n_samples", "dim"):
-            sizes = f"n_samples={values['n_samples']:g} and dim={values['dim']:g}"
+        study, value = self.study, self.axis.easiest
+        reached = study.target * math.exp(self.excess(value, self.best_choice(value)))
+        reason = (
+            f"is not reached by {self.model.name} even at {study.unknown} {value:g}, the easiest "
+            f"(it gets to {reached:.3g})"
+        )
+        if study.unknown not in ("n_samples", "dim"):
+            sizes = f"n_samples={study.n_samples:g} and dim={study.dim:g}"
             reason += f" with {sizes}; more samples would help"
-        self.fail(reason, value)
+        self.fail(reason, study.at(value))
 
-    def fail(self, reason: str, value: float, limit: Estimate | None = None) -> NoReturn:
-        hints = what_would_help(self.architecture, self.request.at(value), self.target, limit)
-        raise UnreachableError(f"{wanted(self.request)} {reason}; {hints}")
+    def fail(self, reason: str, study: Study, limit: Estimate | None = None) -> NoReturn:
+        hints = _what_would_help(self.model, study, limit)
+        raise UnreachableError(f"{_wanted(study)} {reason}; {hints}")
 
     def root(self, bad: float, good: float) -> float:
         """Return the value that just meets the target with the best choice, on few points."""
         for _ in range(8):
             value = _root(self.excess, bad, good)
-            self.progress(f"{self.unknown} near {value:.4g}")
-            self.choice = self.architecture.improve(self.request.at(value), self.choice)
+            self.progress(f"{self.study.unknown} near {value:.4g}")
+            self.choice = improve(self.model, self.study.at(value), self.choice)
             if self.excess(value) > -_TOLERANCE:
                 break
             good = value
@@ -233,8 +243,8 @@ class _Search:
                 break
             before, difference = value, accurate - self.excess(value)
             value = _root(self.excess, *ends, shift=difference)
-            if self.unknown == "n_samples" and before <= FEW_SAMPLES < value:
-                return FEW_SAMPLES + 1.0  # from there on the target is met
+            if self.study.unknown == "n_samples" and before <= self.model.drawn_up_to < value:
+                return self.model.drawn_up_to + 1.0  # from there on the target is met
         return value
 
     def bisect(self, bad: float, good: float) -> float:
@@ -246,30 +256,25 @@ class _Search:
                 bad = middle
             else:
                 good, self.choice = middle, choice
-        better = self.architecture.improve(self.request.at(good), self.choice)
+        better = improve(self.model, self.study.at(good), self.choice)
         self.choice = min(better, self.choice, key=lambda one: self.excess(good, one))
         return int(good)
 
-    def finish(self, value: float, upwards: bool) -> tuple[float, Estimate]:
+    def finish(self, value: float) -> tuple[float, Estimate]:
         """Round to what can be had on the side that meets the target, and predict there."""
-        if self.unknown in ("n_samples", "dim"):
-            # One part in a million of slack: a root that is whole up to rounding stays that number.
-            value = math.ceil(value * (1 - 1e-6)) if upwards else math.floor(value * (1 + 1e-6))
+        # One part in a million of slack: a root that is whole up to rounding stays that number.
+        if self.study.unknown == "n_samples":
+            value = math.ceil(value * (1 - 1e-6))
+        elif self.study.unknown == "dim":
+            value = math.floor(value * (1 + 1e-6))
         expected = self.expected(value)
         while (
-            self.unknown == "n_samples"
-            and is_drawn(self.request.at(value))
-            and expected > self.target
+            self.study.unknown == "n_samples"
+            and is_drawn(self.model, self.study.at(value))
+            and expected > self.study.target
         ):
-            value = math.ceil(1.03 * value)  # runs have their noise
+            value = math.ceil(1.03 * value)  # trainings have their noise
             expected = self.expected(value)
-        bias_decides = self.unknown == "positive_rate" and self.request.metric.needs_bias
-        if bias_decides and expected > 0.98 * value:
-            raise UnreachableError(
-                f"{wanted(self.request)} is not reached by {self.architecture.name} at "
-                "positive_rate 0.5, and below only by always predicting the commoner class, at "
-                f"{value:.3g}; metric='auc' is not fooled by that, and more samples would help"
-            )
         return value, expected
 
 
@@ -284,3 +289,81 @@ def _root(excess: Callable[[float], float], bad: float, good: float, shift: floa
     if shifted(low) * shifted(high) > 0.0:  # one end failed, or met, by less than the accuracy
         return math.exp(min(low, high, key=lambda end: abs(shifted(end))))
     return math.exp(float(brentq(shifted, low, high, xtol=1e-4)))
+
+
+def floor(model: Model, study: Study) -> Estimate:
+    """Return the least error of the trained classifier at any number of samples.
+
+    It is the prediction for infinitely many samples per dimension, with the best choices there.
+    """
+    study = replace(study, n_samples=math.inf, dim=math.inf)
+    return study.metric.error(model.limit(*study.size, first_choice(model, study)))
+
+
+def bayes_error(problem: Problem, metric: Metric) -> Estimate | None:
+    """Return the least error of any classifier whatever, if the theory knows it."""
+    return oracle_error(problem, "bayes") if metric.name == "error" else None
+
+
+def least_error(problem: Problem, alpha: float, metric: Metric) -> Estimate:
+    """Return the least error of any learner with these samples per dimension, quick or not."""
+    return metric.error(optimal(problem, alpha))
+
+
+def least_alpha(
+    problem: Problem, metric: Metric, target: float, ends: tuple[float, float] = _ALPHAS
+) -> float:
+    """Return the samples per dimension below which no learner reaches the target.
+
+    It is infinite if the upper end does not suffice, and zero if the lower end does.
+    """
+
+    def excess(log_alpha: float) -> float:
+        return least_error(problem, math.exp(log_alpha), metric) - target
+
+    low, high = map(math.log, ends)
+    if excess(low) <= 0.0:
+        return 0.0
+    return math.inf if excess(high) > 0.0 else math.exp(brentq(excess, low, high, xtol=1e-6))
+
+
+def _wanted(study: Study) -> str:
+    """Return the target in the words of the arguments."""
+    label = "" if study.metric.name == "error" else f" ({study.metric.label})"
+    return f"error{label}={study.target:g}"
+
+
+def _what_would_help(model: Model, study: Study, limit: Estimate | None) -> str:
+    """List other classifiers' floors and the signal needed; ``limit`` is this model's floor."""
+    floors = {} if limit is None else {model.name: limit}
+    for name in ("two-step", "pooled"):
+        if name != model.name:
+            floors[name] = floor(models.get(name), study)
+    bayes = bayes_error(study.problem, study.metric)
+    best = [name for name, least in floors.items() if bayes is not None and _same(least, bayes)]
+    hints = [
+        f"{name} {'reaches' if least < study.target else 'has the floor'} {least:.3g}"
+        for name, least in floors.items()
+        if name not in (model.name, *best)
+    ]
+    if bayes is not None:
+        also = f" ({' and '.join(best)} reach{'es' if len(best) == 1 else ''} it)" if best else ""
+        hints.append(f"no classifier gets below the Bayes floor {bayes:.3g}{also}")
+        with contextlib.suppress(ValueError):  # no signal does, as with wrong labels
+            hints.append(f"{model.name} needs {_signal_needed(model, study)}")
+    return ", ".join(hints)
+
+
+def _signal_needed(model: Model, study: Study) -> str:
+    """Return the signal at which the best weights of the model reach the target, in words."""
+    several = isinstance(study.problem, Population)
+    oracle = getattr(model, "architecture", "bayes")
+    signal = required_signal(study.problem, oracle, error=study.target, n_points=_HINT_POINTS)
+    digits = 3 if signal.uncertainty < 1e-3 * signal else 2
+    needs = "all strengths multiplied by more than" if several else "a signal above"
+    return f"{needs} {signal:.{digits}g}"
+
+
+def _same(reached: Estimate, least: Estimate) -> bool:
+    """Whether a floor is the least possible error, as far as their numerical errors can tell."""
+    return reached - least <= 3.0 * math.hypot(reached.uncertainty, least.uncertainty)

@@ -4,7 +4,7 @@ import math
 import platform
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,8 +15,15 @@ if TYPE_CHECKING:
 _TESTED = 4.0  # times the pilot: as far as benchmarks compare predictions with what came
 _RARE = 0.25  # of all samples: below, the answer counts the rarest class too
 
+Progress = Callable[[str], object]
+"""Called at each step of a long computation, with a few words about what is done next."""
+
 Table = list[tuple[str, ...]]
 """Rows of cells; the first row is the head."""
+
+
+def no_progress(doing: str) -> None:
+    """Report no progress."""
 
 
 class Words(NamedTuple):
@@ -136,6 +143,11 @@ def _capital(text: str) -> str:
 # Plans by theory
 
 
+def label_of(model: Any) -> str:
+    """Return what a model is called in a sentence."""
+    return "the best learner" if model.name == "optimal" else str(model.look.label)
+
+
 def answer_by_theory(plan: Any) -> str:
     """Return a plan by theory in one sentence."""
     reached = plan.aim.words(plan.target or plan.error)
@@ -171,6 +183,21 @@ def caution_by_theory(plan: Any) -> str:
     return (
         f"{plan.n_samples} sequences are few: the planned error is the mean over many studies, and "
         "a single one may be several times worse."
+    )
+
+
+def basis_of(model: Any, is_drawn: bool) -> str:
+    """Say what an expectation rests on."""
+    if is_drawn:
+        return "The expectation is the mean over simulated trainings of this size."
+    if model.name == "optimal":
+        return (
+            "The expectation is that of the theory of optimal learning, in the limit of many "
+            "dimensions, with strength and number of the signal tokens known to the learner."
+        )
+    return (
+        "The expectation is that of the high-dimensional theory, with the leading fluctuations of "
+        "a finite sample averaged in."
     )
 
 

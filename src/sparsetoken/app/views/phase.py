@@ -23,8 +23,8 @@ from sparsetoken.app.view import Line, Send, View
 from sparsetoken.app.views.learning import has_optimum, risks
 from sparsetoken.app.words import per_cent
 from sparsetoken.estimate import Estimate
-from sparsetoken.planner.floors import least_alpha
 from sparsetoken.planner.metric import get_metric
+from sparsetoken.planner.solve import least_alpha
 from sparsetoken.vocabulary import COLORS, PARAMETERS, group
 
 _SIZE = (25, 17)

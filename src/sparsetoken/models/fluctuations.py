@@ -1,0 +1,85 @@
+"""What chance does to a query that two steps learn from finitely many samples.
+
+In the limit of many dimensions the cosine of the query is certain. In a finite sample it
+fluctuates, and the mean error is larger because the error is convex in it. To leading order the
+mean is the average of two values: one standard deviation below, and one above.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from sparsetoken.problem import Problem
+from sparsetoken.theory import Alignment, Risk, alignment, best_bias_rate
+from sparsetoken.theory.features import get_model
+from sparsetoken.theory.readout.risk import solve_along
+from sparsetoken.theory.two_steps import possible_rates
+
+_LR_READOUT = 0.1  # small steps are never worse: lr_query sets the size of the query
+
+
+def best_rates(
+    problem: Problem, n_samples: float, dim: float, choice: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the rates of the first step: the bias's aligns the query best with the signal."""
+    alpha = _alpha(n_samples, dim)
+    sizes = {"alpha": choice["split"] * alpha, "n_samples": choice["split"] * n_samples}
+    rate = best_bias_rate(problem, loss=choice["loss"], lr_readout=_LR_READOUT, **sizes)
+    return {"lr_readout": _LR_READOUT, "lr_bias": rate}
+
+
+def learned_query(
+    problem: Problem, n_samples: float, dim: float, choice: dict[str, Any], rates: dict[str, Any]
+) -> Alignment:
+    """Return what a query step of unit rate learns."""
+    alpha = choice["split"] * _alpha(n_samples, dim)
+    return alignment(problem, alpha=alpha, loss=choice["loss"], lr_query=1.0, **rates)
+
+
+def outcomes(
+    problem: Problem, n_samples: float, dim: float, choice: dict[str, Any], n_points: int
+) -> list[Risk]:
+    """Return the readouts for a query that is luckier and one that is less lucky."""
+    rates = best_rates(problem, n_samples, dim, choice)
+    learned = learned_query(problem, n_samples, dim, choice, rates)
+    cosines: Sequence[float] = [learned.cosine]
+    if not math.isinf(n_samples):
+        moved = [
+            learned_query(problem.with_rate(rate), n_samples, dim, choice, rates)
+            for rate in possible_rates(problem.positive_rate, choice["split"] * n_samples)
+        ]
+        cosines = cosine_quantiles(learned, moved, dim)
+    alpha = (1.0 - choice["split"]) * _alpha(n_samples, dim)
+    features = [get_model("attention", c, choice["sharpness"], n_points) for c in cosines]
+    places = [(one, alpha) for one in features]
+    return list(solve_along(problem, places, choice["reg"], choice["loss"]))
+
+
+def cosine_quantiles(
+    learned: Alignment, at_rates: Sequence[Alignment], dim: float
+) -> tuple[float, float]:
+    """Return the query's cosine a standard deviation below and above what is learned.
+
+    ``at_rates`` has what is learned at either of the possible rates. By chance, a fraction 1/√dim
+    of the noise in readout and query also lies along the signal. The overlap of the query is
+    proportional to that of the readout it was learned from, so the relative deviations of both add
+    up; the length of the rest hardly varies.
+    """
+    cosine, low, high = learned.cosine, *(moved.cosine for moved in at_rates)
+    center, by_rate, by_overlap = 0.5 * (low + high), 0.5 * (high - low), 0.0
+    overlap = learned.readout_overlap
+    if cosine > 0.0 and overlap > 0.0:
+        readout = (learned.readout_norm**2 - overlap**2) / overlap**2
+        query = (1.0 - cosine**2) / cosine**2
+        deviation = math.sqrt(max(readout + query, 0.0) / dim)
+        sine = math.sqrt(1.0 - cosine**2)
+        moved = [cosine * (1.0 - deviation), cosine * (1.0 + deviation)]
+        less, more = (overlap / math.hypot(overlap, sine) for overlap in moved)
+        by_overlap = 0.5 * (more - less)
+        center += 0.5 * (less + more) - cosine
+    deviation = math.hypot(by_rate, by_overlap)
+    return max(center - deviation, -1.0), min(center + deviation, 1.0)
+
+
+def _alpha(n_samples: float, dim: float) -> float:
+    return math.inf if math.isinf(n_samples) else n_samples / dim

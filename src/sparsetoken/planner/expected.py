@@ -1,0 +1,235 @@
+"""What to expect of a study, and the choices with which it does best.
+
+The theory predicts the performance of a choice in the limit of many dimensions. In a finite sample
+the bias and the query fluctuate, and the mean error is larger because the error is convex in them:
+a model has a few equally likely outcomes of its query, and of each the bias is off by a standard
+deviation either way. With very few samples rare draws decide, and the training is run again and
+again instead. The best choice has the best expectation; the limit alone would choose badly, as a
+strong ridge would shrink the scores until they drown in the noise of the bias. It is searched on a
+few points of the feature law, always the same, so that the search sees no noise.
+"""
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, logit
+
+from sparsetoken.estimate import ConvergenceWarning, Estimate
+from sparsetoken.law import score_mean
+from sparsetoken.models import Model, OneClassError, Range
+from sparsetoken.performance import Performance
+from sparsetoken.planner.metric import Metric
+from sparsetoken.planner.words import Progress
+from sparsetoken.problem import Problem
+from sparsetoken.sequences.threads import one_blas_thread
+from sparsetoken.theory.envelope_averages import envelope_moments
+from sparsetoken.theory.readout.trained import RESOLUTION
+
+_SEARCH_POINTS = 512
+_ACCURATE_POINTS = 8192
+_UNSOLVED = 10.0  # log of an error, for a solver that failed: worse than any other
+_DECADE = 2.3  # how far from a neighbor's choice a single setting is searched, in logarithms
+_MOST_DIMENSIONS = 3000  # for trainings that are run
+_TRIALS = 300
+_TRIAL_POINTS = 512  # per class, to judge one training; their noise averages out
+_SEED = 20261116
+
+Choice = dict[str, Any]
+"""A value of each setting in the model's search space."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study: a problem, so many samples of so many features, and the error asked of it.
+
+    The quantity ``unknown`` is to be found; :meth:`at` puts a value in its place. Samples and
+    features are infinite for the floor of a model.
+    """
+
+    problem: Problem
+    n_samples: float
+    dim: float
+    target: float
+    metric: Metric
+    unknown: str
+    factor: float = 1.0
+    """On the strengths of all kinds of the problem; where ``signal`` is unknown, they are one."""
+
+    @property
+    def alpha(self) -> float:
+        """Samples per dimension."""
+        return math.inf if math.isinf(self.n_samples) else self.n_samples / self.dim
+
+    def at(self, value: float) -> "Study":
+        """Return the study in which the unknown has this value."""
+        if self.unknown == "signal":
+            return replace(self, problem=self.problem.scaled(value), factor=value)
+        if self.unknown == "n_tokens":
+            problem = self.problem.map(lambda kind: replace(kind, n_tokens=int(value)))
+            return replace(self, problem=problem)
+        return replace(self, **{self.unknown: value})  # type: ignore[arg-type]
+
+    @property
+    def size(self) -> tuple[Problem, float, float]:
+        """What a model asks for: problem, samples and features."""
+        return self.problem, self.n_samples, self.dim
+
+
+def choose(
+    model: Model, study: Study, progress: Progress, start: Choice | None = None
+) -> tuple[Choice, Estimate]:
+    """Return the best choice and its expectation; ``start`` is that of a neighboring study."""
+    progress(f"{model.name}: choosing the settings")
+    choice = first_choice(model, study) if start is None else improve(model, study, start)
+    return choice, expected_error(model, study, choice)
+
+
+def first_choice(model: Model, study: Study) -> Choice:
+    """Return a good choice from scratch: the best of a coarse grid, improved, for every loss."""
+    space = model.search_space(study.problem)
+    if not space:
+        return {}
+    starts = [s.starts if isinstance(s, Range) else s[:1] for s in space.values()]
+    grid = [dict(zip(space, values, strict=True)) for values in product(*starts)]
+    best = min(grid, key=lambda choice: search_value(model, study, choice))
+    choices = [improve(model, study, best)]
+    choices += [
+        improve(model, study, choices[0] | {name: word})
+        for name, words in space.items()
+        if not isinstance(words, Range)
+        for word in words[1:]
+    ]
+    if len(choices) == 1:
+        return choices[0]
+    return min(choices, key=lambda choice: search_value(model, study, choice))
+
+
+def improve(model: Model, study: Study, choice: Choice) -> Choice:
+    """Return the best choice near ``choice``, with the same words."""
+    space = model.search_space(study.problem)
+    ranges = {name: one for name, one in space.items() if isinstance(one, Range)}
+    if not ranges:
+        return choice
+
+    def decode(x: Sequence[float]) -> Choice:
+        values = (
+            float(expit(value)) if one.is_fraction else math.exp(value)
+            for value, one in zip(x, ranges.values(), strict=True)
+        )
+        return choice | dict(zip(ranges, values, strict=True))
+
+    def value(x: Any) -> float:
+        return search_value(model, study, decode(np.atleast_1d(x).tolist()))
+
+    bounds = np.array([[_encode(one, end) for end in one[:2]] for one in ranges.values()])
+    center = np.array([_encode(one, choice[name]) for name, one in ranges.items()])
+    center = np.clip(center, *bounds.T)
+    if len(ranges) == 1:
+        near = max(bounds[0, 0], center[0] - _DECADE), min(bounds[0, 1], center[0] + _DECADE)
+        found = minimize_scalar(value, bounds=near, method="bounded", options={"xatol": 0.3})
+        return decode([float(found.x)])
+    steps = np.array([one.step for one in ranges.values()])
+    steps[center + steps > bounds[:, 1]] *= -1.0  # a simplex on its bound would be flat
+    simplex = np.stack([center, *(center + np.diag(steps))])
+    options = {"initial_simplex": simplex, "maxfev": 36, "fatol": 2e-3, "xatol": 0.2}
+    found = minimize(value, center, method="Nelder-Mead", bounds=bounds, options=options)
+    return decode(found.x.tolist())
+
+
+def _encode(one: Range, value: float) -> float:
+    return float(logit(value)) if one.is_fraction else math.log(value)
+
+
+def search_value(model: Model, study: Study, choice: Choice) -> float:
+    """Return the log of the expected error on few points; large if not solved."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        results = model.outcomes(*study.size, choice, _SEARCH_POINTS)
+    if not all(getattr(result, "converged", True) for result in results):
+        return _UNSOLVED
+    return math.log(max(_mean_error(results, study, choice), 1e-300))
+
+
+def expected_error(model: Model, study: Study, choice: Choice) -> Estimate:
+    """Return the expected error at this finite size, with its numerical error."""
+    if is_drawn(model, study):
+        return _mean_of_trials(model, study, choice)
+    results = model.outcomes(*study.size, choice, _ACCURATE_POINTS)
+    # The results share their points, so their numerical errors do not average out.
+    bars = [study.metric.error(result).uncertainty for result in results]
+    return Estimate(_mean_error(results, study, choice), sum(bars) / len(bars))
+
+
+def is_drawn(model: Model, study: Study) -> bool:
+    """Whether the samples are so few that trainings are cheap and say more than a limit."""
+    return study.n_samples <= model.drawn_up_to and study.dim <= _MOST_DIMENSIONS
+
+
+def _mean_error(results: Sequence[Any], study: Study, choice: Choice) -> float:
+    """Return the mean error of equally likely results, the bias of each a deviation off.
+
+    The rest of a readout matters less: its direction differs between samples, but its overlaps
+    hardly do.
+    """
+    errors, metric = [], study.metric
+    n_samples = (1.0 - choice.get("split", 0.0)) * study.n_samples
+    for result in results:
+        if not hasattr(result, "readout"):
+            errors.append(metric.error(result))
+            continue
+        noise = 0.0
+        if metric.needs_bias and not math.isinf(n_samples):
+            noise = bias_noise(result, n_samples)
+        for bias in {result.readout.bias - noise, result.readout.bias + noise}:
+            moved = Performance(result.law, result.readout._replace(bias=bias), result.loss)
+            errors.append(metric.error(moved))
+    return math.fsum(errors) / len(errors)
+
+
+def bias_noise(result: Any, n_samples: float) -> float:
+    """Return the standard deviation of a bias trained on ``n_samples``, the readout held fixed.
+
+    Training makes the mean slope E[ℓ′(p)] of the loss vanish on the sample. There it fluctuates by
+    √(E[ℓ′(p)²]/n), and the bias follows by that over its derivative E[ℓ″(p)/(1 + χc²ℓ″(p))].
+    """
+    points, readout = result.law.points, result.readout
+    moments = envelope_moments(
+        result.loss,
+        points.label,
+        score_mean(points, readout),
+        points.scale,
+        readout.norm_rest,
+        math.exp(readout.log_chi),
+        resolution=RESOLUTION,
+    )
+    slope = math.sqrt(points.average(moments.hh) / n_samples)
+    return slope / float(points.average(moments.k))
+
+
+def _mean_of_trials(model: Model, study: Study, choice: Choice) -> Estimate:
+    """Return the mean error over fresh trainings, with its standard error.
+
+    It is that of chance where a training sees one class only.
+    """
+    settings = model.tuned(*study.size, choice)
+    points = {"n_points": _TRIAL_POINTS} if "n_points" in model.settings else {}
+    chance = study.metric.chance(study.problem.positive_rate)
+    errors = []
+    with one_blas_thread():
+        for seed in np.random.SeedSequence(_SEED).spawn(_TRIALS):
+            rng = np.random.default_rng(seed)
+            trial = model.trial(
+                study.problem, study.alpha, round(study.dim), settings | points, rng
+            )
+            try:
+                errors.append(float(study.metric.error(trial)))
+            except OneClassError:
+                errors.append(chance)
+    bar = float(np.std(errors, ddof=1)) / math.sqrt(_TRIALS)
+    return Estimate(float(np.mean(errors)), bar)
