@@ -96,8 +96,7 @@ def score_mean(points: Points, readout: Readout) -> Floats:
 class FeatureLaw:
     """Law of the features of a sample, as points in equally large independent batches.
 
-    The points of a part (a kind of sample, a true class and a recorded label) stand together, in
-    them those of a batch.
+    Points are ordered by part (a kind of sample, a true class and a recorded label), then by batch.
 
     Examples
     --------

@@ -22,11 +22,9 @@ from sparsetoken.losses import Loss
 LEAST_UNCERTAINTY = 1e-8  # sums of single points are not better than this
 _MOST_PAIRS = 100_000
 _GRID = 129  # thresholds over which scores are integrated
-_TAIL = 5.0  # normal quantile of a curve's outermost thresholds but the ends
+_TAIL = 5.0  # outermost inner thresholds, as normal quantiles
 _MOST_HALVINGS = 40  # of the gap around a score without noise, where levels jump
-_CROWDED = (
-    0.05  # fraction of pairs between the same two thresholds: too many for a rule of the grid
-)
+_CROWDED = 0.05  # if more of the pairs than this share a grid cell, refine the grid
 
 
 class Rates(NamedTuple):

@@ -42,16 +42,15 @@ def interpolate(
     the Gaussian if that is wider; the number of scales grows with it.
     """
     logs = np.log(np.maximum(scale, 1e-300))
-    rest = chi, norm, resolution
     if np.ptp(logs) <= _WIDEST and np.ptp(label) == 0.0:
-        return _from_grid(average, label[0], mean, scale, logs, *rest)
+        return _from_grid(average, label[0], mean, scale, logs, chi, norm, resolution)
     result = np.empty((10, mean.size))
     grid = np.minimum((logs.max() - logs) / _WIDEST, _MOST_GRIDS).astype(int)
     for y, index in itertools.product((-1.0, 1.0), range(_MOST_GRIDS + 1)):
         rows = np.flatnonzero((grid == index) & (label == y))
         points = mean[rows], scale[rows]
         if rows.size and index < _MOST_GRIDS:
-            result[:, rows] = _from_grid(average, y, *points, logs[rows], *rest)
+            result[:, rows] = _from_grid(average, y, *points, logs[rows], chi, norm, resolution)
         elif rows.size:
             result[:, rows] = average(label[rows], *points)
     return result

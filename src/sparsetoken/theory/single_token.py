@@ -137,7 +137,7 @@ class SingleTokenRatio:
         None if a sum below the limit has a probability less than 1e-15.
         """
 
-        def look(log_t: float) -> tuple[float, float]:
+        def slope_and_bound(log_t: float) -> tuple[float, float]:
             """Return the slope by log t, and a bound for the log of the probability."""
             t = math.exp(log_t)
             (transform,), (falls,) = (x.real for x in self._transform(np.array([t + 0j])))
@@ -147,21 +147,21 @@ class SingleTokenRatio:
             return slope, t * excess + self.n_tokens * math.log(kept)
 
         low = -math.log(limit) - 4.0
-        while look(low)[0] > 0.0:
+        while slope_and_bound(low)[0] > 0.0:
             low -= 2.0
         high = low
-        slope, bound = look(high)
+        slope, bound = slope_and_bound(high)
         while slope < 0.0:
             if bound < -35.0:
                 return None
             high += 1.0
-            slope, bound = look(high)
+            slope, bound = slope_and_bound(high)
         if bound < -35.0:
             return None
-        place = float(brentq(lambda log_t: look(log_t)[0], low, high, xtol=1e-2))
-        if look(place)[1] < -35.0:
+        place = float(brentq(lambda log_t: slope_and_bound(log_t)[0], low, high, xtol=1e-2))
+        if slope_and_bound(place)[1] < -35.0:
             return None
-        curvature = (look(place + 1e-3)[0] - look(place - 1e-3)[0]) / 2e-3
+        curvature = (slope_and_bound(place + 1e-3)[0] - slope_and_bound(place - 1e-3)[0]) / 2e-3
         return place, 1.0 / math.sqrt(max(curvature, 1.0))
 
     def _path(self, place: float, width: float) -> tuple[Complex, Complex]:

@@ -7,7 +7,13 @@ from sparsetoken.losses import Hinge, Logistic, Square
 from sparsetoken.pooling import Softmax
 from sparsetoken.theory.features import attention_law
 from sparsetoken.theory.readout.saddle import ReadoutObjective
-from sparsetoken.theory.readout.solver import descend, follow, newton, solve, solve_scaled
+from sparsetoken.theory.readout.solver import (
+    continue_from_strong_ridge,
+    descend,
+    newton,
+    solve,
+    solve_scaled,
+)
 
 LAW = attention_law(SparseTokenProblem(10, 1, 4.0, 0.4), Softmax(), 0.7, 1.0, 512)
 
@@ -21,7 +27,7 @@ def test_all_methods_find_the_same_point(loss, alpha, reg):
     objective = ReadoutObjective(LAW.points, loss, alpha, reg)
     best = solve(objective)
     assert best.converged
-    found = [follow(objective)]
+    found = [continue_from_strong_ridge(objective)]
     if isinstance(loss, Logistic):
         found.append(descend(objective))
     nearby = best.readout._replace(

@@ -222,7 +222,7 @@ def _draw(problem: Problem, rows: int, scrambling: int) -> list[_Cohort]:
     return cohorts
 
 
-class _Pass(NamedTuple):
+class _SampleAverages(NamedTuple):
     """Averages over the samples at one iterate."""
 
     pull: Floats
@@ -232,8 +232,7 @@ class _Pass(NamedTuple):
     response: Floats
     """E Σ ∂A/∂h° within tokens, shape (2, 2).
 
-    By Stein's identity, which holds for jumps too, unless there is hardly a query: then there are
-    no jumps.
+    Estimated by Stein's identity (valid with jumps); directly when the query is near zero.
     """
     pairs: Floats
     """E Σ over pairs of tokens of (∂A/∂h°) ⊗ (∂A/∂h°), shape (4, 4)."""
@@ -280,7 +279,7 @@ def _solve(
     return _Solution(order, seen.loss, _growth(seen, alpha, order.variance), jumps, converged)
 
 
-def _average(cohorts: list[_Cohort], order: _Order, beta: float, loss: Loss) -> _Pass:
+def _average(cohorts: list[_Cohort], order: _Order, beta: float, loss: Loss) -> _SampleAverages:
     total: Any = None
     for cohort in cohorts:
         group, prior = cohort.group, cohort.prior(order.parameters)
@@ -306,7 +305,7 @@ def _average(cohorts: list[_Cohort], order: _Order, beta: float, loss: Loss) -> 
         )
         weighted = [group.probability * value for value in averages]
         total = weighted if total is None else [x + y for x, y in zip(total, weighted, strict=True)]
-    return _Pass(*total)
+    return _SampleAverages(*total)
 
 
 def _tame(response: Floats) -> Floats:
@@ -318,7 +317,9 @@ def _tame(response: Floats) -> Floats:
     return np.minimum(1.0, np.quantile(size, _TAMED) / np.maximum(size, 1e-300))
 
 
-def _next(order: _Order, seen: _Pass, alpha: float, ridges: Floats) -> tuple[_Order, bool]:
+def _next(
+    order: _Order, seen: _SampleAverages, alpha: float, ridges: Floats
+) -> tuple[_Order, bool]:
     """Return the next iterate, and whether the parameters are held against every change."""
     stiffness = alpha * (np.diag(ridges) + 0.5 * (seen.response + seen.response.T))
     values, vectors = np.linalg.eigh(stiffness)
@@ -330,7 +331,7 @@ def _next(order: _Order, seen: _Pass, alpha: float, ridges: Floats) -> tuple[_Or
     return _Order(Parameters(variance @ force, gram, bias), variance), bool(values[0] > least)
 
 
-def _growth(seen: _Pass, alpha: float, variance: Floats) -> float:
+def _growth(seen: _SampleAverages, alpha: float, variance: Floats) -> float:
     """Return the factor by which the samples' answer multiplies a small change of parameters.
 
     A random change with covariance S comes back as αW E[Σ JᵀSJ] W, J being a sample's response

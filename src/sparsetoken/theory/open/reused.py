@@ -162,7 +162,7 @@ class _Particles:
     beta: float
     loss: Loss
     noise: Floats
-    """NewSamples of the Gaussian averages."""
+    """Normals used for the Gaussian averages."""
     signal: Floats
     """θv + g, shape (particles, tokens)."""
     normals: Floats

@@ -39,7 +39,7 @@ class ReadoutObjective(NamedTuple):
         return -math.log(self.alpha * self.reg or 1e-14) if math.isfinite(self.alpha) else 0.0
 
 
-class Pass(NamedTuple):
+class Derivatives(NamedTuple):
     """One pass over the points: the function and its derivatives at a readout."""
 
     value: float
@@ -65,7 +65,7 @@ class Pass(NamedTuple):
         return matrix, np.append(self.gradient, self.step_gradient)
 
 
-def evaluate(objective: ReadoutObjective, readout: Readout) -> tuple[Pass, Moments]:
+def evaluate(objective: ReadoutObjective, readout: Readout) -> tuple[Derivatives, Moments]:
     """Make one pass; also return the averages over G it was made from."""
     moments = score_moments(objective, readout)
     return assemble(objective, readout, moments), moments
@@ -95,7 +95,7 @@ def assemble(
     m: Moments,
     rows: Sequence[slice] = (slice(None),),
     factor: float = 1.0,
-) -> Pass:
+) -> Derivatives:
     """Sum up the averages of the points, or of those in ``rows`` with ``factor`` their weight."""
     points, alpha, reg = objective.points, objective.alpha, objective.reg
     finite = math.isfinite(alpha)
@@ -116,7 +116,9 @@ def assemble(
         hessian[i, i] += reg
     if not finite:
         zero = np.zeros(3)
-        return Pass(value, gradient[:3], hessian[:3, :3], 0.0, -1.0, zero, 0.0, 1.0, metric[:3, :3])
+        return Derivatives(
+            value, gradient[:3], hessian[:3, :3], 0.0, -1.0, zero, 0.0, 1.0, metric[:3, :3]
+        )
 
     bend = pull / norm  # ρ is curved in (w₂, τ)
     hessian[1, 1] += bend * slopes[1] ** 2
@@ -129,7 +131,7 @@ def assemble(
     gradient[3] -= tension * readout.spread
     cross *= -chi
     cross[3] += tension * readout.spread
-    return Pass(
+    return Derivatives(
         value=value - 0.5 * spent,
         gradient=gradient,
         hessian=hessian,

@@ -6,9 +6,9 @@ Three methods, from the quick to the patient:
 * :func:`descend`: with χ, which maximizes, eliminated, the function of x is convex. Newton's method
   on it, damped as in Levenberg and Marquardt in the natural metric of the problem, the mean squared
   change of the scores, converges from any start, in about ten passes for smooth losses;
-* :func:`follow`: where interpolation makes the eliminated function stiff (a small ridge on
-  separable data), the solution is followed from a ridge where it is easy, and from a smoothed loss
-  where the loss has kinks.
+* :func:`continue_from_strong_ridge`: where interpolation makes the eliminated function stiff (a
+  small ridge on separable data), the solution is followed from a ridge where it is easy, and from a
+  smoothed loss where the loss has kinks.
 """
 
 import math
@@ -20,7 +20,7 @@ import numpy as np
 from sparsetoken._types import Floats
 from sparsetoken.law import Readout
 from sparsetoken.theory.envelope_averages import Moments
-from sparsetoken.theory.readout.saddle import Pass, ReadoutObjective, evaluate
+from sparsetoken.theory.readout.saddle import Derivatives, ReadoutObjective, evaluate
 
 LARGEST = 1e100  # entry of a step: a method that asks for more has lost its way
 _MOST_PASSES = 150
@@ -51,7 +51,7 @@ class Saddle:
     converged: bool
 
 
-@np.errstate(all="ignore")  # a method that has lost its way is told by its result
+@np.errstate(all="ignore")  # overflow is allowed; a diverged method returns converged=False
 def solve(
     objective: ReadoutObjective, start: Readout | None = None, tolerance: float = 1e-12
 ) -> Saddle:
@@ -66,7 +66,7 @@ def solve(
         saddle = _minimize(objective, start, tolerance)
         if saddle.converged or fits_perfectly(objective, saddle.value):
             return saddle
-    return follow(objective)
+    return continue_from_strong_ridge(objective)
 
 
 def fits_perfectly(objective: ReadoutObjective, value: float) -> bool:
@@ -119,7 +119,7 @@ def newton(
         readout = target
 
 
-def _stationary(objective: ReadoutObjective, done: Pass, moments: Moments) -> bool:
+def _stationary(objective: ReadoutObjective, done: Derivatives, moments: Moments) -> bool:
     """Whether the conditions hold relative to the size of their terms, at a sensible value."""
     p = objective.points
     slope = math.sqrt(float(np.mean(moments.hh)))
@@ -180,7 +180,7 @@ def descend(
     return Saddle(readout, current.value, current, moments, objective.smoothing, False)
 
 
-def follow(objective: ReadoutObjective) -> Saddle:
+def continue_from_strong_ridge(objective: ReadoutObjective) -> Saddle:
     """Follow the solution from a smooth loss and a strong ridge to those asked for."""
     readout: Readout | None = None
     scale = objective.points.average(objective.points.scale**2)
@@ -232,7 +232,7 @@ def _lower_ridge(objective: ReadoutObjective, readout: Readout, target: float) -
                 return saddle
 
 
-def _score_size(readout: Readout, done: Pass) -> float:
+def _score_size(readout: Readout, done: Derivatives) -> float:
     """Root mean square of the scores."""
     x = np.array(readout[: done.gradient.size])
     return math.sqrt(max(float(x @ done.metric @ x), 0.0))
@@ -258,7 +258,7 @@ def solve_scaled(matrix: Floats, vector: Floats) -> Floats:
     return scale * np.linalg.lstsq(scaled, scale * vector, rcond=1e-14)[0]
 
 
-def _eliminate(done: Pass, readout: Readout, bound: float) -> Reduced:
+def _eliminate(done: Derivatives, readout: Readout, bound: float) -> Reduced:
     """Maximize over log χ to second order, unless it sits at its bound."""
     at_bound = readout.log_chi >= bound and done.step_gradient >= 0
     if at_bound or done.step_hessian >= 0:
@@ -304,7 +304,9 @@ def _constant(objective: ReadoutObjective) -> tuple[float, float]:
     return bias, max(math.sqrt(sum(squares)), 1e-3)
 
 
-def _fit_step(objective: ReadoutObjective, readout: Readout) -> tuple[Readout, Pass, Moments, int]:
+def _fit_step(
+    objective: ReadoutObjective, readout: Readout
+) -> tuple[Readout, Derivatives, Moments, int]:
     """Bring χ close enough to its maximizer for a second-order correction to do the rest."""
     bound = objective.largest_log_chi
     low, high = -math.inf, bound
