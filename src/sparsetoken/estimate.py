@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -102,14 +102,34 @@ class Estimate(float):
         return f"Estimate({float(self):.6g} ± {self.uncertainty:.1g}{flag})"
 
 
-class Record:
-    """Base of the results: what their numbers are called in a table."""
+class Record(Mapping[str, Any]):
+    """Base of the results: a row of a table, with plain numbers by name.
+
+    ``pandas.DataFrame`` makes a table of a list of results.
+    """
 
     columns: ClassVar[tuple[str, ...]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers by name, as plain Python values: a row of a table."""
-        return {name: _plain(getattr(self, name)) for name in self.columns}
+        return dict(self)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.columns:
+            raise KeyError(name)
+        return _plain(getattr(self, name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a {type(self).__name__} cannot be changed")
+
+    __eq__ = object.__eq__  # not all numbers, which may take long to compute
+    __hash__ = object.__hash__
 
 
 def _plain(value: Any) -> Any:

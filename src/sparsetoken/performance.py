@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
@@ -46,7 +45,6 @@ class Roc(NamedTuple):
     """Numerical error of the recall at its false-positive rate."""
 
 
-@dataclass(frozen=True, repr=False)
 class Performance(Record):
     """What a readout achieves on samples of a feature law.
 
@@ -79,13 +77,26 @@ class Performance(Record):
         "converged",
     )
 
-    law: FeatureLaw = field(compare=False)
+    law: FeatureLaw
     readout: Readout
     loss: Loss
-    moves: Floats | None = field(default=None, compare=False)
-    converged: bool = True
-    n_windows: int = 1
-    window_law: Callable[[int], FeatureLaw] | None = field(default=None, compare=False)
+    moves: Floats | None
+    converged: bool
+    n_windows: int
+    window_law: Callable[[int], FeatureLaw] | None
+
+    def __init__(
+        self,
+        law: FeatureLaw,
+        readout: Readout,
+        loss: Loss,
+        moves: Floats | None = None,
+        converged: bool = True,
+        n_windows: int = 1,
+        window_law: Callable[[int], FeatureLaw] | None = None,
+    ) -> None:
+        vars(self).update(law=law, readout=readout, loss=loss, moves=moves, converged=converged)
+        vars(self).update(n_windows=n_windows, window_law=window_law)
 
     @cached_property
     def test_error(self) -> Estimate:

@@ -40,9 +40,13 @@ def test_every_result_is_a_row_of_plain_values():
 def test_a_curve_becomes_a_table():
     pandas = pytest.importorskip("pandas")
     curve = theory.risk(PROBLEM, "pooled", alpha=np.array([1.0, 2.0]), reg=1e-2)
-    table = pandas.DataFrame([r.to_dict() for r in curve])
+    table = pandas.DataFrame(curve)
+    assert table.equals(pandas.DataFrame([r.to_dict() for r in curve]))
     assert table["alpha"].tolist() == [1.0, 2.0]
     assert table["model"].tolist() == ["pooled"] * 2
     assert all(table[name].dtype.kind in "fb" for name in table.columns[1:])
+    best = pandas.DataFrame(theory.optimal(PROBLEM, [1.0, 2.0]))
+    assert best["hard"].tolist() == [False, False]
+    assert best["test_error"].dtype == float
     steps = pandas.DataFrame(results()["training"].to_dict())
     assert steps["step"].tolist() == [1, 2]

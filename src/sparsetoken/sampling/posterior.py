@@ -6,7 +6,6 @@ which are drawn when they are needed (hidden_noise.py).
 
 import itertools
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +29,6 @@ __all__ = ["PosteriorMean", "sample_posterior_mean"]
 _TOLERANCE = 1e-6  # of the squared length, between two iterations
 
 
-@dataclass(frozen=True, repr=False)
 class PosteriorMean(Record):
     """What the iteration has learned about the direction of the signal.
 
@@ -56,6 +54,18 @@ class PosteriorMean(Record):
     overlap: float
     n_iterations: int
     converged: bool
+
+    def __init__(
+        self,
+        problem: Problem,
+        mean: Floats,
+        direction: Floats,
+        overlap: float,
+        n_iterations: int,
+        converged: bool,
+    ) -> None:
+        vars(self).update(problem=problem, mean=mean, direction=direction, overlap=overlap)
+        vars(self).update(n_iterations=n_iterations, converged=converged)
 
     @property
     def norm(self) -> float:

@@ -1,7 +1,6 @@
 """Two gradient steps from zero, sampled in O(n + d) (docs/theory, sections 3 and 7)."""
 
 import math
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,6 @@ from sparsetoken.estimate import Record
 from sparsetoken.problem import Problem, RandomState, prepare_sample
 
 
-@dataclass(frozen=True, repr=False)
 class LearnedQuery(Record):
     """What two gradient steps have learned, and the angle between it and the signal.
 
@@ -39,6 +37,17 @@ class LearnedQuery(Record):
     bias: float
     direction: Floats
     beta: float
+
+    def __init__(
+        self,
+        query: Floats,
+        readout: Floats,
+        bias: float,
+        direction: Floats,
+        beta: float,
+    ) -> None:
+        vars(self).update(query=query, readout=readout, bias=bias)
+        vars(self).update(direction=direction, beta=beta)
 
     @property
     def query_norm(self) -> float:

@@ -7,7 +7,6 @@ entropy ½(M + log(1 − M)) + ½ Σ α ∫ X dM.
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import ClassVar, overload
 
@@ -30,7 +29,6 @@ _FEW = 256  # points that tell how a number changes with the overlap
 _RELATIVE = 1e-6  # accuracy of the tabulated information
 
 
-@dataclass(frozen=True, repr=False)
 class LearningSolution(Record):
     """A solution of the equation of optimal learning, and what a learner there achieves.
 
@@ -46,11 +44,23 @@ class LearningSolution(Record):
     """Labelled samples per dimension."""
     unlabelled: float
     """Unlabelled samples per dimension."""
+    n_points: int
     overlap: Estimate
     """M: the squared length of the posterior mean of the direction."""
     free_entropy: Estimate
     """Log evidence per dimension; the larger of two solutions is the true one."""
-    n_points: int = field(repr=False)
+
+    def __init__(
+        self,
+        problem: Problem,
+        alpha: float,
+        unlabelled: float,
+        overlap: Estimate,
+        free_entropy: Estimate,
+        n_points: int,
+    ) -> None:
+        vars(self).update(problem=problem, alpha=alpha, unlabelled=unlabelled, n_points=n_points)
+        vars(self).update(overlap=overlap, free_entropy=free_entropy)
 
     @property
     def cosine(self) -> Estimate:
@@ -100,7 +110,6 @@ class LearningSolution(Record):
         return Estimate(value, math.hypot(value.uncertainty, 0.5 * abs(high - low)))
 
 
-@dataclass(frozen=True, repr=False)
 class Optimal(LearningSolution):
     """The best that any learner can do: :func:`~sparsetoken.theory.optimal` makes it.
 
@@ -114,6 +123,10 @@ class Optimal(LearningSolution):
     """What the quick iteration reaches that begins without knowledge."""
     informed: LearningSolution
     """What it would reach if it began at the truth."""
+
+    def __init__(self, solutions: list[LearningSolution]) -> None:
+        vars(self).update(vars(max(solutions, key=lambda solution: solution.free_entropy)))
+        vars(self).update(from_nothing=solutions[0], informed=solutions[-1])
 
     @property
     def hard(self) -> bool:
@@ -195,10 +208,7 @@ def optimal(
     curve = []
     for value in as_list(alpha):
         labelled = check_within("alpha", value, 0.0, _MOST_SAMPLES, math.inf)
-        solutions = stable_solutions(problem, labelled, unlabelled, n_points)
-        best = max(solutions, key=lambda solution: solution.free_entropy)
-        numbers = {each.name: getattr(best, each.name) for each in fields(LearningSolution)}
-        curve.append(Optimal(**numbers, from_nothing=solutions[0], informed=solutions[-1]))
+        curve.append(Optimal(stable_solutions(problem, labelled, unlabelled, n_points)))
     return curve if is_several(alpha) else curve[0]
 
 

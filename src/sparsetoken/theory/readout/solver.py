@@ -27,7 +27,7 @@ _MOST_PASSES = 150
 _SMOOTHINGS = (1.0, 0.1, 0.01, 1e-3, 1e-4)
 
 
-class Reduced(NamedTuple):
+class _Reduced(NamedTuple):
     """The convex function of x alone, to second order, with χ's reaction."""
 
     value: float
@@ -43,8 +43,8 @@ class Saddle:
 
     readout: Readout
     value: float
-    reduced: Reduced
-    """The convex function of x around the last pass, one Newton step before the solution."""
+    bias_curvature: float
+    """Second derivative by the bias of the convex function of x: zero if the bias is free."""
     moments: Moments
     smoothing: float
     """What was left of the loss's smoothing."""
@@ -113,9 +113,9 @@ def newton(
         settled = change < accuracy and _stationary(objective, done, moments)
         if settled or passes >= most_passes or not math.isfinite(change):
             value = done.value + 0.5 * float(residual @ move)
-            reduced = _eliminate(done, readout, math.inf)
+            curvature = float(_eliminate(done, readout, math.inf).hessian[2, 2])
             end = target if settled else readout
-            return Saddle(end, value, reduced, moments, objective.smoothing, bool(settled))
+            return Saddle(end, value, curvature, moments, objective.smoothing, bool(settled))
         readout = target
 
 
@@ -164,7 +164,9 @@ def descend(
                 move.size < 4 or abs(move[3]) < 0.03 * readout.spread
             )
             fine = settled and _sensible(objective, value)
-            return Saddle(target, value, current, moments, objective.smoothing, fine)
+            return Saddle(
+                target, value, float(current.hessian[2, 2]), moments, objective.smoothing, fine
+            )
         trial, trial_done, trial_moments, used = _fit_step(objective, target)
         passes += used
         proposed = _eliminate(trial_done, trial, bound)
@@ -174,10 +176,11 @@ def descend(
             damping = 0.0 if drop > 0.25 * gain else damping
             readout, done, moments, current = trial, trial_done, trial_moments, proposed
         else:  # from what shortens the step by a third, or from a tenth of what helped last
-            curvature = float(move @ current.hessian @ move)
-            least = 0.5 * curvature / (float(move @ done.metric @ move) + 1e-300)
+            bend = float(move @ current.hessian @ move)
+            least = 0.5 * bend / (float(move @ done.metric @ move) + 1e-300)
             damping = max(10.0 * damping, min(max(least, 1e-12), 1e-3), 0.1 * helped)
-    return Saddle(readout, current.value, current, moments, objective.smoothing, False)
+    curvature = float(current.hessian[2, 2])
+    return Saddle(readout, current.value, curvature, moments, objective.smoothing, False)
 
 
 def continue_from_strong_ridge(objective: ReadoutObjective) -> Saddle:
@@ -258,15 +261,15 @@ def solve_scaled(matrix: Floats, vector: Floats) -> Floats:
     return scale * np.linalg.lstsq(scaled, scale * vector, rcond=1e-14)[0]
 
 
-def _eliminate(done: Derivatives, readout: Readout, bound: float) -> Reduced:
+def _eliminate(done: Derivatives, readout: Readout, bound: float) -> _Reduced:
     """Maximize over log χ to second order, unless it sits at its bound."""
     at_bound = readout.log_chi >= bound and done.step_gradient >= 0
     if at_bound or done.step_hessian >= 0:
         zero = np.zeros_like(done.gradient)
-        return Reduced(done.value, done.gradient, done.hessian, 0.0, zero)
+        return _Reduced(done.value, done.gradient, done.hessian, 0.0, zero)
     move = -done.step_gradient / done.step_hessian
     reaction = -done.cross / done.step_hessian
-    return Reduced(
+    return _Reduced(
         done.value + 0.5 * move * done.step_gradient,
         done.gradient + done.cross * move,
         done.hessian + done.cross[:, np.newaxis] * reaction,

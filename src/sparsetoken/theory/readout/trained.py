@@ -3,7 +3,6 @@
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -26,7 +25,6 @@ _RIDGELESS = 1e-10  # stands for the limit of no ridge, where the saddle point h
 _FAR = 10.0  # error bars between the first batch's solution and that of all points
 
 
-@dataclass(frozen=True, repr=False, kw_only=True)
 class Risk(Performance):
     """Performance of a trained classifier in the high-dimensional limit.
 
@@ -38,7 +36,7 @@ class Risk(Performance):
     """
 
     columns = (
-        *("alpha", "reg", "cosine", "sharpness", "test_error", "uncertainty", "auc"),
+        *("model", "alpha", "reg", "cosine", "sharpness", "test_error", "uncertainty", "auc"),
         *("test_loss", "train_loss", "train_error", "bias", "readout_norm", "converged"),
     )
 
@@ -52,6 +50,21 @@ class Risk(Performance):
     """The readout for the first batch of points, and for all: a start for the next point."""
     _smoothing: float
     """What was left of the smoothing of a loss with kinks, where hardly anything is learned."""
+
+    def __init__(
+        self,
+        tested: Performance,
+        problem: Problem,
+        model: FeatureModel,
+        alpha: float,
+        reg: float,
+        train_loss: Estimate,
+        path: tuple[Readout, Readout],
+        smoothing: float,
+    ) -> None:
+        vars(self).update(vars(tested), problem=problem, model=model, alpha=alpha, reg=reg)
+        vars(self).update(train_loss=train_loss, converged=train_loss.converged)
+        vars(self).update(_path=path, _smoothing=smoothing)
 
     @property
     def cosine(self) -> float:
@@ -116,9 +129,8 @@ class Risk(Performance):
         warnings.warn("step is now called chi; step goes in 0.6", FutureWarning, stacklevel=2)
         return self.chi
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers by name, as plain Python values: a row of a table."""
-        return {"model": self.model.name} | super().to_dict()
+    def __getitem__(self, name: str) -> Any:
+        return self.model.name if name == "model" else super().__getitem__(name)
 
     def _state(self, number: Callable[[Readout], float]) -> Estimate:
         """Return a function of the readout, which varies as the batches would move it."""
@@ -197,35 +209,21 @@ def solve_point(
     x = saddle.readout
     converged = converged and not any_bias(saddle, loss) and not _held_by_few(law, saddle)
     moves = _batch_moves(law, objective, saddle)
-    result = Risk(
-        law=law,
-        readout=x,
-        loss=loss,
-        moves=moves,
-        problem=problem,
-        model=model,
-        alpha=alpha,
-        reg=reg,
-        train_loss=_train_loss(law, saddle, ridge, moves, converged),
-        converged=converged,
-        window_law=partial(model.window_law, problem, problem),
-        _path=(coarse, x),
-        _smoothing=saddle.smoothing,
-    )
-    if converged and not _agrees(result):
-        loss_anyway = Estimate(result.train_loss, result.train_loss.uncertainty, converged=False)
-        return replace(result, converged=False, train_loss=loss_anyway)
-    return result
+    window_law = partial(model.window_law, problem, problem)
+    tested = Performance(law, x, loss, moves, converged, window_law=window_law)
+    converged = converged and _agrees(tested, coarse)
+    train_loss = _train_loss(law, saddle, ridge, moves, converged)
+    return Risk(tested, problem, model, alpha, reg, train_loss, (coarse, x), saddle.smoothing)
 
 
-def _agrees(result: Risk) -> bool:
+def _agrees(tested: Performance, coarse: Readout) -> bool:
     """Whether the first batch's solution agrees with the full one within its error bars."""
-    coarse, batches = result._path[0], result.law.batches
+    batches, first = tested.law.batches, tested.law.first_batch
     if batches == 1:
         return True
-    fine, first = (result._error(result.law.first_batch, x) for x in (result.readout, coarse))
-    gap = abs(fine - first) - _FAR * 1e-4 * result.test_error
-    return gap <= 0.0 or gap <= _FAR * math.sqrt(batches) * result.uncertainty
+    fine, other = (tested._error(first, x) for x in (tested.readout, coarse))
+    gap = abs(fine - other) - _FAR * 1e-4 * tested.test_error
+    return gap <= 0.0 or gap <= _FAR * math.sqrt(batches) * tested.uncertainty
 
 
 @np.errstate(over="ignore")  # where nothing has converged, moves are not bounded
@@ -253,7 +251,7 @@ def any_bias(saddle: Saddle, loss: Loss) -> bool:
     """Whether the bias is free: a strong ridge keeps every margin of balanced classes below 1."""
     pull = saddle.moments.hh
     all_pull = float(pull.min()) > 0.999 * float(pull.max())
-    return not loss.smooth and all_pull and saddle.reduced.hessian[2, 2] < 1e-12
+    return not loss.smooth and all_pull and saddle.bias_curvature < 1e-12
 
 
 def _held_by_few(law: FeatureLaw, saddle: Saddle) -> bool:
