@@ -5,18 +5,10 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import (
-    FixedLocator,
-    FuncFormatter,
-    LogLocator,
-    MaxNLocator,
-    NullFormatter,
-    NullLocator,
-)
 
 from sparsetoken.models import look
 from sparsetoken.plotting.picture import one_panel
-from sparsetoken.plotting.style import caption
+from sparsetoken.plotting.style import caption, plain_log
 from sparsetoken.vocabulary import COLORS, PARAMETERS
 
 _MOST_NAMES = 16  # of numbered layers: more labels would overlap
@@ -188,22 +180,7 @@ def _logarithmic(ax: Axes, low: float | None = None, high: float | None = None) 
     ax.set(xscale="log", yscale="log")
     ax.set_ylim(low, high)
     for axis in (ax.xaxis, ax.yaxis):
-        _label_plainly(axis)
-
-
-def _label_plainly(axis: Any) -> None:
-    """Label a logarithmic axis with the roundest plain numbers that give at least three labels."""
-    low, high = axis.get_view_interval()
-    candidates = [
-        LogLocator(subs=subs).tick_values(low, high)
-        for subs in ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
-    ]
-    candidates.append(MaxNLocator(4).tick_values(low, high))
-    inside = [[t for t in ticks if low <= t <= high] for ticks in candidates]
-    axis.set_major_locator(FixedLocator(next((t for t in inside if len(t) >= 3), inside[-1])))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())
+        plain_log(axis)
 
 
 def _label_right(ax: Axes, labels: list[tuple[float, str, str]]) -> None:

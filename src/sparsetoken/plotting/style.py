@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from sparsetoken.models import look, names
 from sparsetoken.plotting.picture import Picture, with_subscripts
@@ -23,6 +23,10 @@ _DASHES: Any = dict(
          (0, (2, 1)), (0, (9, 2))),
         strict=True,
     )
+)  # fmt: skip
+# Numbers at which a logarithmic axis of at most so many decades is labelled; None: any.
+_ROUND: Any = (
+    (0.4, None), (1.0, (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)), (2.5, (1.0, 2.0, 5.0)), (5.0, (1.0,))
 )  # fmt: skip
 _NAMED = ("problem", "samples", "training", "query", "simulation")  # in captions
 
@@ -176,12 +180,16 @@ def _fitting(axes: Axes) -> int:
 
 
 def plain_log(axis: Any) -> None:
-    """Label a logarithmic axis in plain numbers: 1, 2, 5, 10, ... where it has few decades."""
+    """Label a logarithmic axis in plain numbers, the rounder the more decades it has.
+
+    An axis of many decades keeps its powers of ten.
+    """
     low, high = axis.get_view_interval()
     decades = math.log10(high / low) if low > 0 else math.inf
     if decades > 5:
         return
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2.5 else (1.0,)))
+    subs = next(numbers for most, numbers in _ROUND if decades <= most)
+    axis.set_major_locator(LogLocator(subs=subs) if subs else MaxNLocator(4))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 
