@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken import models
-from sparsetoken._validation import check_choice, check_real, import_object, shown
+from sparsetoken._validation import check_choice, import_object
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.losses import get_loss
 from sparsetoken.models.base import Size
@@ -28,6 +28,7 @@ _SAMPLES = ("alpha", "alpha0", "alpha1")
 _SIMULATION = group("simulation")
 _ARGUMENTS = {"recall": "fpr", "required_signal": "error"}  # of quantities that need one
 _LEFT_OUT_IF_ZERO = ("center", "contiguous", "unlabelled")
+_NEEDS_QUERY = {"trained", "query", "capacity"}  # groups of quantities
 _MOST_TOGETHER = 12  # cells of a curve that are computed in one task
 
 
@@ -146,20 +147,30 @@ def make_cell(
     wanted &= model.predicted if source == "theory" else model.simulated
     if not wanted:
         return None
-    defaults = {n: PARAMETERS[n].default for n in (*_SIMULATION, *_ARGUMENTS.values())}
-    settings = {n: value for n, value in described.items() if n in model.settings}
-    complete = defaults | described | model.complete(settings)
-    names = {"model", *_PROBLEM, *_SAMPLES, *model.settings}
-    names -= set() if "split" in model.settings else {"alpha0"}
-    names |= {argument for quantity, argument in _ARGUMENTS.items() if quantity in wanted}
-    names = names | set(_SIMULATION) if source == "simulation" else names
-    names -= {"n_points"} if source == "simulation" else set()
-    names -= {n for n in _LEFT_OUT_IF_ZERO if not complete.get(n)}
-    kept = {n: complete[n] for n in PARAMETERS if n in names and n in complete}
-    cell = Cell(source, tuple(q for q in MEASURED if q in wanted), kept)
+    cell = Cell(
+        source,
+        tuple(quantity for quantity in MEASURED if quantity in wanted),
+        _choose_values(model, source, wanted, described),
+    )
     _check_samples(cell)
-    model.check(cell.problem, complete, frozenset(wanted))
+    model.check(cell.problem, described, frozenset(wanted))
     return cell
+
+
+def _choose_values(
+    model: models.Model, source: str, wanted: set[str], described: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what the model takes, with defaults, in the order of the vocabulary."""
+    arguments = [argument for quantity, argument in _ARGUMENTS.items() if quantity in wanted]
+    names = {"model", *_PROBLEM, *_SAMPLES, *model.settings, *arguments}
+    names -= set() if "split" in model.settings else {"alpha0"}
+    if source == "simulation":
+        names = names - {"n_points"} | set(_SIMULATION)
+    defaults = {name: PARAMETERS[name].default for name in (*_SIMULATION, *arguments)}
+    settings = {name: value for name, value in described.items() if name in model.settings}
+    complete = defaults | described | model.complete(settings)
+    names -= {name for name in _LEFT_OUT_IF_ZERO if not complete.get(name)}
+    return {name: complete[name] for name in PARAMETERS if name in names and name in complete}
 
 
 def _check_samples(cell: Cell) -> None:
@@ -184,49 +195,38 @@ def _check_samples(cell: Cell) -> None:
             raise ValueError(f"dim must be at least 2 in a simulation, got {values['dim']}")
 
 
-_NEEDS_QUERY = {"trained", "query", "capacity"}
-
-
 def _describe_problem(values: dict[str, Any]) -> dict[str, Any]:
     """Return the values with the problem's defaults, and a population as plain data."""
     defaults = {name: PARAMETERS[name].default for name in group("problem")}
-    kinds, errors = values.get("kinds"), values.get("label_errors")
-    if isinstance(kinds, Population):
-        if errors is not None:
-            raise ValueError("label_errors must be left out: the population has its own")
-        errors = kinds.label_errors
-    values.pop("label_errors", None)
-    if errors is not None and any(_check_errors(errors)):
-        values["label_errors"] = _check_errors(errors)
+    kinds, errors = values.pop("kinds", None), values.pop("label_errors", None)
     if kinds is None:
-        return defaults | values
+        described = defaults | values
+    else:
+        population = _read_kinds(kinds, errors, values, defaults["positive_rate"])
+        errors = population.label_errors if isinstance(kinds, Population) else errors
+        tables = population.to_tables()  # a single one is the problem that it is
+        one = {name: tables[0][name] for name in defaults}
+        described = {name: value for name, value in values.items() if name != "positive_rate"}
+        described |= {"kinds": tables} if len(tables) > 1 else one
+    if errors is not None:
+        pair = errors if isinstance(errors, list | tuple) else [errors]
+        checked = Population([SparseTokenProblem(1)], label_errors=pair).label_errors
+        described |= {"label_errors": list(checked)} if any(checked) else {}
+    return described
+
+
+def _read_kinds(kinds: Any, errors: Any, values: dict[str, Any], rate: float) -> Population:
+    """Return the population; ``rate`` is that of kinds without one. Refuse what says it twice."""
     for name in ("n_tokens", "n_signal", "signal", "contiguous"):
         if name in values:
             raise ValueError(f"{name} does not go with kinds: each has its own")
-    rate = values.pop("positive_rate", None)
-    if rate is not None and (
-        isinstance(kinds, Population) or all("positive_rate" in kind for kind in kinds)
-    ):
+    own = isinstance(kinds, Population)
+    if own and errors is not None:
+        raise ValueError("label_errors must be left out: the population has its own")
+    if "positive_rate" in values and (own or all("positive_rate" in kind for kind in kinds)):
         raise ValueError("positive_rate must be left out: each kind has its own")
-    if not isinstance(kinds, Population):
-        rate = PARAMETERS["positive_rate"].check(
-            defaults["positive_rate"] if rate is None else rate
-        )
-        kinds = Population.from_tables(kinds, positive_rate=rate)
-    tables = kinds.to_tables()
-    if len(tables) > 1:
-        return values | {"kinds": tables}
-    del values["kinds"]  # the problem that it is: the same numbers, the same key
-    return values | {name: tables[0][name] for name in defaults}
-
-
-def _check_errors(label_errors: Any) -> list[float]:
-    if not isinstance(label_errors, list | tuple) or len(label_errors) != 2:
-        raise ValueError(
-            "label_errors must be two probabilities, that a positive is recorded as negative and "
-            f"the reverse; got {shown(label_errors)}"
-        )
-    return [check_real("label_errors", error, low=0.0, high=1.0) for error in label_errors]
+    rate = PARAMETERS["positive_rate"].check(values.get("positive_rate", rate))
+    return kinds if own else Population.from_tables(kinds, positive_rate=rate)
 
 
 def compute(cell: Cell) -> dict[str, Estimate]:
