@@ -1,5 +1,6 @@
 """The command itself: help, completion, warnings."""
 
+import os
 import subprocess
 import sys
 
@@ -16,6 +17,14 @@ def test_the_command_as_a_process():
     wrong = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert wrong.returncode == 2
     assert wrong.stderr == "sparsetoken: unknown figure 'splitt'; did you mean 'split'?\n"
+
+
+def test_output_into_a_pipe_of_another_encoding():
+    command = [sys.executable, "-m", "sparsetoken", "theory", "--help"]
+    environment = os.environ | {"PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}
+    shown = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert shown.returncode == 0
+    assert "θ" in shown.stdout.decode("utf-8")
 
 
 def test_the_command_without_a_command(run):

@@ -56,6 +56,9 @@ def main(arguments: list[str] | None = None) -> None:
 
     Control-C ends with 130, as shells expect.
     """
+    for stream in (sys.stdout, sys.stderr):  # a pipe of Windows has no Greek letters otherwise
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8")
     with warnings.catch_warnings():
         warnings.showwarning = lambda text, *_, **__: message(f"sparsetoken: {_one_line(text)}")
         sys.exit(_run(arguments))
