@@ -450,7 +450,7 @@ def test_the_keyboard_suffices(visitor):
                 }"""
             )
         )
-    assert {"phase", "number-signal", "loss", "csv", "theme"} <= reached
+    assert {"phase", "number-signal", "choice-loss", "csv", "theme"} <= reached
     visitor.page.locator("#tabs button", has_text="Capacity").focus()
     visitor.move(lambda: visitor.page.keyboard.press("Enter"))
     assert visitor.values["view"] == "capacity"

@@ -43,13 +43,12 @@ def axis(
     low, high = ends or _extent(over)
     ticks = _log_ticks(low, high)
     found["tickvals"] = [math.log10(tick) for tick in ticks] if exponents else ticks
-    found["ticktext"] = [f"{tick:g}{_count(tick, dim)}" for tick in ticks]
+    counted = "1" if high / low > 10.0**_MANY else "125"  # more have no room on a phone
+    found["ticktext"] = [
+        f"{tick:g}<br>n={tick * dim:.0f}" if dim and f"{tick:e}"[0] in counted else f"{tick:g}"
+        for tick in ticks
+    ]
     return found if exponents else found | {"type": "log"}
-
-
-def _count(alpha: float, dim: int | None) -> str:
-    """Return the number of samples, where a phone has room for it."""
-    return f"<br>n={alpha * dim:.0f}" if dim and f"{alpha:e}"[0] in "15" else ""
 
 
 def quantity_axis(name: str, dim: int | None = None, **looks: Any) -> dict[str, Any]:
@@ -112,7 +111,8 @@ def markers(
 ) -> Trace:
     """Return points, with standard errors as bars if there are any."""
     paint, sizes = color_of(model, color), {"circle-open": 10, "x": 11, "star": 16}
-    marker = {"color": paint, "symbol": symbol, "size": sizes[symbol], "line": {"width": 2}}
+    marker: dict[str, Any] = {"color": paint, "symbol": symbol, "size": sizes[symbol]}
+    marker["line"] = {"width": 2, "color": paint}
     trace = {"type": "scatter", "mode": "markers", "name": name, "x": x, "y": y, "marker": marker}
     bars = {"type": "data", "array": errors, "color": paint, "thickness": 1.5}
     return trace | ({"error_y": bars} if errors else {}) | {"showlegend": symbol != "x"}

@@ -85,25 +85,11 @@ export function build(parent, spec, changed) {
 
 function choice(control, changed) {
     const { name, options } = control;
-    if (Object.keys(options).length > 4) {
-        const select = make("select", { id: `choice-${name}` },
-            ...Object.entries(options).map(([value, text]) => make("option", { value: value }, text)));
-        select.addEventListener("change", () => changed(name, select.value));
-        const label = make("label", { htmlFor: select.id, className: "label" }, capital(control.label));
-        return [make("div", { className: "control" }, label, select), (value) => { select.value = value; }];
-    }
-    const radios = Object.entries(options).map(([value, text]) => {
-        const radio = make("input", { type: "radio", name: name, value: value });
-        radio.addEventListener("change", () => changed(name, value));
-        return make("label", {}, radio, text);
-    });
-    const element = make("fieldset", { className: "control choice" },
-        make("legend", { className: "label" }, capital(control.label)), ...radios);
-    return [element, (value) => {
-        for (const radio of element.querySelectorAll("input")) {
-            radio.checked = radio.value === value;
-        }
-    }];
+    const select = make("select", { id: `choice-${name}`, "aria-describedby": `help-${name}` },
+        ...Object.entries(options).map(([value, text]) => make("option", { value: value }, text)));
+    select.addEventListener("change", () => changed(name, select.value));
+    const label = make("label", { htmlFor: select.id, className: "label" }, capital(control.label));
+    return [make("div", { className: "control line" }, label, select), (value) => { select.value = value; }];
 }
 
 function lines(control, changed) {
