@@ -66,7 +66,8 @@ class Server(NamedTuple):
     def files(self):
         """Files that visitors have left here."""
         walked = os.walk(self.folder)  # which does not mind what vanishes meanwhile
-        return [Path(root, name) for root, _, names in walked for name in names if name != "log"]
+        found = [Path(root, name) for root, _, names in walked for name in names if name != "log"]
+        return [path for path in found if path.is_file()]
 
 
 def start_server(folder, port=0):
