@@ -1,5 +1,7 @@
 """Thresholds that hold a false-positive rate, at the length of training and at another."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import expon, norm
@@ -95,6 +97,22 @@ def test_tokens_are_scored_by_fits_that_have_not_seen_them(monkeypatch):
             plain.append(np.mean(scores > fitted.threshold(0.1, n_tokens=10)))
     assert 0.1 / 1.35 < np.exp(np.mean(np.log(unseen))) < 1.35 * 0.1
     assert np.mean(plain) > np.mean(unseen) + 0.02
+
+
+def test_every_fold_is_scored_by_members_that_have_not_seen_it(model, monkeypatch):
+    asked = []
+
+    def without_fold(stack, fold):
+        asked.append(fold)
+        return replace(stack, weights=0.0 * stack.weights + 1.0, scales=0.0 * stack.scales)
+
+    monkeypatch.setattr(Stack, "without_fold", without_fold)
+    shift = float(len(model.stack_.weights) * model.stack_.shift[0])  # all that is left of a score
+    assert model.threshold(0.1, n_tokens=50) == pytest.approx(shift)
+    assert sorted(asked) == [0, 1, 2]
+    asked.clear()
+    assert model.stream(fpr=0.1, n_tokens=50).threshold == pytest.approx(shift)
+    assert sorted(asked) == [0, 1, 2]
 
 
 def test_any_rate_has_a_threshold(model):

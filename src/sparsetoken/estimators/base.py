@@ -205,8 +205,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_tokens : int, optional
             The length of the sequences to be scored. By default they are like those of ``fit``,
             and the threshold is a quantile of the scores of negatives that were held out. For
-            another length, sequences of that many tokens are made of negatives of ``fit``, one
-            after the other, so that tokens which belong together stay together.
+            another length, negatives of a fold are joined to sequences of that many tokens, which
+            the members fitted without that fold score.
         window : int, optional
             The window of :meth:`decision_function` that the threshold is for. A stream looks at
             more windows than these: :meth:`stream` has a threshold of its own.
@@ -218,9 +218,9 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         threshold : Estimate
             A float to compare with :meth:`decision_function`. Its ``uncertainty`` is the standard
-            error: from the number of negatives and, for another length, from how much the folds of
-            ``fit`` differ. Where fewer than ten negatives score higher, the tail of their scores is
-            continued as that of a normal law.
+            error: from the number of negatives or, for another length, of such sequences that
+            their tokens make. Where fewer than fifteen of these score higher, the tail of the
+            scores is continued as that of a normal law.
             The true false-positive rate lies between the two numbers of ``rate_interval`` in 8 of
             10 cases. ``converged`` is False if it may be off by more than a factor of 1.5. To be
             that sure takes about ``10 / fpr`` negatives, and for sequences k times as long as those

@@ -165,7 +165,8 @@ def _more_samples(evidence: Evidence) -> str:
     chart.line(zip(sizes, median, strict=True), "main")
     chart.line([(n, 0.0), (n, chart.y.high)], "other")
     figure = _figure(chart.svg(), "Expected error with its 80 % range; dashed: now")
-    words = escape(evidence.plan.answer), escape(evidence.plan.trust)
+    pilot = f"These {n} sequences serve as a pilot: what fits to parts of them reach is continued."
+    words = pilot, escape(evidence.plan.answer), escape(evidence.plan.trust)
     return (
         f'<h2>Would more samples help?</h2><div class="row">{figure}'
         f"<p style='flex:1 1 18rem'>{'<br>'.join(words)}</p></div>"
