@@ -5,8 +5,6 @@ import pytest
 
 import sparsetoken as st
 from sequences.chunked import CHUNKED, X, Y, da, same_as_in_memory
-from sparsetoken.sequences.chunks import ChunkedData, chunks_of_array
-from sparsetoken.sequences.passes import pooled_features
 
 CLASSIFIERS = {
     "square": st.PooledClassifier(loss="square"),
@@ -58,13 +56,3 @@ def test_explanations_need_memory():
     classifier = st.TwoStepAttentionClassifier(random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="explain needs X in memory"):
         classifier.explain(CHUNKED)
-
-
-def test_mean_tokens_that_do_not_fit_stay_at_the_workers(monkeypatch):
-    monkeypatch.setattr(ChunkedData, "memory_budget", 240 * 12 - 1)
-    means = chunks_of_array(CHUNKED).pooled()
-    assert isinstance(means, ChunkedData)
-    assert (len(means), means.n_tokens, means.dim) == (240, 1, 12)
-    assert means.per_sample(pooled_features) == pytest.approx(X.mean(axis=1))
-    rows = np.array([3, 71, 239])
-    assert means.take(rows).sequences.tokens == pytest.approx(X[rows].mean(axis=1))

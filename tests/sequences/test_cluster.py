@@ -84,7 +84,7 @@ def test_a_worker_that_dies_changes_nothing(cluster, tmp_path):
             os._exit(1)
         return block
 
-    dying = data.changed(die_once)
+    dying = chunks_of_array(CHUNKED.map_blocks(die_once, dtype=CHUNKED.dtype))
     marker.unlink()
     (sums,) = dying.total(token_covariance, (weights,), mean, scale)
     assert marker.exists()

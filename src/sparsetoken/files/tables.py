@@ -11,7 +11,7 @@ from sparsetoken.files.frames import Table
 from sparsetoken.files.guards import shorten
 from sparsetoken.files.roles import USUAL, Roles, find_names
 from sparsetoken.sequences.forms import offsets_of
-from sparsetoken.sequences.grouping import constant_columns, first_rows, group_rows
+from sparsetoken.sequences.grouping import constant_columns, differing_row, first_rows, group_rows
 from sparsetoken.sequences.interop import as_floats, frame_tokens, split_lists
 from sparsetoken.sequences.sequences import Sequences
 
@@ -159,10 +159,10 @@ def _one_each(
     table: Table, column: Any, name: str, ids: Array, codes: Indices, rows: Indices
 ) -> list[Any]:
     """Return the value of each sequence, which all its rows share."""
-    values = [None if is_missing(value) else value for value in column.tolist()]
-    first = first_rows(codes).tolist()
-    for row, code in enumerate(codes.tolist()):
-        if values[row] != values[first[code]]:
-            before = f"{column.tolist()[first[code]]!r} before in sequence {ids.tolist()[code]!r}"
-            raise ValueError(f"{table.where(int(rows[row]), name)}, but {before}")
-    return [values[row] for row in first]
+    values = np.array([None if is_missing(value) else value for value in column], dtype=object)
+    first, row = first_rows(codes), differing_row(values, codes)
+    if row is not None:
+        value, name_of = column.iloc[int(first[codes[row]])], ids.tolist()[codes[row]]
+        before = f"{value!r} before in sequence {name_of!r}"
+        raise ValueError(f"{table.where(int(rows[row]), name)}, but {before}")
+    return list(values[first].tolist())

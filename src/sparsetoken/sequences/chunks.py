@@ -15,10 +15,7 @@ import numpy as np
 from sparsetoken._types import Array, Bools, Indices
 from sparsetoken.sequences.data import Data, MemoryData, PassCounter, T
 from sparsetoken.sequences.forms import offsets_of
-from sparsetoken.sequences.passes import pooled_features
 from sparsetoken.sequences.sequences import Sequences, as_sequences
-
-Change = Callable[[Sequences], Sequences]
 
 
 class ChunkedData(Data):
@@ -53,24 +50,6 @@ class ChunkedData(Data):
         mask = np.zeros(len(self), dtype=bool)
         mask[rows] = True
         return MemoryData(self.run(_select, (mask,), (), _concatenate), passes=self.passes)
-
-    def pooled(self) -> Data:
-        """Return mean tokens; those that are too many for the client stay at the workers."""
-        many = len(self) * self.dim > self.memory_budget
-        return self.changed(_mean_tokens) if many else super().pooled()
-
-    def changed(self, change: Change) -> "ChunkedData":
-        """Return the sequences with a change that the workers make in every pass."""
-        length, dim = self.array.shape[1:]
-        probe = change(Sequences(np.zeros((length, dim), self.array.dtype), [0, length]))
-        array = self.array.map_blocks(
-            _change_chunk,
-            change,
-            dtype=probe.dtype,
-            chunks=(self.array.chunks[0], (len(probe.tokens),), (probe.dim,)),
-            meta=np.empty((0, 0, 0), probe.dtype),
-        )
-        return ChunkedData(array, self.passes)
 
     def _place(self, rows: tuple[Array, ...]) -> list[Any]:
         """Return each chunk's rows, at the workers: many passes in turn use the same ones."""
@@ -125,12 +104,3 @@ def _select(sequences: Sequences, mask: Bools) -> Sequences:
 
 def _concatenate(parts: Iterator[Sequences]) -> Sequences:
     return Sequences.concatenate(list(parts))
-
-
-def _change_chunk(chunk: Array, change: Change) -> Array:
-    changed = change(as_sequences(chunk))
-    return changed.tokens.reshape(len(chunk), -1, changed.dim)
-
-
-def _mean_tokens(sequences: Sequences) -> Sequences:
-    return Sequences(pooled_features(sequences), np.arange(len(sequences) + 1))

@@ -28,16 +28,24 @@ def one_per_group(values: Any, ids: Array, codes: Indices) -> Array:
     values = _column(values)
     if values.shape != codes.shape:
         raise ValueError(f"values must have shape {codes.shape}, got {values.shape}")
-    first = first_rows(codes)
-    shared = values[first]
-    missing = np.array(values != values, dtype=bool)
-    differs = np.array(shared[codes] != values, dtype=bool) & ~(missing & missing[first][codes])
-    if differs.any():
-        row = int(differs.argmax())
+    first, row = first_rows(codes), differing_row(values, codes)
+    if row is not None:
         rows = (int(first[codes[row]]), row)
         both = " and ".join(f"{values.tolist()[i]!r} in row {i}" for i in rows)
         raise ValueError(f"sequence {ids.tolist()[codes[row]]!r} has two values: {both}")
-    return shared
+    return values[first]
+
+
+def differing_row(values: Array, codes: Indices) -> int | None:
+    """Return the first row whose value is not that of its sequence before, None if there is none.
+
+    Values that are NaN are alike.
+    """
+    first = first_rows(codes)
+    missing = np.array(values != values, dtype=bool)
+    differs = np.array(values[first][codes] != values, dtype=bool)
+    differs &= ~(missing & missing[first][codes])
+    return int(differs.argmax()) if differs.any() else None
 
 
 def align_labels(sequences: Any, values: Any, name: str = "y") -> Any:
