@@ -22,6 +22,12 @@ def pooled():
 
 
 @pytest.fixture(scope="session")
+def enough():
+    """So many samples that the theory says what to expect."""
+    return st.plan(**POOLED, n_samples=300, model="pooled")
+
+
+@pytest.fixture(scope="session")
 def data():
     return PROBLEM.sample(80, 20, random_state=0)
 

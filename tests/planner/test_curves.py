@@ -14,6 +14,7 @@ from sparsetoken.planner.measured import HeldOut, pilot_points
 from sparsetoken.planner.metric import get_metric
 
 
+@pytest.mark.statistical
 def test_intervals_cover_curves_of_the_family():
     """Errors drawn from curves of the prior, by the noise that is assumed.
 

@@ -21,6 +21,7 @@ def test_auc_of_rare_positives():
     assert "bayes" not in plan.alternatives
 
 
+@pytest.mark.statistical
 def test_recall_at_a_false_positive_rate():
     asked = {"dim": 200, "n_tokens": 4, "n_signal": 2, "signal": 4.5, "model": "pooled"}
     plan = st.plan(**asked, error=0.1, metric="recall", fpr=0.05)

@@ -132,7 +132,13 @@ def test_a_floor_is_told_from_bayes_by_error_bars():
     assert floors, text
 
 
-@pytest.mark.parametrize("metric", ["error", "auc", "recall"])
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "error",
+        *(pytest.param(name, marks=pytest.mark.statistical) for name in ("auc", "recall")),
+    ],
+)
 def test_no_learner_does_with_fewer(metric):
     plan = st.plan(**POOLED, n_samples=200, metric=metric, model="pooled")
     least = plan.least_samples
