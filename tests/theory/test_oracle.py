@@ -242,7 +242,7 @@ def test_what_does_not_see_positions_is_the_same_for_runs():
         )
         assert runs.test_error == others.test_error
         assert capacity(RUNS, model, **given) == capacity(scattered(RUNS), model, **given)
-    assert alignment(RUNS, alpha=2.0) == replace(alignment(scattered(RUNS), alpha=2.0))
+    assert alignment(RUNS, alpha=2.0) == alignment(scattered(RUNS), alpha=2.0)
     one = SparseTokenProblem(7, 1, 3.0)
     assert oracle_error(replace(one, contiguous=True), "bayes") == oracle_error(one, "bayes")
 
