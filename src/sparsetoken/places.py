@@ -177,7 +177,7 @@ def _balance(a, degree, taken):  # type: ignore[no-untyped-def]
         if abs(log_r - at) > 30.0:
             at = log_r
             for token in range(a.size):
-                odds[token] = np.exp(min(a[token] + at, 700.0))
+                odds[token] = np.exp(min(a[token] + at, 650.0))  # times e³⁰ at most
         factor = np.exp(log_r - at)
         expected = variance = 0.0
         for token in range(a.size):
