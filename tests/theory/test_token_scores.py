@@ -1,6 +1,5 @@
 """Points of sequences, and what each adds to the error of a rule."""
 
-import math
 from dataclasses import replace
 from itertools import combinations
 
@@ -10,14 +9,10 @@ from statistical import Z_LIMIT
 
 from populations import LENGTH_WITH_LABEL, TWO_LENGTHS
 from sparsetoken import Population, SparseTokenProblem
-from sparsetoken.estimate import standard_error
-from sparsetoken.theory.features import BATCHES
 from sparsetoken.theory.token_scores import (
+    WeightedSamples,
     draw_positives,
-    error_terms,
     log_likelihood_ratio,
-    rare_event_floor,
-    token_scores,
 )
 
 
@@ -37,13 +32,12 @@ def test_kinds_that_differ_in_their_rate_only_are_one_of_their_length():
     ids=["two lengths", "length goes with the label", "label errors"],
 )
 def test_whoever_calls_all_samples_one_class_errs_as_often_as_there_are_others(problem):
-    batches = [error_terms(problem, token_scores(problem, 4096, batch)) for batch in range(BATCHES)]
+    samples = WeightedSamples(problem, 4096)
     rate = problem.positive_rate
-    for terms, expected in zip(zip(*batches, strict=True), (rate, 1.0 - rate), strict=True):
-        means = [values.mean() for values in terms]
-        bar = math.hypot(standard_error(means), rare_event_floor(rate, 4096))
-        assert 0.0 < bar < 0.01
-        assert abs(np.mean(means) - expected) < Z_LIMIT * bar
+    for terms, expected in ((samples.missed, rate), (samples.alarm, 1.0 - rate)):
+        found = samples.estimate(terms.mean(), terms.mean(axis=1))
+        assert 0.0 < found.uncertainty < 0.01
+        assert abs(found - expected) < Z_LIMIT * found.uncertainty
 
 
 def test_the_noise_of_runs_is_in_place():

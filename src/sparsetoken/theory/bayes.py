@@ -16,9 +16,8 @@ from scipy.optimize import brentq
 from sparsetoken._types import Floats
 from sparsetoken.estimate import Estimate
 from sparsetoken.problem import Problem, SparseTokenProblem
-from sparsetoken.theory.features import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, SingleTokenRatio
-from sparsetoken.theory.token_scores import error_terms, rare_event_floor, token_scores
+from sparsetoken.theory.token_scores import WeightedSamples
 
 _EXACT = 1e-10  # accuracy of the probabilities of a single signal token
 _GRID = 129  # thresholds over which an area is integrated
@@ -147,43 +146,35 @@ def _span_of(law: SingleTokenRatio) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-class _PointRule:
+class _PointRule(WeightedSamples):
     """From points: what each adds to the recorded positives and to the recorded negatives."""
 
-    def __init__(self, problem: Problem, n_points: int) -> None:
-        drawn = [
-            error_terms(problem, token_scores(problem, n_points, batch)) for batch in range(BATCHES)
-        ]
-        self._positive, self._negative = map(np.stack, zip(*drawn, strict=True))
+    @cached_property
+    def _scores(self) -> Floats:
         with np.errstate(divide="ignore"):
-            self._scores = np.log(self._positive) - np.log(self._negative)
-        self._rate = problem.positive_rate
+            return np.asarray(np.log(self.missed) - np.log(self.alarm))
 
     @cached_property
     def error(self) -> Estimate:
-        return self._estimate(
+        return self._number(
             lambda positive, negative, _: float(np.minimum(positive, negative).mean())
         )
 
     @cached_property
     def auc(self) -> Estimate:
-        return self._estimate(_area)
+        return self._number(_area)
 
     def recall(self, fpr: float) -> Estimate:
         def fraction(positive: Floats, negative: Floats, scores: Floats) -> float:
             threshold = _quantile(scores, negative, 1.0 - fpr)
             return float(positive[scores > threshold].sum() / positive.sum())
 
-        return self._estimate(fraction)
+        return self._number(fraction)
 
-    def _estimate(self, number: Callable[[Floats, Floats, Floats], float]) -> Estimate:
-        columns = self._positive, self._negative, self._scores
+    def _number(self, number: Callable[[Floats, Floats, Floats], float]) -> Estimate:
+        columns = self.missed, self.alarm, self._scores
         value = number(*(column.ravel() for column in columns))
-        return Estimate.from_batches(
-            value,
-            lambda: [number(*row) for row in zip(*columns, strict=True)],
-            beside=rare_event_floor(self._rate, self._scores.size),
-        )
+        return self.estimate(value, lambda: [number(*row) for row in zip(*columns, strict=True)])
 
 
 BayesRule = _ExactRule | _PointRule

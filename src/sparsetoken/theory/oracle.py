@@ -19,7 +19,7 @@ from sparsetoken.pooling import Elementwise, Pooling, Softmax
 from sparsetoken.problem import Problem, SparseTokenProblem, check_problem
 from sparsetoken.theory.bayes import bayes_rule
 from sparsetoken.theory.features import BATCHES, DEFAULT_POINTS
-from sparsetoken.theory.token_scores import error_terms, rare_event_floor, token_scores
+from sparsetoken.theory.token_scores import WeightedSamples
 
 _LARGEST_SIGNAL = 1e6
 
@@ -221,7 +221,7 @@ def _hardmax(problem: Problem, n_points: int) -> Estimate:
 def _pooling_oracle(pooling: Pooling) -> Callable[[Problem, int], Estimate]:
     def oracle(problem: Problem, n_points: int) -> Estimate:
         """Search the sharpness on a quarter of the points, which hardly moves it; then use all."""
-        quarter, every = (_WeightedSamples(problem, n) for n in (max(256, n_points // 4), n_points))
+        quarter, every = (_PooledSamples(problem, n) for n in (max(256, n_points // 4), n_points))
 
         def at(log_sharpness: float) -> float:
             return quarter.least_error(pooling, math.exp(log_sharpness))
@@ -249,19 +249,8 @@ def _pooling_oracle(pooling: Pooling) -> Callable[[Problem, int], Estimate]:
     return oracle
 
 
-class _WeightedSamples:
-    """Points of both classes, drawn equally often, and what each adds to the error of a rule."""
-
-    def __init__(self, problem: Problem, n_points: int) -> None:
-        self.problem, self.n_points = problem, n_points
-        batches = [self._tokens(batch) for batch in range(BATCHES)]
-        both = [error_terms(problem, tokens) for tokens in batches]
-        self.missed, self.alarm = (np.stack(terms) for terms in zip(*both, strict=True))
-        # The last points are negatives of one kind.
-        self.n_noise = len(batches[0][-1]) // (2 * len(problem.by_length[-1].kinds))
-
-    def _tokens(self, batch: int) -> list[Floats]:
-        return token_scores(self.problem, self.n_points, batch)
+class _PooledSamples(WeightedSamples):
+    """Points that are pooled, with the best threshold on what comes out."""
 
     def least_error(self, pooling: Pooling, sharpness: float) -> Estimate:
         """Return the least error of a threshold on the feature along the signal.
@@ -272,11 +261,13 @@ class _WeightedSamples:
         """
         missed, alarm = self.missed, self.alarm
         features = [
-            [np.einsum("nl,nl->n", pooling.weights(sharpness * x), x) for x in self._tokens(batch)]
+            [np.einsum("nl,nl->n", pooling.weights(sharpness * x), x) for x in self.tokens(batch)]
             for batch in range(BATCHES)
         ]
         scores = np.stack([np.concatenate(lengths) for lengths in features])
-        width = 0.1 * float(scores[:, -self.n_noise :].std()) + 1e-12
+        # The last points are negatives of one kind.
+        n_noise = features[0][-1].size // (2 * len(self.problem.by_length[-1].kinds))
+        width = 0.1 * float(scores[:, -n_noise:].std()) + 1e-12
 
         def each(threshold: float) -> Floats:
             z = (threshold - scores) / width
@@ -295,11 +286,9 @@ class _WeightedSamples:
         )
         rate = self.problem.positive_rate
         least = float(np.minimum(missed, alarm).mean())
-        return Estimate.from_batches(
-            min(max(float(minimum.fun), least), rate, 1.0 - rate),
-            lambda: each(float(minimum.x)).mean(axis=1),
-            beside=rare_event_floor(rate, scores.size),
-            sharpness=sharpness,
+        value = min(max(float(minimum.fun), least), rate, 1.0 - rate)
+        return self.estimate(
+            value, lambda: each(float(minimum.x)).mean(axis=1), sharpness=sharpness
         )
 
 

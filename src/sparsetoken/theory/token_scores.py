@@ -1,21 +1,18 @@
 """Points of sequences along the signal, and what each adds to the error of a rule."""
 
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsetoken._types import Bools, Floats
+from sparsetoken.estimate import Estimate
 from sparsetoken.places import log_mean_over_places
 from sparsetoken.problem import Problem, SparseTokenProblem
 from sparsetoken.theory.features import BATCHES, token_noise
 
 _SEED = 20260901
-
-
-def rare_event_floor(rate: float, n_points: int) -> float:
-    """Return the error of a mean by what is too rare for the points to show."""
-    return 0.02 * min(rate, 1.0 - rate) / n_points
 
 
 class Positives(NamedTuple):
@@ -94,3 +91,23 @@ def error_terms(problem: Problem, scores: list[Floats]) -> tuple[Floats, Floats]
         if_negative.append(((1.0 - missed) * signal + invented * noise) * unit)
         if_positive.append((missed * signal + (1.0 - invented) * noise) * unit)
     return np.concatenate(if_negative), np.concatenate(if_positive)
+
+
+class WeightedSamples:
+    """Points of both classes, drawn equally often, and what each adds to the error of a rule."""
+
+    def __init__(self, problem: Problem, n_points: int) -> None:
+        self.problem, self.n_points = problem, n_points
+        terms = [error_terms(problem, self.tokens(batch)) for batch in range(BATCHES)]
+        # By batch and sample: what is missed if it is called negative, and falsely alarmed if not.
+        self.missed, self.alarm = (np.stack(each) for each in zip(*terms, strict=True))
+
+    def tokens(self, batch: int) -> list[Floats]:
+        """Return the tokens along the signal of one batch, for each length."""
+        return token_scores(self.problem, self.n_points, batch)
+
+    def estimate(self, value: float, each: Callable[[], Any], **details: Any) -> Estimate:
+        """Attach the error bar from each batch, and from what is too rare for points to show."""
+        rate = self.problem.positive_rate
+        rare = 0.02 * min(rate, 1.0 - rate) / self.missed.size
+        return Estimate.from_batches(value, each, beside=rare, **details)
