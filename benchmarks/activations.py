@@ -126,12 +126,12 @@ class Texts:
     """Hidden states with labels and marks."""
 
     def __init__(self, table: pd.DataFrame) -> None:
-        self.states, spans = hidden_states(table["text"].tolist())
+        self.states, self.spans = hidden_states(table["text"].tolist())
         self.y = table["toxic"].to_numpy(dtype=int)
         self.marks = [
-            marked(one, where) for one, where in zip(table["evidence"], spans, strict=True)
+            marked(one, where) for one, where in zip(table["evidence"], self.spans, strict=True)
         ]
-        self.lengths = np.array([len(where) for where in spans])
+        self.lengths = np.array([len(where) for where in self.spans])
 
     def layer(self, rows: Any, number: int) -> list[Any]:
         """Return the hidden states of some texts in one layer."""
