@@ -135,7 +135,7 @@ def open_saved_to_disk(folder: Path) -> Table:
         splits = sorted(path.parent.name for path in folder.glob("*/state.json"))
         raise ValueError(f"{folder} holds several sets, {', '.join(splits)}: name one of them")
     try:
-        state = json.loads((folder / "state.json").read_text())
+        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
         files = [folder / Path(entry["filename"]).name for entry in state["_data_files"]]
         indexed = state.get("_indices_data_files") or state.get("_indices_files")
     except (ValueError, TypeError, KeyError, AttributeError):

@@ -141,7 +141,7 @@ def map_folder(folder: Path) -> dict[str, Array]:
     if not is_stored(folder):
         raise ValueError(f"{folder} holds no complete sequences: no {_HEADER} in it")
     try:
-        header = json.loads((folder / _HEADER).read_text())
+        header = json.loads((folder / _HEADER).read_text(encoding="utf-8"))
         readable = header["format"] == _FORMAT and header["version"] in _READ
     except (ValueError, TypeError, LookupError):
         readable = False
