@@ -11,6 +11,7 @@ from pathlib import Path
 import dask.array
 import numpy as np
 import pandas as pd
+from sklearn.linear_model import LogisticRegression
 
 import sparsetoken as st
 
@@ -52,6 +53,17 @@ for model in ("pooled", "vectorized", "attention", "hardmax", "elementwise", "ba
 assert isinstance(st.theory.required_signal(problem, "attention", error=0.05), float)
 two_step = st.theory.two_step_risk(problem, alpha0=2.0, alpha1=2.0, reg=1e-2)
 assert 0.0 < two_step.test_error < 0.5
+curve = st.theory.risk(problem, "pooled", alpha=[0.5, 1, 2], reg=1e-2)
+assert curve[0].test_error > curve[2].test_error
+assert curve[0].chi > 0.0
+assert isinstance(attended.readout_along_query, float)
+
+# Models: theory and trial have the same attributes.
+assert "two-step" in st.models.names()
+predicted = st.models.get("pooled").theory(problem, sizes=[2.0], settings={})
+rng = np.random.default_rng(0)
+trained = st.models.get("pooled").trial(problem, 2.0, 50, {}, rng=rng)
+assert abs(predicted[0].test_error - trained.test_error) < 0.2
 
 # Populations are accepted wherever a problem is.
 pop = st.Population(
@@ -99,8 +111,12 @@ assert thresholds.information <= thresholds.iteration
 run = st.SparseTokenProblem(20, n_signal=4, signal=2.0, contiguous=True)
 
 # Classifiers: arrays, lists of arrays, tables of single tokens; attention in the same form.
-st.PooledClassifier(reg=1e-2, loss="logistic").fit(X, y)
-st.VectorizedClassifier(reg=1e-2, loss="logistic").fit(X, y)
+for clf in (
+    st.PooledClassifier(reg=1e-2, loss="logistic").fit(X, y),
+    st.VectorizedClassifier(reg=1e-2, loss="logistic").fit(X, y),
+):
+    assert clf.attention(X2).shape == (30, 10)
+    assert len(clf.explain(X2)) == 30
 clf = st.TwoStepAttentionClassifier(
     split=0.5, beta=1.0, lr_readout=1.0, lr_bias=1.0, lr_query=20.0, reg=1e-2, loss="logistic",
     random_state=None,
@@ -156,7 +172,8 @@ assert stream.alarm in (True, False)
 tokens, bag = X.reshape(-1, 8), np.repeat(np.arange(60), 10)
 st.Sequences.from_stacked(tokens, bag)
 st.Sequences.from_padded(X, np.ones((60, 10), dtype=bool))
-st.Sequences.from_offsets(tokens, np.arange(0, 601, 10))
+st.Sequences.from_offsets(tokens, np.arange(0, 601, 10)).save("folder")
+assert len(st.Sequences.open("folder")) == 60
 
 # Frames and files.
 frame = pd.DataFrame(tokens, columns=list("abcdefgh")).assign(bag=bag)
@@ -200,5 +217,9 @@ assert pilot.interval is None or len(pilot.interval) == 2
 assert pilot.curve
 assert pilot.trust
 assert pilot.predict([160, 320]).shape == (2, 3)
-st.plan.from_curve([50, 100, 200, 400], [0.35, 0.28, 0.22, 0.18], n_test=500, error=0.1)
+from_table = st.plan.from_pilot(X[:, 0], y, error=0.3, estimator=LogisticRegression())
+assert from_table.predict([160]).shape == (1, 3)
+curve = st.plan.from_curve([50, 100, 200, 400], [0.35, 0.28, 0.22, 0.18], n_test=500, error=0.1)
+assert curve.assured(0.9) is None or curve.assured(0.9) >= curve.n_samples
 st.plan.test_size(metric="recall", fpr=0.01, value=0.8, width=0.1)
+st.plan.test_size(metric="auc", value=0.85, null=0.75, power=0.9)
