@@ -29,3 +29,10 @@ def test_arrays_are_not_lost_from_a_damaged_list(tmp_path):
     path.write_bytes(bytes(content))
     with pytest.raises(ValueError, match=r"x\.npz is not .* its list of entries is damaged"):
         read_dataset(path)
+
+
+def test_data_do_not_change_with_their_file(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    tokens = read_dataset(tmp_path / "x.npy").sequences.tokens
+    np.save(tmp_path / "x.npy", X[:1] + 1)
+    assert np.array_equal(tokens, X.reshape(-1, 3))

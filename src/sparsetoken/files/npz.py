@@ -11,8 +11,9 @@ from sparsetoken.files.guards import Arrays, Delayed, UnreadableError, check_zip
 
 
 def open_npy(path: Path) -> Arrays:
-    """Map an ``.npy`` file as the array X."""
-    return {"X": np.load(path, mmap_mode="r", allow_pickle=False)}
+    """Open an ``.npy`` file as the array X."""
+    mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+    return {"X": Delayed(mapped.shape, mapped.dtype, partial(np.array, mapped))}
 
 
 def open_npz(path: Path) -> Arrays:
