@@ -15,9 +15,10 @@ from sparsetoken.vocabulary import COLORS, MARKERS
 
 __all__ = ["Look", "Model", "OneClassError", "Range", "get", "look", "names"]
 
-# In the order in which they are listed and drawn. The default classifier will be the first.
+# In the order in which they are listed and drawn, the default classifier first.
 _FILES = (
-    *("two_step", "pooled", "vectorized", "attention", "joint", "training", "optimal", "bayes"),
+    *("sparse_token", "two_step", "pooled", "vectorized", "attention", "joint", "training"),
+    *("optimal", "bayes"),
 )
 
 
@@ -35,7 +36,7 @@ def names() -> list[str]:
     --------
     >>> import sparsetoken as st
     >>> st.models.names()[:3]
-    ['two-step', 'pooled', 'vectorized']
+    ['sparse-token', 'two-step', 'pooled']
     """
     from sparsetoken.models.attention import POOLINGS
 

@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 from sparsetoken._types import Bools, Floats
 from sparsetoken.estimators.readout import LinearReadout, fit_readout
 from sparsetoken.losses import Hinge, get_loss
-from sparsetoken.models.base import QUERY, Draw, TrainingSet
+from sparsetoken.models.base import QUERY, Draw, OneClassError, TrainingSet
 from sparsetoken.models.descent import descend
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Pooling, Softmax
@@ -31,6 +31,7 @@ _TOKENS = 600_000  # drawn to judge one readout, within these numbers of points
 _LEAST_POINTS, _MOST_POINTS = 2_048, 16_384
 _LEARNER_TOKENS = 2_000_000  # drawn to judge the best learner, within these numbers of samples
 _LEAST_SAMPLES, _MOST_SAMPLES = 4_000, 100_000
+_DENSE_NUMBERS, _LEAST_DENSE = 10_000_000, 500  # drawn to judge a fitted classifier
 
 
 class ReadoutTrial:
@@ -180,6 +181,46 @@ class OptimalTrial:
         chances, labels = self._judged
         threshold = np.quantile(chances[~labels], 1.0 - fpr)
         return float(np.mean(chances[labels] > threshold))
+
+
+class ClassifierTrial:
+    """A classifier fitted to drawn sequences, judged on fresh ones of the same direction."""
+
+    def __init__(self, draw: Draw, classifier: Any) -> None:
+        self.draw = draw
+        X, y, truth = draw.problem.sample(
+            draw.n_samples, draw.dim, random_state=draw.rng, return_truth=True
+        )
+        if np.unique(y).size < 2:
+            raise OneClassError(f"a trial drew only one class among {len(y)} training samples")
+        self.direction, self.fitted = truth.direction, classifier.fit(X, y)
+
+    @cached_property
+    def _judged(self) -> tuple[Floats, Bools]:
+        """Scores of fresh sequences, and whether they are positive."""
+        numbers = max(self.draw.problem.lengths) * self.draw.dim
+        n_samples = min(max(_DENSE_NUMBERS // numbers, _LEAST_DENSE), _LEAST_SAMPLES)
+        X, y = self.draw.problem.sample(
+            n_samples, self.draw.dim, random_state=self.draw.rng, direction=self.direction
+        )
+        return self.fitted.decision_function(X), y == 1
+
+    @property
+    def test_error(self) -> float:
+        """Fraction of fresh sequences labelled wrongly."""
+        scores, labels = self._judged
+        return float(np.mean((scores > 0.0) != labels))
+
+    @property
+    def auc(self) -> float:
+        """Fraction of pairs in the right order."""
+        scores, labels = self._judged
+        return float(roc_auc_score(labels, scores))
+
+    def recall(self, fpr: float) -> float:
+        """Return the fraction of the positives above the threshold that ``fpr`` sets."""
+        scores, labels = self._judged
+        return float(np.mean(scores[labels] > np.quantile(scores[~labels], 1.0 - fpr)))
 
 
 def judge_attention(
