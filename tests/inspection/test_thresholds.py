@@ -108,11 +108,18 @@ def test_every_fold_is_scored_by_members_that_have_not_seen_it(model, monkeypatc
 
     monkeypatch.setattr(Stack, "without_fold", without_fold)
     shift = float(len(model.stack_.weights) * model.stack_.shift[0])  # all that is left of a score
-    assert model.threshold(0.1, n_tokens=50) == pytest.approx(shift)
+    assert model.threshold(0.1, n_tokens=30) == pytest.approx(shift)
     assert sorted(asked) == [0, 1, 2]
     asked.clear()
-    assert model.stream(fpr=0.1, n_tokens=50).threshold == pytest.approx(shift)
+    assert model.stream(fpr=0.1, n_tokens=30).threshold == pytest.approx(shift)
     assert sorted(asked) == [0, 1, 2]
+
+
+def test_a_few_tokens_say_little_of_very_long_sequences(model):
+    with pytest.warns(ConvergenceWarning, match="several times off"):
+        threshold = model.threshold(0.01, n_tokens=5_000)
+    assert np.isfinite(threshold)
+    assert not threshold.converged
 
 
 def test_any_rate_has_a_threshold(model):

@@ -19,6 +19,7 @@ from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import Sequences
 
 _DRAWS, _FEWEST = 4000, 100  # joined sequences; fewer of long ones, but never fewer than that
+_TIMES = 20.0  # so many for each that the negatives' tokens make at once
 _SCORED = 2**23  # tokens in all of them
 _BATCH_NUMBERS = 2**22
 _ENOUGH = 10.0  # negatives beyond a threshold that tell its rate
@@ -92,7 +93,8 @@ def joined_threshold(
     count = min(len(negatives.tokens) / length, float(len(negatives)))
     if 0 < count * fpr < _LEAST_BEYOND:
         _warn_of_rare_tokens(negatives, length, fpr)
-    draws = min(_DRAWS, max(_FEWEST, _SCORED // max(n_scored or 0, length)))
+    draws = min(_DRAWS, int(_TIMES * count), _SCORED // max(n_scored or 0, length))
+    draws = max(draws, _FEWEST)
     rng = np.random.default_rng(0)
     scores = [np.empty(0)]
     for fold in np.unique(folds).tolist():
@@ -227,7 +229,7 @@ def upper_quantile(scores: Floats, rate: float, count: float) -> Estimate:
     # makes an exponential tail a Pareto one, so that it goes on further by this factor.
     tail, beyond = support * count, np.log(support / rate)
     error = excess * np.sqrt((1.0 - support + further**2) / tail)
-    further *= min(float(np.expm1(beyond / tail)) * tail / beyond, _MOST_WIDENED)
+    further *= min(float(np.expm1(min(beyond / tail, 30.0))) * tail / beyond, _MOST_WIDENED)
     return Estimate(start + excess * further, float(error))
 
 
