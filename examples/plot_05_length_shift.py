@@ -15,8 +15,6 @@ applies them to another problem. Then we check with estimators on sampled sequen
 # ------
 # We train at length 20, with three samples per dimension in all, and test from 5 to 200 tokens.
 
-from dataclasses import replace
-
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -138,20 +136,20 @@ with styled():
 fpr, multiples = 0.01, [1, 2, 5, 10, 20]
 
 
-def of_training(trial, n_tokens):
-    """Return what a trained query and readout do on sequences of a length."""
+def of_training(trial, n_tokens, n_windows=1):
+    """Return what a trained query and readout do on sequences of a length, or of windows."""
     query = trial.query
     angle = {"cosine": query.cosine, "sharpness": query.sharpness}
     law = st.sampling.sample_feature_law(
         problem(n_tokens), 8192, **angle, random_state=trial.draw.rng
     )
-    return st.sampling.exact_performance(law, *trial.training.readout, query.query, query.direction)
+    one = st.sampling.exact_performance(law, *trial.training.readout, query.query, query.direction)
+    return st.theory.Performance(law, one.readout, one.loss, n_windows=n_windows)
 
 
-def alarms_and_recall(trained, long, window, times):
-    """Return both, of the whole long sequence and in windows, as (2, 2)."""
+def alarms_and_recall(trained, *ways):
+    """Return both numbers for each way to read a long sequence."""
     threshold = trained.threshold(fpr)
-    ways = long, replace(window, n_windows=times)
     return [(float(way.rates(threshold).fpr), float(way.recall(fpr))) for way in ways]
 
 
@@ -163,14 +161,13 @@ trials = [
 predicted, drawn = [], []
 for times in multiples:
     long = short.on(problem(times * trained_at))
-    predicted.append(alarms_and_recall(short, long, short.on(problem(trained_at)), times))
+    predicted.append(alarms_and_recall(short, long, long.windowed(times)))
     drawn.append(
         [
             alarms_and_recall(
                 of_training(trial, trained_at),
                 of_training(trial, times * trained_at),
-                of_training(trial, trained_at),
-                times,
+                of_training(trial, trained_at, n_windows=times),
             )
             for trial in trials
         ]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
+from populations import TWO_LENGTHS
 from sparsetoken.models.base import measured
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
 
@@ -121,8 +122,35 @@ def test_the_planner_has_a_classifier_and_what_to_search(name):
         st.models.get("joint").classifier({})
 
 
-@pytest.mark.parametrize("size", [None, (1.0, 2.0)])
-def test_one_number_of_samples_is_needed(size):
-    for name in ("pooled", "training", "optimal"):
-        with pytest.raises(ValueError, match="alpha must be one number"):
-            st.models.get(name).trial(PROBLEM, size, 12, {}, np.random.default_rng(0)).test_error  # noqa: B018
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"size": None}, "alpha must be one number"),
+        ({"size": (1.0, 2.0)}, "alpha must be one number"),
+        ({"size": -1.0}, "samples per dimension must be"),
+        ({"size": np.inf}, "samples per dimension must be a finite number"),
+        ({"size": "2"}, "samples per dimension must be"),
+        ({"dim": 0}, "dim must be an integer >= 1"),
+        ({"problem": 3}, "problem must be a SparseTokenProblem"),
+        ({"settings": {"reg": -1.0}}, "reg must be"),
+    ],
+)
+def test_arguments_of_a_trial_are_checked(change, message):
+    arguments = {"problem": PROBLEM, "size": 2.0, "dim": 12, "settings": {}} | change
+    with pytest.raises(ValueError, match=message):
+        _ = st.models.get("pooled").trial(**arguments, rng=np.random.default_rng(0)).test_error
+
+
+def test_arguments_of_the_theory_are_checked():
+    pooled, two_lengths = st.models.get("pooled"), st.Population([PROBLEM, *TWO_LENGTHS.kinds])
+    with pytest.raises(ValueError, match="sizes must be a list"):
+        pooled.theory(PROBLEM, 2.0, {})
+    with pytest.raises(ValueError, match="samples per dimension must be"):
+        pooled.theory(PROBLEM, [np.nan], {})
+    with pytest.raises(ValueError, match="problem must be"):
+        pooled.theory(None, [2.0], {})
+    for arguments in ("theory", [2.0], {}), ("trial", 2.0, 12, {}, np.random.default_rng(0)):
+        with pytest.raises(ValueError, match="one length"):
+            getattr(st.models.get("vectorized"), arguments[0])(two_lengths, *arguments[1:])
+    with pytest.raises(ValueError, match="needs a value for cosine"):
+        st.models.get("attention").trial(PROBLEM, 2.0, 12, {}, np.random.default_rng(0))

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sparsetoken._validation import check_count
 from sparsetoken.models.base import Draw, Look, TrainingSet, measured
 from sparsetoken.models.readout import ReadoutModel
 from sparsetoken.vocabulary import COLORS
@@ -66,9 +67,8 @@ class Attention(ReadoutModel):
         from sparsetoken.problem import random_direction
         from sparsetoken.sampling import LearnedQuery
 
-        settings = draw.settings
-        self.check_query(settings)
-        direction, other = (random_direction(draw.dim, draw.rng) for _ in range(2))
+        settings, dim = draw.settings, check_count("dim", draw.dim, minimum=2)
+        direction, other = (random_direction(dim, draw.rng) for _ in range(2))
         other -= (other @ direction) * direction
         other /= np.linalg.norm(other)
         cosine, sharpness = settings["cosine"], settings.get("sharpness", 1.0)
@@ -83,13 +83,10 @@ class Attention(ReadoutModel):
             raise ValueError(
                 f"model {self.name!r} learns its query; 'attention' has a given cosine"
             )
-        if "cosine" in self.settings and not quantities <= measured("oracle"):
-            self.check_query(values)
-
-    def check_query(self, settings: Mapping[str, Any]) -> None:
-        """Raise ValueError unless the query is given."""
+        if "cosine" not in self.settings or quantities <= measured("oracle"):
+            return
         for name in ("cosine", "sharpness") if self.pooling.sharpened else ("cosine",):
-            if name not in settings:
+            if name not in values:
                 raise ValueError(
                     f"model {self.name!r} needs a value for {name}: its query is given"
                 )

@@ -1,9 +1,10 @@
 """What a model is. Nothing here, or at the top of a model's file, imports numerics."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from sparsetoken._validation import check_count, check_real, shown
 from sparsetoken.vocabulary import MEASURED, PARAMETERS, check_known, check_parameters, group
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 Size = float | tuple[float | None, float | None] | None
 """Samples per dimension. For a model with a ``split`` also a pair: for query and for readout."""
+
+Settings = dict[str, Any]
+"""Settings by name, complete and checked."""
 
 KNOWN: "dict[str, type[Model]]" = {}
 
@@ -33,7 +37,7 @@ class Draw(NamedTuple):
     problem: "Problem"
     size: Size
     dim: int
-    settings: dict[str, Any]
+    settings: Settings
     rng: "np.random.Generator"
 
     @property
@@ -132,6 +136,14 @@ class Model:
             asked for: an :class:`~sparsetoken.estimate.Estimate`. ``recall(fpr)`` and
             ``required_signal(error)`` are methods.
         """
+        if not isinstance(sizes, Iterable) or isinstance(sizes, str):
+            raise ValueError(f"sizes must be a list of samples per dimension, got {shown(sizes)}")
+        complete = self.complete(settings)
+        self._check(problem, complete, frozenset())
+        return self.predict(problem, [_check_size(size) for size in sizes], complete)
+
+    def predict(self, problem: "Problem", sizes: list[Size], settings: Settings) -> list[Any]:
+        """Return what the theory says at each size: what :meth:`theory` returns."""
         raise NotImplementedError
 
     def trial(
@@ -159,7 +171,10 @@ class Model:
             With the names of ``simulated`` as attributes, which are floats, and the same methods.
             Training samples of one class raise OneClassError.
         """
-        return self.train(Draw(problem, size, dim, self.complete(settings), rng))
+        complete = self.complete(settings)
+        self._check(problem, complete, self.simulated)
+        dim, size = check_count("dim", dim), _check_size(size, infinite=False)
+        return self.train(Draw(problem, size, dim, complete, rng))
 
     def train(self, draw: Draw) -> Any:
         """Train on one drawn data set: what :meth:`trial` returns."""
@@ -209,6 +224,11 @@ class Model:
         ``values`` has all that was given to a cell of a sweep, also what this model does not take.
         """
 
+    def _check(self, problem: Any, settings: Settings, quantities: frozenset[str]) -> None:
+        from sparsetoken.problem import check_problem
+
+        self.check(check_problem(problem), settings, quantities)
+
     def complete(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings with the defaults of the others, or raise ValueError.
 
@@ -234,6 +254,16 @@ QUERY = measured("query")
 """Numbers of a learned query."""
 TWO_STEPS = ("loss", "center", *group("two steps"))
 """Settings that a query learned by two steps depends on."""
+
+
+def _check_size(size: Any, infinite: bool = True) -> Size:
+    """Return samples per dimension, or a pair of them, or raise ValueError."""
+    if size is None:
+        return None
+    if isinstance(size, tuple | list):
+        first, second = (None if s is None else _check_size(s, infinite) for s in size)
+        return first, second  # type: ignore[return-value]
+    return check_real("samples per dimension", size, 0.0, above=True, infinite=infinite)
 
 
 def one_size(size: Size) -> float:

@@ -1,9 +1,8 @@
 """The best classifier that knows the signal: nothing is trained."""
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sparsetoken.models.base import Look, Model, Size, measured
+from sparsetoken.models.base import Look, Model, Settings, Size, measured
 from sparsetoken.vocabulary import COLORS
 
 if TYPE_CHECKING:
@@ -18,10 +17,8 @@ class BayesRule(Model):
     settings = ("n_points",)
     predicted = measured("oracle")
 
-    def theory(
-        self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
-    ) -> list[Any]:
+    def predict(self, problem: "Problem", sizes: list[Size], settings: Settings) -> list[Any]:
         """Return the least error, or the signal that it needs, whatever the samples."""
         from sparsetoken.models.predictions import OracleTheory
 
-        return [OracleTheory(problem, self.name, self.complete(settings))] * len(sizes)
+        return [OracleTheory(problem, self.name, settings)] * len(sizes)

@@ -1,10 +1,18 @@
 """Joint training: the same samples teach query and readout, up to the minimum."""
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sparsetoken.models.attention import Attention
-from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Look, Size, TrainingSet, one_size
+from sparsetoken.models.base import (
+    QUERY,
+    TWO_STEPS,
+    Draw,
+    Look,
+    Settings,
+    Size,
+    TrainingSet,
+    one_size,
+)
 from sparsetoken.models.training import DESCENT
 from sparsetoken.vocabulary import COLORS
 
@@ -29,14 +37,11 @@ class JointTraining(Attention):
     predicted = DESCENT
     simulated = Attention.simulated | (QUERY - {"misalignment"})
 
-    def theory(
-        self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
-    ) -> list[Any]:
+    def predict(self, problem: "Problem", sizes: list[Size], settings: Settings) -> list[Any]:
         """Return the minimum, marked as not converged where it cannot be trusted."""
         from sparsetoken.models.predictions import Minimum
 
-        complete = self.complete(settings)
-        return [Minimum(problem, one_size(size), complete) for size in sizes]
+        return [Minimum(problem, one_size(size), settings) for size in sizes]
 
     def draw_query(self, draw: Draw) -> None:
         """Draw no query: it is learned together with the readout."""

@@ -1,10 +1,10 @@
 """The best that any learner can do, and the iteration that reaches it (docs/theory, section 17)."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sparsetoken.models.base import Draw, Look, Model, Size, measured
+from sparsetoken.models.base import Draw, Look, Model, Settings, Size, measured
 from sparsetoken.vocabulary import COLORS
 
 if TYPE_CHECKING:
@@ -44,14 +44,11 @@ class BestLearner(Model):
 
         return BayesAttentionClassifier()
 
-    def theory(
-        self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
-    ) -> list[Any]:
+    def predict(self, problem: "Problem", sizes: list[Size], settings: Settings) -> list[Any]:
         """Return the optimum, or what is reached from the given start; and the thresholds."""
         from sparsetoken.models.predictions import OptimalTheory
 
-        complete = self.complete(settings)
-        return [OptimalTheory(problem, size, complete) for size in sizes]
+        return [OptimalTheory(problem, size, settings) for size in sizes]
 
     def train(self, draw: Draw) -> Any:
         """Let the iteration learn from one drawn data set."""

@@ -3,10 +3,18 @@
 This file is light; ``predictions.py`` and ``trials.py`` compute.
 """
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sparsetoken.models.base import Draw, Model, Range, Size, TrainingSet, measured, one_size
+from sparsetoken.models.base import (
+    Draw,
+    Model,
+    Range,
+    Settings,
+    Size,
+    TrainingSet,
+    measured,
+    one_size,
+)
 
 if TYPE_CHECKING:
     from sparsetoken.performance import Performance
@@ -43,16 +51,14 @@ class ReadoutModel(Model):
         """What the theory calls it."""
         return self.name
 
-    def theory(
-        self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
-    ) -> list[Any]:
+    def predict(self, problem: "Problem", sizes: list[Size], settings: Settings) -> list[Any]:
         """Return the readouts, which are solved for together, each from the last."""
         from sparsetoken.models.predictions import ReadoutTheory
 
-        complete, curve = self.complete(settings), list[Any]()
+        curve = list[Any]()
         for size in sizes:
             alpha = None if size is None else one_size(size)
-            curve.append(ReadoutTheory(self, problem, alpha, complete, curve))
+            curve.append(ReadoutTheory(self, problem, alpha, settings, curve))
         return curve
 
     def train(self, draw: Draw) -> Any:

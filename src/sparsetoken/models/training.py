@@ -1,9 +1,8 @@
 """Gradient descent on query, readout and bias together (docs/theory, section 13)."""
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sparsetoken.models.base import Draw, Look, Model, Size, one_size
+from sparsetoken.models.base import Draw, Look, Model, Settings, Size, one_size
 from sparsetoken.vocabulary import COLORS, group
 
 if TYPE_CHECKING:
@@ -25,14 +24,11 @@ class GradientDescent(Model):
     settings = ("steps", "batches", "loss", "reg", *group("two steps"), "n_points")
     predicted = simulated = DESCENT
 
-    def theory(
-        self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
-    ) -> list[Any]:
+    def predict(self, problem: "Problem", sizes: list[Size], settings: Settings) -> list[Any]:
         """Return the state after the last step."""
         from sparsetoken.models.predictions import LastStep
 
-        complete = self.complete(settings)
-        return [LastStep(problem, one_size(size), complete) for size in sizes]
+        return [LastStep(problem, one_size(size), settings) for size in sizes]
 
     def train(self, draw: Draw) -> Any:
         """Train on dense tokens."""

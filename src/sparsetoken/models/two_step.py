@@ -3,11 +3,11 @@
 Any pooling that is not given a query learns it in the same way.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sparsetoken.models.attention import Attention
-from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Look, Range, Size
+from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Look, Range, Settings, Size
 from sparsetoken.models.readout import RIDGES
 from sparsetoken.vocabulary import COLORS
 
@@ -77,16 +77,14 @@ class TwoStepAttention(Attention):
         complete.pop("n_points", None)
         return TwoStepAttentionClassifier(**complete)
 
-    def theory(
-        self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
-    ) -> list[Any]:
+    def predict(self, problem: "Problem", sizes: list[Size], settings: Settings) -> list[Any]:
         """Return the readouts, which are solved for together, with what the two steps teach."""
         from sparsetoken.models.predictions import TwoStepTheory
 
-        complete, curve = self.complete(settings), list[Any]()
+        curve = list[Any]()
         for size in sizes:
-            alpha0, alpha1 = _shares(size, complete["split"])
-            arguments = self, problem, alpha1, complete, curve
+            alpha0, alpha1 = _shares(size, settings["split"])
+            arguments = self, problem, alpha1, settings, curve
             curve.append(TwoStepTheory(*arguments, alpha0=alpha0))
         return curve
 
