@@ -77,7 +77,7 @@ class Table(NamedTuple):
 
 def open_text(path: Path) -> Table:
     """Open text with the names of its columns in the first line."""
-    pyarrow, _ = _import(path), import_extra("pandas", f"{path}: {path.suffix}")
+    pyarrow = _import(path)
     from pyarrow import csv as arrow
 
     _, header = next(_lines(path), (0, []))
@@ -171,7 +171,9 @@ def _reader(path: Path) -> Any:
 
 
 def _import(path: Path) -> Any:
-    return import_extra("pyarrow", f"{path}: {path.suffix or 'Arrow'}")
+    what = f"{path}: {path.suffix or 'Arrow'}"
+    import_extra("pandas", what)
+    return import_extra("pyarrow", what)
 
 
 def _numbers(column: Any) -> int:

@@ -143,8 +143,12 @@ class MemoryData(Data):
 
 
 def stack_rows(results: Iterable[Array]) -> Array:
-    """Return the rows of all results."""
-    return np.concatenate(list(results))
+    """Return the rows of all results, which grow in one buffer: none is held twice."""
+    buffer, n_rows = bytearray(), 0
+    for result in results:
+        buffer += np.ascontiguousarray(result).data
+        n_rows += len(result)
+    return np.frombuffer(buffer, result.dtype).reshape(n_rows, *result.shape[1:])
 
 
 def add_up(results: Iterable[Any]) -> tuple[Any, ...]:
