@@ -41,6 +41,7 @@ def test_what_is_allowed_is_returned_plain():
         (lambda: check_count("n", 9, maximum=5), r"n must be an integer in \[1, 5\], got 9"),
         (lambda: check_real("x", 0.0, low=0.0, above=True), r"finite number in \(0, inf\), got 0"),
         (lambda: check_real("x", math.nan), "x must be a finite number .*, got nan"),
+        (lambda: check_real("x", math.inf), "x must be a finite number .*, got inf"),
         (lambda: check_real("x", "1"), "x must be a finite number .*, got '1'"),
         (lambda: check_real("x", np.ones(1)), "x must be a finite number"),
         (lambda: check_choice("c", "d", ("a", "b")), "c must be one of 'a', 'b', got 'd'"),

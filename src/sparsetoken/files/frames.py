@@ -188,7 +188,7 @@ def _series(column: Any) -> Any:
 
     kind = _kind(column.type)
     if kind in ("vector", "tokens"):
-        return pandas.Series(column.combine_chunks(), dtype=pandas.ArrowDtype(column.type))
+        return pandas.Series(pandas.arrays.ArrowExtensionArray(column))
     if str(column.type) in ("double", "float") or (kind == "number" and not column.null_count):
         return pandas.Series(column.to_numpy())
     return pandas.Series(column.to_pylist(), dtype=object)

@@ -18,6 +18,7 @@ def convert(path: str, out: str, most: int) -> None:
     for name, matrix in loadmat(path, variable_names=list(sizes)).items():
         if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)  # toarray believes all indices
+        if hasattr(matrix, "toarray"):  # of older scipy in coordinates, which are checked
             matrix = matrix.toarray()
         if name in sizes:
             arrays[name] = matrix.ravel() if matrix.ndim == 2 and 1 in matrix.shape else matrix

@@ -108,7 +108,7 @@ def _tokens(table: Table, frame: Any, features: list[str]) -> tuple[Array, Indic
         return _narrow(tokens) if kind == "any" else tokens, one_each
     import pyarrow
 
-    column = pyarrow.chunked_array(frame[features[0]].array.__arrow_array__()).combine_chunks()
+    column = frame[features[0]].array.__arrow_array__().combine_chunks()
     if kind == "vector":  # one token per row: a list of one sequence
         ends = pyarrow.array([0, len(column)], pyarrow.int64())
         column = pyarrow.LargeListArray.from_arrays(ends, getattr(column, "storage", column))
