@@ -52,7 +52,8 @@ def test_sums_are_those_of_one_sequence_at_a_time(judge):
     vectors = RNG.standard_normal((4, 2))
     in_data = vectors * SCALE[:, np.newaxis]
     kind = np.ones(2, dtype=int), np.arange(2), False, judge
-    scores = MEAN, SCALE, in_data, -(MEAN @ in_data), SHIFTS, SHARPNESS, PRECISION, RATES
+    beliefs = np.stack([SHIFTS, SHARPNESS, PRECISION, RATES])
+    scores = MEAN, SCALE, in_data, -(MEAN @ in_data), beliefs
     sums = posterior_sums(X, PRIORS, WEIGHTS, *scores, *kind)
     for k in range(2):
         along, total, squares, evidence, noise, unlabelled = column_by_hand(k, vectors[:, k], judge)

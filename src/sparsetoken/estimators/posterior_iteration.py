@@ -198,9 +198,9 @@ class Iteration:
         standard = self.training.standard
         vectors, centers = standard.to_data(columns.vectors, self.shrinkage)
         scores = standard.mean, standard.scale, np.ascontiguousarray(vectors.T), centers
-        of_score = columns.offsets, columns.sharpness, columns.precision, columns.rate
+        beliefs = columns.offsets, columns.sharpness, columns.precision, columns.rate
         kind = columns.n_signal, columns.group, self.contiguous, judge
-        return PosteriorSums(*data.total(posterior_sums, rows, *scores, *of_score, *kind))
+        return PosteriorSums(*data.total(posterior_sums, rows, *scores, np.stack(beliefs), *kind))
 
 
 def _best(columns: Columns, count: int) -> Indices:

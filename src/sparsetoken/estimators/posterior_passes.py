@@ -47,21 +47,19 @@ def posterior_sums(
     """Return what sequences say about directions: ⟨z, w⟩ is ⟨x, vector⟩ + center, (d, K) and (K,).
 
     ``priors`` are the sequences' chances to carry the signal; a negative one stands for the
-    column's ``rate``, that of unlabelled sequences. What else columns know are ``shifts`` and
-    ``sharpness`` of scores u = sharpness·(⟨z, w⟩ + shift); the ``precision`` of w, to which a token
-    adds its signal times itself, divided by this; ``n_signal``; ``group``, their column of weights;
-    whether signal tokens are ``contiguous``; and ``judge``: whether sequences without the signal
-    have a say, for the evidence and the noise.
+    column's rate, that of unlabelled sequences. What else columns know are ``beliefs``, (4, K):
+    shift and sharpness of scores u = sharpness·(⟨z, w⟩ + shift), the precision of w, to which a
+    token adds its signal times itself, divided by this, and the rate; ``n_signal``; ``group``,
+    their column of weights; whether signal tokens are ``contiguous``; and ``judge``: whether
+    sequences without the signal have a say, for the evidence and the noise.
     """
     tokens = sequences.tokens.astype(np.float64, copy=False)
     scores = tokens @ vectors
     scores += centers
     norms = _scaled_norms(tokens, mean, scale)
     sums = np.zeros((11, scores.shape[1]))
-    total, squares, evidence, noise, unlabelled = np.split(sums, (1, 2, 6, 9))
-    rows = total[0], squares[0], evidence, noise, unlabelled
-    _posterior(scores, norms, sequences.offsets, priors, weights, *columns, *rows)
-    return PosteriorSums(tokens.T @ scores, *rows)
+    _posterior(scores, norms, sequences.offsets, priors, weights, *columns, sums)
+    return PosteriorSums(tokens.T @ scores, sums[0], sums[1], sums[2:6], sums[6:9], sums[9:])
 
 
 def longest_tokens(sequences: Sequences, mean: Floats, scale: Floats) -> Floats:
@@ -87,70 +85,75 @@ def _scaled_norms(tokens, mean, scale):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True)
 def _posterior(  # type: ignore[no-untyped-def]
-    scores,
-    norms,
-    offsets,
-    priors,
-    weights,
-    shifts,
-    sharpness,
-    precision,
-    rates,
-    n_signal,
-    group,
-    contiguous,
-    judge,
-    total,
-    squares,
-    evidence,
-    noise,
-    unlabelled,
+    scores, norms, offsets, priors, weights, beliefs, n_signal, group, contiguous, judge, sums
 ):
     """Turn ⟨z, w⟩ into weight times the chance to carry the signal."""
+    shifts, sharpness, _, rates = beliefs
+    total, squares, evidence, noise, unlabelled = sums[0], sums[1], sums[2:6], sums[6:9], sums[9:]
     for i in range(offsets.size - 1):
         low, high = offsets[i], offsets[i + 1]
-        chance = np.empty(high - low)
-        trial = np.empty(high - low)
-        place = np.empty(high - low)
+        chance, trial, place = np.empty((3, high - low))
         for k in range(scores.shape[1]):
-            weight, prior = weights[i, group[k]], priors[i]
+            weight, prior, column = weights[i, group[k]], priors[i], scores[low:high, k]
             if weight == 0.0 or (prior == 0.0 and not judge):
-                scores[low:high, k] = 0.0
+                column[:] = 0.0
                 continue
-            chance[:] = 0.0
             if prior == 0.0:
-                for t in range(low, high):
-                    trial[t - low] = sharpness[k] * (scores[t, k] + shifts[k])
-                _add_noise(noise[:, k], weight, scores[low:high, k])
-                odds = -weigh_row(trial, n_signal[k], contiguous, chance[:0])
+                trial[:] = sharpness[k] * (column + shifts[k])
+                _add_noise(noise[:, k], weight, column)
+                odds = -weigh_row(trial, n_signal[k], contiguous, place[:0])
                 _add_evidence(evidence[:, k], weight, odds)
-                scores[low:high, k] = 0.0
+                column[:] = 0.0
                 continue
-            labelled = prior > 0.0
-            if not labelled:
-                prior = rates[k]
-            odds, carries = 0.0, 0.0
-            for r in range(_ROUNDS):
-                for t in range(low, high):
-                    itself = norms[t] / precision[k] * chance[t - low]
-                    trial[t - low] = sharpness[k] * (scores[t, k] + shifts[k] - itself)
-                odds = weigh_row(trial, n_signal[k], contiguous, place)
-                carries = prior / (prior + (1.0 - prior) * np.exp(-odds))
-                for t in range(high - low):
-                    new = carries * place[t]
-                    chance[t] = new if r == 0 else 0.5 * (chance[t] + new)
-            if labelled:
+            rate = prior if prior > 0.0 else rates[k]
+            tokens = column, norms[low:high], chance, trial, place
+            odds = _infer(tokens, beliefs[:, k], rate, n_signal[k], contiguous)
+            if prior > 0.0:
                 _add_evidence(evidence[:, k], weight, odds)
             else:
-                _add_noise(noise[:, k], weight * (1.0 - carries), scores[low:high, k])
-                largest = max(odds, 0.0)
-                likelihood = prior * np.exp(odds - largest) + (1.0 - prior) * np.exp(-largest)
+                carries = _update(rate, odds)
+                _add_noise(noise[:, k], weight * (1.0 - carries), column)
                 unlabelled[0, k] += weight * carries
-                unlabelled[1, k] += weight * (largest + np.log(likelihood))
-            for t in range(high - low):
+                unlabelled[1, k] += weight * _log_likelihood(rate, odds)
+            for t in range(chance.size):
                 total[k] += weight * chance[t]
                 squares[k] += weight * chance[t] ** 2
-                scores[low + t, k] = weight * chance[t]
+                column[t] = weight * chance[t]
+
+
+@njit(nogil=True)
+def _infer(tokens, belief, rate, n_signal, contiguous):  # type: ignore[no-untyped-def]
+    """Return the log-odds of a sequence, and fill the chances of its tokens.
+
+    A token's own part of the direction is left out of its score.
+    """
+    scores, norms, chance, trial, place = tokens
+    shift, sharpness, precision, _ = belief
+    chance[:] = 0.0
+    odds = 0.0
+    for r in range(_ROUNDS):
+        for t in range(scores.size):
+            itself = norms[t] / precision * chance[t]
+            trial[t] = sharpness * (scores[t] + shift - itself)
+        odds = weigh_row(trial, n_signal, contiguous, place)
+        carries = _update(rate, odds)
+        for t in range(scores.size):
+            new = carries * place[t]
+            chance[t] = new if r == 0 else 0.5 * (chance[t] + new)
+    return odds
+
+
+@njit(nogil=True)
+def _update(rate, odds):  # type: ignore[no-untyped-def]
+    """Return the chance of a sequence to carry the signal, which was ``rate`` before."""
+    return rate / (rate + (1.0 - rate) * np.exp(-odds))
+
+
+@njit(nogil=True)
+def _log_likelihood(rate, odds):  # type: ignore[no-untyped-def]
+    """Return log(1 − rate + rate·e^odds)."""
+    largest = max(odds, 0.0)
+    return largest + np.log(rate * np.exp(odds - largest) + (1.0 - rate) * np.exp(-largest))
 
 
 @njit(nogil=True)
