@@ -60,14 +60,25 @@ def weigh_row(exponents, n_signal, contiguous, chances):  # type: ignore[no-unty
         return _weigh_tokens(exponents, chances)
     if contiguous:
         return _weigh_runs(exponents, n_signal, chances)
-    log_places = math.lgamma(n_tokens + 1.0) - math.lgamma(n_signal + 1.0)
-    log_places -= math.lgamma(n_tokens - n_signal + 1.0)
+    log_places = _log_places(n_tokens, n_signal)
     if 2 * n_signal <= n_tokens:
         return _weigh_subsets(exponents, n_signal, chances) - log_places
     # Leave out L − R tokens instead of choosing R.
     total = _weigh_subsets(-exponents, n_tokens - n_signal, chances) + exponents.sum()
     chances[:] = 1.0 - chances
     return total - log_places
+
+
+@njit(error_model="numpy")
+def _log_places(n_tokens, n_signal):  # type: ignore[no-untyped-def]
+    """Return the log of the number of subsets."""
+    if n_signal > _FEW:
+        all_orders = math.lgamma(n_tokens + 1.0) - math.lgamma(n_tokens - n_signal + 1.0)
+        return all_orders - math.lgamma(n_signal + 1.0)
+    places = 1.0
+    for j in range(n_signal):
+        places *= (n_tokens - j) / (j + 1.0)
+    return np.log(places)
 
 
 @njit(error_model="numpy")
@@ -137,27 +148,23 @@ def _weigh_subsets(exponents, degree, chances):  # type: ignore[no-untyped-def]
 def _weigh_few(exponents, degree, chances):  # type: ignore[no-untyped-def]
     """Do the same for few tokens of like exponents, whose products neither vanish nor overflow."""
     n_tokens, top = exponents.size, exponents.max()
-    rows = n_tokens + 1 if chances.size else 1
-    before = np.empty((rows, degree + 1))  # sums over subsets of the tokens before
-    now = np.zeros(degree + 1)
-    now[0] = 1.0
+    weights = np.exp(exponents - top)
+    before = np.zeros((n_tokens + 1, degree + 1))  # sums over subsets of the tokens before
+    before[:, 0] = 1.0
     for token in range(n_tokens):
-        if chances.size:
-            before[token] = now
-        weight = np.exp(exponents[token] - top)
-        for j in range(degree, 0, -1):
-            now[j] += now[j - 1] * weight
-    total = now[degree]
+        for j in range(1, degree + 1):
+            before[token + 1, j] = before[token, j] + before[token, j - 1] * weights[token]
+    total = before[n_tokens, degree]
     if chances.size:
         after = np.zeros(degree)
         after[0] = 1.0
         for token in range(n_tokens - 1, -1, -1):
-            weight, others = np.exp(exponents[token] - top), 0.0
+            others = 0.0
             for j in range(degree):
                 others += before[token, j] * after[degree - 1 - j]
             for j in range(degree - 1, 0, -1):
-                after[j] += after[j - 1] * weight
-            chances[token] = weight * others / total
+                after[j] += after[j - 1] * weights[token]
+            chances[token] = weights[token] * others / total
     return degree * top + np.log(total)
 
 

@@ -83,7 +83,7 @@ def _scaled_norms(tokens, mean, scale):  # type: ignore[no-untyped-def]
     return norms
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def _posterior(  # type: ignore[no-untyped-def]
     scores, norms, offsets, priors, weights, beliefs, n_signal, group, contiguous, judge, sums
 ):
@@ -92,7 +92,8 @@ def _posterior(  # type: ignore[no-untyped-def]
     total, squares, evidence, noise, unlabelled = sums[0], sums[1], sums[2:6], sums[6:9], sums[9:]
     for i in range(offsets.size - 1):
         low, high = offsets[i], offsets[i + 1]
-        chance, trial, place = np.empty((3, high - low))
+        chance, trial = np.empty(high - low), np.empty(high - low)
+        place = np.empty(high - low)
         for k in range(scores.shape[1]):
             weight, prior, column = weights[i, group[k]], priors[i], scores[low:high, k]
             if weight == 0.0 or (prior == 0.0 and not judge):
@@ -121,7 +122,7 @@ def _posterior(  # type: ignore[no-untyped-def]
                 column[t] = weight * chance[t]
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def _infer(tokens, belief, rate, n_signal, contiguous):  # type: ignore[no-untyped-def]
     """Return the log-odds of a sequence, and fill the chances of its tokens.
 
@@ -143,20 +144,20 @@ def _infer(tokens, belief, rate, n_signal, contiguous):  # type: ignore[no-untyp
     return odds
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def _update(rate, odds):  # type: ignore[no-untyped-def]
     """Return the chance of a sequence to carry the signal, which was ``rate`` before."""
     return rate / (rate + (1.0 - rate) * np.exp(-odds))
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def _log_likelihood(rate, odds):  # type: ignore[no-untyped-def]
     """Return log(1 − rate + rate·e^odds)."""
     largest = max(odds, 0.0)
     return largest + np.log(rate * np.exp(odds - largest) + (1.0 - rate) * np.exp(-largest))
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def _add_noise(noise, weight, scores):  # type: ignore[no-untyped-def]
     """Add the number of tokens without signal, and the sums of their scores and squares."""
     for score in scores:
@@ -165,7 +166,7 @@ def _add_noise(noise, weight, scores):  # type: ignore[no-untyped-def]
         noise[2] += weight * score**2
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def _add_evidence(evidence, weight, odds):  # type: ignore[no-untyped-def]
     """Add the log-likelihood of a label by its log-odds, by their half, a quarter, and so on."""
     for part in range(evidence.size):
