@@ -64,7 +64,7 @@ def risk(  # type: ignore[misc]  # the overloads leave out what does not decide 
     reg : float or "best"
         Ridge λ ≥ 0. Zero is the limit of a vanishing ridge: the minimum-norm solution for the
         square loss, and for the others defined above capacity only. "best" is the one with the
-        least test error, to a tenth of a decade, of 1e-6 … 1e3 times the variance of a feature;
+        least test error, to a third of a decade, of 1e-6 … 1e3 times the variance of a feature;
         the result has it as ``reg``.
     loss : str or object, default="logistic"
         "logistic", "square", "hinge" or a loss object.
@@ -263,7 +263,7 @@ def _best_ridge(
 
 def _least(error: Callable[[float], float], low: float, high: float) -> float:
     """Return the decade between two where the error is least."""
-    found = minimize_scalar(error, bounds=(low, high), method="bounded", options={"xatol": 0.1})
+    found = minimize_scalar(error, bounds=(low, high), method="bounded", options={"xatol": 0.3})
     return float(found.x)
 
 
