@@ -64,8 +64,8 @@ def test_samples_are_counted_where_the_dimension_is_known():
 
 def test_a_curve_for_each_model_without_what_is_not_known():
     rows = [("pooled", 1, 0.4, "x"), ("pooled", 2, None, "x"), ("two-step", 1, None, "x")]
-    (pooled,) = figures.model_curves(rows, ", again")
-    assert (pooled["name"], pooled["x"], pooled["y"]) == ("pooled, again", [1.0], [0.4])
+    (pooled,) = figures.model_curves(rows)
+    assert (pooled["name"], pooled["x"], pooled["y"]) == ("pooled", [1.0], [0.4])
     assert pooled["line"]["color"] == look("pooled").color
     assert figures.color_of("optimal") == figures.INK  # black would vanish in the dark
 

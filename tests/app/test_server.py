@@ -1,9 +1,11 @@
 """The service over HTTP: each route, what it refuses, and how it starts and ends."""
 
 import json
+import os
 import random
 import signal
 import socket
+import sys
 import time
 from urllib.parse import urlsplit
 
@@ -53,6 +55,7 @@ def test_errors_of_the_library_are_the_last_line(server):
 
 
 @pytest.mark.system
+@pytest.mark.skipif(not hasattr(os, "nice"), reason="processes are not told apart by niceness")
 def test_a_simulation_ends_with_its_connection(server):
     body = json.dumps({"values": CHEAP | SLOW, "simulate": True})
     before = {process.pid for process in server.workers()}
@@ -218,6 +221,7 @@ def test_killed_processes_cost_nobody_a_picture(server):
 
 
 @pytest.mark.system
+@pytest.mark.skipif(sys.platform == "win32", reason="no interrupt can be sent")
 def test_an_interrupt_ends_everything(tmp_path):
     server = start_server(tmp_path)
     link, *_ = server.begin("PUT", "/api/data?name=x.csv", table())

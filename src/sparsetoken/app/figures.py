@@ -131,7 +131,7 @@ def color_of(model: str | None, otherwise: str = SOFT) -> str:
     return INK if color == "#000000" else color
 
 
-def model_curves(rows: Iterable[tuple[Any, ...]], suffix: str = "") -> list[Trace]:
+def model_curves(rows: Iterable[tuple[Any, ...]]) -> list[Trace]:
     """Return a curve for each model of rows that begin with model, x and y.
 
     Rows whose y is None are left out.
@@ -140,7 +140,7 @@ def model_curves(rows: Iterable[tuple[Any, ...]], suffix: str = "") -> list[Trac
     for model, x, y, *_ in rows:
         points.setdefault(model, []).extend([] if y is None else [(float(x), float(y))])
     return [
-        curve(look(model).label + suffix, *zip(*pairs, strict=True), model=model)
+        curve(look(model).label, *zip(*pairs, strict=True), model=model)
         for model, pairs in points.items()
         if pairs
     ]

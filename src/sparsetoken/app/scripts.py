@@ -5,15 +5,6 @@ from typing import Any
 from sparsetoken.app.parameters import Values, select, spreads
 from sparsetoken.vocabulary import PARAMETERS
 
-ATTENTION = """\
-training = {training!r}
-alpha, split, reg = {alpha!r}, {split!r}, {reg!r}
-attention = st.theory.two_step_risk(
-    problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg=reg, **training
-)
-"""
-"""The lines that train attention."""
-
 
 def keywords(arguments: Values) -> str:
     """Return values as keyword arguments."""

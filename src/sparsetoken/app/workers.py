@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -64,15 +64,14 @@ def error_line(error: Exception) -> Line:
 class _Worker:
     """A process, and the lines that it has sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._pipe, theirs = _CONTEXT.Pipe()
         self._process = _CONTEXT.Process(target=_work, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
-        loop = asyncio.get_running_loop()
         threading.Thread(target=self._listen, args=(loop,), daemon=True).start()
-        self.is_alive, self.kill = self._process.is_alive, self._process.kill
+        self.kill = self._process.kill
 
     def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
         line: bytes | None = b""
@@ -109,10 +108,12 @@ class Workers:
 
     def __init__(self) -> None:
         self._turns = asyncio.Semaphore(_MOST)
-        self._idle = [_Worker() for _ in range(_SPARE)]
-        self._all = set(self._idle)
-        self._releasing: set[asyncio.Task[None]] = set()
+        self._all: set[_Worker] = set()
+        self._idle: list[_Worker] = []
+        self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
+        for _ in range(_SPARE):
+            self._in_background(self._add_spare())
 
     async def answer(
         self, function: Callable[..., None], *arguments: Any, long: bool = False
@@ -123,41 +124,52 @@ class Workers:
         whose process dies before the first line is answered by another.
         """
         async with self._turns:
-            answered, line = False, None
-            for _ in range(2):
-                worker = self._take()
+            answered = False
+            for _ in range(_SPARE + 2):  # as many may have died meanwhile, and one more
+                worker = self._idle.pop() if self._idle else await self._start()
+                if not self._idle:  # the next request need not wait
+                    self._in_background(self._add_spare())
+                line: bytes | None = b"none yet"
                 try:
                     worker.ask(function, arguments, long)
                     while line := await worker.read():
                         answered = True
                         yield line
                 finally:
-                    release = asyncio.create_task(self._release(worker, line, long))
-                    self._releasing.add(release)
-                    release.add_done_callback(self._releasing.discard)
+                    self._in_background(self._release(worker, line, long))
                 if answered or line is not None or self._closed:
                     break
             if line is None and not self._closed:
                 yield json.dumps(Line(error="The process that computed this has died.")).encode()
 
-    def _take(self) -> _Worker:
-        """Take the process that was used last, which remembers most, and keep another at hand."""
-        while self._idle and not self._idle[-1].is_alive():
-            self._all.discard(self._idle.pop())
-        worker = self._idle.pop() if self._idle else _Worker()
-        if not self._idle:
-            self._idle.append(_Worker())
-        self._all |= {worker, *self._idle}
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _start(self) -> _Worker:
+        """Start a process; the first takes seconds, in which the page is served."""
+        worker = await asyncio.to_thread(_Worker, asyncio.get_running_loop())
+        self._all.add(worker)
+        if self._closed:
+            worker.kill()
         return worker
 
+    async def _add_spare(self) -> None:
+        self._idle.insert(0, await self._start())
+
     async def _release(self, worker: _Worker, line: bytes | None, long: bool) -> None:
-        """Keep a process that has come to an end, or soon does; end any other."""
-        again = not long and (line == b"" or await worker.stop())
-        if again and not self._closed and len(self._idle) <= _SPARE:
+        """Keep a process that has come to an end, or soon does, and end any other.
+
+        The last one used is the next to be used, as it remembers most.
+        """
+        surplus = [worker]
+        if not long and not self._closed and (line == b"" or (line and await worker.stop())):
             self._idle.append(worker)
-        else:
-            self._all.discard(worker)
-            worker.kill()
+            surplus = [self._idle.pop(0)] if len(self._idle) > _SPARE else []
+        for one in surplus:
+            self._all.discard(one)
+            one.kill()
 
     def close(self) -> None:
         """End all processes, whatever they are doing."""

@@ -18,7 +18,7 @@ from sparsetoken.app.figures import (
     quantity_axis,
 )
 from sparsetoken.app.parameters import CONTROLS, Values, make_problem, slider
-from sparsetoken.app.scripts import ATTENTION, script, theory_command
+from sparsetoken.app.scripts import script, theory_command
 from sparsetoken.app.view import Line, Send, View
 from sparsetoken.app.views.learning import has_optimum, risks
 from sparsetoken.app.words import per_cent
@@ -36,7 +36,12 @@ _LEAST = 1e-4  # added to errors: smaller ones are alike
 _EDGE = math.log10(1.05)  # powers of ten by which one beats the other
 _MOST_GAIN = 2.0  # powers of ten at the ends of the scale of colors
 _TICKS = {"1/100": 0.01, "1/10": 0.1, "1/2": 0.5, "1": 1.0, "2": 2.0, "10": 10.0, "100": 100.0}
-_PYTHON = f"""{ATTENTION}\
+_PYTHON = """\
+training = {training!r}
+alpha, split, reg = {alpha!r}, {split!r}, {reg!r}
+attention = st.theory.two_step_risk(
+    problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg=reg, **training
+)
 pooled = st.theory.risk(problem, "pooled", alpha=alpha, reg=reg, loss=training["loss"])
 print(attention.test_error, pooled.test_error)  # at the cross of the map
 """
