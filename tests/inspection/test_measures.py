@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
-from sparsetoken.inspection.measures import hold_out, judge, why_no_recall
+from sparsetoken.inspection.measures import fraction, hold_out, judge, why_no_recall
 
 CLASSES = np.array([0, 1])
 
@@ -91,3 +91,12 @@ def test_splits_that_cannot_be():
         hold_out(labels, np.arange(6) // 2, 0.2, 0)
     with pytest.raises(ValueError, match="both parts have all classes"):
         hold_out(labels, np.arange(6) // 2, 0.5, 0)
+
+
+def test_the_interval_of_a_fraction_is_that_of_wilson():
+    """8 of 10: the roots of (p − 0.8)² = z² p(1 − p)/10."""
+    hits = np.arange(10) < 8
+    measure = fraction("", hits)
+    z = norm.isf(0.025)
+    roots = np.roots([1 + z**2 / 10, -(1.6 + z**2 / 10), 0.64])
+    assert (measure.low, measure.high) == pytest.approx(tuple(sorted(roots)))
