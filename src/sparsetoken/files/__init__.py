@@ -2,5 +2,6 @@
 
 from sparsetoken.files.dataset import Dataset
 from sparsetoken.files.read import is_table, open_table, read_dataset
+from sparsetoken.files.roles import Roles
 
-__all__ = ["Dataset", "is_table", "open_table", "read_dataset"]
+__all__ = ["Dataset", "Roles", "is_table", "open_table", "read_dataset"]
