@@ -199,6 +199,7 @@ def with_header(path, change):
         (lambda h: h["content"]["learned"].pop("classes_"), "not a valid"),
         (lambda h: h["content"]["learned"].update(classes_={"objects": ["a"]}), "classes must be"),
         (lambda h: h.update(scores=[0.0, 1.0]), "it gives other scores with sparsetoken"),
+        (lambda h: h["content"]["learned"].update(intercept_=7.0), "it gives other scores"),
         (
             lambda h: h["content"]["learned"].update(own_={"record": "Sequences", "fields": {}}),
             "unknown record 'Sequences'",
