@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 import sparsetoken as st
@@ -22,6 +23,13 @@ PROBLEM = {"n_tokens": 6, "signal": 3.0, "positive_rate": 0.4, "alpha": 2.0, "re
 def test_simulation_agrees_with_theory(values):
     simulation = assert_theory_agrees(PROBLEM | values | {"n_points": 4096})
     assert "cosine" not in simulation  # it is given, not measured
+
+
+def test_the_query_is_as_it_is_given():
+    model, settings = st.models.get("attention"), {"cosine": -0.3, "sharpness": 1.7}
+    problem = st.SparseTokenProblem(6, 1, 3.0)
+    query = model.trial(problem, 2.0, 30, settings, np.random.default_rng(0)).query
+    assert (query.cosine, query.sharpness) == pytest.approx((-0.3, 1.7))
 
 
 def test_cells_are_the_theory():
