@@ -1,11 +1,13 @@
 """Do plans from learning curves hold? ``python -m benchmarks.curve_truth probe_curves.csv``.
 
 The file has columns ``dataset``, ``method``, ``num_train``, ``test_acc`` and ``test_auc``, as those
-of JoshEngels/SAE-Probes: one draw a point, all points of a curve on the same test samples. Each
-curve is given up to about 50, 100 and 200 samples. The errors at twice and four times that are
-predicted by ``plan.from_curve``, and by a power law, POW4 and MMF4 fitted by least squares, with
-intervals from their residuals. Rivals do best without the smallest sizes, so they are given those
-from 10 on.
+of JoshEngels/SAE-Probes: one draw a point, all points of a curve on the same test samples. Or it
+has curves of LCDB (Mohr and others, 2022), with columns ``openmlid``, ``learner``, ``size_train``,
+``n_test``, ``chance``, ``one_error`` (of one draw, given) and ``error`` (the mean of many, to be
+predicted). Each curve is given up to about 50, 100 and 200 samples (LCDB: 64, 128 and 256). The
+errors at twice and four times that are predicted by ``plan.from_curve``, and by a power law, POW4
+and MMF4 fitted by least squares, with intervals from their residuals. Rivals do best without the
+smallest sizes, so they are given those from 10 on.
 
 Printed are the fraction of errors within the 80 % interval, the factor that the median prediction
 is off by, and interval scores (Gneiting and Raftery, 2007; less is better) of errors and of their
@@ -30,9 +32,11 @@ from sparsetoken.planner.pilot import plan_from_curve
 Array = NDArray[np.float64]
 Predict = Callable[[Array], Array]
 
+LCDB_ENDS = ((64, (128, 256)), (128, (256, 512)), (256, (512, 1024)))
 ENDS = ((53, (103, 198)), (103, (198, 382)), (198, (382, 737)))
 FIRST = 10
 N_TEST = 1000  # not in the file; the noise of draws is larger
+LEAST_CHANCE = 0.02  # a table whose classes are rarer, or unknown, is left out
 LEAST = 1e-3  # errors below are equally good
 Z80 = 1.2816
 
@@ -93,34 +97,69 @@ class Prediction(NamedTuple):
     upper: float
 
 
-def read(path: Path) -> dict[tuple[str, str], Array]:
-    """Return size, error and AUC of each curve."""
-    curves = defaultdict(list)
+class Curve(NamedTuple):
+    """A curve: what is given of it, and what is true at each size."""
+
+    sizes: Array
+    errors: Array
+    aucs: Array | None
+    true: Array
+    n_test: int | None
+    chance: float
+
+
+def read(path: Path) -> dict[tuple[str, str], Curve]:
+    """Return the curves of a file, by set and method."""
     with path.open() as file:
-        for row in csv.DictReader(file):
-            point = (int(row["num_train"]), 1.0 - float(row["test_acc"]), float(row["test_auc"]))
-            curves[row["dataset"], row["method"]].append(point)
-    return {key: np.array(sorted(points)) for key, points in curves.items()}
+        rows = list(csv.DictReader(file))
+    lcdb = "openmlid" in rows[0]
+    names = ("openmlid", "learner") if lcdb else ("dataset", "method")
+    groups = defaultdict(list)
+    for row in rows:
+        if not lcdb or (row["one_error"] and row["error"]):
+            groups[row[names[0]], row[names[1]]].append(row)
+    return {key: _lcdb(group) if lcdb else _probe(group) for key, group in groups.items()}
+
+
+def _columns(rows: list[dict[str, str]], *names: str) -> Array:
+    table = np.array([[float(row[name]) for name in names] for row in rows])
+    return table[np.argsort(table[:, 0])].T
+
+
+def _probe(rows: list[dict[str, str]]) -> Curve:
+    sizes, accuracies, aucs = _columns(rows, "num_train", "test_acc", "test_auc")
+    return Curve(sizes, 1.0 - accuracies, aucs, 1.0 - accuracies, None, 0.5)
+
+
+def _lcdb(rows: list[dict[str, str]]) -> Curve:
+    names = ("size_train", "one_error", "error", "n_test", "chance")
+    rows = [row | {"chance": row["chance"] or "nan"} for row in rows]
+    sizes, errors, true, n_test, chance = _columns(rows, *names)
+    return Curve(sizes, errors, None, true, int(n_test[0]), float(chance[0]))
 
 
 def predictions(
-    curve: Array, method: str, name: str, n_test: int, ranks: bool
+    curve: Curve, method: str, name: str, n_test: int, ranks: bool
 ) -> Iterator[Prediction]:
     """Yield what is predicted from each beginning of a curve by one method."""
-    for end, ahead in ENDS:
-        sizes, errors, aucs = curve[curve[:, 0] <= end].T
-        rows = {int(size): error for size, error, _ in curve}
-        asked = [size for size in ahead if size in rows]
+    ends = ENDS if curve.n_test is None else LCDB_ENDS
+    true = dict(zip(curve.sizes.tolist(), curve.true, strict=True))
+    for end, ahead in ends:
+        given = curve.sizes <= end
+        sizes, errors = curve.sizes[given], curve.errors[given]
+        asked = [size for size in ahead if size in true]
+        if not asked or sizes.size < 4 or not curve.chance > LEAST_CHANCE:
+            continue
         if name == "ours":
-            options: dict[str, Any] = {"aucs": aucs} if ranks else {}
-            plan = plan_from_curve(sizes, errors, n_test=n_test, error=0.01, **options)
-            table = plan.predict(asked)
+            options: dict[str, Any] = {"n_test": curve.n_test or n_test, "chance": curve.chance}
+            if ranks and curve.aucs is not None:
+                options["aucs"] = curve.aucs[given]
+            table = plan_from_curve(sizes, errors, error=0.01, **options).predict(asked)
         else:
             late = sizes >= FIRST
             table = least_squares_fit(name, sizes[late], errors[late])(np.array(asked, float))
         for size, row in zip(asked, table, strict=True):
-            factor = 2 if size == ahead[0] else 4
-            yield Prediction(method, factor, rows[size], *row)
+            yield Prediction(method, 2 if size == ahead[0] else 4, true[size], *row)
 
 
 def interval_score(came: Array, lower: Array, upper: Array) -> float:
@@ -151,7 +190,9 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", default=["ours", *RIVALS], help="only these")
     options = parser.parse_args()
     curves = read(options.path)
-    sets = sorted({dataset for dataset, _ in curves})
+    sets = sorted(
+        {set_ for set_, _ in curves}, key=lambda name: (name.isdecimal() and int(name), name)
+    )
     half = {"chosen": sets[::2], "judged": sets[1::2], "both": sets}[options.half][:: options.every]
     print(f"{'':<26} {'n':>5} {'held':>8} {'off by':>7} {'score':>8} {'of logs':>8}")
     for name in options.methods:

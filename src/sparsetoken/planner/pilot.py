@@ -384,10 +384,10 @@ def plan_from_curve(
     >>> errors = [0.35, 0.27, 0.2, 0.16]
     >>> plan = st.plan.from_curve([25, 50, 100, 200], errors, n_test=500, error=0.13)
     >>> plan
-    PilotPlan(About 430 labelled samples for a 13 % test error (80 % interval: 181 to unbounded))
+    PilotPlan(About 601 labelled samples for a 13 % test error (80 % interval: 221 to unbounded))
     >>> plan.predict([400, 800]).round(2)  # lower, median and upper expected error
-    array([[0.08, 0.13, 0.19],
-           [0.06, 0.11, 0.17]])
+    array([[0.09, 0.14, 0.2 ],
+           [0.07, 0.12, 0.19]])
     """
     aim = get_metric(metric, fpr)
     n_test = check_count("n_test", n_test, minimum=2)

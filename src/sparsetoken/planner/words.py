@@ -258,9 +258,10 @@ def answer_by_curves(plan: Any) -> str:
     """Return a plan from a pilot or a learning curve in one sentence."""
     reached, n, size, unit = plan.aim.words(plan.target), plan.n_samples, plan.pilot_size, plan.unit
     if n is None:
+        short = "small" if plan.source == "pilot" else "short"
         return (
-            f"This {plan.source} is too small to tell how many {unit} {reached} needs, or whether "
-            "it can be reached."
+            f"This {plan.source} is too {short} to tell how many {unit} {reached} needs, or "
+            "whether it can be reached."
         )
     low, _, high = plan.needed
     end = f"{math.ceil(high)}" if math.isfinite(high) else "unbounded"
