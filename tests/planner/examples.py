@@ -7,6 +7,7 @@ from sparsetoken.planner.metric import get_metric
 
 ROUND_TRIP = 0.01  # of the target, as documented
 EASY = {"dim": 100, "n_tokens": 10, "n_signal": 2, "signal": 4.0, "positive_rate": 0.4}
+EASY |= {"model": "two-step"}
 POOLED = {"dim": 50, "n_tokens": 4, "n_signal": 2, "signal": 3.0, "positive_rate": 0.4}
 MIXED = st.Population(
     [st.SparseTokenProblem(4, 2, 3.0, 0.4), st.SparseTokenProblem(12, 2, 5.0, 0.4)],

@@ -35,7 +35,10 @@ from sparsetoken.planner import UnreachableError
         ({"n_samples": 99.5}, "n_samples must be"),
         ({"error": 0.1, "signal": 0.0}, "signal must be"),
         ({"error": 0.1, "positive_rate": 1.0}, "positive_rate must be"),
-        ({"error": 0.1, "model": "magic"}, "model must be one of 'two-step', 'pooled'"),
+        (
+            {"error": 0.1, "model": "magic"},
+            "model must be one of 'sparse-token', 'two-step'",
+        ),
         ({"error": 0.1, "metric": "f1"}, "metric must be one of 'error', 'auc', 'recall'"),
     ],
 )
@@ -90,9 +93,16 @@ def test_curve_and_alternatives(enough):
     assert np.all(np.diff(curve.errors) < 0)
     assert all(0 < error.uncertainty < 0.01 for error in curve.errors)
     assert curve.errors[curve.values.index(enough.n_samples)] == enough.error
-    assert set(enough.alternatives) == {"two-step", "vectorized", "optimal", "bayes"}
+    assert set(enough.alternatives) == {
+        "sparse-token",
+        "two-step",
+        "vectorized",
+        "optimal",
+        "bayes",
+    }
     assert enough.alternatives["bayes"] < enough.alternatives["optimal"]
-    assert enough.alternatives["optimal"] < enough.alternatives["two-step"] < enough.error
+    assert enough.alternatives["optimal"] < enough.alternatives["sparse-token"]
+    assert enough.alternatives["sparse-token"] < enough.alternatives["two-step"] < enough.error
     assert enough.error < enough.alternatives["vectorized"]
     assert enough.alternatives["bayes"] == float(st.theory.oracle_error(enough.problem, "bayes"))
 
@@ -105,6 +115,14 @@ def test_curve_of_attention(attention):
     assert np.all(np.diff(curve.errors) < 0)
     assert curve.errors[curve.values.index(attention.n_samples)] == attention.error
     assert attention.error < attention.alternatives["pooled"]
+
+
+def test_the_default_is_the_classifier_that_people_use():
+    plan = st.plan(dim=384, n_tokens=50, signal=6.0, error=0.05)
+    assert isinstance(plan.classifier(), st.SparseTokenClassifier)
+    assert plan.answer.startswith("SparseTokenClassifier needs at least")
+    assert 34 <= plan.least_samples < plan.n_samples < 80  # it has 3.8 % with 60 sequences
+    assert "empirical law" in plan.basis
 
 
 def test_summary_and_plot(enough, attention, tmp_path):

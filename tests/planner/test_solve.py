@@ -13,6 +13,7 @@ from planner.examples import (
     ROUND_TRIP,
 )
 from sparsetoken.planner import UnreachableError
+from sparsetoken.planner.planner import CLASSIFIERS
 from sparsetoken.planner.solve import _root, fewest_samples
 
 
@@ -100,7 +101,7 @@ def test_round_trip_of_a_population(unknown, metric):
 def test_best_is_the_model_that_needs_least():
     asked = {"dim": 50, "n_tokens": 3, "n_signal": 3, "signal": 1.5, "error": 0.15}
     best = st.plan(**asked, model="best")
-    needs = {m: st.plan(**asked, model=m).n_samples for m in ("pooled", "vectorized", "two-step")}
+    needs = {m: st.plan(**asked, model=m).n_samples for m in CLASSIFIERS}
     assert best.n_samples == min(needs.values())
     assert needs[best.model] == best.n_samples
 
@@ -124,7 +125,7 @@ def test_impossible_requests_say_why_and_what_would_help():
 def test_a_floor_is_told_from_bayes_by_error_bars():
     """Attention with the best weights is next to Bayes: their order within error bars is noise."""
     with pytest.raises(UnreachableError) as failure:
-        st.plan(dim=50, n_tokens=30, signal=1.5, error=0.4)
+        st.plan(dim=50, n_tokens=30, signal=1.5, error=0.4, model="two-step")
     text = str(failure.value)
     floors = re.search(
         r"floor is ([0-9.]+) at any.*Bayes floor ([0-9.]+) \(two-step reaches it\)", text

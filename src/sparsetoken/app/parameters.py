@@ -5,7 +5,7 @@ from typing import Any
 
 import sparsetoken as st
 from sparsetoken.losses import loss_names
-from sparsetoken.models import look, names
+from sparsetoken.models import DEFAULT, look, names
 from sparsetoken.vocabulary import MEASURED, PARAMETERS, Quantity, group
 
 Values = dict[str, Any]
@@ -52,7 +52,7 @@ _OF_THE_PAGE = (
     ),
     Quantity(
         "plan_model", "classifier", "", "What the plan is for.",
-        default="two-step", options=("two-step", "pooled", "vectorized", "best", "optimal"),
+        default=DEFAULT, options=(DEFAULT, "two-step", "pooled", "vectorized", "best", "optimal"),
     ),
     Quantity(
         "curve", "your learning curve", "",

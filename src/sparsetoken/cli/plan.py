@@ -17,6 +17,7 @@ from sparsetoken.cli.options import (
     with_options,
 )
 from sparsetoken.cli.output import check_output, print_json, waiting
+from sparsetoken.models import DEFAULT
 from sparsetoken.vocabulary import PARAMETERS
 
 app = typer.Typer()
@@ -42,10 +43,10 @@ def plan(
     model: Annotated[
         str,
         option(
-            "The classifier: two-step, pooled, vectorized, best (of these three), or optimal (the "
-            "best possible learner)."
+            "The classifier: sparse-token (SparseTokenClassifier), two-step, pooled, vectorized, "
+            "best (of these four), or optimal (the best possible learner)."
         ),
-    ] = PARAMETERS["model"].default,
+    ] = DEFAULT,
     metric: Metric = "error",
     population: PopulationFile = None,
     plot: Plot = None,

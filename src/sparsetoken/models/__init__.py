@@ -13,8 +13,10 @@ from sparsetoken._validation import check_choice
 from sparsetoken.models.base import KNOWN, Look, Model, OneClassError, Range
 from sparsetoken.vocabulary import COLORS, MARKERS
 
-__all__ = ["Look", "Model", "OneClassError", "Range", "get", "look", "names"]
+__all__ = ["DEFAULT", "Look", "Model", "OneClassError", "Range", "get", "look", "names"]
 
+DEFAULT = "sparse-token"
+"""What a plan is about unless it is told otherwise."""
 # In the order in which they are listed and drawn, the default classifier first.
 _FILES = (
     *("sparse_token", "two_step", "pooled", "vectorized", "attention", "joint", "training"),

@@ -101,6 +101,8 @@ class Model:
     drawn_up_to : int
         Up to so many samples a plan expects the mean error of trials. There the rare ones that go
         wrong decide, which no expansion around the limit of many dimensions sees.
+    basis : str
+        What a plan's expectation rests on.
     """
 
     name: str
@@ -109,6 +111,9 @@ class Model:
     predicted: ClassVar[frozenset[str]] = frozenset()
     simulated: ClassVar[frozenset[str]] = frozenset()
     drawn_up_to: ClassVar[int] = 0
+    basis: ClassVar[str] = (
+        "the high-dimensional theory, with the leading fluctuations of a finite sample averaged in"
+    )
 
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls):

@@ -27,6 +27,10 @@ class BestLearner(Model):
     settings = ("unlabelled", "start", "n_points")
     predicted = _LEARNED | measured("thresholds", "oracle")
     simulated = _LEARNED
+    basis = (
+        "the theory of optimal learning, in the limit of many dimensions, with strength and number "
+        "of the signal tokens known to the learner"
+    )
 
     def limit(
         self, problem: "Problem", n_samples: float, dim: float, choice: dict[str, Any]

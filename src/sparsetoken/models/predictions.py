@@ -228,7 +228,8 @@ class NearOptimal(OracleTheory):
     def _error(self, reached: float, known: float, chance: float) -> Estimate:
         """Return the classifier's error, given the optimum and that of a known direction."""
         steeper = (reached / known) ** _EXCESS if known > 0.0 else 1.0
-        error = min(_FACTOR * reached * steeper, max(chance, reached))
+        factor = _FACTOR if math.isfinite(one_size(self.size)) else 1.0
+        error = min(factor * reached * steeper, max(chance, reached))
         return Estimate(error, _MISFIT * error)
 
 

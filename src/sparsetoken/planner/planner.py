@@ -40,7 +40,7 @@ from sparsetoken.population import Population
 from sparsetoken.problem import Problem, SparseTokenProblem, check_problem
 from sparsetoken.vocabulary import PARAMETERS, group
 
-CLASSIFIERS = ("two-step", "pooled", "vectorized")
+CLASSIFIERS = (models.DEFAULT, "two-step", "pooled", "vectorized")
 """What a plan compares; "optimal" is besides the best that any learner can do."""
 _PROBLEM = group("problem")
 _PLANNED_WITH = ("n_samples", "dim", *_PROBLEM)
@@ -287,7 +287,7 @@ class Planner:
         signal: float | None = None,
         positive_rate: float = PARAMETERS["positive_rate"].default,
         error: float | None = None,
-        model: str = PARAMETERS["model"].default,
+        model: str = models.DEFAULT,
         metric: str = "error",
         fpr: float = DEFAULT_FPR,
         problem: Problem | None = None,
@@ -310,11 +310,13 @@ class Planner:
             Fraction of positive sequences.
         error : float or None
             Target, below the error of chance.
-        model : {"two-step", "pooled", "vectorized", "optimal", "best"}, default="two-step"
-            The classifier. The plan chooses its settings: for the two-step protocol the query
-            fraction, learning rates, sharpness, ridge and loss (logistic or square), for a linear
-            classifier the ridge. "best" takes whichever of these three does best. "optimal" is the
-            best learner, for :class:`~sparsetoken.BayesAttentionClassifier`; it has no settings.
+        model : {"sparse-token", "two-step", "pooled", "vectorized", "optimal", "best"}
+            The classifier, by default "sparse-token": :class:`~sparsetoken.SparseTokenClassifier`,
+            which needs no settings. Of the others the plan chooses the settings: for the two-step
+            protocol the query fraction, learning rates, sharpness, ridge and loss (logistic or
+            square), for a linear classifier the ridge. "best" takes whichever of these four does
+            best. "optimal" is the best learner, for
+            :class:`~sparsetoken.BayesAttentionClassifier`; it has no settings.
         metric : {"error", "auc", "recall"}, default="error"
             What ``error`` means: the test error, or for rare positives 1 − AUC or 1 − recall.
         fpr : float, default=0.01
@@ -347,7 +349,8 @@ class Planner:
         over three fluctuations: of the trained bias, of the positive rate among the samples that
         teach the query, and of the overlap of the query's noise with the signal. Of a population
         the shares of the kinds fluctuate too, which is left out there. "optimal" has the limit,
-        which is within a few per cent of finite sizes.
+        which is within a few per cent of finite sizes. "sparse-token" has the optimum made worse by
+        an empirical law, which was within 12 % (one standard deviation) on random problems.
         """
         names = (*CLASSIFIERS, "optimal")
         check_choice("model", model, (*names, "best"))

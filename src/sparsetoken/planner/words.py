@@ -190,15 +190,7 @@ def basis_of(model: Any, is_drawn: bool) -> str:
     """Say what an expectation rests on."""
     if is_drawn:
         return "The expectation is the mean over simulated trainings of this size."
-    if model.name == "optimal":
-        return (
-            "The expectation is that of the theory of optimal learning, in the limit of many "
-            "dimensions, with strength and number of the signal tokens known to the learner."
-        )
-    return (
-        "The expectation is that of the high-dimensional theory, with the leading fluctuations of "
-        "a finite sample averaged in."
-    )
+    return f"The expectation is that of {model.basis}."
 
 
 def words_by_theory(plan: Any) -> Words:

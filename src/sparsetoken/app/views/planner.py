@@ -23,11 +23,11 @@ from sparsetoken.app.scripts import keywords
 from sparsetoken.app.view import Line, Send, View
 from sparsetoken.app.views.learning import THREE, crossing, has_optimum, risks
 from sparsetoken.app.words import per_cent
-from sparsetoken.models import look
+from sparsetoken.models import DEFAULT, look
 from sparsetoken.planner import read_curve
 from sparsetoken.vocabulary import COLORS, PARAMETERS, group
 
-_CLASSIFIERS = (*THREE, "optimal")
+_CLASSIFIERS = (DEFAULT, *THREE, "optimal")
 _SIZES = np.geomspace(0.1, 1000.0, 33)  # samples per dimension of the first curves
 _FROM_CURVE = """\
 import sparsetoken as st
