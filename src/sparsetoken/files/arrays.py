@@ -3,17 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sparsetoken._types import Array
-from sparsetoken.files.dataset import Dataset, make_dataset
+from sparsetoken.files.dataset import Dataset, checked
 from sparsetoken.files.guards import check_size, list_arrays, prefix_errors, shorten
 from sparsetoken.files.named_arrays import NamedArrays
 from sparsetoken.files.roles import USUAL, Roles, usual_names
 from sparsetoken.sequences.checks import OneTokenWarning, warn_caller
-from sparsetoken.sequences.forms import offsets_of
+from sparsetoken.sequences.forms import offsets_of, stack
 from sparsetoken.sequences.grouping import group_rows, one_per_group
 from sparsetoken.sequences.interop import as_floats
 from sparsetoken.sequences.sequences import Sequences
@@ -36,37 +36,34 @@ def read_archive(archive: NamedArrays) -> Dataset:
     if alone and roles.like is not None and roles.like.layout == "files":
         return read_sequences(path, [(path.stem, archive)], archive)
     label, group = archive.pick("label"), archive.pick("group")
-    divided = _divide(archive, name, by)
-    sequences, rows = divided.sequences, divided.rows
-    order = archive.read("ids") if "ids" in arrays else None
+    sequences, rows, total, codes = _divide(archive, name, by)
     labels, groups = (
-        None if role is None else _per_sequence(archive, role, divided, order)
+        None if role is None else _per_sequence(archive, role, sequences, codes)
         for role in (label, group)
     )
-    ids, names = order if sequences.ids is None else sequences.ids, None
+    ids, names = sequences.ids, None
+    if ids is None and "ids" in arrays:
+        ids = archive.read("ids")
     if "feature_names" in arrays and arrays["feature_names"].shape == (sequences.dim,):
         names = archive.read("feature_names").tolist()
     sequences = Sequences(sequences.tokens, sequences.offsets, names, ids)
-    coords = _coordinates(archive, rows, divided.total)
+    coords = _coordinates(archive, rows, total)
     used = Roles(by, label, group, (name,), layer=roles.wanted_layer)
     source = None if label is None else f"array {label!r}"
-    return make_dataset(path, sequences, rows, labels, groups, coords, used, source)
+    return checked(Dataset(path, sequences, labels, groups, rows, coords, used, source))
 
 
-class _Divided(NamedTuple):
-    sequences: Sequences
-    rows: Array
-    """Where each token was among the ``total`` rows of the array."""
-    total: int
-    codes: Array | None = None
-    """The sequence of each row, where an array names it."""
+def _divide(
+    archive: NamedArrays, name: str, by: str | None
+) -> tuple[Sequences, Array, int, Array | None]:
+    """Divide tokens into sequences as bags, offsets, a mask or their shape say.
 
-
-def _divide(archive: NamedArrays, name: str, by: str | None) -> _Divided:
-    """Divide tokens into sequences as bags, offsets, a mask or their shape say."""
+    Return them with the rows of the array that their tokens were in, how many rows there are, and
+    the sequence of each row where an array names it.
+    """
     arrays, X = archive.arrays, archive.read_tokens(name)
-    total, mask = int(np.prod(X.shape[:-1])), None
-    rows = np.arange(total)
+    total = int(np.prod(X.shape[:-1]))
+    rows, codes, mask = np.arange(total), None, None
     if by is not None:
         bag = archive.read(by)
         if X.ndim != 2 or bag.shape != (len(X),):
@@ -76,41 +73,37 @@ def _divide(archive: NamedArrays, name: str, by: str | None) -> _Divided:
             )
         codes = group_rows(bag)[1]
         rows = np.argsort(codes, kind="stable")
-        divided = _Divided(Sequences.from_stacked(X, bag), rows, total, codes)
+        sequences = Sequences.from_stacked(X, bag)
     elif archive.path.suffix == ".h5ad":
         columns = shorten([column for column, array in arrays.items() if len(array.shape) == 1], 12)
         raise ValueError(
             f"name the column of obs that names sequences with 'by'; it holds {columns}"
         )
     elif "offsets" in arrays:
-        divided = _Divided(Sequences(X, archive.read("offsets")), rows, total)
+        sequences = Sequences(X, archive.read("offsets"))
     elif mask := archive.pick("mask"):
         present = archive.read(mask)
         if X.ndim != 3 or present.shape != X.shape[:2]:
             shapes = f"{present.shape} does not go with {name} of shape {X.shape}"
             raise ValueError(f"{mask} of shape {shapes}: (n, L) and (n, L, d)")
-        divided = _Divided(Sequences.from_padded(X, present), np.flatnonzero(present), total)
+        sequences, rows = Sequences.from_padded(X, present), np.flatnonzero(present)
     else:
-        divided = _Divided(_by_shape(archive.path, name, X), rows, total)
+        sequences = _by_shape(archive.path, name, X)
     unused = [other for other in arrays if "mask" in other.lower() and other != mask]
     if unused:
         warn_caller(f"{archive.path}: {shorten(unused)} is not used", UserWarning)
-    return divided
+    return sequences, rows, total, codes
 
 
 def _by_shape(path: Path, name: str, X: Array) -> Sequences:
-    tokens = as_floats(X, name)
-    if tokens.ndim == 2:
+    if X.ndim == 2:
         warn_caller(
-            f"{path}: each of the {len(tokens)} rows of {name} was taken as a sequence of one "
+            f"{path}: each of the {len(X)} rows of {name} was taken as a sequence of one "
             "token; name the array with the sequence of each row with 'by'",
             OneTokenWarning,
         )
-        tokens = tokens[:, np.newaxis]
-    if tokens.ndim != 3:
-        raise ValueError(f"{name} must have shape (n, L, d), got {tokens.shape}. Reshape your data")
-    n, length, dim = tokens.shape
-    return Sequences(tokens.reshape(n * length, dim), np.arange(n + 1) * length)
+        X = X[:, np.newaxis]
+    return Sequences(*stack(X))
 
 
 def _coordinates(archive: NamedArrays, rows: Array, total: int) -> Array | None:
@@ -124,29 +117,28 @@ def _coordinates(archive: NamedArrays, rows: Array, total: int) -> Array | None:
 
 
 def _per_sequence(
-    archive: NamedArrays, name: str, divided: _Divided, order: Array | None
-) -> list[Any]:
+    archive: NamedArrays, name: str, sequences: Sequences, codes: Array | None
+) -> Any:
     """Return one value per sequence, from one per token or one per sequence.
 
     Values per sequence come in the order of the sequences; with ``bag`` that is the order in which
     these first appear. If the sorted order is another one, the file could mean either, and must
     say which by ``ids``, the names in the order of the values.
     """
-    values, count, codes = archive.read(name), len(divided.sequences), divided.codes
-    ids = np.asarray(divided.sequences.ids)
+    values, count, ids = archive.read(name), len(sequences), np.asarray(sequences.ids)
     if codes is not None and values.shape == codes.shape:
         with prefix_errors(f"{archive.path}: {name}"):
-            return list(one_per_group(values, ids, codes).tolist())
+            return one_per_group(values, ids, codes).tolist()
     if values.shape != (count,):
         shape = f"({count},)" if codes is None else f"({count},), or one per token ({len(codes)},)"
         raise ValueError(f"{name} must have shape {shape}, got {values.shape}")
     if codes is None:
-        return list(values.tolist())
-    names = ids.tolist()
-    ordered = sorted(names) if order is None else order.tolist()
+        return values.tolist()
+    names, ordered_by_ids = ids.tolist(), "ids" in archive.arrays
+    ordered = archive.read("ids").tolist() if ordered_by_ids else sorted(names)
     if sorted(ordered) != sorted(names):
         raise ValueError("ids must hold each name in 'bag' once")
-    if order is None and ordered != names:
+    if not ordered_by_ids and ordered != names:
         raise ValueError(
             f"{name} has one value per sequence, but these appear in the order "
             f"{shorten([repr(n) for n in names], 4)}, which is not the sorted one; add an array "
@@ -160,38 +152,31 @@ def read_sequences(
     path: Path, archives: Iterable[tuple[str, NamedArrays]], asked: NamedArrays
 ) -> Dataset:
     """Read archives that hold one sequence each, with its coordinates and its label if there."""
-    tokens, coords, labels, groups = (list[Any]() for _ in range(4))
-    names, rows, total, used = list[str](), list[Array](), 0, set[str]()
+    parts, total, first = list[tuple[Any, ...]](), 0, ("", 0)
     for title, archive in archives:
         with prefix_errors(archive.path):
             name = archive.tokens_name() or _only_matrix(archive)
             sequence = _one_sequence(archive, name)
             kept = _unmasked(archive, len(sequence))
-            coords.append(_coordinates(archive, kept, len(sequence)))
-            labels.append(_one_value(archive, "label"))
-            groups.append(_one_value(archive, "group"))
+            places = _coordinates(archive, kept, len(sequence))
+            values = _one_value(archive, "label"), _one_value(archive, "group")
         total += sequence.size
         check_size(path, total, 4, asked.max_numbers)
-        names.append(title)
-        used.add(name)
-        rows.append(kept)
-        width = tokens[0].shape[1] if tokens else sequence.shape[1]
-        _check_width(title, sequence.shape[1], names[0], width)
-        tokens.append(sequence if len(kept) == len(sequence) else sequence[kept])
-    roles = asked.roles
-    features = tuple(used) if len(used) == 1 else None
+        first = first if parts else (title, sequence.shape[1])
+        _check_width(title, sequence.shape[1], *first)
+        sequence = sequence if len(kept) == len(sequence) else sequence[kept]
+        parts.append((title, name, sequence, kept, places, *values))
+    names, used, tokens, rows, coords, labels, groups = map(list, zip(*parts, strict=True))
+    roles, features = asked.roles, (used[0],) if len(set(used)) == 1 else None
     reading = Roles(roles.by, roles.label, None, features, (), roles.wanted_layer, "files")
     labelled = any(label is not None for label in labels)
-    return make_dataset(
-        path,
-        Sequences(np.concatenate(tokens), offsets_of([len(kept) for kept in rows]), None, names),
-        np.concatenate(rows),
-        labels if labelled else None,
-        None if all(group is None for group in groups) else groups,
-        None if any(places is None for places in coords) else np.concatenate(coords),
-        reading,
-        "the file of each sequence" if labelled else None,
-    )
+    labels_now: Any = labels if labelled else None
+    groups_now: Any = None if all(group is None for group in groups) else groups
+    sequences = Sequences(np.concatenate(tokens), offsets_of(list(map(len, rows))), None, names)
+    known = None if any(places is None for places in coords) else np.concatenate(coords)
+    source = "the file of each sequence" if labelled else None
+    where = np.concatenate(rows)
+    return checked(Dataset(path, sequences, labels_now, groups_now, where, known, reading, source))
 
 
 def _check_width(name: str, width: int, first: str, expected: int, hint: str = "") -> None:

@@ -108,27 +108,20 @@ class Dataset:
         )
 
 
-def make_dataset(
-    path: Path,
-    sequences: Sequences,
-    rows: Array,
-    labels: Any,
-    groups: Any,
-    coords: Array | None,
-    roles: Roles,
-    label_source: str | None,
-) -> Dataset:
+def checked(dataset: Dataset) -> Dataset:
     """Check sequences, number those without names, and leave out those without tokens."""
+    sequences = dataset.sequences
     if sequences.ids is None:
         names, ids = sequences.feature_names, np.arange(len(sequences))
         sequences = Sequences(sequences.tokens, sequences.offsets, names, ids)
-    dataset = Dataset(path, sequences, None, None, rows, coords, roles, label_source)
-    dataset = dataset.labelled_by(labels, groups)
+    dataset = replace(dataset, sequences=sequences).labelled_by(dataset.labels, dataset.groups)
     empty = sequences.lengths == 0
     if empty.any() and not empty.all():
         count = f"{empty.sum()} of {len(empty)} sequences"
         left_out = shorten(np.asarray(sequences.ids)[empty].tolist())
-        warn_caller(f"{path}: {count} have no tokens and are left out: {left_out}", UserWarning)
+        warn_caller(
+            f"{dataset.path}: {count} have no tokens and are left out: {left_out}", UserWarning
+        )
         dataset = dataset._subset(~empty)
     as_sequences(dataset.sequences)
     return dataset

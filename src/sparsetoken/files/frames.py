@@ -117,12 +117,6 @@ def open_parquet(path: Path) -> Table:
     return Table(path, file.schema_arrow, batches)
 
 
-def open_arrow(path: Path) -> Table:
-    """Open an Arrow file or stream; Feather is one of these."""
-    _import(path)
-    return _open_arrow(path, [path])
-
-
 def is_saved_to_disk(folder: Path) -> bool:
     """Return whether Hugging Face datasets has written a folder."""
     return (folder / "state.json").exists() or (folder / "dataset_dict.json").exists()
@@ -130,7 +124,6 @@ def is_saved_to_disk(folder: Path) -> bool:
 
 def open_saved_to_disk(folder: Path) -> Table:
     """Open what ``Dataset.save_to_disk`` wrote: Arrow files that ``state.json`` lists."""
-    _import(folder)
     if not (folder / "state.json").exists():
         splits = sorted(path.parent.name for path in folder.glob("*/state.json"))
         raise ValueError(f"{folder} holds several sets, {', '.join(splits)}: name one of them")
@@ -142,10 +135,14 @@ def open_saved_to_disk(folder: Path) -> Table:
         raise ValueError(f"{folder / 'state.json'} does not list the files of a dataset") from None
     if indexed or not files:
         raise ValueError(f"{folder}: call flatten_indices() before save_to_disk")
-    return _open_arrow(folder, files)
+    return open_arrow(folder, files)
 
 
-def _open_arrow(path: Path, files: list[Path]) -> Table:
+def open_arrow(path: Path, files: Sequence[Path] = ()) -> Table:
+    """Open an Arrow file or stream, of which Feather is one, or the files of a folder."""
+    _import(path)
+    files = files or [path]
+
     def batches(texts: Sequence[str], features: Sequence[str]) -> Iterator[Any]:
         for file in files:
             reader = _reader(file)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken.files.arrays import read_archive
-from sparsetoken.files.dataset import Dataset, make_dataset
+from sparsetoken.files.dataset import Dataset, checked
 from sparsetoken.files.folders import read_folder
 from sparsetoken.files.frames import (
     Table,
@@ -181,10 +181,10 @@ def _read_stored(folder: Path, max_numbers: int | None) -> Dataset:
     """Map a folder that ``Sequences.writer`` has written."""
     sequences = Sequences.open(folder)
     check_size(folder, sequences.tokens.size, 0, max_numbers)
-    labels = None if sequences.labels is None else sequences.labels.tolist()
+    labels: Any = None if sequences.labels is None else sequences.labels.tolist()
     source = None if labels is None else "labels.npy"
     rows = np.arange(len(sequences.tokens))
-    return make_dataset(folder, sequences, rows, labels, None, None, Roles(), source)
+    return checked(Dataset(folder, sequences, labels, None, rows, None, Roles(), source))
 
 
 def _listed(names: str | Iterable[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array, Indices
-from sparsetoken.files.dataset import Dataset, is_missing, make_dataset
+from sparsetoken.files.dataset import Dataset, checked, is_missing
 from sparsetoken.files.frames import Table
 from sparsetoken.files.guards import shorten
 from sparsetoken.files.roles import USUAL, Roles, find_names
@@ -49,7 +49,7 @@ def read_table(path: Path, table: Table, roles: Roles, max_numbers: int | None) 
     offsets = offsets_of(np.bincount(of_token, minlength=len(ids)))
     sequences = Sequences(tokens, offsets, feature_names, ids)
     source = None if used.label is None else f"column {used.label!r}"
-    return make_dataset(path, sequences, numbers, labels, groups, None, used, source)
+    return checked(Dataset(path, sequences, labels, groups, numbers, None, used, source))
 
 
 def _choose(table: Table, roles: Roles) -> Roles:
@@ -157,7 +157,7 @@ def _check_finite(
 
 def _one_each(
     table: Table, column: Any, name: str, ids: Array, codes: Indices, rows: Indices
-) -> list[Any]:
+) -> Any:
     """Return the value of each sequence, which all its rows share."""
     values = np.array([None if is_missing(value) else value for value in column], dtype=object)
     first, row = first_rows(codes), differing_row(values, codes)
@@ -165,4 +165,4 @@ def _one_each(
         value, name_of = column.iloc[int(first[codes[row]])], ids.tolist()[codes[row]]
         before = f"{value!r} before in sequence {name_of!r}"
         raise ValueError(f"{table.where(int(rows[row]), name)}, but {before}")
-    return list(values[first].tolist())
+    return values[first].tolist()

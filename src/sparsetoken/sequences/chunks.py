@@ -6,14 +6,14 @@ passed over, by another one.
 """
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sparsetoken._types import Array, Bools, Indices
-from sparsetoken.sequences.data import Data, MemoryData, PassCounter, T
+from sparsetoken.sequences.data import Data, MemoryData, Pass
 from sparsetoken.sequences.forms import offsets_of
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
@@ -21,35 +21,29 @@ from sparsetoken.sequences.sequences import Sequences, as_sequences
 class ChunkedData(Data):
     """Whole sequences in the chunks of a Dask array of shape (n, L, d)."""
 
-    def __init__(self, array: Any, passes: PassCounter | None = None) -> None:
+    def __init__(self, array: Any) -> None:
         n, length, dim = map(int, array.shape)
-        super().__init__(np.full(n, length, dtype=np.int64), dim, None, passes)
+        super().__init__(np.full(n, length, dtype=np.int64), dim, None, None)
         self.array, self.bounds = array, offsets_of(array.chunks[0])
         self._chunks = array.to_delayed().ravel().tolist()
         self._placed: tuple[tuple[Array, ...], list[Any]] = (), [()] * len(self._chunks)
 
-    def run(
-        self,
-        function: Callable[..., Any],
-        rows: tuple[Array, ...],
-        arguments: tuple[Any, ...],
-        join: Callable[[Iterator[Any]], T],
-    ) -> T:
+    def run(self, what: Pass, rows: tuple[Array, ...] = ()) -> Any:
         """Pass over the chunks, each of which is joined before it comes to the client."""
         from dask.base import compute
         from dask.delayed import delayed
 
         self.passes.count += 1
         run = delayed(_run_chunk, pure=False)
-        shared = delayed(_ChunkPass(function, arguments, join), traverse=False, pure=False)
+        shared = delayed(what, traverse=False, pure=False)  # a plain tuple would be called
         chunks = zip(self._chunks, self.bounds.tolist(), self._place(rows), strict=False)
-        return join(iter(compute(*[run(*chunk, shared) for chunk in chunks])))
+        return what.join(iter(compute(*[run(*chunk, shared) for chunk in chunks])))
 
     def take(self, rows: Indices) -> MemoryData:
         """Bring some sequences to the client."""
         mask = np.zeros(len(self), dtype=bool)
         mask[rows] = True
-        return MemoryData(self.run(_select, (mask,), (), _concatenate), passes=self.passes)
+        return MemoryData(self.run(_SELECT, (mask,)), passes=self.passes)
 
     def _place(self, rows: tuple[Array, ...]) -> list[Any]:
         """Return each chunk's rows, at the workers: many passes in turn use the same ones."""
@@ -85,17 +79,8 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "dask"
 
 
-class _ChunkPass(NamedTuple):
-    """What is done with each chunk; a plain tuple that begins with a function is a call to Dask."""
-
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    join: Callable[[Iterator[Any]], Any]
-
-
-def _run_chunk(chunk: Array, first: int, rows: tuple[Array, ...], shared: _ChunkPass) -> Any:
-    data = MemoryData(as_sequences(chunk, first))
-    return data.run(shared.function, rows, shared.arguments, shared.join)
+def _run_chunk(chunk: Array, first: int, rows: tuple[Array, ...], what: Pass) -> Any:
+    return MemoryData(as_sequences(chunk, first)).run(what, rows)
 
 
 def _select(sequences: Sequences, mask: Bools) -> Sequences:
@@ -104,3 +89,6 @@ def _select(sequences: Sequences, mask: Bools) -> Sequences:
 
 def _concatenate(parts: Iterator[Sequences]) -> Sequences:
     return Sequences.concatenate(list(parts))
+
+
+_SELECT = Pass(_select, (), _concatenate)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -21,7 +21,6 @@ from sparsetoken.sequences.sequences import Sequences
 from sparsetoken.sequences.threads import one_blas_thread
 
 Block = tuple[slice, Sequences]
-T = TypeVar("T")
 
 _BLOCK = 2**17  # numbers: what the second-level cache holds in single precision
 
@@ -31,6 +30,14 @@ class PassCounter:
 
     def __init__(self) -> None:
         self.count = 0
+
+
+class Pass(NamedTuple):
+    """What is done with blocks, and how the results are joined."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    join: Callable[[Iterator[Any]], Any]
 
 
 class Data:
@@ -66,22 +73,18 @@ class Data:
 
     def per_sample(self, function: Callable[..., Array], *arguments: Any) -> Array:
         """Return ``function(block, *arguments)`` stacked over the blocks."""
-        return self.run(function, (), arguments, stack_rows)
+        rows: Array = self.run(Pass(function, arguments, stack_rows))
+        return rows
 
     def total(
         self, function: Callable[..., Any], rows: tuple[Array, ...], *arguments: Any
     ) -> tuple[Any, ...]:
         """Return the sum of ``function(block, *rows of the block, *arguments)``, entry by entry."""
-        return self.run(function, rows, arguments, add_up)
+        sums: tuple[Any, ...] = self.run(Pass(function, arguments, add_up), rows)
+        return sums
 
-    def run(
-        self,
-        function: Callable[..., Any],
-        rows: tuple[Array, ...],
-        arguments: tuple[Any, ...],
-        join: Callable[[Iterator[Any]], T],
-    ) -> T:
-        """Pass over the tokens, and join what ``function`` returns for the blocks."""
+    def run(self, what: Pass, rows: tuple[Array, ...] = ()) -> Any:
+        """Pass over the tokens; of ``rows`` the function gets those of its block."""
         raise NotImplementedError
 
     def take(self, rows: Indices) -> "MemoryData":
@@ -103,23 +106,17 @@ class MemoryData(Data):
         super().__init__(sequences.lengths, sequences.dim, n_jobs, passes)
         self.sequences = sequences
 
-    def run(
-        self,
-        function: Callable[..., Any],
-        rows: tuple[Array, ...],
-        arguments: tuple[Any, ...],
-        join: Callable[[Iterator[Any]], T],
-    ) -> T:
+    def run(self, what: Pass, rows: tuple[Array, ...] = ()) -> Any:
         """Pass over the blocks in threads, and join the results in their order."""
         self.passes.count += 1
 
         def on_block(block: Block) -> Any:
-            return function(block[1], *(row[block[0]] for row in rows), *arguments)
+            return what.function(block[1], *(row[block[0]] for row in rows), *what.arguments)
 
         n_threads = effective_n_jobs(self.n_jobs)
         with one_blas_thread(), ThreadPoolExecutor(n_threads) as threads:
             each = map if n_threads == 1 else threads.map
-            return join(iter(each(on_block, self._blocks)))
+            return what.join(iter(each(on_block, self._blocks)))
 
     def take(self, rows: Indices) -> "MemoryData":
         """Return some sequences; all of them are not copied."""

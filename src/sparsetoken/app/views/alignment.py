@@ -5,19 +5,7 @@ from typing import Any
 import numpy as np
 
 import sparsetoken as st
-from sparsetoken.app.figures import (
-    ON_MAP,
-    Figure,
-    axis,
-    curve,
-    edge,
-    figure,
-    heatmap,
-    mark,
-    markers,
-    quantity_axis,
-    token_bars,
-)
+from sparsetoken.app import figures as fig
 from sparsetoken.app.parameters import Values, make_problem, select, slider
 from sparsetoken.app.scripts import keywords, script, theory_command
 from sparsetoken.app.view import Line, Send, View
@@ -92,11 +80,14 @@ def _along(low: float, high: float, size: int) -> list[float]:
     return [round(number, 6) for number in np.linspace(low, high, size).tolist()]
 
 
-def _against_samples(values: Values, alphas: list[float], cosines: list[float]) -> Figure:
-    marks = [mark("now", x=values["alpha0"], log=True), mark("below: away from the signal", y=0.0)]
-    line = curve("cosine", alphas, cosines, model="two-step")
-    x = quantity_axis("alpha0", values["features"], ends=slider("alpha0"))
-    return figure(x, axis("cosine with the signal, γ", (-1.05, 1.05)), [line], marks)
+def _against_samples(values: Values, alphas: list[float], cosines: list[float]) -> fig.Figure:
+    marks = [
+        fig.mark("now", x=values["alpha0"], log=True),
+        fig.mark("below: away from the signal", y=0.0),
+    ]
+    line = fig.curve("cosine", alphas, cosines, model="two-step")
+    x = fig.quantity_axis("alpha0", values["features"], ends=slider("alpha0"))
+    return fig.figure(x, fig.axis("cosine with the signal, γ", (-1.05, 1.05)), [line], marks)
 
 
 def _best(values: Values) -> float:
@@ -105,20 +96,20 @@ def _best(values: Values) -> float:
     return float(best_bias_rate(make_problem(values), alpha=values["alpha0"], **rates))
 
 
-def _over_rates(values: Values, rates: list[float], steps: list[float], z: Any) -> Figure:
+def _over_rates(values: Values, rates: list[float], steps: list[float], z: Any) -> fig.Figure:
     best_steps = [(rate, _best(values | {"positive_rate": rate})) for rate in rates]
     shown = [(rate, step) for rate, step in best_steps if step <= _BIAS_RATES[1]]
     x, y = [rate for rate, _ in shown], [step for _, step in shown]
     at = [values["positive_rate"]], [min(values["lr_bias"], _BIAS_RATES[1])]
     ticks = {"−1": -1.0, "0": 0.0, "1": 1.0}
     traces = [
-        heatmap(rates, steps, z, "cosine", ticks, hovertemplate="%{z:.3f}<extra></extra>"),
-        edge(rates, steps, z, 0.0),
-        curve("best bias step", x, y, color=ON_MAP, dash="dot"),
-        markers("now", *at, "x", color=ON_MAP),
+        fig.heatmap(rates, steps, z, "cosine", ticks, hovertemplate="%{z:.3f}<extra></extra>"),
+        fig.edge(rates, steps, z, 0.0),
+        fig.curve("best bias step", x, y, color=fig.ON_MAP, dash="dot"),
+        fig.markers("now", *at, "x", color=fig.ON_MAP),
     ]
-    axes = quantity_axis("positive_rate"), quantity_axis("lr_bias", ends=_BIAS_RATES)
-    return figure(*axes, traces)
+    axes = fig.quantity_axis("positive_rate"), fig.quantity_axis("lr_bias", ends=_BIAS_RATES)
+    return fig.figure(*axes, traces)
 
 
 def _tokens(values: Values) -> Line:
@@ -145,8 +136,8 @@ def _tokens(values: Values) -> Line:
     weight = float(weights[signal].sum())
     return Line(
         figures=[
-            token_bars("token of a positive sequence", weights, kinds, top),
-            token_bars("token of a negative sequence", negative, noise, top),
+            fig.token_bars("token of a positive sequence", weights, kinds, top),
+            fig.token_bars("token of a negative sequence", negative, noise, top),
         ],
         sentence=(
             f"A query drawn in {dim} dimensions gives {per_cent(weight)} of its weight to the "

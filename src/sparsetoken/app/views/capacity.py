@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any
 
-from sparsetoken.app.figures import axis, by_column, figure, mark, model_curves, quantity_axis
+from sparsetoken.app import figures as fig
 from sparsetoken.app.parameters import Values, make_problem
 from sparsetoken.app.scripts import script, theory_command
 from sparsetoken.app.view import Line, Send, View
@@ -63,17 +63,17 @@ def draw(values: Values, send: Send) -> None:
 
 
 def _picture(values: Values, rows: list[tuple[str, float, Any]], now: dict[str, Any]) -> Line:
-    name, curves = values["capacity_axis"], model_curves(rows)
+    name, curves = values["capacity_axis"], fig.model_curves(rows)
     heights = [most for _, _, most in rows if most is not None]
     title = f"{MEASURED['capacity'].axis}, samples per dimension"
-    y = axis(title, logarithmic=True, over=heights)
+    y = fig.axis(title, logarithmic=True, over=heights)
     log = PARAMETERS[name].logarithmic
-    x = quantity_axis(name, over=[x for _, x, _ in rows])
+    x = fig.quantity_axis(name, over=[x for _, x, _ in rows])
     return Line(
-        figures=[figure(x, y, curves, [mark("now", x=values[name], log=log)])],
+        figures=[fig.figure(x, y, curves, [fig.mark("now", x=values[name], log=log)])],
         sentence=_sentence(values, now),
         facts={f"capacity of {look(model).label}": _text(now[model]) for model in now},
-        table=by_column(("model", name, "capacity"), rows),
+        table=fig.by_column(("model", name, "capacity"), rows),
         command=theory_command("capacity", values, "alpha0"),
     )
 

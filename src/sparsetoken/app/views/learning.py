@@ -7,18 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken.app.figures import (
-    Figure,
-    Trace,
-    axis,
-    by_column,
-    figure,
-    level,
-    majority,
-    markers,
-    model_curves,
-    quantity_axis,
-)
+from sparsetoken.app import figures as fig
 from sparsetoken.app.parameters import Values, make_problem, spreads
 from sparsetoken.app.scripts import script, theory_command
 from sparsetoken.app.view import Line, Send, View
@@ -152,11 +141,11 @@ def _picture(values: Values, alphas: list[float], known: Any, full: bool = False
         for model, of_model in known.items()
         for alpha, risk in zip(alphas, of_model, strict=True)
     ]
-    curves = model_curves(rows)
+    curves = fig.model_curves(rows)
     return Line(
         figures=[_figure(values, curves + _levels(values, full))],
         sentence=_sentence(values, curves, full),
-        table=by_column(("model", "alpha", values["quantity"], "converged"), rows),
+        table=fig.by_column(("model", "alpha", values["quantity"], "converged"), rows),
     )
 
 
@@ -181,31 +170,31 @@ def _command(values: Values) -> str:
     return theory_command(values["quantity"], end, *names)
 
 
-def _figure(values: Values, traces: list[Trace]) -> Figure:
+def _figure(values: Values, traces: list[fig.Trace]) -> fig.Figure:
     shown = MEASURED[values["quantity"]]
     title = shown.label
     if shown.name == "recall":
         title += f" at {per_cent(values['fpr'])} false positives"
-    x = quantity_axis("alpha", values["features"], ends=(_LOWEST, values["alpha_max"]))
+    x = fig.quantity_axis("alpha", values["features"], ends=(_LOWEST, values["alpha_max"]))
     heights = [height for trace in traces for height in trace["y"]]
-    return figure(x, axis(title, logarithmic=shown.logarithmic, over=heights), traces)
+    return fig.figure(x, fig.axis(title, logarithmic=shown.logarithmic, over=heights), traces)
 
 
-def _levels(values: Values, full: bool) -> list[Trace]:
+def _levels(values: Values, full: bool) -> list[fig.Trace]:
     """Return the target, what a constant answer gives, and the least error of any classifier."""
     if values["quantity"] != "test_error":
         return []
     ends = _LOWEST, values["alpha_max"]
-    lines = [level("target", ends, values["error"], dash="dot"), *majority(values, ends)[0]]
+    lines = [fig.level("target", ends, values["error"], dash="dot"), *fig.majority(values, ends)[0]]
     size = values["n_tokens"] * values["n_signal"] * 2 ** len(spreads(values))
     if full and size <= _MOST_FLOOR:
         n_points = 256 if size > 2000 else 1024
         floor = float(oracle_error(make_problem(values), "bayes", n_points=n_points))
-        lines.append(level("Bayes floor", ends, floor, model="bayes", dash="dash"))
+        lines.append(fig.level("Bayes floor", ends, floor, model="bayes", dash="dash"))
     return lines
 
 
-def _sentence(values: Values, curves: list[Trace], full: bool) -> str:
+def _sentence(values: Values, curves: list[fig.Trace], full: bool) -> str:
     if values["quantity"] != "test_error":
         *ends, last = [f"{c['y'][-1]:.3g} for {c['name']}" for c in curves]
         place = samples(values["alpha_max"], values["features"])
@@ -213,7 +202,7 @@ def _sentence(values: Values, curves: list[Trace], full: bool) -> str:
         return f"At {place} the {what} is {', '.join(ends)} and {last}."
     drawn = {trace["meta"]["model"]: trace for trace in curves}
     reached = [_reach(values, name, drawn[name], full) for name in drawn if name in _CALLED]
-    return f"At these settings {'; '.join(reached)}.{majority(values)[1]}"
+    return f"At these settings {'; '.join(reached)}.{fig.majority(values)[1]}"
 
 
 def crossing(points: Iterable[tuple[float, float]], target: float) -> float | None:
@@ -225,7 +214,7 @@ def crossing(points: Iterable[tuple[float, float]], target: float) -> float | No
     return None
 
 
-def _reach(values: Values, model: str, drawn: Trace, full: bool) -> str:
+def _reach(values: Values, model: str, drawn: fig.Trace, full: bool) -> str:
     """Say how many samples a model needs for the target, or why none will do."""
     target, name = values["error"], _CALLED[model]
     goal = f"{per_cent(target)} error"
@@ -241,13 +230,13 @@ def _reach(values: Values, model: str, drawn: Trace, full: bool) -> str:
     return f"{name} needs more than {samples(values['alpha_max'])} for {goal}"
 
 
-def _simulated(rows: list[tuple[str, float, float, float]]) -> list[Trace]:
+def _simulated(rows: list[tuple[str, float, float, float]]) -> list[fig.Trace]:
     traces = []
     for model in dict.fromkeys(row[0] for row in rows):
         columns = zip(*(row[1:] for row in rows if row[0] == model), strict=True)
         x, y, errors = map(list, columns)
         name = f"{look(model).label}, simulated"
-        traces.append(markers(name, x, y, model=model, errors=errors))
+        traces.append(fig.markers(name, x, y, model=model, errors=errors))
     return traces
 
 

@@ -6,17 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken.app.figures import (
-    ON_MAP,
-    Trace,
-    by_column,
-    curve,
-    edge,
-    figure,
-    heatmap,
-    markers,
-    quantity_axis,
-)
+from sparsetoken.app import figures as fig
 from sparsetoken.app.parameters import CONTROLS, Values, make_problem, slider
 from sparsetoken.app.scripts import script, theory_command
 from sparsetoken.app.view import Line, Send, View
@@ -138,7 +128,7 @@ def _fill(
     return fresh
 
 
-def _best_possible(values: Values) -> list[Trace]:
+def _best_possible(values: Values) -> list[fig.Trace]:
     """Return the line below which no learner reaches the target, if samples are an axis."""
     across, up, target = values["x_axis"], values["y_axis"], values["error"]
     if "alpha" not in (across, up):
@@ -154,7 +144,9 @@ def _best_possible(values: Values) -> list[Trace]:
                 line.append({other: float(place), "alpha": alpha})
     x, y = ([_at(name, place[name]) for place in line] for name in (across, up))
     return (
-        [curve(f"best possible: {per_cent(target)} error", x, y, color=COLORS[2])] if line else []
+        [fig.curve(f"best possible: {per_cent(target)} error", x, y, color=COLORS[2])]
+        if line
+        else []
     )
 
 
@@ -176,17 +168,19 @@ def _picture(values: Values, columns: list[float], rows: list[float], pairs_at: 
     ticks = {text: shade(math.log10(ratio)) for text, ratio in _TICKS.items()}
     texts = [[_text(pair) for pair in row] for row in pairs]
     hover = {"text": texts, "hovertemplate": "%{text}<extra></extra>"}
-    shown = heatmap(x, y, z, "pooled error / attention error", ticks, **hover)
-    edges = [edge(x, y, z, at) for at in (shade(-_EDGE), shade(_EDGE))]
-    cross = markers("now", [_at(across, values[across])], [_at(up, values[up])], "x", color=ON_MAP)
+    shown = fig.heatmap(x, y, z, "pooled error / attention error", ticks, **hover)
+    edges = [fig.edge(x, y, z, at) for at in (shade(-_EDGE), shade(_EDGE))]
+    cross = fig.markers(
+        "now", [_at(across, values[across])], [_at(up, values[up])], "x", color=fig.ON_MAP
+    )
     across_axis, up_axis = (
-        quantity_axis(name, n, ends=(ends[0], ends[-1]), exponents=True)
+        fig.quantity_axis(name, n, ends=(ends[0], ends[-1]), exponents=True)
         for name, ends, n in ((across, columns, dim), (up, rows, None))
     )
     table = [(x, y, *map(float, pair)) for (x, y), pair in pairs_at.items() if pair is not None]
     return Line(
-        figures=[figure(across_axis, up_axis, [shown, *edges, cross])],
-        table=by_column((across, up, "two-step", "pooled"), table),
+        figures=[fig.figure(across_axis, up_axis, [shown, *edges, cross])],
+        table=fig.by_column((across, up, "two-step", "pooled"), table),
         command=theory_command("test_error", values, "alpha", "split"),
     )
 

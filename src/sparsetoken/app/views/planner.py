@@ -5,19 +5,7 @@ from typing import Any
 import numpy as np
 
 import sparsetoken as st
-from sparsetoken.app.figures import (
-    Figure,
-    Trace,
-    band,
-    by_column,
-    curve,
-    figure,
-    level,
-    majority,
-    markers,
-    model_curves,
-    quantity_axis,
-)
+from sparsetoken.app import figures as fig
 from sparsetoken.app.parameters import CONTROLS, Values, select
 from sparsetoken.app.scripts import keywords
 from sparsetoken.app.view import Line, Send, View
@@ -85,7 +73,7 @@ def _first(values: Values) -> Line:
     return Line(
         figures=[_figure(values, rows)],
         sentence=f"{name} {said} at the usual settings; looking for better ones.",
-        table=by_column(("model", "n_samples", "test_error"), rows),
+        table=fig.by_column(("model", "n_samples", "test_error"), rows),
         facts={},
         progress="looking for the number of samples",
     )
@@ -110,30 +98,34 @@ def _picture(values: Values, plan: Any, rows: Any, alternatives: dict[str, float
         for name, value in plan.settings.items()
     }
     point, error = float(plan.n_samples), float(plan.error)
-    more = [markers("the plan", [point], [error], "star", model=plan.model)]
+    more = [fig.markers("the plan", [point], [error], "star", model=plan.model)]
     if "bayes" in alternatives:
         ends = [n for _, n, _ in rows]
         floor = alternatives["bayes"]
-        more += [level("Bayes floor", (min(ends), max(ends)), floor, model="bayes", dash="dash")]
+        more += [
+            fig.level("Bayes floor", (min(ends), max(ends)), floor, model="bayes", dash="dash")
+        ]
     table = rows + [(model, plan.n_samples, error) for model, error in alternatives.items()]
     return Line(
         figures=[_figure(values, rows, more)],
         sentence=_sentence(values, plan, alternatives),
         facts={"samples": str(plan.n_samples), "classifier": look(plan.model).label} | settings,
-        table=by_column(("model", "n_samples", "test_error"), table),
+        table=fig.by_column(("model", "n_samples", "test_error"), table),
     )
 
 
-def _figure(values: Values, rows: Any, more: list[Trace] | None = None) -> Figure:
+def _figure(values: Values, rows: Any, more: list[fig.Trace] | None = None) -> fig.Figure:
     sizes = [n for _, n, _ in rows]
     ends = min(sizes), max(sizes)
-    traces = [*model_curves(rows), level("target", ends, values["error"], dash="dot")]
-    traces += [*majority(values, ends)[0], *(more or [])]
-    x = quantity_axis("n_samples", over=sizes)
-    return figure(x, quantity_axis("test_error", over=[error for *_, error in rows]), traces)
+    traces = [*fig.model_curves(rows), fig.level("target", ends, values["error"], dash="dot")]
+    traces += [*fig.majority(values, ends)[0], *(more or [])]
+    x = fig.quantity_axis("n_samples", over=sizes)
+    return fig.figure(
+        x, fig.quantity_axis("test_error", over=[error for *_, error in rows]), traces
+    )
 
 
-def _fan(planned: Any) -> Figure:
+def _fan(planned: Any) -> fig.Figure:
     """Return the learning curves that agree with what was measured."""
     drawn, observed = planned.curve, planned.to_dict()["observed"]
     x, color = list(map(float, drawn.n_samples)), COLORS[0]
@@ -141,13 +133,16 @@ def _fan(planned: Any) -> Figure:
     names = ("n_samples", "error", "standard_error")
     sizes, errors, bars = ([row[name] for row in observed] for name in names)
     traces = [
-        *band(x, low, high, color),
-        curve("expected error, 80 %", x, middle, color=color),
-        level("target", (x[0], x[-1]), planned.target, dash="dot"),
-        markers("measured ± s.e.", sizes, errors, errors=bars),
+        *fig.band(x, low, high, color),
+        fig.curve("expected error, 80 %", x, middle, color=color),
+        fig.level("target", (x[0], x[-1]), planned.target, dash="dot"),
+        fig.markers("measured ± s.e.", sizes, errors, errors=bars),
     ]
-    axes = quantity_axis("n_samples", over=x), quantity_axis("test_error", over=[*low, *high])
-    return figure(*axes, traces)
+    axes = (
+        fig.quantity_axis("n_samples", over=x),
+        fig.quantity_axis("test_error", over=[*low, *high]),
+    )
+    return fig.figure(*axes, traces)
 
 
 def _sentence(values: Values, plan: Any, alternatives: dict[str, float]) -> str:
@@ -164,7 +159,7 @@ def _sentence(values: Values, plan: Any, alternatives: dict[str, float]) -> str:
         )
         floor = per_cent(alternatives["bayes"])
         sentence += f"; the same number gives {listed}; no classifier gets below {floor}"
-    return f"{sentence}.{majority(values)[1]}{f' {plan.caution}' if plan.caution else ''}"
+    return f"{sentence}.{fig.majority(values)[1]}{f' {plan.caution}' if plan.caution else ''}"
 
 
 VIEW = View(

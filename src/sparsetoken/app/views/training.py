@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sparsetoken.app.figures import axis, curve, figure, majority, quantity_axis
+from sparsetoken.app import figures as fig
 from sparsetoken.app.parameters import Values, make_problem
 from sparsetoken.app.scripts import keywords, script
 from sparsetoken.app.view import Line, Send
@@ -39,15 +39,15 @@ def _picture(values: Values, path: Any) -> Line:
 
     def marked(name: str, color: int, y: list[float]) -> dict[str, Any]:
         paint = COLORS[color]
-        return curve(name, steps, y, color=paint, shape="linear", mode="lines+markers")
+        return fig.curve(name, steps, y, color=paint, shape="linear", mode="lines+markers")
 
-    x = axis("gradient step", (0.7, values["steps"] + 0.3))
-    errors = [marked("test error", 1, error), *majority(values, (1.0, values["steps"]))[0]]
+    x = fig.axis("gradient step", (0.7, values["steps"] + 0.3))
+    errors = [marked("test error", 1, error), *fig.majority(values, (1.0, values["steps"]))[0]]
     cosines = [marked("query", 0, cosine), marked("readout", 3, readout)]
     return Line(
         figures=[
-            figure(x, quantity_axis("test_error", over=error), errors),
-            figure(x, axis("cosine with the signal", (-1.05, 1.05)), cosines),
+            fig.figure(x, fig.quantity_axis("test_error", over=error), errors),
+            fig.figure(x, fig.axis("cosine with the signal", (-1.05, 1.05)), cosines),
         ],
         sentence=_sentence(values, cosine, error),
         table={"step": steps, "cosine": cosine, "readout_cosine": readout, "test_error": error},
