@@ -12,8 +12,8 @@ leaves no scale free that a ridge does not hold. L-BFGS minimizes those of all h
 classes together; a step of all is one pass over the tokens, one product forward and one back.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -23,9 +23,9 @@ from sparsetoken.estimators.head_passes import evidence_gradients, query_gradien
 from sparsetoken.estimators.head_pooling import (
     EvidencePooling,
     HeadPooling,
-    LinearScorer,
     MeanPooling,
     Scorer,
+    linear_scores,
 )
 from sparsetoken.estimators.members import Heads, TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
@@ -166,7 +166,7 @@ class AttentionHeads(Heads):
         """Return what scores tokens: the intercept is divided among the R tokens of a choice."""
         classes = slice(None) if column is None else [column]
         offsets = self.intercepts[:, classes] / self.n_signal[:, np.newaxis]
-        return LinearScorer(self.directions[:, classes], offsets)
+        return partial(linear_scores, self.directions[:, classes], offsets)
 
     def pooling(self) -> HeadPooling:
         """Return the log mean over tokens, or over choices of several."""
@@ -303,9 +303,7 @@ class HeadObjective:
     def points_of(self, directions: Floats, intercepts: Floats) -> Floats:
         """Return the points of heads for tokens as they are."""
         directions = directions.reshape(len(self.regs), -1)
-        rows = np.empty_like(directions)
-        for shrinkage, alike in self._alike(self.tasks):
-            rows[alike] = self.training.standard.to_standard(directions[alike], shrinkage)
+        rows = self._by_shrinkage(self.training.standard.to_standard, self.tasks, directions)
         return np.column_stack([rows, intercepts.ravel() + directions @ self.training.mean])
 
     def two_step_queries(self) -> tuple[Floats, Floats]:
@@ -332,25 +330,22 @@ class HeadObjective:
 
     def _to_data(self, rows: Floats, which: Indices) -> tuple[Floats, Floats]:
         """Return directions and offsets for tokens as they are, of tasks in their coordinates."""
-        directions, offsets = np.empty_like(rows), np.empty(len(rows))
-        for shrinkage, alike in self._alike(which):
-            directions[alike], offsets[alike] = self.training.standard.to_data(
-                rows[alike], shrinkage
-            )
-        return directions, offsets
+        standard = self.training.standard
+        directions = self._by_shrinkage(lambda *part: standard.to_data(*part)[0], which, rows)
+        return directions, -(directions @ standard.mean)
 
     def _from_data(self, sums: Floats, totals: Floats, which: Indices) -> Floats:
         """Return sums over tokens in the coordinates of tasks."""
-        rows = np.empty_like(sums)
-        for shrinkage, alike in self._alike(which):
-            rows[alike] = self.training.standard.from_data(sums[alike], totals[alike], shrinkage)
-        return rows
+        return self._by_shrinkage(self.training.standard.from_data, which, sums, totals)
 
-    def _alike(self, which: Indices) -> Iterator[tuple[float | None, list[bool]]]:
-        """Yield each shrinkage, and which of the tasks have it."""
+    def _by_shrinkage(self, change: Any, which: Indices, *rows: Floats) -> Floats:
+        """Return what a change of coordinates makes of rows, with the shrinkage of each task."""
         shrinkages = [self.shrinkages[k] for k in which]
+        changed = np.empty_like(rows[0])
         for shrinkage in dict.fromkeys(shrinkages):
-            yield shrinkage, [one == shrinkage for one in shrinkages]
+            alike = [one == shrinkage for one in shrinkages]
+            changed[alike] = change(*(part[alike] for part in rows), shrinkage)
+        return changed
 
 
 def _balanced(sign: Floats, weight: Floats, spread: Floats | float = 1.0) -> Floats:

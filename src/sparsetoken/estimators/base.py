@@ -160,10 +160,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data, top = self._checked(X), check_count("top", top)
         if not isinstance(data, MemoryData):
             raise ValueError("explain needs X in memory, got a Dask array; pass X[:100].compute()")
-        explained: list[Explanation] = _inspection().explain(
-            self.as_stack(), data, self.classes_, top, label
-        )
-        return explained
+        return _inspection().explain(self.as_stack(), data, self.classes_, top, label)
 
     def diagnose(self, X: Any, y: Any) -> Diagnosis:
         """Say whether anything beats chance, what kind of signal it is, and what is wrong.
@@ -190,8 +187,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rng = np.random.default_rng(0)
             rows, _ = selection_rows(data, index, np.arange(len(index)), rng)
             data, index = data.take(rows), index[rows]
-        found: Diagnosis = _inspection().diagnose(self, data, index)
-        return found
+        return _inspection().diagnose(self, data, index)
 
     def threshold(
         self, fpr: float, n_tokens: int | None = None, window: int | None = None, label: Any = None
@@ -228,8 +224,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             be enough.
         """
         check_is_fitted(self)
-        found: Estimate = _inspection().threshold(self, fpr, n_tokens, window, label)
-        return found
+        return _inspection().threshold(self, fpr, n_tokens, window, label)
 
     def stream(
         self, *, fpr: float | None = None, n_tokens: int | None = None, window: int | None = None
@@ -261,8 +256,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         True
         """
         check_is_fitted(self)
-        made: ScoreStream = _inspection().stream(self, fpr, n_tokens, window)
-        return made
+        return _inspection().stream(self, fpr, n_tokens, window)
 
     def _fit(self, data: Data, sign: Floats, weights: Floats) -> None:
         raise NotImplementedError

@@ -7,7 +7,6 @@ Everything but plain JSON values is a dict with one key that says what it is.
 
 import importlib
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,11 @@ Arrays = dict[str, Array]
 Shapes = dict[str, Any]
 """The shape of each array: a letter for the size of an axis. d features, c classes and C scores are
 those of the classifier, v is features times tokens; any other letter is the same number throughout
-a record. A dict is for dicts in a list, a tuple for tuples in a list."""
+a record. A tuple is for tuples in a list."""
 
 _LEARNED = re.compile(r"[a-z]\w*[a-z0-9]_")
-_HEADS: Shapes = {"specs": "K", "directions": "KCd", "intercepts": "KC", "folds": ("KCd", "KC")}
+_HEADS: Shapes = {"directions": "KCd", "intercepts": "KC", "folds": ("KCd", "KC")}
 _KERNELS: Shapes = {"directions": "KCM", "intercepts": "KC", "folds": ("KCM", "KC"), "gammas": "K"}
-_NODES = dict.fromkeys(("left", "right", "feature", "threshold"), "N")
 
 _OURS = "sparsetoken.estimators"
 CLASSIFIERS: dict[str, Shapes] = {
@@ -55,10 +53,7 @@ RECORDS: dict[str, tuple[str, Shapes]] = {
         "stack",
         {"weights": "K", "scales": "K", "limits": "2K", "shift": "C", "center": "d"},
     ),
-    "Trees": (
-        "trees",
-        {"unit": "d", "levels": "ld", "forests": {"roots": "T", "value": "Nc"} | _NODES},
-    ),
+    "Trees": ("trees", {"unit": "d", "levels": "ld"}),
 }
 """Members, and what else a fitted classifier consists of: a new member is named here, with the
 shapes of its arrays, which compiled loops rely on."""
@@ -166,28 +161,16 @@ def check_shapes(record: Any, shapes: Shapes, sizes: dict[str, int]) -> None:
         value = getattr(record, field)
         if value is None and field == "tokens":  # saved without them
             continue
-        if isinstance(shape, dict):
-            for item in value:
-                own = dict(sizes)
-                for key, letters in shape.items():
-                    _check_shape(f"{field}.{key}", item[key], letters, own)
-        else:
-            for array, letters in _each(value, shape):
+        if isinstance(shape, str):
+            _check_shape(field, value, shape, sizes)
+            continue
+        for item in value:
+            for array, letters in zip(item, shape, strict=True):
                 _check_shape(field, array, letters, sizes)
 
 
-def _each(value: Any, shape: Any) -> Iterator[tuple[Any, str]]:
-    """Yield an array and its shape, or those of each tuple in a list."""
-    if isinstance(shape, str):
-        yield value, shape
-    else:
-        for item in value:
-            yield from zip(item, shape, strict=True)
-
-
 def _check_shape(name: str, value: Any, letters: str, sizes: dict[str, int]) -> None:
-    shape = (len(value),) if isinstance(value, list) else getattr(value, "shape", ())
-    numeric = isinstance(value, list) or name == "classes_" or value.dtype.kind in "fiu"
+    shape, numeric = value.shape, name == "classes_" or value.dtype.kind in "fiu"
     wanted = tuple(
         int(letter) if letter.isdigit() else sizes.setdefault(letter, size)
         for letter, size in zip(letters, shape, strict=False)

@@ -6,6 +6,7 @@ these five functions, and serves batches, explanations and streams. Columns are 
 whatever they mean.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,25 +22,14 @@ _LEAST = 1e-300
 _FAR = 700.0  # an exponent so far below the largest counts for nothing, and never for infinity
 
 
-class Scorer(Protocol):
-    """Scores of tokens."""
-
-    def __call__(self, tokens: Array) -> Floats:
-        """Return the scores (tokens, K, C) of tokens (tokens, d)."""
+Scorer = Callable[[Array], Floats]
+"""tokens (tokens, d) → their scores (tokens, K, C)."""
 
 
-class LinearScorer(NamedTuple):
-    """⟨x, direction⟩ + offset."""
-
-    directions: Floats
-    """(K, C, d)."""
-    offsets: Floats
-    """(K, C)."""
-
-    def __call__(self, tokens: Array) -> Floats:
-        """Return the scores (tokens, K, C)."""
-        flat = self.directions.reshape(-1, self.directions.shape[-1])
-        return (tokens @ flat.T).reshape(-1, *self.offsets.shape) + self.offsets
+def linear_scores(directions: Floats, offsets: Floats, tokens: Array) -> Floats:
+    """Return ⟨x, direction⟩ + offset of all tokens, for directions (K, C, d)."""
+    flat = directions.reshape(-1, directions.shape[-1])
+    return (tokens @ flat.T).reshape(-1, *offsets.shape) + offsets
 
 
 class HeadPooling(Protocol):
@@ -88,8 +78,7 @@ class MeanPooling(NamedTuple):
 
     def end(self, summary: Any, n_tokens: int) -> Floats:
         """Return the mean."""
-        mean: Floats = summary / n_tokens
-        return mean
+        return summary / n_tokens
 
 
 class EvidencePooling(NamedTuple):
@@ -197,8 +186,7 @@ class ReadoutPooling(NamedTuple):
     def end(self, summary: Any, n_tokens: int) -> Floats:
         """Return the weighed mean."""
         _, total, along = summary
-        score: Floats = (along / total)[np.newaxis]
-        return score
+        return (along / total)[np.newaxis]
 
 
 def pooled_scores(sequences: Sequences, scorer: Scorer, pooling: HeadPooling) -> Floats:

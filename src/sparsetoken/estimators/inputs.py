@@ -34,7 +34,7 @@ def check_data(classifier: Any, X: Any, *, reset: bool) -> Data:
         names = getattr(sequences, "feature_names", None) if names is None else names
         order = _check_names(classifier, names, reset=reset)
         if order is not None:
-            sequences = _in_order(sequences, order)
+            sequences = Sequences(sequences.tokens[:, order], sequences.offsets)
         data = MemoryData(sequences, n_jobs)
     if reset:
         classifier.n_features_in_ = data.dim
@@ -99,10 +99,6 @@ def _column_names(X: Any) -> Array | None:
     if columns is None or not all(isinstance(name, str) for name in columns):
         return None
     return np.asarray(columns, dtype=object)
-
-
-def _in_order(sequences: Sequences, order: Indices) -> Sequences:
-    return Sequences(sequences.tokens[:, order], sequences.offsets)
 
 
 def _is_table(X: Any) -> bool:

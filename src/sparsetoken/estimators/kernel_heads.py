@@ -7,7 +7,8 @@ the mean kernel of their pairs of tokens, in the span of a few landmarks.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -69,8 +70,9 @@ class KernelHeads(Heads):
     def scorer(self, column: int | None = None) -> Scorer:
         """Return f and the intercept."""
         classes = slice(None) if column is None else [column]
-        heads = self.directions[:, classes], self.intercepts[:, classes]
-        return KernelScorer(self.mean, self.scale, self.landmarks, self.gammas, *heads)
+        coefs, intercepts = self.directions[:, classes], self.intercepts[:, classes]
+        mean, scale, landmarks, gammas = self.mean, self.scale, self.landmarks, self.gammas
+        return partial(_kernel_scores, coefs, intercepts, mean, scale, landmarks, gammas)
 
     def pooling(self) -> HeadPooling:
         """Return the mean over tokens."""
@@ -79,27 +81,6 @@ class KernelHeads(Heads):
     def describe(self) -> list[dict[str, Any]]:
         """Return the widths of the kernels."""
         return [{"model": "kernel", "gamma": float(gamma)} for gamma in self.gammas]
-
-
-class KernelScorer(NamedTuple):
-    """f(x) = Σ coefₘ exp(−γ‖z(x) − landmarkₘ‖²) + intercept of each head."""
-
-    mean: Floats
-    scale: Floats
-    landmarks: Floats
-    gammas: Floats
-    coefs: Floats
-    """(K, C, M)."""
-    intercepts: Floats
-
-    def __call__(self, tokens: Array) -> Floats:
-        """Return the scores (tokens, K, C)."""
-        scores = np.empty((len(tokens), *self.intercepts.shape))
-        for low in range(0, len(tokens), _AT_ONCE):
-            scaled = (tokens[low : low + _AT_ONCE] - self.mean) * self.scale
-            for k, kernel in enumerate(_kernels(scaled, self.landmarks, self.gammas)):
-                scores[low : low + _AT_ONCE, k] = kernel @ self.coefs[k].T
-        return scores + self.intercepts
 
 
 def kernel_means(
@@ -115,6 +96,23 @@ def kernel_means(
         for k, kernel in enumerate(kernels):
             sums[rows, k] += np.add.reduceat(kernel, starts)
     return sums.reshape(len(sums), -1) / sequences.lengths[:, np.newaxis]
+
+
+def _kernel_scores(
+    coefs: Floats,
+    intercepts: Floats,
+    mean: Floats,
+    scale: Floats,
+    landmarks: Floats,
+    gammas: Floats,
+    tokens: Array,
+) -> Floats:
+    scores = np.empty((len(tokens), *intercepts.shape))
+    for low in range(0, len(tokens), _AT_ONCE):
+        scaled = (tokens[low : low + _AT_ONCE] - mean) * scale
+        for k, kernel in enumerate(_kernels(scaled, landmarks, gammas)):
+            scores[low : low + _AT_ONCE, k] = kernel @ coefs[k].T
+    return scores + intercepts
 
 
 def _kernels(tokens: Floats, landmarks: Floats, gammas: Floats) -> Iterator[Floats]:
@@ -139,8 +137,7 @@ def _squared_distances(tokens: Floats, landmarks: Floats) -> Floats:
 def _inverse_root(kernel: Floats) -> Floats:
     """Return K^(−1/2), smooth where eigenvalues vanish: rounding must not decide."""
     values, vectors = np.linalg.eigh(kernel)
-    root: Floats = (vectors / np.sqrt(np.maximum(values, 0.0) + _FLOOR * values[-1])) @ vectors.T
-    return root
+    return (vectors / np.sqrt(np.maximum(values, 0.0) + _FLOOR * values[-1])) @ vectors.T
 
 
 def _pick_tokens(training: TrainingSamples) -> Floats:

@@ -6,6 +6,7 @@ has a default: a new member is ``fit``, ``scores`` and ``without_fold``.
 """
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -14,9 +15,9 @@ from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.folds import Fold
 from sparsetoken.estimators.head_pooling import (
     HeadPooling,
-    LinearScorer,
     ReadoutPooling,
     Scorer,
+    linear_scores,
     pooled_scores,
 )
 from sparsetoken.estimators.reference import class_signs
@@ -246,7 +247,7 @@ class LinearHead(TokenHeads):
     def scorer(self, column: int | None = None) -> Scorer:
         """Return what scores tokens by query and readout."""
         directions = np.stack([self.query, self.coef])[:, np.newaxis]
-        return LinearScorer(directions, np.array([[0.0], [self.intercept]]))
+        return partial(linear_scores, directions, np.array([[0.0], [self.intercept]]))
 
     def pooling(self) -> HeadPooling:
         """Return the mean of readouts, weighed by the softmax of queries."""

@@ -37,10 +37,6 @@ class PosteriorHeads(AttentionHeads):
     prior: Any = None
     """(K,): how likely each number of signal tokens is, as the training samples tell."""
 
-    def __post_init__(self) -> None:
-        if any(spec.n_signal < 1 for spec in self.specs):  # compiled loops rely on it
-            raise ValueError("a head looks for less than one signal token")
-
     def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
         either = self.either_class and training.signs.shape[1] == 1 and not self.sums_evidence
         most = 1 if self.sums_evidence else max(int(self.reference_length) // 2, 1)
@@ -67,9 +63,8 @@ class PosteriorHeads(AttentionHeads):
 
     def refine(self, training: TrainingSamples) -> None:
         """Iterate on all samples, from the directions of some of them."""
-        for heads, c, sign, iteration in self._iterations(
-            training, training.weights[:, np.newaxis]
-        ):
+        weights = training.weights[:, np.newaxis]
+        for heads, c, sign, iteration in self._iterations(training, weights):
             vectors = sign * self.directions[heads, c]
             start = training.standard.to_standard(vectors, iteration.shrinkage)
             columns = iteration.at(start, np.zeros(len(heads), dtype=int))
@@ -81,8 +76,7 @@ class PosteriorHeads(AttentionHeads):
 
     def prior_of(self, count: int) -> Floats:
         """Return how likely each head is, as the training samples tell."""
-        prior: Floats = self.prior
-        return prior
+        return self.prior
 
     def _iterations(
         self, training: TrainingSamples, weights: Floats

@@ -62,8 +62,7 @@ class Columns:
     @property
     def squared(self) -> Floats:
         """Squared lengths of v."""
-        lengths: Floats = (self.vectors**2).sum(axis=1)
-        return lengths
+        return (self.vectors**2).sum(axis=1)
 
     @property
     def offsets(self) -> Floats:
@@ -189,8 +188,7 @@ class Iteration:
         columns.occupied = sums.total / self.n_tokens[columns.group]
         carriers = self.positives[columns.group] + sums.unlabelled[0]
         columns.rate = carriers / self.n_samples[columns.group]
-        moved: Floats = np.linalg.norm(step, axis=1) / np.sqrt(np.maximum(columns.squared, 1e-300))
-        return moved
+        return np.linalg.norm(step, axis=1) / np.sqrt(np.maximum(columns.squared, 1e-300))
 
     def _sums(
         self, columns: Columns, data: Data, rows: tuple[Floats, Floats], judge: bool

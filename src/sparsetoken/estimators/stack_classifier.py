@@ -50,8 +50,7 @@ class StackClassifier(SequenceClassifier):
     @property
     def token_mean_(self) -> Floats:
         """The mean token, what contributions are counted from."""
-        mean: Floats = self.stack_.center
-        return mean
+        return self.stack_.center
 
     def _members(self, n_tokens: int | None) -> list[Member]:
         """Return the unfitted members; sequences have ``n_tokens`` tokens, None if it varies."""

@@ -203,8 +203,7 @@ def _whiten(sequences: Sequences, positive: Bools) -> Floats:
         raise ValueError("X must vary: the tokens of the negative samples are all the same")
     covariance.flat[:: sequences.dim + 1] += 1e-10 * largest
     factor = cholesky(covariance, lower=True, overwrite_a=True)
-    white: Floats = solve_triangular(factor, tokens.T, lower=True, overwrite_b=True).T
-    return white
+    return solve_triangular(factor, tokens.T, lower=True, overwrite_b=True).T
 
 
 def _jackknife(values: Floats) -> float:
