@@ -1,5 +1,6 @@
 """Each pooling against counting in plain NumPy: in batches, token by token, and divided."""
 
+from dataclasses import replace
 from functools import reduce
 from itertools import combinations
 
@@ -8,7 +9,7 @@ import pytest
 from dense_reference import softmax
 from scipy.special import logsumexp
 
-from sparsetoken.estimators.head_pooling import EvidencePooling, MeanPooling, ReadoutPooling
+from sparsetoken.estimators.head_pooling import EvidencePooling, HeadPooling, ReadoutPooling
 
 RNG = np.random.default_rng(0)
 LENGTHS = [1, 2, 5, 7]
@@ -16,10 +17,10 @@ OFFSETS = np.cumsum([0, *LENGTHS])
 SCORES = RNG.standard_normal((OFFSETS[-1], 2, 3))  # of two heads, for three classes
 EVIDENCE = EvidencePooling(np.array([1.0, -3.0]), np.array([1, 2]))
 POOLINGS = {
-    "mean": MeanPooling(),
+    "mean": HeadPooling(),
     "evidence": EVIDENCE,
-    "windows": EVIDENCE._replace(contiguous=True),
-    "sums": EVIDENCE._replace(reference_length=4.0),
+    "windows": replace(EVIDENCE, contiguous=True),
+    "sums": replace(EVIDENCE, reference_length=4.0),
     "readout": ReadoutPooling(),
 }
 
@@ -61,7 +62,7 @@ def test_tokens_one_by_one_and_divided_make_the_same_score(name):
 
 def test_a_mean_is_the_mean():
     expected = [part.mean(axis=0) for part in np.split(SCORES, OFFSETS[1:-1])]
-    assert MeanPooling().pool(SCORES, OFFSETS) == pytest.approx(np.array(expected))
+    assert HeadPooling().pool(SCORES, OFFSETS) == pytest.approx(np.array(expected))
 
 
 def test_a_readout_is_weighed_by_the_softmax_of_its_query():
@@ -75,7 +76,7 @@ def test_a_readout_is_weighed_by_the_softmax_of_its_query():
 def test_sums_grow_with_every_token():
     """Of several heads that speak for the class, and equal the mean at the reference length."""
     means = EvidencePooling(np.ones(2), np.array([1, 2]))
-    sums = means._replace(reference_length=5.0)
+    sums = replace(means, reference_length=5.0)
     u = SCORES[3:8]
     whole, shorter = (sums.pool(u[:n], np.array([0, n])) for n in (5, 4))
     assert whole == pytest.approx(means.pool(u, np.array([0, 5])))

@@ -23,7 +23,6 @@ from sparsetoken.estimators.head_passes import evidence_gradients, query_gradien
 from sparsetoken.estimators.head_pooling import (
     EvidencePooling,
     HeadPooling,
-    MeanPooling,
     Scorer,
     linear_scores,
 )
@@ -242,7 +241,7 @@ class PooledHeads(AttentionHeads):
 
     def pooling(self) -> HeadPooling:
         """Return the mean over tokens."""
-        return MeanPooling()
+        return HeadPooling()
 
     def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
         shrinkages = self._coordinates(_POOLED_SHRINKAGES, training)

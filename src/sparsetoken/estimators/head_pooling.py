@@ -7,7 +7,8 @@ whatever they mean.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -32,11 +33,12 @@ def linear_scores(directions: Floats, offsets: Floats, tokens: Array) -> Floats:
     return (tokens @ flat.T).reshape(-1, *offsets.shape) + offsets
 
 
-class HeadPooling(Protocol):
-    """How the scores u of a sequence's tokens make one score."""
+class HeadPooling:
+    """How the scores u of a sequence's tokens make one score: by their mean, if nothing else."""
 
     def pool(self, u: Floats, offsets: Indices) -> Floats:
         """Return the scores (n, K, C) of sequences, which ``offsets`` cut."""
+        return np.add.reduceat(u, offsets[:-1]) / _spread(np.diff(offsets))
 
     def divide(self, u: Floats, offsets: Indices, center: Floats) -> tuple[Floats, Floats, Floats]:
         """Return attention and contribution (tokens, K, C) of each token, and the baseline (K, C).
@@ -44,44 +46,25 @@ class HeadPooling(Protocol):
         The baseline is the score of tokens that are all scored ``center``, (K, C). It and the
         contributions of a sequence's tokens add up to its score; the attention to one.
         """
-
-    def begin(self, u: Floats) -> Any:
-        """Return the summary of one token, scored (K, C)."""
-
-    def join(self, earlier: Any, later: Any) -> Any:
-        """Return the summary of tokens followed by others."""
-
-    def end(self, summary: Any, n_tokens: int) -> Floats:
-        """Return the score (K, C) of the ``n_tokens`` tokens of a summary."""
-
-
-class MeanPooling(NamedTuple):
-    """The mean of the tokens' scores: all weigh the same."""
-
-    def pool(self, u: Floats, offsets: Indices) -> Floats:
-        """Return the means."""
-        return np.add.reduceat(u, offsets[:-1]) / _spread(np.diff(offsets))
-
-    def divide(self, u: Floats, offsets: Indices, center: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return equal attention, and each token's part of the mean."""
         lengths = np.diff(offsets)
         attention = _spread(1.0 / np.repeat(lengths, lengths))
         return np.broadcast_to(attention, u.shape), attention * (u - center), center
 
     def begin(self, u: Floats) -> Any:
-        """Return a sum of one."""
+        """Return the summary of one token, scored (K, C)."""
         return u
 
     def join(self, earlier: Any, later: Any) -> Any:
-        """Return the sum."""
+        """Return the summary of tokens followed by others."""
         return earlier + later
 
     def end(self, summary: Any, n_tokens: int) -> Floats:
-        """Return the mean."""
+        """Return the score (K, C) of the ``n_tokens`` tokens of a summary."""
         return summary / n_tokens
 
 
-class EvidencePooling(NamedTuple):
+@dataclass(frozen=True)
+class EvidencePooling(HeadPooling):
     """a·log mean exp(Σ u/a) over choices of R tokens: the log-odds that some R carry a signal.
 
     With R = 1 that is attention whose query is the readout. If signal tokens are neighbors, the
@@ -159,7 +142,7 @@ class EvidencePooling(NamedTuple):
         return (self.temperatures * (choices - usual))[..., np.newaxis]
 
 
-class ReadoutPooling(NamedTuple):
+class ReadoutPooling(HeadPooling):
     """The mean of readouts, weighed by the softmax of queries: u holds both, (tokens, 2, 1)."""
 
     def pool(self, u: Floats, offsets: Indices) -> Floats:

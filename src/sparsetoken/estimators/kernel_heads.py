@@ -14,7 +14,7 @@ import numpy as np
 
 from sparsetoken._types import Array, Floats
 from sparsetoken.estimators.attention_heads import HeadObjective, HeadSpec
-from sparsetoken.estimators.head_pooling import HeadPooling, MeanPooling, Scorer
+from sparsetoken.estimators.head_pooling import Scorer
 from sparsetoken.estimators.members import Heads, TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.estimators.standardize import SQUARED_NORM
@@ -73,10 +73,6 @@ class KernelHeads(Heads):
         coefs, intercepts = self.directions[:, classes], self.intercepts[:, classes]
         mean, scale, landmarks, gammas = self.mean, self.scale, self.landmarks, self.gammas
         return partial(_kernel_scores, coefs, intercepts, mean, scale, landmarks, gammas)
-
-    def pooling(self) -> HeadPooling:
-        """Return the mean over tokens."""
-        return MeanPooling()
 
     def describe(self) -> list[dict[str, Any]]:
         """Return the widths of the kernels."""

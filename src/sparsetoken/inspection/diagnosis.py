@@ -1,7 +1,6 @@
 """What a fitted model found, and what is wrong with it or with its data."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -31,17 +30,8 @@ _LOW_RELIABILITY = 0.7
 _SHIFTED, _LEAST_SHIFT = 3.0, 0.05  # standard errors, and AUC, that new scores lie below held-out
 
 
-class _Evidence(NamedTuple):
-    """What findings about a model are made from."""
-
-    auc: dict[str, float]
-    above: dict[str, float]
-    """How many standard errors of chance each AUC is above one half."""
-    kind: str
-    error: float
-    """Standard error of a pooled AUC."""
-    shifted: bool
-    """Whether new sequences are told apart clearly worse than those held out in fit."""
+Aucs = dict[str, float]
+"""By what the sequences are scored by: "model", "pooled", "attention" and so on."""
 
 
 def diagnose(
@@ -70,13 +60,12 @@ def diagnose(
     above = _above_chance(auc, counts, held_out_counts, bool(seen.any()))
     kind = _kind(model, auc, error) if above["model"] > _CERTAIN else "nothing found"
     shifted = shifted and above["reversed"] <= _CERTAIN
-    evidence = _Evidence(auc, above, kind, error, shifted)
     findings = (
         duplicated(data),
         few_samples(counts, model.classes_),
         outlying(data),
-        *_faults_of_the_scores(evidence),
-        *_faults_of_the_model(model, evidence),
+        *_faults_of_the_scores(auc, above, shifted),
+        *_faults_of_the_model(model, auc, above, kind, error, shifted),
         constant(data),
     )
     half = model.half_auc_
@@ -101,8 +90,8 @@ def _is_below(new: tuple[Floats, Floats], held_out: tuple[Floats, Floats]) -> bo
 
 
 def _above_chance(
-    auc: dict[str, float], counts: Indices, held_out_counts: Indices, cross_validated: bool
-) -> dict[str, float]:
+    auc: Aucs, counts: Indices, held_out_counts: Indices, cross_validated: bool
+) -> Aucs:
     """Return how many standard errors of chance each AUC is above one half."""
     chance = _chance_error(counts)
     wide, held_out_error = (_CROSS_VALIDATED * e for e in (chance, _chance_error(held_out_counts)))
@@ -117,7 +106,7 @@ def _above_chance(
     }
 
 
-def _simple_aucs(model: SequenceClassifier, data: Data, signs: Floats) -> dict[str, float]:
+def _simple_aucs(model: SequenceClassifier, data: Data, signs: Floats) -> Aucs:
     """Return the AUC of simple readouts: of the mean token, attended ones, spread and length."""
     queries = model.leading_query()
     attended, reversed_ = (
@@ -174,7 +163,7 @@ def _scaled(features: Floats) -> Floats:
     return (features - features.mean(axis=0)) / np.where(deviation > 1e-9, deviation, np.inf)
 
 
-def _kind(model: SequenceClassifier, auc: dict[str, float], error: float) -> str:
+def _kind(model: SequenceClassifier, auc: Aucs, error: float) -> str:
     """Say what decides: the member of largest weight, or attention if it beats pooling."""
     if model.reference_ is None:  # nothing was weighed by samples held out
         sparse = model.leading_query().any() and auc["attention"] > auc["pooled"] + error
@@ -184,9 +173,11 @@ def _kind(model: SequenceClassifier, auc: dict[str, float], error: float) -> str
     return names.get(max(members, key=lambda name: members[name]), "a few tokens")
 
 
-def _faults_of_the_scores(evidence: _Evidence) -> Iterator[Finding]:
-    """Yield what the scores tell of the data that were given."""
-    auc, above, *_, shifted = evidence
+def _faults_of_the_scores(auc: Aucs, above: Aucs, shifted: bool) -> Iterator[Finding]:
+    """Yield what the scores tell of the data that were given.
+
+    ``shifted``: these are told apart clearly worse than those held out in fit.
+    """
     yield Finding(
         "length predicts the label",
         above["length"] > _CERTAIN + 1.0 and abs(auc["length"] - 0.5) > 0.15,
@@ -218,11 +209,13 @@ def _faults_of_the_scores(evidence: _Evidence) -> Iterator[Finding]:
     )
 
 
-def _faults_of_the_model(model: SequenceClassifier, evidence: _Evidence) -> Iterator[Finding]:
+def _faults_of_the_model(
+    model: SequenceClassifier, auc: Aucs, above: Aucs, kind: str, error: float, shifted: bool
+) -> Iterator[Finding]:
     """Yield what may be wrong with a model; other data than those of training do not accuse it."""
-    auc, above, kind, error, shifted = evidence
     members, attends = model.members_, bool(np.any(model.leading_query()))
-    yield _anti_aligned(model, evidence, attends)
+    decides = attends and not shifted and (model.reference_ is None or kind == "a few tokens")
+    yield _anti_aligned(model, auc, decides and auc["reversed"] > auc["attention"] + 2.0 * error)
     yield _tokens_of_the_negatives(model)
     least = min(auc["model"], auc.get("held out", auc["attention"]))
     yield Finding(
@@ -260,9 +253,7 @@ def _use(model: SequenceClassifier, names: tuple[str, ...], else_do: str = "") -
     return f"use {' or '.join(others)}." if others else else_do
 
 
-def _anti_aligned(model: SequenceClassifier, evidence: _Evidence, attends: bool) -> Finding:
-    auc, _, kind, error, shifted = evidence
-    decides = model.reference_ is None or kind == "a few tokens"
+def _anti_aligned(model: SequenceClassifier, auc: Aucs, found: bool) -> Finding:
     advice = "Give it more samples, or another random_state."
     if model.reference_ is None:
         advice = (
@@ -271,7 +262,7 @@ def _anti_aligned(model: SequenceClassifier, evidence: _Evidence, attends: bool)
         )
     return Finding(
         "anti-aligned query",
-        attends and decides and not shifted and auc["reversed"] > auc["attention"] + 2.0 * error,
+        found,
         f"Attention to the opposite tokens classifies better (AUC {auc['reversed']:.3f} "
         f"instead of {auc['attention']:.3f}).",
         advice,
