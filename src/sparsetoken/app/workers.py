@@ -72,6 +72,8 @@ class _Worker:
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         threading.Thread(target=self._listen, args=(loop,), daemon=True).start()
         self.kill = self._process.kill
+        self.read = self._lines.get
+        """The next line, empty at the end of an answer, None if the process has ended."""
 
     def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
         line: bytes | None = b""
@@ -87,10 +89,6 @@ class _Worker:
         """Hand over a request; an empty one stops that under way."""
         with suppress(OSError):  # that it has ended is seen by who reads its lines
             self._pipe.send(request)
-
-    async def read(self) -> bytes | None:
-        """Return the next line, empty at the end of an answer, None if the process has ended."""
-        return await self._lines.get()
 
     async def stop(self) -> bool:
         """Stop an answer at its next line; return whether that came soon."""

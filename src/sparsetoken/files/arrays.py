@@ -16,7 +16,7 @@ from sparsetoken.sequences.checks import OneTokenWarning, warn_caller
 from sparsetoken.sequences.forms import offsets_of, stack
 from sparsetoken.sequences.grouping import group_rows, one_per_group
 from sparsetoken.sequences.interop import as_floats
-from sparsetoken.sequences.sequences import Sequences
+from sparsetoken.sequences.sequences import Sequences, grouped
 
 
 def read_archive(archive: NamedArrays) -> Dataset:
@@ -71,9 +71,9 @@ def _divide(
             raise ValueError(
                 f"with {by!r}, X must have shape (tokens, d), {by} (tokens,): {shapes}"
             )
-        codes = group_rows(bag)[1]
+        ids, codes = group_rows(bag)
         rows = np.argsort(codes, kind="stable")
-        sequences = Sequences.from_stacked(X, bag)
+        sequences = grouped(X, ids, codes)
     elif archive.path.suffix == ".h5ad":
         columns = shorten([column for column, array in arrays.items() if len(array.shape) == 1], 12)
         raise ValueError(

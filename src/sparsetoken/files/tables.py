@@ -10,10 +10,9 @@ from sparsetoken.files.dataset import Dataset, checked, is_missing
 from sparsetoken.files.frames import Table
 from sparsetoken.files.guards import shorten
 from sparsetoken.files.roles import USUAL, Roles, find_names
-from sparsetoken.sequences.forms import offsets_of
 from sparsetoken.sequences.grouping import constant_columns, differing_row, first_rows, group_rows
 from sparsetoken.sequences.interop import as_floats, frame_tokens, split_lists
-from sparsetoken.sequences.sequences import Sequences
+from sparsetoken.sequences.sequences import grouped
 
 
 def read_table(path: Path, table: Table, roles: Roles, max_numbers: int | None) -> Dataset:
@@ -29,25 +28,23 @@ def read_table(path: Path, table: Table, roles: Roles, max_numbers: int | None) 
     if len(rows) < len(frame):
         tokens, lengths, frame = tokens[rows], lengths[rows], frame.iloc[rows]
     ids, codes = _names(table, frame, used.by, rows)
-    if table.kinds[features[0]] in ("any", "number"):
+    plain = table.kinds[features[0]] in ("any", "number")
+    if plain:
         _check_finite(table, tokens, features, rows, None if used.by is None else ids[codes])
     labels, groups = (
         None if name is None else _one_each(table, frame[name], name, ids, codes, rows)
         for name in (used.label, used.group)
     )
-    of_token, numbers = np.repeat(codes, lengths), np.repeat(rows, lengths)
-    if roles.features is None and table.kinds[features[0]] in ("any", "number"):
+    of_token = np.repeat(codes, lengths)
+    if roles.features is None and plain:
         for i in constant_columns(tokens, of_token):
             raise ValueError(
                 f"column {features[i]!r} has one value in each sequence, as a label has; leave it "
                 f"out with 'ignore', or take all columns with the pattern '*' for 'features'"
             )
-    if (np.diff(of_token) < 0).any():
-        order = np.argsort(of_token, kind="stable")
-        tokens, numbers = tokens[order], numbers[order]
     feature_names = features if len(features) == tokens.shape[1] else None
-    offsets = offsets_of(np.bincount(of_token, minlength=len(ids)))
-    sequences = Sequences(tokens, offsets, feature_names, ids)
+    sequences = grouped(tokens, ids, of_token, feature_names)
+    numbers = np.repeat(rows, lengths)[np.argsort(of_token, kind="stable")]
     source = None if used.label is None else f"column {used.label!r}"
     return checked(Dataset(path, sequences, labels, groups, numbers, None, used, source))
 

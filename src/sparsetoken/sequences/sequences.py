@@ -175,7 +175,7 @@ class Sequences:
                 f"column {names[i]!r} has one value in each sequence, as a label has: leave it out "
                 "by 'ignore', or name the features in 'features' if it is one"
             )
-        sequences = _grouped(tokens, ids, codes, as_names(names))
+        sequences = grouped(tokens, ids, codes, as_names(names))
         if not one_each:
             return sequences
         return sequences, *(one_per_group(frame[name], ids, codes) for name in one_each)
@@ -205,7 +205,7 @@ class Sequences:
         ids, codes = group_rows(bag, "bag")
         if array.ndim != 2 or len(array) != len(codes):
             raise ValueError(f"tokens must have shape ({len(codes)}, dim), got {array.shape}")
-        return _grouped(array, ids, codes, names)
+        return grouped(array, ids, codes, names)
 
     @classmethod
     def from_padded(cls, array: Any, mask: Any = None) -> "Sequences":
@@ -449,7 +449,8 @@ def as_sequences(X: Any, first: int = 0, *, finite: bool = True) -> Sequences:
     return sequences
 
 
-def _grouped(tokens: Array, ids: Array, codes: Indices, names: Array | None) -> Sequences:
+def grouped(tokens: Array, ids: Array, codes: Indices, names: Any = None) -> Sequences:
+    """Return the tokens of each sequence together; ``codes`` has the sequence of each token."""
     if (np.diff(codes) < 0).any():
         tokens = tokens[np.argsort(codes, kind="stable")]
     return Sequences(tokens, offsets_of(np.bincount(codes, minlength=len(ids))), names, ids)

@@ -1,9 +1,6 @@
 // Figures of the service, in the fonts and colors of the page.
 
-export function narrow() {
-    return window.matchMedia("(max-width: 760px)").matches;
-}
-
+const narrow = () => window.matchMedia("(max-width: 760px)").matches;
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 // On black, colors are lighter; var(--…) is a color of the page.

@@ -35,15 +35,11 @@ function toValue(control, place) {
     return whole ? Math.round(value) : Number(value.toPrecision(3));
 }
 
-const isText = (control) => !control.slider && !Object.keys(control.options).length;
-
 // The value that a text stands for, or undefined if it stands for none.
 export function parse(control, text) {
-    if (isText(control)) {
-        return text;
-    }
-    if (Object.keys(control.options).length) {
-        return Object.hasOwn(control.options, text) ? text : undefined;
+    if (!control.slider) {
+        const options = Object.keys(control.options);
+        return !options.length || options.includes(text) ? text : undefined;
     }
     if (text.trim() === "") {
         return control.default === null ? null : undefined;
@@ -69,9 +65,7 @@ export function build(parent, spec, changed) {
         const group = make("details", { className: "group", open: true }, make("summary", {}, heading));
         for (const name of names) {
             const control = spec.controls[name];
-            const choices = Object.keys(control.options).length;
-            const kind = choices ? choice : isText(control) ? lines : number;
-            const [element, set] = kind(control, changed);
+            const [element, set] = (control.slider ? number : field)(control, changed);
             element.append(make("p", { className: "help", id: `help-${name}` }, control.help));
             element.dataset.name = name;
             element.title = control.help;
@@ -83,23 +77,19 @@ export function build(parent, spec, changed) {
     return setters;
 }
 
-function choice(control, changed) {
-    const { name, options } = control;
-    const select = make("select", { id: `choice-${name}`, "aria-describedby": `help-${name}` },
-        ...Object.entries(options).map(([value, text]) => make("option", { value: value }, text)));
-    select.addEventListener("change", () => changed(name, select.value));
-    const label = make("label", { htmlFor: select.id, className: "label" }, capital(control.label));
-    return [make("div", { className: "control line" }, label, select), (value) => { select.value = value; }];
-}
-
-function lines(control, changed) {
-    const field = make("textarea", {
-        id: `lines-${control.name}`, rows: 6, spellcheck: false, maxLength: 4000,
-        placeholder: "size,error\n50,0.31\n100,0.24\n200,0.17", "aria-describedby": `help-${control.name}`,
+// A choice among options, or some lines of text.
+function field(control, changed) {
+    const { name } = control;
+    const choices = Object.entries(control.options).map(([value, text]) => make("option", { value: value }, text));
+    const element = choices.length ? make("select", { id: `choice-${name}` }, ...choices) : make("textarea", {
+        id: `lines-${name}`, rows: 6, spellcheck: false, maxLength: 4000,
+        placeholder: "size,error\n50,0.31\n100,0.24\n200,0.17",
     });
-    field.addEventListener("input", () => changed(control.name, field.value));
-    const label = make("label", { htmlFor: field.id, className: "label" }, capital(control.label));
-    return [make("div", { className: "control" }, label, field), (value) => { field.value = value; }];
+    element.setAttribute("aria-describedby", `help-${name}`);
+    element.addEventListener("input", () => changed(name, element.value));
+    const label = make("label", { htmlFor: element.id, className: "label" }, capital(control.label));
+    const className = choices.length ? "control line" : "control";
+    return [make("div", { className: className }, label, element), (value) => { element.value = value; }];
 }
 
 function number(fixed, changed) {

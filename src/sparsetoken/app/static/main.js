@@ -33,7 +33,7 @@ function current(view = state.view, values = state.values) {
 
 function defaults(view) {
     const all = Object.fromEntries(Object.values(spec.controls).map((c) => [c.name, c.default]));
-    return view === OWN ? all : { ...all, ...spec.views[view].defaults };
+    return { ...all, ...spec.views[view].defaults };
 }
 
 function set(name, value) {
@@ -68,9 +68,6 @@ function move() {
 // ---- the address
 
 function address() {
-    if (state.view === OWN) {
-        return `?view=${OWN}`;
-    }
     const query = new URLSearchParams({ view: state.view, ...current() });
     if (state.pin?.view === state.view) {
         query.set("pin", state.pin.query);
@@ -113,7 +110,7 @@ async function follow() {
     const pin = query.get("pin");
     query.delete("view");
     query.delete("pin");
-    const exists = Object.hasOwn(spec.views, view) || view === OWN;
+    const exists = Object.hasOwn(spec.views, view);
     const [values, wrong] = read(query);
     if (!exists) {
         wrong.unshift(`there is no view ${view}`);
@@ -231,11 +228,10 @@ function arrange() {
     document.body.dataset.view = state.view;
     document.querySelector(".controls").hidden = get("figure").hidden = get("actions").hidden = get("below").hidden = own;
     get("data").hidden = !own;
-    const about = own ? { title: "Your data", controls: [] } : spec.views[state.view];
+    const about = spec.views[state.view];
     document.title = `${about.title} · sparsetoken explorer`;
     if (own) {
         get("sentence").textContent = "Which tokens of your sequences matter, how well does that work, and would more data help?";
-        return;
     }
     for (const element of document.querySelectorAll(".control")) {
         const name = element.dataset.name;
@@ -284,18 +280,15 @@ function listen() {
         setters.random_state(next);
         set("random_state", next);
     });
-    get("pin").addEventListener("click", () => {
-        state.pin = { view: state.view, query: String(new URLSearchParams(current())), curves: pins(content.figures) };
+    const keep = (pin) => {
+        state.pin = pin;
         push = true;
         write();
         show();
-    });
-    get("unpin").addEventListener("click", () => {
-        state.pin = null;
-        push = true;
-        write();
-        show();
-    });
+    };
+    get("pin").addEventListener("click", () =>
+        keep({ view: state.view, query: String(new URLSearchParams(current())), curves: pins(content.figures) }));
+    get("unpin").addEventListener("click", () => keep(null));
     get("csv").addEventListener("click", () => save("text/csv", csv(), `${state.view}.csv`));
     for (const format of ["svg", "png"]) {
         get(format).addEventListener("click", () => [...get("figure").children].forEach((drawn, i) =>
@@ -324,13 +317,8 @@ function paint(dark) {
 
 function go(view) {
     if (view !== state.view) {
-        if (view !== OWN) {
-            for (const [name, value] of Object.entries(spec.views[view].defaults)) {
-                if (state.values[name] === null) {
-                    setAll({ [name]: value });
-                }
-            }
-        }
+        const own = Object.entries(spec.views[view].defaults);
+        setAll(Object.fromEntries(own.filter(([name]) => state.values[name] === null)));
         state.view = view;
         content = null;
         push = true;
@@ -350,7 +338,8 @@ async function begin() {
     spec = await fetchJson("/api/explorer");
     spec.controls.n_signal.limit = () => state.values.n_tokens;
     setters = build(get("groups"), spec, set);
-    for (const [name, { title, question }] of [...Object.entries(spec.views), [OWN, { title: "Your data", question: "What is in your own sequences?" }]]) {
+    spec.views[OWN] = { title: "Your data", question: "What is in your own sequences?", controls: [], defaults: {} };
+    for (const [name, { title, question }] of Object.entries(spec.views)) {
         const tab = make("button", { type: "button", title: question }, title);
         tab.dataset.view = name;
         tab.addEventListener("click", () => go(name));
