@@ -21,6 +21,8 @@ QUERY = {"cosine": 0.9, "sharpness": 1.0, "n_points": 1024}
 @pytest.fixture(autouse=True)
 def worked_examples(monkeypatch):
     """Run the classes that CONTRIBUTING shows; forget them afterwards."""
+    for name in st.models.names():
+        st.models.get(name)  # what is imported now is not forgotten
     monkeypatch.setattr(losses, "_KNOWN", dict(losses._KNOWN))
     monkeypatch.setattr(pooling, "_KNOWN", dict(pooling._KNOWN))
     monkeypatch.setattr(base, "KNOWN", dict(base.KNOWN))

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -131,7 +132,7 @@ def test_two_classifiers_on_the_same_samples():
 
 def test_one_sample_less_is_not_enough():
     size = st.plan.test_size("auc", value=0.8, width=0.1, positive_rate=0.3)
-    assert size.width <= 0.1 < size._width(size.n_positive - 1, size.n_negative)
+    assert size.width <= 0.1 < replace(size, n_positive=size.n_positive - 1).width
 
 
 def test_few_alarms_do_not_place_a_threshold():
@@ -193,7 +194,7 @@ def test_power_of_a_test_of_the_auc_agrees_with_simulation(value, null):
     rng, shape = np.random.default_rng(0), (TRIALS, plan.n_positive)
     positive = rng.standard_normal(shape) + math.sqrt(2) * _quantile(value)
     areas = auc(positive, rng.standard_normal((TRIALS, plan.n_negative)))
-    bar = math.sqrt(plan._variance(null, plan.n_positive, plan.n_negative))
+    bar = math.sqrt(plan._variance(null))
     found = np.mean(np.abs(areas - null) > 1.959964 * bar)
     assert found == pytest.approx(0.8, abs=0.03)  # the formula is not for Gaussian scores
 

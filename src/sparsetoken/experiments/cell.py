@@ -295,16 +295,12 @@ def _readout_samples(cell: Cell) -> float:
     return size or 0.0
 
 
-def draw_trial(cell: Cell, rng: np.random.Generator) -> dict[str, Estimate]:
-    """Return the cell's quantities after training on one drawn data set."""
-    arguments = cell.problem, cell.size, cell.values["dim"], cell.settings
-    return _read(cell.model.trial(*arguments, rng), cell)
-
-
 def _mean_of_trials(cell: Cell) -> dict[str, Estimate]:
     """Return the mean over the cell's trials of each quantity, with its standard error."""
     seeds = np.random.SeedSequence(cell.seed).spawn(cell.values["trials"])
-    results = [draw_trial(cell, np.random.default_rng(seed)) for seed in seeds]
+    drawn_from = cell.problem, cell.size, cell.values["dim"], cell.settings
+    trials = (cell.model.trial(*drawn_from, np.random.default_rng(seed)) for seed in seeds)
+    results = [_read(trial, cell) for trial in trials]
     numbers = {}
     for quantity in cell.quantities:
         drawn = np.array([float(result[quantity]) for result in results])

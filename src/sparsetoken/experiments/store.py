@@ -120,7 +120,8 @@ class Store:
                 for quantity, number in outcome.items()
             }
         state = "failed" if isinstance(outcome, str) else "done"
-        self._append({"key": cell.key, "state": state} | _describe(cell) | {"content": content})
+        described = {"source": cell.source, "quantities": cell.quantities, "values": cell.values}
+        self._append({"key": cell.key, "state": state} | described | {"content": content})
 
     def missing(self, cells: Iterable[Cell]) -> list[Cell]:
         """Return those of the cells that have no numbers yet, also those that failed."""
@@ -172,11 +173,6 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _describe(cell: Cell) -> dict[str, Any]:
-    """Return what a line says of its cell."""
-    return {"source": cell.source, "quantities": cell.quantities, "values": cell.values}
 
 
 def _read_line(line: bytes) -> dict[str, Any] | None:

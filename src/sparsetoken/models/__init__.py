@@ -1,8 +1,8 @@
 """Models, one file each: what a classifier is called, predicted to do, and does.
 
-A new one is a file of this folder with a subclass of :class:`~sparsetoken.models.base.Model`,
-listed in ``_FILES``; outside of the package, the class alone will do. Names and looks are known
-without numerics.
+A new one is a file of this folder with a subclass of :class:`~sparsetoken.models.base.Model`, and
+its look in :data:`~sparsetoken.models.base.LOOKS`; outside of the package, the class alone will do.
+Names and looks are known without numerics: a file is imported when its model is asked for.
 """
 
 import importlib
@@ -10,25 +10,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from sparsetoken._validation import check_choice
-from sparsetoken.models.base import KNOWN, Look, Model, OneClassError, Range
+from sparsetoken.models.base import KNOWN, LOOKS, POOLINGS, Look, Model, OneClassError, Range
 from sparsetoken.vocabulary import COLORS, MARKERS
 
 __all__ = ["DEFAULT", "Look", "Model", "OneClassError", "Range", "get", "look", "names"]
 
 DEFAULT = "sparse-token"
 """What a plan is about unless it is told otherwise."""
-# In the order in which they are listed and drawn, the default classifier first.
-_FILES = (
-    *("sparse_token", "two_step", "pooled", "vectorized", "attention", "joint", "training"),
-    *("optimal", "bayes"),
-)
 
 
-def _models() -> dict[str, type[Model]]:
-    for file in _FILES:
-        importlib.import_module(f"{__name__}.{file}")
-    order = {file.replace("_", "-"): index for index, file in enumerate(_FILES)}
-    return dict(sorted(KNOWN.items(), key=lambda item: order.get(item[0], len(order))))
+def _listed() -> list[str]:
+    return list(LOOKS | KNOWN)
 
 
 def names() -> list[str]:
@@ -40,9 +32,7 @@ def names() -> list[str]:
     >>> st.models.names()[:3]
     ['sparse-token', 'two-step', 'pooled']
     """
-    from sparsetoken.models.attention import POOLINGS
-
-    return [*_models(), *POOLINGS]
+    return [*_listed(), *POOLINGS]
 
 
 def get(name: str, settings: Mapping[str, Any] | None = None) -> Model:
@@ -69,9 +59,10 @@ def get(name: str, settings: Mapping[str, Any] | None = None) -> Model:
     """
     if not isinstance(name, str):
         raise ValueError(f"model must be a name or an import path, got {name!r}")
-    known = _models()
-    if name in known:
-        return known[name]()
+    if name in LOOKS:
+        importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    if name in KNOWN:
+        return KNOWN[name]()
     from sparsetoken.models.attention import Attention
     from sparsetoken.models.two_step import TwoStepAttention
     from sparsetoken.pooling import get_pooling, pooling_models
@@ -79,18 +70,15 @@ def get(name: str, settings: Mapping[str, Any] | None = None) -> Model:
     if ":" in name:
         get_pooling(name)  # raises ValueError if there is none
     else:
-        check_choice("model", name, dict.fromkeys([*known, *pooling_models()]))
+        check_choice("model", name, dict.fromkeys([*_listed(), *pooling_models()]))
     return (Attention if "cosine" in (settings or {}) else TwoStepAttention)(name)
 
 
 def look(name: str) -> Look:
     """Return how a model is called and drawn; a pooling of the user's gets a free color."""
-    from sparsetoken.models.attention import POOLINGS
-
-    known = _models()
-    if name in known and hasattr(known[name], "look"):
-        return known[name].look
-    if name in POOLINGS:
-        return POOLINGS[name]
+    if hasattr(KNOWN.get(name), "look"):
+        return KNOWN[name].look
+    if name in LOOKS | POOLINGS:
+        return (LOOKS | POOLINGS)[name]
     index = sum(map(ord, name)) % len(MARKERS)
     return Look(name, "", COLORS[index], MARKERS[index])

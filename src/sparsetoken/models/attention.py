@@ -2,27 +2,26 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from sparsetoken._validation import check_count
-from sparsetoken.models.base import Draw, Look, TrainingSet, measured
-from sparsetoken.models.readout import ReadoutModel
-from sparsetoken.vocabulary import COLORS
+from sparsetoken.estimators.readout import LinearReadout
+from sparsetoken.models.base import Draw, measured
+from sparsetoken.models.readout import ReadoutModel, TrainingSet
+from sparsetoken.performance import Performance
+from sparsetoken.pooling import Pooling, get_pooling, pooling_models
+from sparsetoken.problem import Problem, random_direction
+from sparsetoken.sampling import (
+    LearnedQuery,
+    exact_performance,
+    sample_feature_law,
+    sample_features,
+)
 
-if TYPE_CHECKING:
-    from sparsetoken.performance import Performance
-    from sparsetoken.pooling import Pooling
-    from sparsetoken.problem import Problem
-
-POOLINGS = {
-    "hardmax": Look(
-        "hardmax", "all the weight on the token with the largest score", COLORS[3], "D"
-    ),
-    "elementwise": Look(
-        "elementwise", "attention whose tokens do not compete for weight", COLORS[4], "v"
-    ),
-}
-"""How models with another pooling than softmax look; they are called by the pooling's name."""
+_TOKENS = 600_000  # drawn to judge one readout, within these numbers of points
+_LEAST_POINTS, _MOST_POINTS = 2_048, 16_384
 
 
 class Attention(ReadoutModel):
@@ -35,9 +34,6 @@ class Attention(ReadoutModel):
     """
 
     name = "attention"
-    look = Look(
-        "attention", "softmax attention with a query given by cosine and sharpness", COLORS[5], "P"
-    )
     settings: ClassVar[tuple[str, ...]] = ("cosine", "sharpness", "reg", "loss", "n_points")
 
     def __init__(self, pooling: str = "attention") -> None:
@@ -53,20 +49,13 @@ class Attention(ReadoutModel):
         return self._pooling
 
     @property
-    def pooling(self) -> "Pooling":
+    def pooling(self) -> Pooling:
         """How scores become weights."""
-        from sparsetoken.pooling import get_pooling, pooling_models
-
         named = pooling_models().get(self._pooling)
         return get_pooling(self._pooling) if named is None else named
 
     def draw_query(self, draw: Draw) -> Any:
         """Make a query of the given length, at the given angle to a random signal."""
-        import numpy as np
-
-        from sparsetoken.problem import random_direction
-        from sparsetoken.sampling import LearnedQuery
-
         settings, dim = draw.settings, check_count("dim", draw.dim, minimum=2)
         direction, other = (random_direction(dim, draw.rng) for _ in range(2))
         other -= (other @ direction) * direction
@@ -76,7 +65,7 @@ class Attention(ReadoutModel):
         return LearnedQuery(query, np.zeros_like(query), 0.0, direction, 1.0)
 
     def check(
-        self, problem: "Problem", values: Mapping[str, Any], quantities: frozenset[str]
+        self, problem: Problem, values: Mapping[str, Any], quantities: frozenset[str]
     ) -> None:
         """Refuse a query that is not given, unless nothing is asked about it, or one too many."""
         if "cosine" not in self.settings and "cosine" in values:
@@ -93,8 +82,6 @@ class Attention(ReadoutModel):
 
     def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
         """Draw the features that the query makes of fresh samples."""
-        from sparsetoken.sampling import sample_features
-
         features, y = sample_features(
             draw.problem,
             draw.parts[1],
@@ -106,8 +93,25 @@ class Attention(ReadoutModel):
         )
         return TrainingSet(features, 2.0 * y - 1.0, query.direction, query)
 
-    def judge(self, draw: Draw, training: TrainingSet) -> "Performance":
+    def judge(self, draw: Draw, training: TrainingSet) -> Performance:
         """Return the performance of query and readout on fresh points of their law."""
-        from sparsetoken.models.trials import judge_attention
-
         return judge_attention(draw, training.query, training.readout, self.pooling)
+
+
+def judge_attention(
+    draw: Draw, query: LearnedQuery, readout: LinearReadout, pooling: Pooling
+) -> Performance:
+    """Return the performance of query and readout on freshly drawn points of their law."""
+    problem = draw.problem
+    affordable = _TOKENS // max(problem.lengths) // len(problem.kinds)
+    n_points = draw.settings.get("n_points", min(max(affordable, _LEAST_POINTS), _MOST_POINTS))
+    law = sample_feature_law(
+        problem,
+        n_points,
+        cosine=query.cosine,
+        sharpness=query.sharpness,
+        pooling=pooling,
+        random_state=draw.rng,
+    )
+    loss = draw.settings["loss"]
+    return exact_performance(law, *readout, query.query, query.direction, loss=loss)

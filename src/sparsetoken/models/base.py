@@ -1,16 +1,22 @@
-"""What a model is. Nothing here, or at the top of a model's file, imports numerics."""
+"""What a model is, and how ours look. Nothing here imports numerics."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sparsetoken._validation import check_count, check_real, shown
-from sparsetoken.vocabulary import MEASURED, PARAMETERS, check_known, check_parameters, group
+from sparsetoken.vocabulary import (
+    COLORS,
+    MEASURED,
+    PARAMETERS,
+    check_known,
+    check_parameters,
+    group,
+)
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from sparsetoken._types import Array
     from sparsetoken.problem import Problem
 
 Size = float | tuple[float | None, float | None] | None
@@ -29,6 +35,47 @@ class Look(NamedTuple):
     help: str
     color: str
     marker: str
+
+
+LOOKS = {
+    "sparse-token": Look(
+        "SparseTokenClassifier", "the default classifier for real data", COLORS[5], "*"
+    ),
+    "two-step": Look(
+        "two-step attention",
+        "attention whose query is learned by two gradient steps: the published protocol",
+        COLORS[0],
+        "o",
+    ),
+    "pooled": Look("pooled", "a linear readout of the mean token", COLORS[1], "s"),
+    "vectorized": Look("vectorized", "a linear readout of all tokens in a row", COLORS[2], "^"),
+    "attention": Look(
+        "attention", "softmax attention with a query given by cosine and sharpness", COLORS[5], "P"
+    ),
+    "joint": Look(
+        "joint training",
+        "attention whose parameters are all trained together, to the minimum",
+        COLORS[2],
+        "D",
+    ),
+    "training": Look(
+        "gradient descent", "attention whose parameters all move in every step", COLORS[3], "v"
+    ),
+    "optimal": Look(
+        "best possible", "the best that any learner can do with these samples", COLORS[6], "P"
+    ),
+    "bayes": Look("Bayes", "the best classifier that knows the signal", COLORS[6], "X"),
+}
+"""How the models of this folder look, in the order in which they are listed and drawn."""
+POOLINGS = {
+    "hardmax": Look(
+        "hardmax", "all the weight on the token with the largest score", COLORS[3], "D"
+    ),
+    "elementwise": Look(
+        "elementwise", "attention whose tokens do not compete for weight", COLORS[4], "v"
+    ),
+}
+"""How models with another pooling than softmax look; they are called by the pooling's name."""
 
 
 class Draw(NamedTuple):
@@ -82,8 +129,8 @@ class Model:
     """A classifier with its theory and its simulation, for all who compute, plan or draw it.
 
     A subclass with a ``name`` can be asked for by that name in sweeps, figures, plans, on the
-    command line and by :func:`sparsetoken.models.get`. Theory and trial are independent: each
-    imports what it needs where it needs it, and a trial never uses the theory's points.
+    command line and by :func:`sparsetoken.models.get`. Theory and trial are independent: a trial
+    never uses the theory's points.
 
     Attributes
     ----------
@@ -118,6 +165,8 @@ class Model:
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls):
             KNOWN[cls.name] = cls
+            if "look" not in vars(cls) and cls.name in LOOKS:
+                cls.look = LOOKS[cls.name]
 
     def theory(
         self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
@@ -143,8 +192,7 @@ class Model:
         """
         if not isinstance(sizes, Iterable) or isinstance(sizes, str):
             raise ValueError(f"sizes must be a list of samples per dimension, got {shown(sizes)}")
-        complete = self.complete(settings)
-        self._check(problem, complete, frozenset())
+        complete = self._complete(problem, settings, frozenset())
         return self.predict(problem, [_check_size(size) for size in sizes], complete)
 
     def predict(self, problem: "Problem", sizes: list[Size], settings: Settings) -> list[Any]:
@@ -176,8 +224,7 @@ class Model:
             With the names of ``simulated`` as attributes, which are floats, and the same methods.
             Training samples of one class raise OneClassError.
         """
-        complete = self.complete(settings)
-        self._check(problem, complete, self.simulated)
+        complete = self._complete(problem, settings, self.simulated)
         dim, size = check_count("dim", dim), _check_size(size, infinite=False)
         return self.train(Draw(problem, size, dim, complete, rng))
 
@@ -229,10 +276,14 @@ class Model:
         ``values`` has all that was given to a cell of a sweep, also what this model does not take.
         """
 
-    def _check(self, problem: Any, settings: Settings, quantities: frozenset[str]) -> None:
+    def _complete(
+        self, problem: Any, settings: Mapping[str, Any], quantities: frozenset[str]
+    ) -> Settings:
         from sparsetoken.problem import check_problem
 
-        self.check(check_problem(problem), settings, quantities)
+        complete = self.complete(settings)
+        self.check(check_problem(problem), complete, quantities)
+        return complete
 
     def complete(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings with the defaults of the others, or raise ValueError.
@@ -276,28 +327,3 @@ def one_size(size: Size) -> float:
     if size is None or isinstance(size, tuple):
         raise ValueError(f"alpha must be one number of samples per dimension, got {size}")
     return float(size)
-
-
-class TrainingSet(NamedTuple):
-    """Training features with their labels, and the geometry behind them."""
-
-    features: "Array"
-    sign: "Array"
-    direction: "Array"
-    """Unit vector of the signal."""
-    query: Any = None
-    """The drawn query, a LearnedQuery; None without one."""
-    readout: Any = None
-    """The LinearReadout, if it is trained already."""
-
-    def margins(self, readout: Any) -> "Array":
-        """Return the scores times the signs of the labels."""
-        return self.sign * (self.features @ readout.coef + readout.intercept)
-
-    def check_classes(self) -> None:
-        """Raise OneClassError unless there are samples of both classes."""
-        if abs(self.sign.sum()) == self.sign.size:
-            raise OneClassError(
-                f"a trial drew only one class among {self.sign.size} training samples: "
-                "raise dim, alpha or positive_rate"
-            )

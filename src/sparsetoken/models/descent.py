@@ -10,7 +10,8 @@ from sparsetoken._types import Array
 from sparsetoken.estimators.readout import LinearReadout, fit_readout
 from sparsetoken.estimators.two_step import two_gradient_steps
 from sparsetoken.losses import Loss, get_loss
-from sparsetoken.models.base import TWO_STEPS, Draw, TrainingSet
+from sparsetoken.models.base import TWO_STEPS, Draw
+from sparsetoken.models.readout import TrainingSet
 from sparsetoken.problem import Problem
 from sparsetoken.sampling import LearnedQuery
 from sparsetoken.sequences.data import MemoryData

@@ -1,23 +1,13 @@
 """Joint training: the same samples teach query and readout, up to the minimum."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsetoken.models.attention import Attention
-from sparsetoken.models.base import (
-    QUERY,
-    TWO_STEPS,
-    Draw,
-    Look,
-    Settings,
-    Size,
-    TrainingSet,
-    one_size,
-)
+from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Settings, Size, one_size
+from sparsetoken.models.descent import train_jointly
+from sparsetoken.models.readout import TrainingSet
 from sparsetoken.models.training import DESCENT
-from sparsetoken.vocabulary import COLORS
-
-if TYPE_CHECKING:
-    from sparsetoken.problem import Problem
+from sparsetoken.problem import Problem
 
 
 class JointTraining(Attention):
@@ -27,17 +17,11 @@ class JointTraining(Attention):
     """
 
     name = "joint"
-    look = Look(
-        "joint training",
-        "attention whose parameters are all trained together, to the minimum",
-        COLORS[2],
-        "D",
-    )
     settings = (*TWO_STEPS, "reg", "n_points")
     predicted = DESCENT
     simulated = Attention.simulated | (QUERY - {"misalignment"})
 
-    def predict(self, problem: "Problem", sizes: list[Size], settings: Settings) -> list[Any]:
+    def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
         """Return the minimum, marked as not converged where it cannot be trusted."""
         from sparsetoken.models.predictions import Minimum
 
@@ -48,6 +32,4 @@ class JointTraining(Attention):
 
     def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
         """Draw tokens and train on all of them: two steps, the readout, then all parameters."""
-        from sparsetoken.models.descent import train_jointly
-
         return train_jointly(draw)

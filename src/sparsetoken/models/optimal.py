@@ -2,15 +2,21 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
-from sparsetoken.models.base import Draw, Look, Model, Settings, Size, measured
-from sparsetoken.vocabulary import COLORS
+import numpy as np
+from sklearn.metrics import roc_auc_score
 
-if TYPE_CHECKING:
-    from sparsetoken.problem import Problem
+from sparsetoken._types import Bools, Floats
+from sparsetoken.estimators import BayesAttentionClassifier
+from sparsetoken.models.base import Draw, Model, Settings, Size, measured
+from sparsetoken.problem import Problem
+from sparsetoken.sampling import sample_posterior_mean
 
 _LEARNED = frozenset({"test_error", "auc", "recall", "cosine"})
+_TOKENS = 2_000_000  # drawn to judge the best learner, within these numbers of samples
+_LEAST_SAMPLES, _MOST_SAMPLES = 4_000, 100_000
 
 
 class BestLearner(Model):
@@ -21,9 +27,6 @@ class BestLearner(Model):
     """
 
     name = "optimal"
-    look = Look(
-        "best possible", "the best that any learner can do with these samples", COLORS[6], "P"
-    )
     settings = ("unlabelled", "start", "n_points")
     predicted = _LEARNED | measured("thresholds", "oracle")
     simulated = _LEARNED
@@ -32,9 +35,7 @@ class BestLearner(Model):
         "of the signal tokens known to the learner"
     )
 
-    def limit(
-        self, problem: "Problem", n_samples: float, dim: float, choice: dict[str, Any]
-    ) -> Any:
+    def limit(self, problem: Problem, n_samples: float, dim: float, choice: dict[str, Any]) -> Any:
         """Return what the iteration from nothing reaches: the best learner that is quick.
 
         Its limit is within a few per cent of finite sizes from twenty samples on.
@@ -44,11 +45,9 @@ class BestLearner(Model):
 
     def classifier(self, settings: Mapping[str, Any]) -> Any:
         """Return a BayesAttentionClassifier, which estimates what the optimum knows."""
-        from sparsetoken.estimators import BayesAttentionClassifier
-
         return BayesAttentionClassifier()
 
-    def predict(self, problem: "Problem", sizes: list[Size], settings: Settings) -> list[Any]:
+    def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
         """Return the optimum, or what is reached from the given start; and the thresholds."""
         from sparsetoken.models.predictions import OptimalTheory
 
@@ -56,6 +55,61 @@ class BestLearner(Model):
 
     def train(self, draw: Draw) -> Any:
         """Let the iteration learn from one drawn data set."""
-        from sparsetoken.models.trials import OptimalTrial
-
         return OptimalTrial(draw)
+
+
+class FreshSamples:
+    """What was trained, judged on fresh samples; a subclass draws them."""
+
+    threshold = 0.0
+
+    @property
+    def judged(self) -> tuple[Floats, Bools]:
+        """Scores of fresh sequences, and whether they are positive."""
+        raise NotImplementedError
+
+    @property
+    def test_error(self) -> float:
+        """Fraction of fresh sequences labelled wrongly."""
+        scores, labels = self.judged
+        return float(np.mean((scores > self.threshold) != labels))
+
+    @property
+    def auc(self) -> float:
+        """Fraction of pairs in the right order."""
+        scores, labels = self.judged
+        return float(roc_auc_score(labels, scores))
+
+    def recall(self, fpr: float) -> float:
+        """Return the fraction of the positives above the threshold that ``fpr`` sets."""
+        scores, labels = self.judged
+        return float(np.mean(scores[labels] > np.quantile(scores[~labels], 1.0 - fpr)))
+
+
+class OptimalTrial(FreshSamples):
+    """What message passing learned, judged on freshly drawn sequences."""
+
+    threshold = 0.5
+
+    def __init__(self, draw: Draw) -> None:
+        self.draw = draw
+        self.learned = sample_posterior_mean(
+            draw.problem,
+            draw.n_samples,
+            draw.dim,
+            n_unlabelled=round(draw.settings["unlabelled"] * draw.dim),
+            start=draw.settings.get("start", "nothing"),
+            random_state=draw.rng,
+        )
+
+    @property
+    def cosine(self) -> float:
+        """Cosine between what is learned and the signal."""
+        return self.learned.cosine
+
+    @cached_property
+    def judged(self) -> tuple[Floats, Bools]:
+        """Probabilities of fresh sequences to be positive, and whether they are."""
+        n_samples = _TOKENS // max(self.draw.problem.lengths)
+        n_samples = min(max(n_samples, _LEAST_SAMPLES), _MOST_SAMPLES)
+        return self.learned.judge(n_samples, self.draw.rng)

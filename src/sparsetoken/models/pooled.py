@@ -2,52 +2,43 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sparsetoken.models.base import Draw, Look, TrainingSet
-from sparsetoken.models.readout import ReadoutModel
-from sparsetoken.vocabulary import COLORS
+import numpy as np
 
-if TYPE_CHECKING:
-    from sparsetoken.performance import Performance
-    from sparsetoken.problem import Problem
+from sparsetoken.estimators import PooledClassifier
+from sparsetoken.models.base import Draw
+from sparsetoken.models.readout import ReadoutModel, TrainingSet
+from sparsetoken.performance import Performance
+from sparsetoken.pooling import Mean
+from sparsetoken.problem import Problem
+from sparsetoken.sampling import pooled_performance, sample_features
 
 
 class Pooled(ReadoutModel):
     """A linear readout of the mean token."""
 
     name = "pooled"
-    look = Look("pooled", "a linear readout of the mean token", COLORS[1], "s")
-
     drawn_up_to = 60
 
-    def feature_variance(self, problem: "Problem") -> float:
+    def feature_variance(self, problem: Problem) -> float:
         """Return that of a mean token."""
         return math.fsum(group.probability / group.kind.n_tokens for group in problem.groups)
 
     def classifier(self, settings: Mapping[str, Any]) -> Any:
         """Return a PooledClassifier."""
-        from sparsetoken.estimators import PooledClassifier
-
         return PooledClassifier(**self.complete(settings))
 
     def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
         """Draw mean tokens; every direction of the signal is as good as another."""
-        import numpy as np
-
-        from sparsetoken.pooling import Mean
-        from sparsetoken.sampling import sample_features
-
         zero, direction = np.zeros(draw.dim), np.eye(1, draw.dim)[0]
         features, y = sample_features(
             draw.problem, draw.n_samples, zero, direction, pooling=Mean(), random_state=draw.rng
         )
         return TrainingSet(features, 2.0 * y - 1.0, direction)
 
-    def judge(self, draw: Draw, training: TrainingSet) -> "Performance":
+    def judge(self, draw: Draw, training: TrainingSet) -> Performance:
         """Return the readout's performance: its scores are Gaussian."""
-        from sparsetoken.sampling import pooled_performance
-
         coef, intercept = training.readout
         return pooled_performance(
             draw.problem, coef, intercept, training.direction, loss=draw.settings["loss"]

@@ -1,4 +1,7 @@
-"""What the theory says about each model; every number is computed when it is first asked for."""
+"""What the theory says about each model; every number is computed when it is first asked for.
+
+Models import this where they predict: their trials do without the theory.
+"""
 
 import math
 from functools import cached_property
@@ -31,17 +34,7 @@ _MISFIT = 0.12  # how far the law was off there, as a fraction: the error bar
 
 
 class OracleTheory:
-    """The best weights of an architecture, chosen with the signal known: nothing is trained.
-
-    Parameters
-    ----------
-    problem : SparseTokenProblem or Population
-        The model of the data.
-    architecture : str
-        Whose weights they are.
-    settings : dict
-        ``n_points``, if the theory's own number is not to be taken.
-    """
+    """The best weights of an architecture, chosen with the signal known: nothing is trained."""
 
     def __init__(self, problem: Problem, architecture: str, settings: dict[str, Any]) -> None:
         self.problem, self.architecture = problem, architecture
@@ -62,19 +55,6 @@ class ReadoutTheory(OracleTheory):
 
     All that :class:`~sparsetoken.theory.Risk` has can be asked for: ``test_error``, ``recall(fpr)``
     and so on.
-
-    Parameters
-    ----------
-    model : ReadoutModel
-        The model.
-    problem : SparseTokenProblem or Population
-        The model of the data.
-    alpha : float or None
-        Samples per dimension that train the readout.
-    settings : dict
-        The settings of the model, complete.
-    curve : list of ReadoutTheory
-        Results at other numbers of samples, to be solved together.
     """
 
     def __init__(
@@ -233,11 +213,23 @@ class NearOptimal(OracleTheory):
         return Estimate(error, _MISFIT * error)
 
 
-class LastStep:
-    """The state after the last step of a training, each number an Estimate."""
+class AllTrained:
+    """What a theory of training all parameters together says; a subclass has the numbers."""
+
+    query_norm: Estimate
 
     def __init__(self, problem: Problem, alpha: float, settings: dict[str, Any]) -> None:
         self.problem, self.alpha, self.settings = problem, alpha, settings
+
+    @property
+    def sharpness(self) -> Estimate:
+        """Sharpness β‖q‖ of the attention."""
+        beta, norm = self.settings["beta"], self.query_norm
+        return Estimate(beta * norm, beta * norm.uncertainty, norm.converged)
+
+
+class LastStep(AllTrained):
+    """The state after the last step of a training, each number an Estimate."""
 
     @cached_property
     def path(self) -> Training:
@@ -247,11 +239,6 @@ class LastStep:
             raise ArithmeticError(f"the training runs away in step {path.diverged_at}")
         return path
 
-    @property
-    def sharpness(self) -> Estimate:
-        """Sharpness β‖q‖ of the attention."""
-        return _scaled(self.settings["beta"], self.query_norm)
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in self.path.errors:
             raise AttributeError(name)
@@ -259,11 +246,8 @@ class LastStep:
         return Estimate(value, bar, self.path.converged)
 
 
-class Minimum:
+class Minimum(AllTrained):
     """The joint minimum; all that :class:`~sparsetoken.theory.JointRisk` has."""
-
-    def __init__(self, problem: Problem, alpha: float, settings: dict[str, Any]) -> None:
-        self.problem, self.alpha, self.settings = problem, alpha, settings
 
     @cached_property
     def risk(self) -> JointRisk:
@@ -273,17 +257,8 @@ class Minimum:
         ridges = dict.fromkeys(("reg_query", "reg_readout"), self.settings["reg"])
         return joint_risk(self.problem, alpha=self.alpha, **ridges, **arguments)
 
-    @property
-    def sharpness(self) -> Estimate:
-        """Sharpness β‖q‖ of the attention."""
-        return _scaled(self.settings["beta"], self.query_norm)
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         value = getattr(self.risk, name)
         return Estimate(value, getattr(value, "uncertainty", 0.0), self.risk.stable)
-
-
-def _scaled(factor: float, number: Any) -> Estimate:
-    return Estimate(factor * number, factor * number.uncertainty, number.converged)

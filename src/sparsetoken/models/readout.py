@@ -1,29 +1,60 @@
-"""A readout trained on features that are fixed by then: what all such models share.
+"""A readout trained on features that are fixed by then: what all such models share."""
 
-This file is light; ``predictions.py`` and ``trials.py`` compute.
-"""
+import warnings
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
+from sparsetoken._types import Array
+from sparsetoken.estimators.readout import fit_readout
+from sparsetoken.losses import Hinge, get_loss
 from sparsetoken.models.base import (
+    QUERY,
     Draw,
     Model,
+    OneClassError,
     Range,
     Settings,
     Size,
-    TrainingSet,
     measured,
     one_size,
 )
-
-if TYPE_CHECKING:
-    from sparsetoken.performance import Performance
-    from sparsetoken.problem import Problem
+from sparsetoken.performance import Performance
+from sparsetoken.problem import Problem
 
 TRAINED = measured("trained")
 RIDGES = (1e-5, 10.0)
 """Ridges worth searching, in units of a feature's variance. For the error the best is below 1, or
 the noise of the bias decides; an AUC may want more, but gains nothing beyond."""
+# The hinge loss with a ridge that matters only to separators as long as √(2/(n·ridge)).
+_SEPARATING_RIDGE = 1e-9
+
+
+class TrainingSet(NamedTuple):
+    """Training features with their labels, and the geometry behind them."""
+
+    features: Array
+    sign: Array
+    direction: Array
+    """Unit vector of the signal."""
+    query: Any = None
+    """The drawn query, a LearnedQuery; None without one."""
+    readout: Any = None
+    """The LinearReadout, if it is trained already."""
+
+    def margins(self, readout: Any) -> Array:
+        """Return the scores times the signs of the labels."""
+        return self.sign * (self.features @ readout.coef + readout.intercept)
+
+    def check_classes(self) -> None:
+        """Raise OneClassError unless there are samples of both classes."""
+        if abs(self.sign.sum()) == self.sign.size:
+            raise OneClassError(
+                f"a trial drew only one class among {self.sign.size} training samples: "
+                "raise dim, alpha or positive_rate"
+            )
 
 
 class ReadoutModel(Model):
@@ -33,7 +64,7 @@ class ReadoutModel(Model):
     predicted = TRAINED | measured("capacity", "oracle")
     simulated = TRAINED | {"separable"}
 
-    def search_space(self, problem: "Problem") -> dict[str, Range | tuple[str, ...]]:
+    def search_space(self, problem: Problem) -> dict[str, Range | tuple[str, ...]]:
         """Return the ridges; the logistic loss has the optimal rule for two Gaussian classes.
 
         The square loss misplaces the bias of rare classes.
@@ -42,7 +73,7 @@ class ReadoutModel(Model):
         starts = tuple(unit * reg for reg in (low, 1e-3, 1e-1, high))
         return {"loss": ("logistic",), "reg": Range(unit * low, unit * high, starts)}
 
-    def feature_variance(self, problem: "Problem") -> float:
+    def feature_variance(self, problem: Problem) -> float:
         """Return the variance of the features that are read out, the unit of the ridge."""
         return 1.0
 
@@ -51,7 +82,7 @@ class ReadoutModel(Model):
         """What the theory calls it."""
         return self.name
 
-    def predict(self, problem: "Problem", sizes: list[Size], settings: Settings) -> list[Any]:
+    def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
         """Return the readouts, which are solved for together, each from the last."""
         from sparsetoken.models.predictions import ReadoutTheory
 
@@ -63,8 +94,6 @@ class ReadoutModel(Model):
 
     def train(self, draw: Draw) -> Any:
         """Draw a training set, train on it and judge the readout exactly."""
-        from sparsetoken.models.trials import ReadoutTrial
-
         return ReadoutTrial(self, draw)
 
     def draw_query(self, draw: Draw) -> Any:
@@ -75,6 +104,80 @@ class ReadoutModel(Model):
         """Draw a training set for the readout, seen through a query that is fixed."""
         raise NotImplementedError
 
-    def judge(self, draw: Draw, training: TrainingSet) -> "Performance":
+    def judge(self, draw: Draw, training: TrainingSet) -> Performance:
         """Return the performance of the trained readout on fresh samples."""
         raise NotImplementedError
+
+
+class ReadoutTrial:
+    """A readout trained on one drawn data set; each number is computed when first asked for.
+
+    All that :class:`~sparsetoken.theory.Performance` has can be asked for: ``test_error``,
+    ``recall(fpr)`` and so on; and with a query, what a LearnedQuery has: ``cosine``, ``bias``, ...
+    """
+
+    def __init__(self, model: Any, draw: Draw) -> None:
+        self.model, self.draw = model, draw
+
+    @cached_property
+    def training(self) -> TrainingSet:
+        """The training set, once its readout is trained."""
+        drawn = self._drawn
+        drawn.check_classes()
+        if drawn.readout is not None:
+            return drawn
+        loss = get_loss(self.draw.settings["loss"])
+        readout = fit_readout(drawn.features, drawn.sign, self.draw.settings["reg"], loss)
+        return drawn._replace(readout=readout)
+
+    @cached_property
+    def _drawn(self) -> TrainingSet:
+        drawn: TrainingSet = self.model.draw_training(self.draw, self._given_query)
+        return drawn
+
+    @cached_property
+    def _given_query(self) -> Any:
+        return self.model.draw_query(self.draw)
+
+    @property
+    def query(self) -> Any:
+        """The query, a LearnedQuery, which may be learned before the readout or with it."""
+        return self._given_query or self._drawn.query
+
+    @cached_property
+    def _margins(self) -> Any:
+        return self.training.margins(self.training.readout)
+
+    @property
+    def train_loss(self) -> float:
+        """Mean loss of the training samples."""
+        return float(np.mean(get_loss(self.draw.settings["loss"]).value(self._margins, 1.0)))
+
+    @property
+    def train_error(self) -> float:
+        """Fraction of training samples labelled wrongly."""
+        return float(np.mean(self._margins < 0.0))
+
+    @cached_property
+    def separable(self) -> float:
+        """Whether some readout has no training error.
+
+        The margins decide, so it does not matter whether the separator found is the shortest.
+        """
+        drawn = self._drawn
+        drawn.check_classes()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            separator = fit_readout(drawn.features, drawn.sign, _SEPARATING_RIDGE, Hinge())
+        return float((drawn.margins(separator) > 0.0).all())
+
+    @cached_property
+    def performance(self) -> Performance:
+        """What the readout does on fresh samples."""
+        judged: Performance = self.model.judge(self.draw, self.training)
+        return judged
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.query if name in QUERY else self.performance, name)

@@ -1,13 +1,19 @@
 """The default classifier: theory is the optimum with what a finite sample costs it."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
 
-from sparsetoken.models.base import Draw, Look, Model, Size
-from sparsetoken.vocabulary import COLORS
+import numpy as np
 
-if TYPE_CHECKING:
-    from sparsetoken.problem import Problem
+from sparsetoken._types import Bools, Floats
+from sparsetoken.estimators import SparseTokenClassifier
+from sparsetoken.models.base import Draw, Model, OneClassError, Settings, Size
+from sparsetoken.models.optimal import FreshSamples
+from sparsetoken.problem import Problem
+
+_DENSE_NUMBERS = 10_000_000  # drawn to judge a fitted classifier, within these numbers of samples
+_LEAST_DENSE, _MOST_DENSE = 500, 4_000
 
 
 class SparseToken(Model):
@@ -18,7 +24,6 @@ class SparseToken(Model):
     """
 
     name = "sparse-token"
-    look = Look("SparseTokenClassifier", "the default classifier for real data", COLORS[5], "*")
     settings = ("n_points",)
     predicted = simulated = frozenset({"test_error", "auc", "recall"})
     basis = (
@@ -28,21 +33,37 @@ class SparseToken(Model):
 
     def classifier(self, settings: Mapping[str, Any]) -> Any:
         """Return a SparseTokenClassifier."""
-        from sparsetoken.estimators import SparseTokenClassifier
-
         return SparseTokenClassifier()
 
-    def theory(
-        self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
-    ) -> list[Any]:
+    def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
         """Return what iteration from nothing reaches, and a little worse."""
         from sparsetoken.models.predictions import NearOptimal
 
-        complete = self.complete(settings)
-        return [NearOptimal(problem, size, complete) for size in sizes]
+        return [NearOptimal(problem, size, settings) for size in sizes]
 
     def train(self, draw: Draw) -> Any:
         """Fit the classifier to drawn sequences."""
-        from sparsetoken.models.trials import ClassifierTrial
+        return ClassifierTrial(draw, SparseTokenClassifier(random_state=0))
 
-        return ClassifierTrial(draw, self.classifier({}).set_params(random_state=0))
+
+class ClassifierTrial(FreshSamples):
+    """A classifier fitted to drawn sequences, judged on fresh ones of the same direction."""
+
+    def __init__(self, draw: Draw, classifier: Any) -> None:
+        self.draw = draw
+        X, y, truth = draw.problem.sample(
+            draw.n_samples, draw.dim, random_state=draw.rng, return_truth=True
+        )
+        if np.unique(y).size < 2:
+            raise OneClassError(f"a trial drew only one class among {len(y)} training samples")
+        self.direction, self.fitted = truth.direction, classifier.fit(X, y)
+
+    @cached_property
+    def judged(self) -> tuple[Floats, Bools]:
+        """Scores of fresh sequences, and whether they are positive."""
+        numbers = max(self.draw.problem.lengths) * self.draw.dim
+        n_samples = min(max(_DENSE_NUMBERS // numbers, _LEAST_DENSE), _MOST_DENSE)
+        X, y = self.draw.problem.sample(
+            n_samples, self.draw.dim, random_state=self.draw.rng, direction=self.direction
+        )
+        return self.fitted.decision_function(X), y == 1

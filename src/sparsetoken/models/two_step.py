@@ -4,15 +4,15 @@ Any pooling that is not given a query learns it in the same way.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sparsetoken.estimators import TwoStepAttentionClassifier
+from sparsetoken.losses import get_loss
 from sparsetoken.models.attention import Attention
-from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Look, Range, Settings, Size
+from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Range, Settings, Size
 from sparsetoken.models.readout import RIDGES
-from sparsetoken.vocabulary import COLORS
-
-if TYPE_CHECKING:
-    from sparsetoken.problem import Problem
+from sparsetoken.problem import Problem
+from sparsetoken.sampling import sample_query
 
 
 class TwoStepAttention(Attention):
@@ -23,18 +23,12 @@ class TwoStepAttention(Attention):
     """
 
     name = "two-step"
-    look = Look(
-        "two-step attention",
-        "attention whose query is learned by two gradient steps: the published protocol",
-        COLORS[0],
-        "o",
-    )
     settings = ("split", *TWO_STEPS, "reg", "n_points")
     predicted = Attention.predicted | QUERY
     simulated = Attention.simulated | (QUERY - {"misalignment"})
     drawn_up_to = 60
 
-    def search_space(self, problem: "Problem") -> dict[str, Range | tuple[str, ...]]:
+    def search_space(self, problem: Problem) -> dict[str, Range | tuple[str, ...]]:
         """Return query fraction, sharpness and ridge, and the losses."""
         return {
             "loss": ("square", "logistic"),
@@ -44,13 +38,13 @@ class TwoStepAttention(Attention):
         }
 
     def tuned(
-        self, problem: "Problem", n_samples: float, dim: float, choice: dict[str, Any]
+        self, problem: Problem, n_samples: float, dim: float, choice: dict[str, Any]
     ) -> dict[str, Any]:
         """Return the learning rates that give this sharpness and align the query best."""
-        from sparsetoken.models.fluctuations import best_rates, learned_query
+        from sparsetoken.models import fluctuations
 
-        rates = best_rates(problem, n_samples, dim, choice)
-        unit = learned_query(problem, n_samples, dim, choice, rates).sharpness
+        rates = fluctuations.best_rates(problem, n_samples, dim, choice)
+        unit = fluctuations.learned_query(problem, n_samples, dim, choice, rates).sharpness
         # A single token leaves nothing to attend to: the query stays zero at any rate.
         lr_query = choice["sharpness"] / unit if unit > 0 else 0.0
         kept = {name: choice[name] for name in ("split", "reg", "loss")}
@@ -58,26 +52,24 @@ class TwoStepAttention(Attention):
 
     def outcomes(
         self,
-        problem: "Problem",
+        problem: Problem,
         n_samples: float,
         dim: float,
         choice: dict[str, Any],
         n_points: int,
     ) -> list[Any]:
         """Return the readouts for a query that is luckier and one that is less lucky."""
-        from sparsetoken.models.fluctuations import outcomes
+        from sparsetoken.models import fluctuations
 
-        return list(outcomes(problem, n_samples, dim, choice, n_points))
+        return list(fluctuations.outcomes(problem, n_samples, dim, choice, n_points))
 
     def classifier(self, settings: Mapping[str, Any]) -> Any:
         """Return a TwoStepAttentionClassifier."""
-        from sparsetoken.estimators import TwoStepAttentionClassifier
-
         complete = self.complete(settings)
         complete.pop("n_points", None)
         return TwoStepAttentionClassifier(**complete)
 
-    def predict(self, problem: "Problem", sizes: list[Size], settings: Settings) -> list[Any]:
+    def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
         """Return the readouts, which are solved for together, with what the two steps teach."""
         from sparsetoken.models.predictions import TwoStepTheory
 
@@ -90,9 +82,6 @@ class TwoStepAttention(Attention):
 
     def draw_query(self, draw: Draw) -> Any:
         """Draw the query that the two steps learn."""
-        from sparsetoken.losses import get_loss
-        from sparsetoken.sampling import sample_query
-
         steps = {name: draw.settings[name] for name in TWO_STEPS}
         steps["loss"] = get_loss(steps["loss"])
         return sample_query(draw.problem, draw.parts[0], draw.dim, random_state=draw.rng, **steps)

@@ -2,25 +2,25 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sparsetoken.models.base import Draw, Look, TrainingSet
-from sparsetoken.models.readout import ReadoutModel
-from sparsetoken.vocabulary import COLORS
+import numpy as np
 
-if TYPE_CHECKING:
-    from sparsetoken.performance import Performance
-    from sparsetoken.problem import Problem
+from sparsetoken.estimators import VectorizedClassifier
+from sparsetoken.models.base import Draw
+from sparsetoken.models.readout import ReadoutModel, TrainingSet
+from sparsetoken.performance import Performance
+from sparsetoken.problem import Problem
+from sparsetoken.sampling.vectorized import sample_vectorized, vectorized_performance
 
 
 class Vectorized(ReadoutModel):
     """A linear readout of all tokens in a row: a weight for each place and feature."""
 
     name = "vectorized"
-    look = Look("vectorized", "a linear readout of all tokens in a row", COLORS[2], "^")
 
     def check(
-        self, problem: "Problem", values: Mapping[str, Any], quantities: frozenset[str]
+        self, problem: Problem, values: Mapping[str, Any], quantities: frozenset[str]
     ) -> None:
         """Refuse sequences of several lengths, and runs, which are rare at the ends."""
         if any(kind.contiguous for kind in problem.kinds):
@@ -29,25 +29,17 @@ class Vectorized(ReadoutModel):
 
     def classifier(self, settings: Mapping[str, Any]) -> Any:
         """Return a VectorizedClassifier."""
-        from sparsetoken.estimators import VectorizedClassifier
-
         return VectorizedClassifier(**self.complete(settings))
 
     def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
         """Draw reduced features; the signal is spread evenly over the tokens."""
-        import numpy as np
-
-        from sparsetoken.sampling.vectorized import sample_vectorized
-
         (n_tokens,) = draw.problem.lengths
         features, y = sample_vectorized(draw.problem, draw.n_samples, draw.dim, draw.rng)
         along = np.arange(features.shape[1]) < n_tokens
         return TrainingSet(features, 2.0 * y - 1.0, along / math.sqrt(n_tokens))
 
-    def judge(self, draw: Draw, training: TrainingSet) -> "Performance":
+    def judge(self, draw: Draw, training: TrainingSet) -> Performance:
         """Return the readout's performance, averaged over the places of the signal."""
-        from sparsetoken.sampling.vectorized import vectorized_performance
-
         coef, intercept = training.readout
         loss = draw.settings["loss"]
         return vectorized_performance(draw.problem, coef, intercept, draw.rng, loss=loss)

@@ -184,7 +184,8 @@ def _mean_error(results: Sequence[Any], study: Study, choice: Choice) -> float:
             errors.append(metric.error(result))
             continue
         noise = 0.0
-        if metric.needs_bias and not math.isinf(n_samples):
+        # Only for the error does the bias matter: always predicting one class can do well.
+        if metric.name == "error" and not math.isinf(n_samples):
             noise = bias_noise(result, n_samples)
         for bias in {result.readout.bias - noise, result.readout.bias + noise}:
             moved = Performance(result.law, result.readout._replace(bias=bias), result.loss)

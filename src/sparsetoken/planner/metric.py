@@ -43,11 +43,6 @@ class Metric(ABC):
     def chance(self, positive_rate: float) -> float:
         """Return the error of a classifier that has learned nothing."""
 
-    @property
-    def needs_bias(self) -> bool:
-        """Whether the trained bias matters: always predicting one class can then do well."""
-        return self.name == "error"
-
     def check(self, target: float, chance: float) -> float:
         """Return a target error, or raise ValueError if ``chance`` meets it."""
         target = check_real("error", target, low=0.0, high=1.0, above=True)

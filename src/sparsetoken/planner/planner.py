@@ -29,9 +29,6 @@ from sparsetoken.planner.words import (
     Progress,
     Words,
     answer_by_theory,
-    basis_of,
-    caution_by_theory,
-    label_of,
     least_by_theory,
     no_progress,
     words_by_theory,
@@ -102,7 +99,8 @@ class Plan(PlanResult):
         self.n_signal: int | None = None if several else problem.kinds[0].n_signal
         self.signal = float(study.factor if several else problem.kinds[0].signal)
         self.positive_rate = problem.positive_rate
-        self.solved_for, self.model, self.label = study.unknown, model.name, label_of(model)
+        self.solved_for, self.model = study.unknown, model.name
+        self.label = "the best learner" if model.name == "optimal" else model.look.label
         self.target = None if study.unknown == "error" else study.target
 
     @cached_property
@@ -194,14 +192,11 @@ class Plan(PlanResult):
         return min(max(1, math.ceil(alpha * self.dim * (1.0 - 1e-6))), self.n_samples)
 
     @property
-    def has_few_samples(self) -> bool:
-        """Whether there are so few samples that chance decides much in a single study."""
-        return self.n_samples <= _FEW_SAMPLES
-
-    @property
     def basis(self) -> str:
         """What the expectation rests on."""
-        return basis_of(self._model, is_drawn(self._model, self._study))
+        if is_drawn(self._model, self._study):
+            return "The expectation is the mean over simulated trainings of this size."
+        return f"The expectation is that of {self._model.basis}."
 
     @property
     def answer(self) -> str:
@@ -216,7 +211,12 @@ class Plan(PlanResult):
     @property
     def caution(self) -> str:
         """A warning if there are so few samples that a single study may differ much; else empty."""
-        return caution_by_theory(self)
+        if self.n_samples > _FEW_SAMPLES:
+            return ""
+        return (
+            f"{self.n_samples} sequences are few: the planned error is the mean over many studies, "
+            "and a single one may be several times worse."
+        )
 
     def _words(self) -> Words:
         return words_by_theory(self)

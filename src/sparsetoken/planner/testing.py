@@ -2,15 +2,15 @@
 
 import math
 from bisect import bisect_left
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
 from sparsetoken._validation import check_choice, check_real
-from sparsetoken.planner.words import PlanResult, Words, answer_of_test_set, words_of_test_set
+from sparsetoken.planner.words import PlanResult, Words
 from sparsetoken.vocabulary import PARAMETERS
 
-_METRICS = ("error", "accuracy", "auc", "recall")
+_METRICS = {"error": "an error", "accuracy": "an accuracy", "auc": "an AUC", "recall": "a recall"}
 _FEWEST_ALARMS = 5.0  # of negatives: fewer do not place the threshold of a recall
 _FEWEST_OF_A_CLASS = 10  # where an interval is a normal one
 _MOST_ALIKE = 0.99  # correlation of two classifiers: beyond, there is no difference to measure
@@ -52,12 +52,24 @@ class TestSetPlan(PlanResult):
     @property
     def width(self) -> float:
         """Width of the interval with these samples."""
-        return self._width(self.n_positive, self.n_negative)
+        n, z, variance = self.n_samples, self._z, self._variance(self.value)
+        if self._is_wilson:  # Wilson (1927)
+            return 2.0 * z * math.sqrt(variance + (0.5 * z / n) ** 2) / (1.0 + z**2 / n)
+        if self.other is not None:
+            second = self._variance(self.other)
+            variance += second - 2.0 * self.correlation * math.sqrt(variance * second)
+        return 2.0 * z * math.sqrt(variance)
 
     @property
     def power(self) -> float | None:
-        """Probability that the test tells the expected value from ``null``; None without one."""
-        return None if self.null is None else self._power(self.n_positive, self.n_negative)
+        """Probability that the test tells the expected value from ``null``; None without one.
+
+        It is two-sided, its variance that of ``null``.
+        """
+        if self.null is None:
+            return None
+        of_null, of_value = (math.sqrt(self._variance(v)) for v in (self.null, self.value))
+        return _NORMAL.cdf((abs(self.value - self.null) - self._z * of_null) / of_value)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -81,27 +93,8 @@ class TestSetPlan(PlanResult):
         """Whether these samples give what was asked for."""
         return self.width <= self.target if self.power is None else self.power >= self.target
 
-    def _width(self, n_positive: float, n_negative: float) -> float:
-        n, z = n_positive + n_negative, self._z
-        variance = self._variance(self.value, n_positive, n_negative)
-        if self._is_wilson:  # Wilson (1927)
-            return 2.0 * z * math.sqrt(variance + (0.5 * z / n) ** 2) / (1.0 + z**2 / n)
-        if self.other is not None:
-            second = self._variance(self.other, n_positive, n_negative)
-            variance += second - 2.0 * self.correlation * math.sqrt(variance * second)
-        return 2.0 * z * math.sqrt(variance)
-
-    def _power(self, n_positive: float, n_negative: float) -> float:
-        """Return the power of a two-sided test, its variance that of ``null``."""
-        assert self.null is not None
-        of_null, of_value = (
-            math.sqrt(self._variance(value, n_positive, n_negative))
-            for value in (self.null, self.value)
-        )
-        return _NORMAL.cdf((abs(self.value - self.null) - self._z * of_null) / of_value)
-
-    def _variance(self, value: float, n_positive: float, n_negative: float) -> float:
-        n = n_positive + n_negative
+    def _variance(self, value: float) -> float:
+        n_positive, n_negative, n = self.n_positive, self.n_negative, self.n_samples
         if self.metric == "auc":  # Newcombe (2006), as used by Riley and others (2021)
             pairs = (1.0 - value) / (2.0 - value) + value / (1.0 + value)
             most = 1.0 + (0.5 * n - 1.0) * pairs
@@ -117,16 +110,29 @@ class TestSetPlan(PlanResult):
 
     def around(self) -> tuple[str, list[tuple[int, float]]]:
         """Return what fewer and more samples give: "width" or "power", and it for each number."""
-        name, of = ("width", self._width) if self.null is None else ("power", self._power)
-        return name, [
-            (round(f * self.n_samples), of(f * self.n_positive, f * self.n_negative))
-            for f in (0.25, 0.5, 1.0, 2.0, 4.0)
-        ]
+        name, rows = "width" if self.null is None else "power", []
+        for factor in (0.25, 0.5, 1.0, 2.0, 4.0):
+            counts: Any = {n: factor * getattr(self, n) for n in ("n_positive", "n_negative")}
+            rows.append((round(factor * self.n_samples), getattr(replace(self, **counts), name)))
+        return name, rows
 
     @property
     def answer(self) -> str:
         """The plan in one sentence."""
-        return answer_of_test_set(self)
+        name, samples = _METRICS[self.metric], f"{self.n_samples} test samples"
+        samples += f", {self.n_positive} positive and {self.n_negative} negative,"
+        at = f" at {_per_cent(self.fpr)} false positives" if self.metric == "recall" else ""
+        if self.null is not None:
+            return (
+                f"With {samples} a test at the {_per_cent(1.0 - self.level)} level tells {name} of "
+                f"{self.value:g}{at} from {self.null:g} with {_per_cent(self.target)} power."
+            )
+        subject = f"{name} of {self.value:g}{at}"
+        if self.other is not None:
+            names = name.partition(" ")[2]
+            subject = f"the difference between {names} {self.value:g} and {self.other:g}{at}"
+        interval = f"a {_per_cent(self.level)} interval {self.target:g} wide"
+        return f"With {samples} {subject} has {interval}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
@@ -140,7 +146,38 @@ class TestSetPlan(PlanResult):
         }
 
     def _words(self) -> Words:
-        return words_of_test_set(self)
+        assumptions = ["The test samples are independent and were not trained on."]
+        basis = "The interval is Wilson's."
+        if self.other is not None:
+            assumptions.append(
+                "Both classifiers are tested on the same samples; their estimates have a "
+                f"correlation of {self.correlation:g}."
+            )
+            basis = "The interval of the difference is the normal one."
+        sources = {
+            "auc": "The variance of the AUC is by Newcombe (2006), as in Riley and others (2021).",
+            "recall": "The threshold is a quantile of the tested negatives, with its noise; "
+            "scores are taken as Gaussian, of equal spread.",
+        }
+        test = "The test is two-sided and normal, with the variance of its null value."
+        name, rows = self.around()
+        title = "Power of the test"
+        if self.null is None:
+            test, title = "", f"Width of the {_per_cent(self.level)} interval"
+        return Words(
+            [
+                "If the test gives this value, the interval is {:.3f} to {:.3f}.".format(
+                    *self.interval
+                )
+            ],
+            assumptions,
+            [sources.get(self.metric, basis), *([test] if test else [])],
+            {title: [("samples", name), *((str(n), f"{value:.3f}") for n, value in rows)]},
+        )
+
+
+def _per_cent(fraction: float) -> str:
+    return f"{100.0 * fraction:.3g} %"
 
 
 def plan_test_size(

@@ -128,10 +128,6 @@ def number(value: Any) -> str:
     return f"{value:.4g}" if value >= 1e-9 else "below 1e-9"
 
 
-def _per_cent(fraction: float) -> str:
-    return f"{100.0 * fraction:.3g} %"
-
-
 def _listed(values: dict[str, Any]) -> str:
     return ", ".join(f"{name} = {number(value)}" for name, value in values.items())
 
@@ -141,11 +137,6 @@ def _capital(text: str) -> str:
 
 
 # Plans by theory
-
-
-def label_of(model: Any) -> str:
-    """Return what a model is called in a sentence."""
-    return "the best learner" if model.name == "optimal" else str(model.look.label)
 
 
 def answer_by_theory(plan: Any) -> str:
@@ -174,23 +165,6 @@ def least_by_theory(plan: Any) -> str:
     times = plan.n_samples / plan.least_samples
     ratio = f"{times:.2g}" if times < 10 else f"{times:,.0f}"
     return f"{limit}; {plan.label} takes {ratio} times as many."
-
-
-def caution_by_theory(plan: Any) -> str:
-    """Warn if there are so few samples that a single study may differ much; else empty."""
-    if not plan.has_few_samples:
-        return ""
-    return (
-        f"{plan.n_samples} sequences are few: the planned error is the mean over many studies, and "
-        "a single one may be several times worse."
-    )
-
-
-def basis_of(model: Any, is_drawn: bool) -> str:
-    """Say what an expectation rests on."""
-    if is_drawn:
-        return "The expectation is the mean over simulated trainings of this size."
-    return f"The expectation is that of {model.basis}."
 
 
 def words_by_theory(plan: Any) -> Words:
@@ -336,55 +310,4 @@ def words_by_curves(plan: Any) -> Words:
                 ),
             ],
         },
-    )
-
-
-# Test sets
-
-_NAMES = {"error": "an error", "accuracy": "an accuracy", "auc": "an AUC", "recall": "a recall"}
-
-
-def answer_of_test_set(plan: Any) -> str:
-    """Return the plan of a test set in one sentence."""
-    name, samples = _NAMES[plan.metric], f"{plan.n_samples} test samples"
-    samples += f", {plan.n_positive} positive and {plan.n_negative} negative,"
-    at = f" at {_per_cent(plan.fpr)} false positives" if plan.metric == "recall" else ""
-    if plan.null is not None:
-        return (
-            f"With {samples} a test at the {_per_cent(1.0 - plan.level)} level tells {name} of "
-            f"{plan.value:g}{at} from {plan.null:g} with {_per_cent(plan.target)} power."
-        )
-    subject = f"{name} of {plan.value:g}{at}"
-    if plan.other is not None:
-        names = name.partition(" ")[2]
-        subject = f"the difference between {names} {plan.value:g} and {plan.other:g}{at}"
-    interval = f"a {_per_cent(plan.level)} interval {plan.target:g} wide"
-    return f"With {samples} {subject} has {interval}."
-
-
-def words_of_test_set(plan: Any) -> Words:
-    """Return what is said of the plan of a test set."""
-    assumptions = ["The test samples are independent and were not trained on."]
-    basis = "The interval is Wilson's."
-    if plan.other is not None:
-        assumptions.append(
-            "Both classifiers are tested on the same samples; their estimates have a correlation "
-            f"of {plan.correlation:g}."
-        )
-        basis = "The interval of the difference is the normal one."
-    sources = {
-        "auc": "The variance of the AUC is by Newcombe (2006), as in Riley and others (2021).",
-        "recall": "The threshold is a quantile of the tested negatives, with its noise; scores are "
-        "taken as Gaussian, of equal spread.",
-    }
-    test = "The test is two-sided and normal, with the variance of its null value."
-    name, rows = plan.around()
-    title = "Power of the test"
-    if plan.null is None:
-        test, title = "", f"Width of the {_per_cent(plan.level)} interval"
-    return Words(
-        ["If the test gives this value, the interval is {:.3f} to {:.3f}.".format(*plan.interval)],
-        assumptions,
-        [sources.get(plan.metric, basis), *([test] if test else [])],
-        {title: [("samples", name), *((str(n), f"{value:.3f}") for n, value in rows)]},
     )
