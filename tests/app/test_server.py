@@ -58,6 +58,7 @@ def test_errors_of_the_library_are_the_last_line(server):
 @pytest.mark.skipif(not hasattr(os, "nice"), reason="processes are not told apart by niceness")
 def test_a_simulation_ends_with_its_connection(server):
     body = json.dumps({"values": CHEAP | SLOW, "simulate": True})
+    server.draw("alignment", CHEAP)  # idle processes have started
     before = {process.pid for process in server.workers()}
     link, reply, line = server.begin("POST", "/api/views/learning", body)
     assert line["progress"].startswith("0 of ")

@@ -43,7 +43,10 @@ RECORDS: dict[str, tuple[str, Shapes]] = {
     ),
     "ModelFit": ("model_fit", {}),
     "PooledHeads": ("attention_heads", _HEADS),
-    "PosteriorHeads": ("posterior_heads", _HEADS | {"prior": "K"}),
+    "PosteriorHeads": (
+        "posterior_heads",
+        _HEADS | dict.fromkeys(("prior", "strengths", "strength_errors", "evidence"), "K"),
+    ),
     "Reference": (
         "reference",
         {"scores": "nC", "classes": "n", "tokens": "td", "offsets": "o"}

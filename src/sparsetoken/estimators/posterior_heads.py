@@ -36,6 +36,12 @@ class PosteriorHeads(AttentionHeads):
     either_class: bool = True
     prior: Any = None
     """(K,): how likely each number of signal tokens is, as the training samples tell."""
+    strengths: Any = None
+    """(K,): the signal's strength with each number, for the first class."""
+    strength_errors: Any = None
+    """(K,): its standard error, from the fits without a fold."""
+    evidence: Any = None
+    """(K,): log-likelihood of the labels with each number."""
 
     def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
         either = self.either_class and training.signs.shape[1] == 1 and not self.sums_evidence
@@ -51,14 +57,18 @@ class PosteriorHeads(AttentionHeads):
     def _fit_columns(self, training: TrainingSamples, weights: Floats) -> tuple[Floats, Floats]:
         shape = (weights.shape[1], len(self.specs), training.signs.shape[1])
         directions, intercepts = np.empty((*shape, training.data.dim)), np.empty(shape)
-        evidence = np.empty(shape)
+        evidence, strengths = np.empty(shape), np.empty(shape)
         for heads, c, sign, iteration in self._iterations(training, weights):
             for k, columns in zip(heads, iteration.solve(self.n_signal[heads]), strict=True):
                 vectors, offsets = iteration.in_data(columns)
                 directions[:, k, c] = sign * vectors
                 intercepts[:, k, c] = sign * offsets * columns.n_signal
                 evidence[:, k, c] = columns.evidence + columns.likelihood
+                strengths[:, k, c] = np.sqrt(columns.strength * columns.sharpness)
         self.prior = softmax(evidence[0].mean(axis=1))
+        self.strengths, self.evidence = strengths[0, :, 0], evidence[0, :, 0]
+        others = strengths[min(1, len(strengths) - 1) :, :, 0]  # without a fold: the jackknife
+        self.strength_errors = np.sqrt(len(others) - 1.0) * others.std(axis=0)
         return directions, intercepts
 
     def refine(self, training: TrainingSamples) -> None:

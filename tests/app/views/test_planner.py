@@ -38,7 +38,7 @@ def test_planner(capsys):
     assert picture["facts"]["samples"] == str(plan.n_samples)
     assert trace(picture, "the plan")["x"] == [plan.n_samples]
     models = {t["meta"]["model"] for t in picture["figures"][0]["data"] if "meta" in t}
-    assert models == {"pooled", "two-step", "vectorized", "optimal"}
+    assert models == {"sparse-token", "pooled", "two-step", "vectorized", "optimal"}
     assert "Bayes floor" in names(picture)
     assert f"no learner does with fewer than {plan.least_samples}" in picture["sentence"]
     with pytest.raises(SystemExit):
