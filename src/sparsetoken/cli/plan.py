@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+import sparsetoken as st
 from sparsetoken.cli.options import (
     READING,
     AsJson,
@@ -79,8 +80,6 @@ def plan(
     aim = given_options({"model": model, "metric": metric, "fpr": values["fpr"]})
 
     def make(progress: Callable[..., None]) -> Any:
-        import sparsetoken as st
-
         return st.plan(**asked, **aim, progress=progress)
 
     _show(make, plot, report, as_json, population)
@@ -110,8 +109,6 @@ def plan_from_pilot(
     reading = {name: given.pop(name) for name in READING if name in given}
 
     def make(progress: Callable[..., None]) -> Any:
-        import sparsetoken as st
-
         read: Any = st.read_dataset(data, **reading).with_labels()
         options = {"groups": read.groups, "effort": effort, "metric": metric, "progress": progress}
         return st.plan.from_pilot(read.sequences, read.labels, error=error, **options, **given)
@@ -147,8 +144,6 @@ def plan_from_curve(
     """  # noqa: D301 (the backslash keeps the lines of the examples)
 
     def make(progress: Callable[..., None]) -> Any:
-        import sparsetoken as st
-
         table = _read_curve(file)
         if n_test is not None:
             table["n_test"] = n_test

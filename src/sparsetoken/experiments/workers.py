@@ -21,11 +21,6 @@ class ClusterError(RuntimeError):
     """There is no Dask scheduler at the address, or it has gone."""
 
 
-def available_workers() -> int:
-    """Return the number of processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 @contextmanager
 def local_processes(workers: int | None = None) -> Iterator[Executor]:
     """Provide processes on this machine; an error ends them at once.
@@ -35,7 +30,8 @@ def local_processes(workers: int | None = None) -> Iterator[Executor]:
     workers : int, optional
         How many; by default one per processor.
     """
-    count = available_workers() if workers is None else check_count("workers", workers)
+    ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = ours if workers is None else check_count("workers", workers)
     context = process_context("sparsetoken.experiments.cell")
     pool = ProcessPoolExecutor(count, context, initializer=end_with_parent)
     try:

@@ -19,10 +19,6 @@ DEFAULT = "sparse-token"
 """What a plan is about unless it is told otherwise."""
 
 
-def _listed() -> list[str]:
-    return list(LOOKS | KNOWN)
-
-
 def names() -> list[str]:
     """Return the names of the models.
 
@@ -32,7 +28,7 @@ def names() -> list[str]:
     >>> st.models.names()[:3]
     ['sparse-token', 'two-step', 'pooled']
     """
-    return [*_listed(), *POOLINGS]
+    return list(LOOKS | KNOWN | POOLINGS)
 
 
 def get(name: str, settings: Mapping[str, Any] | None = None) -> Model:
@@ -70,7 +66,7 @@ def get(name: str, settings: Mapping[str, Any] | None = None) -> Model:
     if ":" in name:
         get_pooling(name)  # raises ValueError if there is none
     else:
-        check_choice("model", name, dict.fromkeys([*_listed(), *pooling_models()]))
+        check_choice("model", name, dict.fromkeys([*(LOOKS | KNOWN), *pooling_models()]))
     return (Attention if "cosine" in (settings or {}) else TwoStepAttention)(name)
 
 

@@ -116,7 +116,7 @@ class ReadoutTrial:
     ``recall(fpr)`` and so on; and with a query, what a LearnedQuery has: ``cosine``, ``bias``, ...
     """
 
-    def __init__(self, model: Any, draw: Draw) -> None:
+    def __init__(self, model: ReadoutModel, draw: Draw) -> None:
         self.model, self.draw = model, draw
 
     @cached_property
@@ -132,8 +132,7 @@ class ReadoutTrial:
 
     @cached_property
     def _drawn(self) -> TrainingSet:
-        drawn: TrainingSet = self.model.draw_training(self.draw, self._given_query)
-        return drawn
+        return self.model.draw_training(self.draw, self._given_query)
 
     @cached_property
     def _given_query(self) -> Any:
@@ -174,8 +173,7 @@ class ReadoutTrial:
     @cached_property
     def performance(self) -> Performance:
         """What the readout does on fresh samples."""
-        judged: Performance = self.model.judge(self.draw, self.training)
-        return judged
+        return self.model.judge(self.draw, self.training)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
