@@ -26,6 +26,11 @@ def test_the_learning_curve_answers_first():
     assert sentence.startswith("The best classifier needs about ")
 
 
+def test_a_name_is_written_as_it_is():
+    sentence = first("planner", {"features": 50, "error": 0.25})["sentence"]
+    assert sentence.startswith("SparseTokenClassifier ")
+
+
 @pytest.mark.system
 def test_planner(capsys):
     sent = lines("planner", PLAN)

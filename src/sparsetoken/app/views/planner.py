@@ -68,8 +68,7 @@ def _first(values: Values) -> Line:
     said = "does not reach the target"
     if sizes:
         said = f"needs about {min(sizes):.0f} labelled sequences for {per_cent(target)} error"
-    names = {"best": "The best classifier", "optimal": "The best learner"}
-    name = names.get(model) or look(model).label.capitalize()
+    name = "The best classifier" if model == "best" else _called(model)
     return Line(
         figures=[_figure(values, rows)],
         sentence=f"{name} {said} at the usual settings; looking for better ones.",
@@ -81,7 +80,10 @@ def _first(values: Values) -> Line:
 
 def _plan(values: Values, asked: Values, send: Send) -> None:
     """Plan, then look at the curve and at those of the alternatives."""
-    plan = st.plan(progress=lambda message: send(Line(progress=message)), **asked)
+    sought = PARAMETERS["n_samples"].label  # the planner says it as one writes it in Python
+    plan = st.plan(
+        progress=lambda said: send(Line(progress=said.replace("n_samples", sought))), **asked
+    )
     rows: list[tuple[str, float, float]] = []
     for model in [plan.model, *(model for model in _CLASSIFIERS if model != plan.model)]:
         budget = asked | {"n_samples": plan.n_samples, "error": None, "model": model}
@@ -145,10 +147,14 @@ def _fan(planned: Any) -> fig.Figure:
     return fig.figure(*axes, traces)
 
 
+def _called(model: str) -> str:
+    label = "the best learner" if model == "optimal" else look(model).label
+    return label[:1].upper() + label[1:]
+
+
 def _sentence(values: Values, plan: Any, alternatives: dict[str, float]) -> str:
-    name = "The best learner" if plan.model == "optimal" else look(plan.model).label.capitalize()
     sentence = (
-        f"{name} needs {plan.n_samples} labelled sequences for an error of "
+        f"{_called(plan.model)} needs {plan.n_samples} labelled sequences for an error of "
         f"{per_cent(plan.error)}; no learner does with fewer than {plan.least_samples}"
     )
     if alternatives:
